@@ -1,0 +1,159 @@
+"""What an argument must be: a check a kind, each with its sentence.
+
+A wrong kind of value is a `TypeError`, a wrong value a `ValueError`; the sentence names the
+argument, the rule, and what came.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
+    """`value` as an int within the bounds, which by default keep it what Polars can count to."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        msg = f"`{name}` must be a whole number, got {value!r}"
+        raise TypeError(msg)
+    if number < at_least:
+        msg = f"`{name}` must be at least {at_least}, got {number}"
+        raise ValueError(msg)
+    if number > at_most:
+        msg = f"`{name}` must be at most {at_most}, got {number}"
+        raise ValueError(msg)
+    return number
+
+
+def number(
+    name: str,
+    value: Any,
+    /,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+) -> float:
+    """`value` as a finite float within the bounds."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        msg = f"`{name}` must be a number, got {value!r}"
+        raise TypeError(msg)
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
+    if not math.isfinite(result):
+        msg = f"`{name}` must be finite, got {result}"
+        raise ValueError(msg)
+    for holds, rule in (
+        (above is None or result > above, f"above {above}"),
+        (below is None or result < below, f"below {below}"),
+        (at_least is None or result >= at_least, f"at least {at_least}"),
+        (at_most is None or result <= at_most, f"at most {at_most}"),
+    ):
+        if not holds:
+            msg = f"`{name}` must be {rule}, got {value!r}"
+            raise ValueError(msg)
+    return result
+
+
+def choice(name: str, value: Any, among: Iterable[str], *, instead: str | None = None) -> str:
+    """`value`, one of the strings `among`; `instead` says what else it may be."""
+    known = list(among)
+    if isinstance(value, str) and value in known:
+        return value
+    hint = did_you_mean(value, known) if isinstance(value, str) else ""
+    options = ", ".join([*map(repr, known), *([instead] if instead else [])])
+    msg = f"`{name}` must be one of {options}, got {value!r}{hint}"
+    raise (ValueError if isinstance(value, str) else TypeError)(msg)
+
+
+def listed(name: str, value: Any) -> list[Any]:
+    """`value` as a list, of itself where it is not already several; not empty."""
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    result = list(value) if several else [value]
+    if not result:
+        msg = f"`{name}` must not be empty"
+        raise ValueError(msg)
+    return result
+
+
+def flag(name: str, value: Any) -> bool:
+    """`value`, True or False."""
+    if not isinstance(value, bool):
+        msg = f"`{name}` must be True or False, got {value!r}"
+        raise TypeError(msg)
+    return value
+
+
+def increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...]:
+    """`value`, a sequence of at least one number within the bounds, each above the one before."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        msg = f"`{name}` must be a sequence of numbers, got {value!r}"
+        raise TypeError(msg)
+    result = tuple(number(name, item, **bounds) for item in value)
+    if not result:
+        msg = f"`{name}` must not be empty"
+        raise ValueError(msg)
+    for before, after in pairwise(result):
+        if after <= before:
+            msg = f"`{name}` must increase, got {after:g} after {before:g}"
+            raise ValueError(msg)
+    return result
+
+
+def grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
+    """`value`, a mapping grade → gain, as pairs by rising grade; the gains must not fall."""
+    pairs = sorted(
+        (number(name, grade), number(name, gain, at_least=0)) for grade, gain in value.items()
+    )
+    if not pairs:
+        msg = f"`{name}` must map at least one grade to its gain, got an empty mapping"
+        raise ValueError(msg)
+    for (lower, less), (higher, more) in pairwise(pairs):
+        if more < less:
+            msg = (
+                f"`{name}` must not fall as the grade rises, "
+                f"got {less:g} for grade {lower:g} and {more:g} for grade {higher:g}"
+            )
+            raise ValueError(msg)
+    return tuple(pairs)
+
+
+def column_name(name: str, value: Any) -> str:
+    """`value`, which names a column."""
+    if not isinstance(value, str):
+        msg = f"`{name}` must be the name of a column, got {value!r}"
+        raise TypeError(msg)
+    return value
+
+
+def columns_of(name: str, wanted: Iterable[str], present: Iterable[str]) -> None:
+    """Raise where the frame `name` has not all the columns that are wanted."""
+    known = list(present)
+    for column in wanted:
+        if column not in known:
+            hint = did_you_mean(column, known)
+            msg = f"`{name}` has no column {column!r}{hint}; it has {', '.join(known) or 'none'}"
+            raise pl.exceptions.ColumnNotFoundError(msg)
+
+
+def did_you_mean(value: str, known: Iterable[str]) -> str:
+    """A hint at the known name that `value` is probably meant to be, or nothing."""
+    names = {name.lower(): name for name in known}
+    close = get_close_matches(value.lower(), names, n=1)
+    return f"; did you mean {names[close[0]]!r}?" if close else ""

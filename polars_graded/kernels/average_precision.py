@@ -1,0 +1,172 @@
+"""Average precision, at one threshold and over all levels of relevance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polars_graded.kernels.queries import over_ideal
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from polars_graded.kernels.queries import Queries
+    from polars_graded.ragged import Floats, Integers, Mask, Ragged
+
+FEW_LEVELS = 64
+"""Up to so many levels in a chunk one pass a level is quicker than one pass a bit."""
+
+
+def ap(queries: Queries, n: int | None, threshold: float | None, over: str) -> Floats:
+    """Equations 1 and 2: the mean over R of the precision at each relevant document.
+
+    `over` names the divisor: R, the relevant documents seen, or min(n, R).
+    """
+    ranked = queries.ranked.head(n)
+    hit = queries.relevant(ranked.values, threshold)
+    total = sum_of_precisions(ranked, hit)
+    if over == "retrieved":
+        seen = ranked.count(hit)
+        return np.where(seen > 0, total / seen, 0.0)
+    return total / queries.most_hits(n, threshold, over)
+
+
+def sum_of_precisions(ranked: Ragged, hit: Mask) -> Floats:
+    """Σ_p P@p · rel(p), the numerator of equation 1."""
+    precisions = ranked.count_so_far(hit) / ranked.depth
+    precisions *= hit
+    return ranked.sum(precisions)
+
+
+def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
+    """Equation 4: the mean over the levels t of AP at t, weighted by their distances d.
+
+    A document of grade g takes part in AP at every level up to g, so it weighs
+    W(g) = Σ_{t ≤ g} d_t / R_t, and the sum is Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
+    """
+    ranked, judged = queries.ranked.head(n), queries.judged
+    reached, wanted = queries.relevance(ranked.values), queries.relevance(judged.values)
+    top = queries.relevance(queries.top)
+    if levels is not None:
+        # AP at a level asks who reaches it, so a grade counts as the highest level it reaches.
+        steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
+        reached = steps[np.searchsorted(steps, reached, side="right") - 1]
+        wanted = steps[np.searchsorted(steps, wanted, side="right") - 1]
+        top = np.full_like(top, steps[-1])
+    return over_ideal(sum_of_minima(ranked, reached, judged, wanted, shared=True), top)
+
+
+def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
+    """Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V, with V(g) the chance that grade g is enough."""
+    ranked, judged = queries.ranked.head(n), queries.judged
+    reached, wanted = queries.relevance(ranked.values), queries.relevance(judged.values)
+    if levels is not None:
+        # Each level is as likely as any other to be the least that a user is content with.
+        steps = queries.relevance(np.array(levels))
+        steps = steps[steps > 0]
+        reached = np.searchsorted(steps, reached, side="right").astype(np.float64)
+        wanted = np.searchsorted(steps, wanted, side="right").astype(np.float64)
+    minima = sum_of_minima(ranked, reached, judged, wanted, shared=False)
+    return over_ideal(minima, judged.sum(wanted))
+
+
+def sum_of_minima(
+    ranked: Ragged, reached: Floats, judged: Ragged, wanted: Floats, *, shared: bool
+) -> Floats:
+    """Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
+
+    W(g) is the sum of the distances between the levels up to g that judged documents have, each
+    distance `shared` among the documents that reach its level or not.
+    """
+    levels = np.unique(wanted)
+    levels = levels[levels > 0]
+    by = _level_by_level if len(levels) <= FEW_LEVELS else _bit_by_bit
+    return by(ranked, reached, judged, wanted, levels, shared=shared)
+
+
+def _level_by_level(
+    ranked: Ragged,
+    reached: Floats,
+    judged: Ragged,
+    wanted: Floats,
+    levels: Floats,
+    *,
+    shared: bool,
+) -> Floats:
+    """Σ_t d_t · (Σ_p P@p · rel_t(p)) as it stands: a pass over all rows a level.
+
+    `levels` are those of all queries. One that a query does not use asks for the same documents
+    as the next one it does use, so the distances of both add up to the query's own.
+    """
+    total = np.zeros(len(ranked.lengths))
+    for level, distance in zip(levels, np.diff(levels, prepend=0.0), strict=True):
+        precisions = distance * sum_of_precisions(ranked, reached >= level)
+        total += precisions / np.maximum(judged.count(wanted >= level), 1) if shared else precisions
+    return total
+
+
+def _bit_by_bit(
+    ranked: Ragged,
+    reached: Floats,
+    judged: Ragged,
+    wanted: Floats,
+    _levels: Floats,
+    *,
+    shared: bool,
+) -> Floats:
+    """The minima pair by pair of levels: a pass over the relevant rows a bit.
+
+    R(g) is how many judged documents are at least as good as g. Documents are told apart by its
+    bits, the highest first: of two that agree in the bits so far, the one with a 1 is the worse
+    one and gives the minimum. Ordering them by that bit brings those that still agree together,
+    in their order by rank.
+    """
+    top = wanted[judged.offsets[:-1][judged.lengths > 0]]
+    scale = np.zeros(len(judged.lengths))
+    scale[judged.lengths > 0] = top
+    below = np.append(wanted[1:], 0.0)
+    below[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
+    # In parts of the query's own top, which keeps sums over many queries of one magnitude.
+    steps = (wanted - below) / np.repeat(scale, judged.lengths)
+    steps = np.where(wanted > 0, steps / judged.rank if shared else steps, 0.0)
+    upwards = np.append(np.cumsum(steps[::-1])[::-1], 0.0)
+    weights = upwards[:-1] - np.repeat(upwards[judged.offsets[1:]], judged.lengths)
+
+    relevant = reached > 0
+    query, rank = ranked.query[relevant], ranked.rank[relevant]
+    last_as_good = np.searchsorted(
+        _by_query_then_best(judged.query, wanted),
+        _by_query_then_best(query, reached[relevant]),
+        side="right",
+    )
+    weight = weights[last_as_good - 1]
+    as_good = last_as_good - judged.offsets[query]
+
+    total = np.zeros(len(ranked.lengths))
+    node = np.searchsorted(query, query)  # where the documents that agree so far begin
+    row = np.arange(len(query))
+    for bit in reversed(range(int(as_good.max(initial=0)).bit_length())):
+        worse = (as_good >> bit & 1).astype(bool)
+        n_worse = np.concatenate(([0], np.cumsum(worse)))
+        weight_of_worse = np.concatenate(([0.0], np.cumsum(np.where(worse, weight, 0.0))))
+        n_better_before = (row - node) - (n_worse[:-1] - n_worse[node])
+        minima = np.where(
+            worse, weight * n_better_before, weight_of_worse[:-1] - weight_of_worse[node]
+        )
+        total += np.bincount(query, minima / rank, minlength=len(total))
+        node = np.where(worse, n_worse[node], n_worse[-1] + node - n_worse[node])
+        order = np.concatenate((np.flatnonzero(worse), np.flatnonzero(~worse)))
+        query, rank, weight, as_good, node = (
+            rows[order] for rows in (query, rank, weight, as_good, node)
+        )
+    equals = row - node + 1
+    total += np.bincount(query, weight * equals / rank, minlength=len(total))
+    return total * scale
+
+
+def _by_query_then_best(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
+    """A key that sorts by query and, within it, from the highest grade down."""
+    key = np.empty(len(query), np.complex128)  # complex numbers sort by their parts in turn
+    key.real, key.imag = query, -grades
+    return key

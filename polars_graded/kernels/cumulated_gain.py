@@ -1,0 +1,174 @@
+"""Cumulated gain: plain, discounted, normalised."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from polars_graded.errors import UnusableDataError
+from polars_graded.gains import (
+    HIGHEST_EXP2,
+    discounts,
+    gain_of_grade,
+    gain_of_relevance,
+    highest_gain,
+)
+from polars_graded.kernels.queries import over_ideal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polars_graded.gains import Gain
+    from polars_graded.kernels.queries import Queries
+    from polars_graded.ragged import Floats, Integers, Ragged
+
+    Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
+    """How documents get their gains: `gains` or `normalised_gains`."""
+
+
+def cg(queries: Queries, n: int | None, gain: Gain, ties: str) -> Floats:
+    """Σ_i gain(i) over the top n."""
+    worth = queries.first(n, partial(gains, queries, gain=gain), ties)
+    return worth.sum(worth.values)
+
+
+def dcg(
+    queries: Queries, n: int | None, gain: Gain, discount: str, base: float, ties: str
+) -> Floats:
+    """Equation 3 without its normalisation: Σ_i gain(i) · discount(i) over the top n."""
+    worth = discounted(queries.first(n, partial(gains, queries, gain=gain), ties), discount, base)
+    return worth.sum(worth.values)
+
+
+def ideal_dcg(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Floats:
+    """The DCG of the judged documents in the best order."""
+    worth = ideal(queries, n, gains, gain, discount, base)
+    return worth.sum(worth.values)
+
+
+def ndcg(
+    queries: Queries, n: int | None, gain: Gain, discount: str, base: float, ties: str
+) -> Floats:
+    """Equation 3: DCG over ideal DCG."""
+    reached = dcg(queries, n, gain, discount, base, ties)
+    return over_ideal(reached, ideal_dcg(queries, n, gain, discount, base))
+
+
+def ndcng(
+    queries: Queries, n: int | None, gain: Gain, discount: str, base: float, ties: str
+) -> Floats:
+    """Equation 5: DCG over ideal DCG, of gains made from grades over the highest grade."""
+    worth = queries.first(n, partial(normalised_gains, queries, gain=gain), ties)
+    reached = discounted(worth, discount, base)
+    best = ideal(queries, n, normalised_gains, gain, discount, base)
+    return over_ideal(reached.sum(reached.values), best.sum(best.values))
+
+
+def cg_curve(queries: Queries, n: int | None, gain: Gain) -> Ragged:
+    """CG at every rank."""
+    return dcg_curve(queries, n, gain, "none", 2.0)
+
+
+def dcg_curve(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Ragged:
+    """DCG at every rank."""
+    worth = queries.first(n, partial(gains, queries, gain=gain), "order")
+    return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked, n))
+
+
+def ideal_dcg_curve(
+    queries: Queries, n: int | None, gain: Gain, discount: str, base: float
+) -> Ragged:
+    """Ideal DCG at every rank."""
+    worth = ideal(queries, n, gains, gain, discount, base)
+    return cumulated(worth, lengths_of(queries.judged, n))
+
+
+def ndcg_curve(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Ragged:
+    """NDCG at every rank."""
+    return normalised_curve(queries, n, gains, gain, discount, base)
+
+
+def ndcng_curve(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Ragged:
+    """NDCNG at every rank."""
+    return normalised_curve(queries, n, normalised_gains, gain, discount, base)
+
+
+def ndcg_area(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Floats:
+    """The area under the NDCG curve: its mean over the ranks."""
+    return mean(ndcg_curve(queries, n, gain, discount, base))
+
+
+def ndcng_area(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Floats:
+    """The area under the NDCNG curve: its mean over the ranks."""
+    return mean(ndcng_curve(queries, n, gain, discount, base))
+
+
+def normalised_curve(
+    queries: Queries, n: int | None, form: Form, gain: Gain, discount: str, base: float
+) -> Ragged:
+    """Discounted gains so far over what they are in the best order, at every rank."""
+    lengths = lengths_of(queries.ranked, n)
+    worth = queries.first(n, lambda documents: form(queries, documents, gain), "order")
+    reached = cumulated(discounted(worth, discount, base), lengths)
+    best = cumulated(ideal(queries, n, form, gain, discount, base), lengths)
+    return reached.of(over_ideal(reached.values, best.values))
+
+
+def mean(curve: Ragged) -> Floats:
+    """The mean of each list; 0 for an empty one."""
+    return np.where(curve.lengths > 0, curve.sum(curve.values) / curve.lengths, 0.0)
+
+
+def cumulated(worth: Ragged, lengths: Integers) -> Ragged:
+    """Sums so far, at as many ranks as `lengths` says."""
+    return worth.of(worth.accumulated(np.add, worth.values)).spread(lengths)
+
+
+def lengths_of(documents: Ragged, n: int | None) -> Integers:
+    """At how many ranks a curve has a value."""
+    return documents.lengths if n is None else np.full_like(documents.lengths, n)
+
+
+def ideal(
+    queries: Queries, n: int | None, form: Form, gain: Gain, discount: str, base: float
+) -> Ragged:
+    """gain(i) · discount(i) of the judged documents in the best order."""
+    judged = queries.judged.head(n)
+    return discounted(judged.of(form(queries, judged, gain)), discount, base)
+
+
+def discounted(worth: Ragged, discount: str, base: float) -> Ragged:
+    """gain(i) · discount(i)."""
+    ranks = np.arange(1, worth.lengths.max(initial=0) + 1)
+    return worth.of(worth.values * discounts(ranks, discount, base)[worth.rank - 1])
+
+
+def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
+    """The gain of each document; 0 where it is not relevant."""
+    if isinstance(gain, str):
+        result = gain_of_relevance(queries.relevance(documents.values), gain)
+        rule = f"`gain='exp2'` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite"
+        lacking = np.empty(0)
+    else:
+        relevant = queries.relevant(documents.values, None)
+        result = np.where(relevant, gain_of_grade(documents.values, gain), 0.0)
+        rule = "`gain` maps no gain to grade"
+        lacking = np.unique(documents.values[~np.isfinite(result)])
+    unusable = documents.count(~np.isfinite(result)) > 0
+    if unusable.any():
+        raise UnusableDataError(rule, int(unusable.sum()), lacking.tolist())
+    return result
+
+
+def normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
+    """The gains of equation 5: 2^ngain - 1 with ngain the grade over m_q, the highest there is.
+
+    `"linear"` leaves out the power; a mapping gives what stands for the grade, above and below.
+    """
+    if isinstance(gain, str):
+        return gain_of_relevance(queries.share_of_best(documents), gain)
+    most = np.repeat(highest_gain(queries.best, gain), documents.lengths)
+    worth = gains(queries, documents, gain)
+    return gain_of_relevance(np.where(worth > 0, worth / most, 0.0), "exp2")

@@ -1,0 +1,57 @@
+"""How far a user goes down the list, and what they have found by then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polars_graded.kernels.cumulated_gain import cumulated, gains
+from polars_graded.kernels.queries import over_ideal
+
+if TYPE_CHECKING:
+    from polars_graded.gains import Gain
+    from polars_graded.kernels.queries import Queries
+    from polars_graded.ragged import Floats, Ragged
+
+
+def err(queries: Queries, n: int | None) -> Floats:
+    """Σ_r (1/r) R_r Π_{i<r} (1 - R_i): one over the rank at which the user is satisfied."""
+    return expected_reciprocal_rank(queries, queries.ranked.head(n))
+
+
+def nerr(queries: Queries, n: int | None) -> Floats:
+    """ERR over that of the best order."""
+    best = expected_reciprocal_rank(queries, queries.judged.head(n))
+    return over_ideal(expected_reciprocal_rank(queries, queries.ranked.head(n)), best)
+
+
+def expected_reciprocal_rank(queries: Queries, documents: Ragged) -> Floats:
+    """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}."""
+    best = np.repeat(queries.relevance(queries.best), documents.lengths)
+    satisfied = np.exp2(queries.relevance(documents.values) - best) - np.exp2(-best)
+    not_yet = documents.accumulated(np.multiply, 1 - satisfied)
+    before = np.where(documents.rank > 1, np.append(1.0, not_yet[:-1]), 1.0)
+    return documents.sum(satisfied * before / documents.depth)
+
+
+def rbp(
+    queries: Queries, n: int | None, p: float, *, graded: bool, threshold: float | None
+) -> Floats:
+    """(1 - p) Σ_i rel(i) p^{i-1}: the user goes on to the next document with probability p."""
+    ranked = queries.ranked.head(n)
+    hit = queries.relevant(ranked.values, threshold)
+    relevance = hit * (queries.share_of_best(ranked) if graded else 1.0)
+    return (1 - p) * ranked.sum(relevance * p ** (ranked.depth - 1))
+
+
+def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
+    """(1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg of the best order(r))."""
+    ranked = queries.ranked.head(n)
+    hit = queries.relevant(ranked.values, None)
+    found = ranked.of(gains(queries, ranked, gain))
+    judged = queries.judged.head(n)
+    best = cumulated(judged.of(gains(queries, judged, gain)), ranked.lengths)
+    reached = ranked.count_so_far(hit) + beta * ranked.accumulated(np.add, found.values)
+    blended = hit * reached / (ranked.depth + beta * best.values)
+    return ranked.sum(blended) / queries.most_hits(n, None, over)

@@ -1,0 +1,2808 @@
+"""The `.graded` namespace: what a user types, one method a measure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from polars_graded import measure
+from polars_graded.measure import Measure
+from polars_graded.ranking import Ranking
+from polars_graded.relevance import phi_relevance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polars_graded.gains import Discount, GainName
+    from polars_graded.kernels.queries import Over, Ties
+    from polars_graded.relevance import ControlPoints
+
+
+@pl.api.register_expr_namespace("graded")
+class Graded:
+    """Ranking measures over a column of relevance grades.
+
+    The rows of a group are one query's documents; without a group all rows are. `ranked_by`,
+    `scaled`, `undefined_as` and `condensed` say how to read them and can be chained in any order.
+    A measure ends the chain with an expression of one value a query, named after the measure;
+    `measures` makes a struct of several, and `phi_relevance` grades of a column of scores.
+
+    | score | grade | a row means |
+    |---|---|---|
+    | value | value | retrieved and judged |
+    | value | null | retrieved, not judged: takes its rank, is not relevant |
+    | null | value | judged, not retrieved: no rank, but could have been found |
+    | null | null | ignored |
+
+    A grade is a number or a Boolean. NaN or infinity in a grade or a score raises a `ValueError`
+    that names the column and says in how many queries.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query": ["a", "a", "a", "b", "b"],
+    ...         "grade": [0, 2, 1, 3, None],
+    ...         "score": [0.9, 0.8, 0.3, 0.4, 0.6],
+    ...     }
+    ... )
+    >>> g = pl.col("grade").graded.ranked_by("score")
+    >>> df.group_by("query", maintain_order=True).agg(g.precision(2), g.reciprocal_rank())
+    shape: (2, 3)
+    ┌───────┬─────────────┬─────────────────┐
+    │ query ┆ precision@2 ┆ reciprocal_rank │
+    │ ---   ┆ ---         ┆ ---             │
+    │ str   ┆ f64         ┆ f64             │
+    ╞═══════╪═════════════╪═════════════════╡
+    │ a     ┆ 0.5         ┆ 0.5             │
+    │ b     ┆ 0.5         ┆ 0.5             │
+    └───────┴─────────────┴─────────────────┘
+    """
+
+    def __init__(self, expr: pl.Expr) -> None:
+        self._ranking = Ranking(expr)
+
+    def _with(self, ranking: Ranking) -> Graded:
+        other = Graded(ranking.grade)
+        other._ranking = ranking
+        return other
+
+    def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
+        return measure.one(Measure.of(function, n, **options), self._ranking)
+
+    def _of_known(self, function: str, known: str | pl.Expr, threshold: float | None) -> pl.Expr:
+        if not isinstance(known, str | pl.Expr):
+            msg = f"`known` must be a column name or an expression, got {known!r}"
+            raise TypeError(msg)
+        known = pl.col(known) if isinstance(known, str) else known
+        return measure.one(Measure.of(function, threshold=threshold), self._ranking, known)
+
+    # How rows are read.
+
+    def ranked_by(self, *by: str | pl.Expr, descending: bool | Sequence[bool] = True) -> Graded:
+        """Rank the rows of a query by columns, the highest first.
+
+        The first column decides which rows are retrieved: those where it is not null. Further
+        columns break ties, nulls last, and what is still tied stays in row order. Without
+        `ranked_by`, rows stand in rank order and all are retrieved.
+
+        Parameters
+        ----------
+        *by
+            Column names or expressions. `ranked_by("score", "doc")` is trec_eval's order.
+        descending
+            Whether the highest value comes first; one for all columns or a list of one each.
+            False ranks by a column of rank numbers.
+
+        Raises
+        ------
+        TypeError
+            If there is no column, or one is neither a name nor an expression.
+        ValueError
+            If `descending` has not one entry a column.
+
+        Examples
+        --------
+        The document without a rank was not retrieved; recall counts it as missed.
+
+        >>> df = pl.DataFrame({"grade": [1, 1, 0], "rank": [2, None, 1]})
+        >>> df.select(pl.col("grade").graded.ranked_by("rank", descending=False).recall())
+        shape: (1, 1)
+        ┌────────┐
+        │ recall │
+        │ ---    │
+        │ f64    │
+        ╞════════╡
+        │ 0.5    │
+        └────────┘
+        """
+        return self._with(self._ranking.ranked_by(by, descending=descending))
+
+    def scaled(self, irrelevant: float = 0.0, highest: float | None = None) -> Graded:
+        """Say which grade means not relevant, and which is the highest the scale has.
+
+        Parameters
+        ----------
+        irrelevant
+            The grade that means not relevant. It is shifted to 0, and any grade below it is 0
+            too. Stars from 1 to 5 have `irrelevant=1`.
+        highest
+            The highest grade that the scale has, for measures that look at it; by default the
+            highest judged grade of the query.
+
+        Raises
+        ------
+        ValueError
+            If `highest` is not above `irrelevant`; when the query runs, if a grade is above
+            `highest`.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame({"stars": [1, 5, 3]})
+        >>> df.select(pl.col("stars").graded.scaled(irrelevant=1).cg(gain="linear"))
+        shape: (1, 1)
+        ┌─────────────────┐
+        │ cg(gain=linear) │
+        │ ---             │
+        │ f64             │
+        ╞═════════════════╡
+        │ 6.0             │
+        └─────────────────┘
+        """
+        return self._with(self._ranking.scaled(irrelevant, highest))
+
+    def undefined_as(self, value: float | None = 0.0) -> Graded:
+        """Say what a query without a relevant document gets.
+
+        This holds for every measure but the counts.
+
+        Parameters
+        ----------
+        value
+            A number, 0 by default as in trec_eval, LETOR and scikit-learn, or None for null,
+            which leaves the query out of means.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame({"query": ["a", "a", "b"], "grade": [0, 1, 0]})
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(
+        ...     zero=g.ap(), left_out=g.undefined_as(None).ap()
+        ... )
+        shape: (2, 3)
+        ┌───────┬──────┬──────────┐
+        │ query ┆ zero ┆ left_out │
+        │ ---   ┆ ---  ┆ ---      │
+        │ str   ┆ f64  ┆ f64      │
+        ╞═══════╪══════╪══════════╡
+        │ a     ┆ 0.5  ┆ 0.5      │
+        │ b     ┆ 0.0  ┆ null     │
+        └───────┴──────┴──────────┘
+        """
+        return self._with(self._ranking.undefined_as(value))
+
+    def condensed(self) -> Graded:
+        """Drop unjudged documents from the ranking before measuring.
+
+        What is judged moves up to the ranks that the unjudged leave (trec_eval's `-J`). By default
+        an unjudged document keeps its rank and counts as not relevant.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame({"grade": [None, 1]})
+        >>> g = pl.col("grade").graded
+        >>> df.select(g.reciprocal_rank(), condensed=g.condensed().reciprocal_rank())
+        shape: (1, 2)
+        ┌─────────────────┬───────────┐
+        │ reciprocal_rank ┆ condensed │
+        │ ---             ┆ ---       │
+        │ f64             ┆ f64       │
+        ╞═════════════════╪═══════════╡
+        │ 0.5             ┆ 1.0       │
+        └─────────────────┴───────────┘
+        """
+        return self._with(replace(self._ranking, condensed=True))
+
+    # Relevance from scores.
+
+    def phi_relevance(
+        self, control_points: ControlPoints | None = None, whisker: float = 1.5
+    ) -> pl.Expr:
+        r"""Turn scores into relevance: φ, made from how the scores of a query are distributed.
+
+        The column holds scores, finite numbers or null. All rows of the context are one query: of
+        the whole column in `select`, of a group in `agg` and `over`. Below the median score
+        relevance is 0, at the highest 1, and in between it rises along a monotone curve, piecewise
+        cubic Hermite interpolation (PCHIP), through control points,
+
+        .. math:: (\min, 0), \quad (\mathrm{median}, 0), \quad (\max, 1),
+
+        and, if scores lie beyond the upper whisker :math:`w` of a box plot, also
+
+        .. math::
+            (w, 1 - \alpha), \qquad \alpha = \frac{\max - w}{\max - \min}.
+
+        :math:`w` is the highest score that is not above :math:`h_u + \mathtt{whisker} \cdot (h_u -
+        h_l)`, where :math:`h_l` and :math:`h_u` are Tukey's hinges: the medians of the lower and of
+        the upper half of the scores, both with the middle score if their number is odd. The whisker
+        counts only strictly between the median and the highest score, the minimum only below the
+        median. Where the median is the highest score, φ steps from 0 to 1 there; so if all scores
+        are equal, all have relevance 1.
+
+        Between control points φ is what `scipy.interpolate.PchipInterpolator` gives. A measure
+        chained to φ computes it once for each list that it needs; for several measures, make φ a
+        column first.
+
+        Parameters
+        ----------
+        control_points
+            Pairs (score, relevance) to run through instead, the same for all queries: at least two,
+            with scores that increase and relevance from 0 to 1 that does not fall. Scores outside
+            get the relevance of the nearest end. `whisker` then does not matter.
+        whisker
+            How many distances between the hinges a score may lie above the upper one before it is
+            an outlier; at least 0.
+
+        Returns
+        -------
+        Expr
+            Float64 from 0 to 1, as many as there are scores; null where the score is null. It keeps
+            the column's name.
+
+        Raises
+        ------
+        TypeError
+            If `control_points` are not pairs of numbers, or `whisker` is not a number; when the
+            query runs, if scores are not numbers and Polars has not refused them while planning.
+        ValueError
+            If `control_points` are fewer than two, or do not increase; if `whisker` is negative;
+            when the query runs, if a score is NaN or infinite.
+
+        References
+        ----------
+        Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, section
+        3.1 and equation 2.
+
+        Fritsch, Butland: A method for constructing local monotone piecewise cubic interpolants,
+        SIAM Journal on Scientific and Statistical Computing 5, 1984.
+
+        Examples
+        --------
+        The most popular news of a day stands out, and the others are hardly relevant beside it:
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "day": [1, 1, 1, 1, 1, 2, 2, 2, 2, 2],
+        ...         "popularity": [10, 15, 20, 30, 100, 10, 15, 90, 95, None],
+        ...     }
+        ... )
+        >>> phi = pl.col("popularity").graded.phi_relevance()
+        >>> df.with_columns(phi.over("day").round(3).alias("relevance"))
+        shape: (10, 3)
+        ┌─────┬────────────┬───────────┐
+        │ day ┆ popularity ┆ relevance │
+        │ --- ┆ ---        ┆ ---       │
+        │ i64 ┆ i64        ┆ f64       │
+        ╞═════╪════════════╪═══════════╡
+        │ 1   ┆ 10         ┆ 0.0       │
+        │ 1   ┆ 15         ┆ 0.0       │
+        │ 1   ┆ 20         ┆ 0.0       │
+        │ 1   ┆ 30         ┆ 0.222     │
+        │ 1   ┆ 100        ┆ 1.0       │
+        │ 2   ┆ 10         ┆ 0.0       │
+        │ 2   ┆ 15         ┆ 0.0       │
+        │ 2   ┆ 90         ┆ 0.824     │
+        │ 2   ┆ 95         ┆ 1.0       │
+        │ 2   ┆ null       ┆ null      │
+        └─────┴────────────┴───────────┘
+        """
+        return phi_relevance(self._ranking.grade, control_points, whisker)
+
+    # Several at once.
+
+    def measures(self, *names: str) -> pl.Expr:
+        """Several measures over one ranking, as a struct with a field each.
+
+        The rows are ranked once, so this is quicker than an expression a measure.
+
+        Parameters
+        ----------
+        *names
+            Measures as their columns are called: `"mu_ap"`, `"ndcg@10"`,
+            `"ap(threshold=2)@100"`, `"dcg(gain=linear, base=10)"`.
+
+        Returns
+        -------
+        Expr
+            A struct, named `measures`; `unnest` makes columns of it.
+
+        Raises
+        ------
+        ValueError
+            If there is no name, a name twice, or one that does not name a measure.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame({"query": ["a", "a", "b"], "grade": [0, 1, 1]})
+        >>> df.group_by("query", maintain_order=True).agg(
+        ...     pl.col("grade").graded.measures("ap", "precision@1")
+        ... ).unnest("measures")
+        shape: (2, 3)
+        ┌───────┬─────┬─────────────┐
+        │ query ┆ ap  ┆ precision@1 │
+        │ ---   ┆ --- ┆ ---         │
+        │ str   ┆ f64 ┆ f64         │
+        ╞═══════╪═════╪═════════════╡
+        │ a     ┆ 0.5 ┆ 0.0         │
+        │ b     ┆ 1.0 ┆ 1.0         │
+        └───────┴─────┴─────────────┘
+        """
+        return measure.several(map(Measure.parse, names), self._ranking)
+
+    # Counting relevant documents.
+
+    def precision(
+        self,
+        n: int | None = None,
+        *,
+        threshold: float | None = None,
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        r"""Share of the first n documents that is relevant.
+
+        A list shorter than n counts as if filled up with documents that are not relevant, so that
+        the divisor is always n; without n it is the number of retrieved documents.
+
+        .. math::
+
+            P@n = \frac{1}{n} \sum_{i=1}^{n} rel(i)
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
+            orders of the tied documents.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), after Baeza-Yates, R. and Ribeiro-Neto, B. (2011).
+        Modern Information Retrieval, 2nd edition.
+
+        Examples
+        --------
+        Relevant are ranks 1, 3 and 4 of query a, and none of query b.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.precision(2), g.precision())
+        shape: (2, 3)
+        ┌───────┬─────────────┬───────────┐
+        │ query ┆ precision@2 ┆ precision │
+        │ ---   ┆ ---         ┆ ---       │
+        │ str   ┆ f64         ┆ f64       │
+        ╞═══════╪═════════════╪═══════════╡
+        │ a     ┆ 0.5         ┆ 0.75      │
+        │ b     ┆ 0.0         ┆ 0.0       │
+        └───────┴─────────────┴───────────┘
+        """
+        return self._one("precision", n, threshold=threshold, ties=ties)
+
+    def recall(
+        self,
+        n: int | None = None,
+        *,
+        threshold: float | None = None,
+        over: Over = "relevant",
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        r"""Share of the relevant documents that is among the first n.
+
+        Relevant documents that were judged but not retrieved count as missed.
+
+        .. math::
+
+            R@n = \frac{1}{R} \sum_{i=1}^{n} rel(i)
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        over
+            What the hits are divided by: `"relevant"`, all R relevant documents; `"cutoff"`,
+            min(n, R), so that a perfect top n gives 1.
+        ties
+            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
+            orders of the tied documents.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `over` is unknown, `ties` is unknown or `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), after Baeza-Yates, R. and Ribeiro-Neto, B. (2011).
+        Modern Information Retrieval, 2nd edition.
+
+        Examples
+        --------
+        Of the 3 relevant documents of query a, 1 is first and 2 are among the first 3.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.recall(1), g.recall(3))
+        shape: (2, 3)
+        ┌───────┬──────────┬──────────┐
+        │ query ┆ recall@1 ┆ recall@3 │
+        │ ---   ┆ ---      ┆ ---      │
+        │ str   ┆ f64      ┆ f64      │
+        ╞═══════╪══════════╪══════════╡
+        │ a     ┆ 0.333333 ┆ 0.666667 │
+        │ b     ┆ 0.0      ┆ 0.0      │
+        └───────┴──────────┴──────────┘
+        """
+        return self._one("recall", n, threshold=threshold, over=over, ties=ties)
+
+    def f_measure(
+        self,
+        n: int | None = None,
+        *,
+        beta: float = 1.0,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""F: the weighted harmonic mean of precision and recall.
+
+        0 where precision and recall are both 0.
+
+        .. math::
+
+            F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        beta
+            How many times as much recall counts as precision, above 0.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `beta` is not above 0 or `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), alternative measures, method 1. Van Rijsbergen, C.
+        J. (1979). Information Retrieval, 2nd edition.
+
+        Examples
+        --------
+        Query a: P = 1/2 and R = 1/3 give 2 · 1/6 / (5/6).
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.f_measure(2))
+        shape: (2, 2)
+        ┌───────┬─────────────┐
+        │ query ┆ f_measure@2 │
+        │ ---   ┆ ---         │
+        │ str   ┆ f64         │
+        ╞═══════╪═════════════╡
+        │ a     ┆ 0.4         │
+        │ b     ┆ 0.0         │
+        └───────┴─────────────┘
+        """
+        return self._one("f_measure", n, beta=beta, threshold=threshold)
+
+    def e_measure(
+        self,
+        n: int | None = None,
+        *,
+        b: float = 1.0,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""E: one minus the weighted harmonic mean of precision and recall.
+
+        Lower is better: 0 is perfect, and 1 means that nothing relevant was found.
+
+        .. math::
+
+            E_b = 1 - \frac{1 + b^2}{\frac{b^2}{R} + \frac{1}{P}}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        b
+            Above 1 recall counts more, below 1 precision does; above 0.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 1,
+            or one minus what `undefined_as` says, since E is one minus F.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `b` is not above 0 or `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), alternative measures, method 2. Van Rijsbergen, C.
+        J. (1979). Information Retrieval, 2nd edition.
+
+        Examples
+        --------
+        Query a: 1 - 2 / (3 + 2).
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.e_measure(2))
+        shape: (2, 2)
+        ┌───────┬─────────────┐
+        │ query ┆ e_measure@2 │
+        │ ---   ┆ ---         │
+        │ str   ┆ f64         │
+        ╞═══════╪═════════════╡
+        │ a     ┆ 0.6         │
+        │ b     ┆ 1.0         │
+        └───────┴─────────────┘
+        """
+        return self._one("e_measure", n, b=b, threshold=threshold)
+
+    def r_precision(self, *, threshold: float | None = None) -> pl.Expr:
+        r"""Precision at R, the number of relevant documents.
+
+        R counts all relevant judged documents, retrieved or not.
+
+        .. math::
+
+            P@R = \frac{1}{R} \sum_{i=1}^{R} rel(i)
+
+        Parameters
+        ----------
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), method 2.
+
+        Examples
+        --------
+        Query a has R = 3, and 2 of its first 3 documents are relevant.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.r_precision())
+        shape: (2, 2)
+        ┌───────┬─────────────┐
+        │ query ┆ r_precision │
+        │ ---   ┆ ---         │
+        │ str   ┆ f64         │
+        ╞═══════╪═════════════╡
+        │ a     ┆ 0.666667    │
+        │ b     ┆ 0.0         │
+        └───────┴─────────────┘
+        """
+        return self._one("r_precision", threshold=threshold)
+
+    def reciprocal_rank(
+        self,
+        n: int | None = None,
+        *,
+        threshold: float | None = None,
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        r"""One over the rank of the first relevant document.
+
+        0 if none of the first n documents is relevant. Its mean over queries is MRR.
+
+        .. math::
+
+            RR = \frac{1}{\min \{i \le n : rel(i) = 1\}}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
+            orders of the tied documents.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+
+        References
+        ----------
+        Voorhees, E. M. (1999). The TREC-8 Question Answering Track Report.
+
+        Examples
+        --------
+        In query a the first relevant document is first, the first of grade 2 or more third.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(
+        ...     g.reciprocal_rank(), g.reciprocal_rank(threshold=2)
+        ... )
+        shape: (2, 3)
+        ┌───────┬─────────────────┬──────────────────────────────┐
+        │ query ┆ reciprocal_rank ┆ reciprocal_rank(threshold=2) │
+        │ ---   ┆ ---             ┆ ---                          │
+        │ str   ┆ f64             ┆ f64                          │
+        ╞═══════╪═════════════════╪══════════════════════════════╡
+        │ a     ┆ 1.0             ┆ 0.333333                     │
+        │ b     ┆ 0.0             ┆ 0.0                          │
+        └───────┴─────────────────┴──────────────────────────────┘
+        """
+        return self._one("reciprocal_rank", n, threshold=threshold, ties=ties)
+
+    def success(
+        self,
+        n: int | None = None,
+        *,
+        threshold: float | None = None,
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        r"""Whether there is a relevant document among the first n.
+
+        Recommenders call its mean the hit rate.
+
+        .. math::
+
+            S@n = \max_{i \le n} rel(i)
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
+            orders of the tied documents.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, 0 or 1, between them with averaged ties. A query without a
+            relevant document gets 0, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+
+        References
+        ----------
+        Craswell, N. and Hawking, D. (2004). Overview of the TREC-2004 Web Track.
+
+        Examples
+        --------
+        The first document of query a has grade 1.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.success(1), g.success(1, threshold=2))
+        shape: (2, 3)
+        ┌───────┬───────────┬────────────────────────┐
+        │ query ┆ success@1 ┆ success(threshold=2)@1 │
+        │ ---   ┆ ---       ┆ ---                    │
+        │ str   ┆ f64       ┆ f64                    │
+        ╞═══════╪═══════════╪════════════════════════╡
+        │ a     ┆ 1.0       ┆ 0.0                    │
+        │ b     ┆ 0.0       ┆ 0.0                    │
+        └───────┴───────────┴────────────────────────┘
+        """
+        return self._one("success", n, threshold=threshold, ties=ties)
+
+    def bpref(self, *, threshold: float | None = None) -> pl.Expr:
+        r"""Binary preference: relevant documents should stand above judged others.
+
+        Only judged documents count. N is the number of judged documents that are not relevant,
+        and at most R of those above a hit are held against it.
+
+        .. math::
+
+            bpref = \frac{1}{R} \sum_{hits} 1 - \frac{\min(others\ above, R)}{\min(R, N)}
+
+        Parameters
+        ----------
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is not finite.
+
+        References
+        ----------
+        Buckley, C. and Voorhees, E. M. (2004). Retrieval Evaluation with Incomplete Information,
+        in the form of trec_eval 8 and later.
+
+        Examples
+        --------
+        Query a has R = 3 and N = 1: the other document is above two of three hits.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.bpref())
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ bpref    │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.333333 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("bpref", threshold=threshold)
+
+    def roc_auc(self, *, threshold: float | None = None) -> pl.Expr:
+        r"""Area under the ROC curve: the share of pairs in the right order.
+
+        A pair is a relevant and another judged document of the query, in the right order if the
+        relevant one is ranked higher. Tied pairs count half. Documents that were not retrieved
+        are tied below all others. Unjudged ones do not count.
+
+        .. math::
+
+            AUC = \frac{|\{(r, o) : r \succ o\}| + \frac{1}{2} |\{(r, o) : r \sim o\}|}{R \cdot N}
+
+        Parameters
+        ----------
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document, or
+            without another judged one, gets 0, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is not finite.
+
+        References
+        ----------
+        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
+        Relevance, section 2.3. Hanley, J. A. and McNeil, B. J. (1982).
+
+        Examples
+        --------
+        In query a one of the three relevant documents is above the other one.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.roc_auc())
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ roc_auc  │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.333333 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("roc_auc", threshold=threshold)
+
+    def generalized_precision(self, n: int | None = None) -> pl.Expr:
+        r"""Generalized precision: the mean grade of the first n documents.
+
+        Grades count as parts of the highest one: that of the scale where `scaled(highest=...)`
+        names it, otherwise of the query's judged documents. A list shorter than n counts as
+        filled up with 0.
+
+        .. math::
+
+            gP@n = \frac{1}{n} \sum_{i=1}^{n} \frac{g(i)}{m_q}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1.
+
+        References
+        ----------
+        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR
+        evaluation.
+
+        Examples
+        --------
+        Query a: (1/3 + 0) / 2.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.generalized_precision(2))
+        shape: (2, 2)
+        ┌───────┬─────────────────────────┐
+        │ query ┆ generalized_precision@2 │
+        │ ---   ┆ ---                     │
+        │ str   ┆ f64                     │
+        ╞═══════╪═════════════════════════╡
+        │ a     ┆ 0.166667                │
+        │ b     ┆ 0.0                     │
+        └───────┴─────────────────────────┘
+        """
+        return self._one("generalized_precision", n)
+
+    def generalized_recall(self, n: int | None = None) -> pl.Expr:
+        r"""Generalized recall: the share of all relevance that is among the first n.
+
+        Judged documents that were not retrieved count among all relevance.
+
+        .. math::
+
+            gR@n = \frac{\sum_{i=1}^{n} g(i)}{\sum_{judged} g}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1.
+
+        References
+        ----------
+        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR
+        evaluation.
+
+        Examples
+        --------
+        Query a: 1 of 6.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.generalized_recall(2))
+        shape: (2, 2)
+        ┌───────┬──────────────────────┐
+        │ query ┆ generalized_recall@2 │
+        │ ---   ┆ ---                  │
+        │ str   ┆ f64                  │
+        ╞═══════╪══════════════════════╡
+        │ a     ┆ 0.166667             │
+        │ b     ┆ 0.0                  │
+        └───────┴──────────────────────┘
+        """
+        return self._one("generalized_recall", n)
+
+    # Averaging precision.
+
+    def ap(
+        self,
+        n: int | None = None,
+        *,
+        threshold: float | None = None,
+        over: Over | Literal["retrieved"] = "relevant",
+    ) -> pl.Expr:
+        r"""Average precision: the mean of the precision at each relevant document.
+
+        A relevant document below rank n, or not retrieved, adds 0.
+
+        .. math::
+
+            AP = \frac{1}{R} \sum_{i=1}^{n} P@i \cdot rel(i)
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        over
+            What the sum is divided by: `"relevant"`, all R relevant documents; `"retrieved"`,
+            those seen (0 if none is); `"cutoff"`, min(n, R), so that a perfect top n gives 1.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `over` is unknown or `threshold` is not finite.
+
+        References
+        ----------
+        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
+        Relevance, equations 1 and 2. `over="retrieved"`: Chen, B. Retrieval evaluation (slides),
+        method 1.
+
+        Examples
+        --------
+        Query a: (1/1 + 2/3 + 3/4) / 3, and with grade 2 as threshold (1/3 + 2/4) / 2.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ap(), g.ap(threshold=2))
+        shape: (2, 3)
+        ┌───────┬──────────┬─────────────────┐
+        │ query ┆ ap       ┆ ap(threshold=2) │
+        │ ---   ┆ ---      ┆ ---             │
+        │ str   ┆ f64      ┆ f64             │
+        ╞═══════╪══════════╪═════════════════╡
+        │ a     ┆ 0.805556 ┆ 0.416667        │
+        │ b     ┆ 0.0      ┆ 0.0             │
+        └───────┴──────────┴─────────────────┘
+        """
+        return self._one("ap", n, threshold=threshold, over=over)
+
+    def mu_ap(self, n: int | None = None, *, levels: Sequence[float] | None = None) -> pl.Expr:
+        r"""μAP: average precision over all levels of relevance.
+
+        The mean of AP with each level of relevance t as threshold, weighted by the distance d of
+        the level from the next lower one. With two levels it is `ap`. Its mean over queries is
+        μMAP.
+
+        .. math::
+
+            \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        levels
+            The levels L of the scale, increasing; by default the relevance grades that the judged
+            documents of the query use. AP is 0 at a level that no document of the query reaches;
+            a level at or below irrelevant does not count.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1 or `levels` do not increase.
+
+        References
+        ----------
+        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
+        Relevance, equation 4.
+
+        Examples
+        --------
+        Query a has AP 0.8056, 0.4167 and 0.3333 at thresholds 1, 2 and 3.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.mu_ap())
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ mu_ap    │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.518519 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("mu_ap", n, levels=levels)
+
+    def gap(self, n: int | None = None, *, levels: Sequence[float] | None = None) -> pl.Expr:
+        r"""GAP: graded average precision.
+
+        The user is content from some grade on, which is not known; V(g) is the chance that g is
+        enough. The value is the expected sum of precisions over the expected number of relevant
+        documents.
+
+        .. math::
+
+            GAP = \frac{\sum_p \frac{1}{p} \sum_{j \le p} \min(V(g_j), V(g_p))}{\sum_{judged} V(g)}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        levels
+            The grades that may be the least that is enough, each equally likely, increasing; by
+            default every unit of the grade is, so that V is proportional to the grade.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1 or `levels` do not increase.
+
+        References
+        ----------
+        Robertson, S. E., Kanoulas, E. and Yilmaz, E. (2010). Extending Average Precision to
+        Graded Relevance Judgments.
+
+        Examples
+        --------
+        Query a: (1 + (1 + 3)/3 + (1 + 2 + 2)/4) / 6.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.gap())
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ gap      │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.597222 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("gap", n, levels=levels)
+
+    # Cumulating gain.
+
+    def cg(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        r"""Cumulated gain: the sum of the gains of the first n documents.
+
+        Unjudged documents gain 0.
+
+        .. math::
+
+            CG@n = \sum_{i=1}^{n} gain(i)
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+        ties
+            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
+            orders of the tied documents.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, not below 0. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
+            `gain` maps no gain to a grade, or 2^g is out of range (grades more than 1000 above
+            irrelevant; `gain="linear"` and `ndcng` take them).
+
+        References
+        ----------
+        Järvelin, K. and Kekäläinen, J. (2002). Cumulated Gain-Based Evaluation of IR Techniques.
+
+        Examples
+        --------
+        Query a gains 1 + 0 + 7 + 3, and with linear gain 1 + 0 + 3 among the first 3.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.cg(), g.cg(3, gain="linear"))
+        shape: (2, 3)
+        ┌───────┬──────┬───────────────────┐
+        │ query ┆ cg   ┆ cg(gain=linear)@3 │
+        │ ---   ┆ ---  ┆ ---               │
+        │ str   ┆ f64  ┆ f64               │
+        ╞═══════╪══════╪═══════════════════╡
+        │ a     ┆ 11.0 ┆ 4.0               │
+        │ b     ┆ 0.0  ┆ 0.0               │
+        └───────┴──────┴───────────────────┘
+        """
+        return self._one("cg", n, gain=gain, ties=ties)
+
+    def dcg(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        r"""Discounted cumulated gain: gains count less the further down they are.
+
+        Unjudged documents gain 0.
+
+        .. math::
+
+            DCG@n = \sum_{i=1}^{n} \frac{gain(i)}{\log_2(i + 1)}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+        ties
+            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
+            orders of the tied documents.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, not below 0. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
+            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is
+            out of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
+            them).
+
+        References
+        ----------
+        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
+        Relevance, equation 3 without its normalisation. Järvelin, K. and Kekäläinen, J. (2002).
+
+        Examples
+        --------
+        Query a: 1/log2(2) + 7/log2(4), and 1/1 + 7/3.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.dcg(3), g.dcg(3, discount="zipf"))
+        shape: (2, 3)
+        ┌───────┬───────┬──────────────────────┐
+        │ query ┆ dcg@3 ┆ dcg(discount=zipf)@3 │
+        │ ---   ┆ ---   ┆ ---                  │
+        │ str   ┆ f64   ┆ f64                  │
+        ╞═══════╪═══════╪══════════════════════╡
+        │ a     ┆ 4.5   ┆ 3.333333             │
+        │ b     ┆ 0.0   ┆ 0.0                  │
+        └───────┴───────┴──────────────────────┘
+        """
+        return self._one("dcg", n, gain=gain, discount=discount, base=base, ties=ties)
+
+    def ideal_dcg(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+    ) -> pl.Expr:
+        r"""The DCG of all judged documents in the best order.
+
+        Judged documents that were not retrieved are among them.
+
+        .. math::
+
+            IDCG@n = \max_{order} DCG@n
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, not below 0. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
+            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
+            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+
+        References
+        ----------
+        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
+        Relevance, equation 3: the inverse of its N.
+
+        Examples
+        --------
+        Query a: 7, and 7/log2(2) + 3/log2(3) + 1/log2(4).
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ideal_dcg(1), g.ideal_dcg(3))
+        shape: (2, 3)
+        ┌───────┬─────────────┬─────────────┐
+        │ query ┆ ideal_dcg@1 ┆ ideal_dcg@3 │
+        │ ---   ┆ ---         ┆ ---         │
+        │ str   ┆ f64         ┆ f64         │
+        ╞═══════╪═════════════╪═════════════╡
+        │ a     ┆ 7.0         ┆ 9.392789    │
+        │ b     ┆ 0.0         ┆ 0.0         │
+        └───────┴─────────────┴─────────────┘
+        """
+        return self._one("ideal_dcg", n, gain=gain, discount=discount, base=base)
+
+    def ndcg(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        r"""Normalised discounted cumulated gain: DCG over the DCG of the best order.
+
+        The best order is that of all judged documents, retrieved or not.
+
+        .. math::
+
+            NDCG@n = \frac{DCG@n}{IDCG@n}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+        ties
+            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
+            orders of the tied documents.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
+            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is
+            out of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
+            them).
+
+        References
+        ----------
+        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
+        Relevance, equation 3.
+
+        Examples
+        --------
+        Query a: 1/7, and (1 + 3/2) / (3 + 2/log2(3) + 1/2).
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ndcg(1), g.ndcg(3, gain="linear"))
+        shape: (2, 3)
+        ┌───────┬──────────┬─────────────────────┐
+        │ query ┆ ndcg@1   ┆ ndcg(gain=linear)@3 │
+        │ ---   ┆ ---      ┆ ---                 │
+        │ str   ┆ f64      ┆ f64                 │
+        ╞═══════╪══════════╪═════════════════════╡
+        │ a     ┆ 0.142857 ┆ 0.525005            │
+        │ b     ┆ 0.0      ┆ 0.0                 │
+        └───────┴──────────┴─────────────────────┘
+        """
+        return self._one("ndcg", n, gain=gain, discount=discount, base=base, ties=ties)
+
+    def ndcng(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        r"""NDCG of gains normalised by the highest grade, which makes scales comparable.
+
+        The grade above irrelevant is divided by the highest one: that of the scale where
+        `scaled(highest=...)` names it, otherwise of the query's judged documents.
+
+        .. math::
+
+            NDCNG@n = N_n \sum_{i=1}^{n} \frac{2^{ngain(i)} - 1}{\log_2(i + 1)}, \quad
+                ngain(i) = \frac{g(i)}{m_q}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        gain
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose
+            gains then stand for the grades, that of the highest grade for m_q. With linear gain
+            the value is that of `ndcg`.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+        ties
+            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
+            orders of the tied documents.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
+            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
+
+        References
+        ----------
+        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
+        Relevance, equation 5.
+
+        Examples
+        --------
+        Query a: (2^(1/3) - 1) / (2^1 - 1).
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ndcng(1))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ ndcng@1  │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.259921 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("ndcng", n, gain=gain, discount=discount, base=base, ties=ties)
+
+    def ndcg_area(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+    ) -> pl.Expr:
+        r"""Area under the NDCG curve: the mean of NDCG over the ranks 1 to n.
+
+        The mean of `ndcg_curve`. With `discount="none"` it is the area under the NCG curve.
+
+        .. math::
+
+            \frac{1}{n} \sum_{k=1}^{n} NDCG@k
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the length of the list without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
+            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
+            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides). Scheel, C., Lommatzsch, A. and Albayrak, S.
+        (2011). Performance Measures for Multi-Graded Relevance, table 2, column mean.
+
+        Examples
+        --------
+        Query a: (1/3 + 1/(3 + 2/log2(3))) / 2.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ndcg_area(2, gain="linear"))
+        shape: (2, 2)
+        ┌───────┬──────────────────────────┐
+        │ query ┆ ndcg_area(gain=linear)@2 │
+        │ ---   ┆ ---                      │
+        │ str   ┆ f64                      │
+        ╞═══════╪══════════════════════════╡
+        │ a     ┆ 0.283986                 │
+        │ b     ┆ 0.0                      │
+        └───────┴──────────────────────────┘
+        """
+        return self._one("ndcg_area", n, gain=gain, discount=discount, base=base)
+
+    def ndcng_area(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+    ) -> pl.Expr:
+        r"""Area under the NDCNG curve: the mean of NDCNG over the ranks 1 to n.
+
+        The mean of `ndcng_curve`.
+
+        .. math::
+
+            \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the length of the list without.
+        gain
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose
+            gains then stand for the grades, that of the highest grade for m_q. With linear gain
+            the value is that of `ndcg`.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
+            when the query runs, if `gain` maps no gain to a grade.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides). Scheel, C., Lommatzsch, A. and Albayrak, S.
+        (2011). Performance Measures for Multi-Graded Relevance, table 2, column mean.
+
+        Examples
+        --------
+        Query a: (1/3 + 1/(3 + 2/log2(3))) / 2.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ndcng_area(2, gain="linear"))
+        shape: (2, 2)
+        ┌───────┬───────────────────────────┐
+        │ query ┆ ndcng_area(gain=linear)@2 │
+        │ ---   ┆ ---                       │
+        │ str   ┆ f64                       │
+        ╞═══════╪═══════════════════════════╡
+        │ a     ┆ 0.283986                  │
+        │ b     ┆ 0.0                       │
+        └───────┴───────────────────────────┘
+        """
+        return self._one("ndcng_area", n, gain=gain, discount=discount, base=base)
+
+    # Modelling the user.
+
+    def err(self, n: int | None = None) -> pl.Expr:
+        r"""Expected reciprocal rank: one over the rank where the user is satisfied.
+
+        The user goes down the list and is satisfied by a document of grade g with probability
+        R(g). The highest grade is that of the scale where `scaled(highest=...)` names it,
+        otherwise of the query's judged documents.
+
+        .. math::
+
+            ERR = \sum_r \frac{1}{r} R_r \prod_{i<r} (1 - R_i), \quad
+                R = \frac{2^g - 1}{2^{g_{max}}}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1.
+
+        References
+        ----------
+        Chapelle, O., Metzler, D., Zhang, Y. and Grinspan, P. (2009). Expected Reciprocal Rank for
+        Graded Relevance.
+
+        Examples
+        --------
+        Query a: 1/8 + 7/8 · 7/8 / 3 + 7/8 · 1/8 · 3/8 / 4.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.err())
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ err      │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.390462 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("err", n)
+
+    def nerr(self, n: int | None = None) -> pl.Expr:
+        r"""Normalised expected reciprocal rank: ERR over that of the best order.
+
+        The best order is that of all judged documents, retrieved or not.
+
+        .. math::
+
+            nERR = \frac{ERR}{ERR_{ideal}}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1.
+
+        References
+        ----------
+        Chapelle, O., Metzler, D., Zhang, Y. and Grinspan, P. (2009). Expected Reciprocal Rank for
+        Graded Relevance.
+
+        Examples
+        --------
+        Query a: (1/8) / (7/8).
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.nerr(1))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ nerr@1   │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 0.142857 │
+        │ b     ┆ 0.0      │
+        └───────┴──────────┘
+        """
+        return self._one("nerr", n)
+
+    def rbp(
+        self,
+        n: int | None = None,
+        *,
+        p: float = 0.8,
+        graded: bool = False,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""Rank-biased precision: the user goes on to the next document with probability p.
+
+        With p = 0.8 five documents are looked at on average. The value of a perfect list stays
+        below 1 unless the list is endless.
+
+        .. math::
+
+            RBP = (1 - p) \sum_i rel(i)\, p^{i-1}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        p
+            How patient the user is, above 0 and below 1.
+        graded
+            Whether a relevant document counts as its grade over the highest one instead of 1.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `p` is not between 0 and 1 or `threshold` is not finite.
+
+        References
+        ----------
+        Moffat, A. and Zobel, J. (2008). Rank-Biased Precision for Measurement of Retrieval
+        Effectiveness.
+
+        Examples
+        --------
+        Query a: (1 + 1/4 + 1/8) / 2, and (1/3 + 1/4 + 2/3 · 1/8) / 2.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.rbp(p=0.5), g.rbp(p=0.5, graded=True))
+        shape: (2, 3)
+        ┌───────┬────────────┬─────────────────────────┐
+        │ query ┆ rbp(p=0.5) ┆ rbp(p=0.5, graded=True) │
+        │ ---   ┆ ---        ┆ ---                     │
+        │ str   ┆ f64        ┆ f64                     │
+        ╞═══════╪════════════╪═════════════════════════╡
+        │ a     ┆ 0.6875     ┆ 0.333333                │
+        │ b     ┆ 0.0        ┆ 0.0                     │
+        └───────┴────────────┴─────────────────────────┘
+        """
+        return self._one("rbp", n, p=p, graded=graded, threshold=threshold)
+
+    def q_measure(
+        self,
+        n: int | None = None,
+        *,
+        beta: float = 1.0,
+        gain: GainName | Mapping[float, float] = "linear",
+        over: Over = "relevant",
+    ) -> pl.Expr:
+        r"""Q-measure: average precision with cumulated gain blended in.
+
+        With beta = 0 it is average precision. Judged documents that were not retrieved count in R
+        and in the best order.
+
+        .. math::
+
+            Q = \frac{1}{R} \sum_{r=1}^{n} rel(r)
+                \frac{hits(r) + \beta\, cg(r)}{r + \beta\, cg_{ideal}(r)}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        beta
+            How much the gain counts beside the hits, not below 0.
+        gain
+            What a grade is worth: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1),
+            or a mapping from grade to gain, whose gains do not fall; what is not relevant gains
+            0.
+        over
+            What the sum is divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
+            R), so that a perfect top n gives 1.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `gain` is unknown, `over` is unknown or `beta` is below 0; when the
+            query runs, if `gain` maps no gain to a grade.
+
+        References
+        ----------
+        Sakai, T. (2004). New Performance Metrics Based on Multigrade Relevance: Their Application
+        to Question Answering.
+
+        Examples
+        --------
+        Query a: ((1 + 1) / (1 + 3) + (2 + 4) / (3 + 6) + (3 + 6) / (4 + 6)) / 3.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.q_measure())
+        shape: (2, 2)
+        ┌───────┬───────────┐
+        │ query ┆ q_measure │
+        │ ---   ┆ ---       │
+        │ str   ┆ f64       │
+        ╞═══════╪═══════════╡
+        │ a     ┆ 0.688889  │
+        │ b     ┆ 0.0       │
+        └───────┴───────────┘
+        """
+        return self._one("q_measure", n, beta=beta, gain=gain, over=over)
+
+    # What the user knew.
+
+    def coverage_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
+        r"""Share of the relevant documents known to the user that was retrieved.
+
+        U are the relevant documents that the user knew, R_k those of them that were retrieved.
+
+        .. math::
+
+            \frac{|R_k|}{|U|}
+
+        Parameters
+        ----------
+        known
+            The column, or an expression for it, of whether the user knew the document; null is
+            False.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document, or
+            without a known one, gets 0, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
+        Information Storage and Retrieval.
+
+        Examples
+        --------
+        Two relevant documents were known, one of them was retrieved.
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "grade": [1, 0, 1, 1],
+        ...         "rank": [1, 2, 3, None],
+        ...         "known": [True, False, False, True],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded.ranked_by("rank", descending=False)
+        >>> df.select(g.coverage_ratio(known="known"))
+        shape: (1, 1)
+        ┌────────────────┐
+        │ coverage_ratio │
+        │ ---            │
+        │ f64            │
+        ╞════════════════╡
+        │ 0.5            │
+        └────────────────┘
+        """
+        return self._of_known("coverage_ratio", known, threshold)
+
+    def novelty_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
+        r"""Share of the retrieved relevant documents that was new to the user.
+
+        R_k are the retrieved relevant documents that the user knew, R_u those they did not. 0
+        where no relevant document was retrieved.
+
+        .. math::
+
+            \frac{|R_u|}{|R_u| + |R_k|}
+
+        Parameters
+        ----------
+        known
+            The column, or an expression for it, of whether the user knew the document; null is
+            False.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
+        Information Storage and Retrieval.
+
+        Examples
+        --------
+        Two relevant documents were retrieved, one of them was new.
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "grade": [1, 0, 1, 1],
+        ...         "rank": [1, 2, 3, None],
+        ...         "known": [True, False, False, True],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded.ranked_by("rank", descending=False)
+        >>> df.select(g.novelty_ratio(known="known"))
+        shape: (1, 1)
+        ┌───────────────┐
+        │ novelty_ratio │
+        │ ---           │
+        │ f64           │
+        ╞═══════════════╡
+        │ 0.5           │
+        └───────────────┘
+        """
+        return self._of_known("novelty_ratio", known, threshold)
+
+    def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
+        r"""Relevant documents retrieved over those the user expected.
+
+        U are the relevant documents that the user knew, R_k and R_u the known and the new ones
+        that were retrieved. Above 1 the user finds more than expected.
+
+        .. math::
+
+            \frac{|R_k| + |R_u|}{|U|}
+
+        Parameters
+        ----------
+        known
+            The column, or an expression for it, of whether the user knew the document; null is
+            False.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, not below 0. A query without a relevant document, or
+            without a known one, gets 0, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
+        Information Storage and Retrieval.
+
+        Examples
+        --------
+        Two relevant documents were retrieved and two were expected.
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "grade": [1, 0, 1, 1],
+        ...         "rank": [1, 2, 3, None],
+        ...         "known": [True, False, False, True],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded.ranked_by("rank", descending=False)
+        >>> df.select(g.relative_recall(known="known"))
+        shape: (1, 1)
+        ┌─────────────────┐
+        │ relative_recall │
+        │ ---             │
+        │ f64             │
+        ╞═════════════════╡
+        │ 1.0             │
+        └─────────────────┘
+        """
+        return self._of_known("relative_recall", known, threshold)
+
+    def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
+        r"""Relevant documents the user expected over documents retrieved.
+
+        U are the relevant documents that the user knew, A is all that was retrieved.
+
+        .. math::
+
+            \frac{|U|}{|A|}
+
+        Parameters
+        ----------
+        known
+            The column, or an expression for it, of whether the user knew the document; null is
+            False.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, not below 0. A query without a relevant document, or for
+            which nothing was retrieved, gets 0, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
+        Information Storage and Retrieval.
+
+        Examples
+        --------
+        Two relevant documents were expected, three documents were retrieved.
+
+        >>> df = pl.DataFrame(
+        ...     {
+        ...         "grade": [1, 0, 1, 1],
+        ...         "rank": [1, 2, 3, None],
+        ...         "known": [True, False, False, True],
+        ...     }
+        ... )
+        >>> g = pl.col("grade").graded.ranked_by("rank", descending=False)
+        >>> df.select(g.recall_effort(known="known"))
+        shape: (1, 1)
+        ┌───────────────┐
+        │ recall_effort │
+        │ ---           │
+        │ f64           │
+        ╞═══════════════╡
+        │ 0.666667      │
+        └───────────────┘
+        """
+        return self._of_known("recall_effort", known, threshold)
+
+    # Counts.
+
+    def judged(self, n: int | None = None) -> pl.Expr:
+        """Share of the first n documents that was judged.
+
+        A list shorter than n has as many documents as it has: the divisor is the lower of n and
+        its length. 0 for an empty list.
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+
+        Returns
+        -------
+        Expr
+            Float64, one value a query, from 0 to 1. `undefined_as` does not apply.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.judged(2))
+        shape: (2, 2)
+        ┌───────┬──────────┐
+        │ query ┆ judged@2 │
+        │ ---   ┆ ---      │
+        │ str   ┆ f64      │
+        ╞═══════╪══════════╡
+        │ a     ┆ 1.0      │
+        │ b     ┆ 1.0      │
+        └───────┴──────────┘
+        """
+        return self._one("judged", n)
+
+    def n_retrieved(self) -> pl.Expr:
+        """How many documents were retrieved.
+
+        Rows with a score, judged or not; all rows where `ranked_by` was not used.
+
+        Returns
+        -------
+        Expr
+            UInt32, one count a query. `undefined_as` does not apply.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.n_retrieved())
+        shape: (2, 2)
+        ┌───────┬─────────────┐
+        │ query ┆ n_retrieved │
+        │ ---   ┆ ---         │
+        │ str   ┆ u32         │
+        ╞═══════╪═════════════╡
+        │ a     ┆ 4           │
+        │ b     ┆ 2           │
+        └───────┴─────────────┘
+        """
+        return self._one("n_retrieved")
+
+    def n_relevant(self, *, threshold: float | None = None) -> pl.Expr:
+        """R: how many documents were judged relevant.
+
+        Judged documents count whether or not they were retrieved.
+
+        Parameters
+        ----------
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            UInt32, one count a query. `undefined_as` does not apply.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is not finite.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(
+        ...     g.n_relevant(), g.n_relevant(threshold=2)
+        ... )
+        shape: (2, 3)
+        ┌───────┬────────────┬─────────────────────────┐
+        │ query ┆ n_relevant ┆ n_relevant(threshold=2) │
+        │ ---   ┆ ---        ┆ ---                     │
+        │ str   ┆ u32        ┆ u32                     │
+        ╞═══════╪════════════╪═════════════════════════╡
+        │ a     ┆ 3          ┆ 2                       │
+        │ b     ┆ 0          ┆ 0                       │
+        └───────┴────────────┴─────────────────────────┘
+        """
+        return self._one("n_relevant", threshold=threshold)
+
+    def n_relevant_retrieved(
+        self,
+        n: int | None = None,
+        *,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        """How many of the first n documents are relevant.
+
+        Judged relevant, and with a score.
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            UInt32, one count a query. `undefined_as` does not apply.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1 or `threshold` is not finite.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(
+        ...     g.n_relevant_retrieved(), g.n_relevant_retrieved(2)
+        ... )
+        shape: (2, 3)
+        ┌───────┬──────────────────────┬────────────────────────┐
+        │ query ┆ n_relevant_retrieved ┆ n_relevant_retrieved@2 │
+        │ ---   ┆ ---                  ┆ ---                    │
+        │ str   ┆ u32                  ┆ u32                    │
+        ╞═══════╪══════════════════════╪════════════════════════╡
+        │ a     ┆ 3                    ┆ 1                      │
+        │ b     ┆ 0                    ┆ 0                      │
+        └───────┴──────────────────────┴────────────────────────┘
+        """
+        return self._one("n_relevant_retrieved", n, threshold=threshold)
+
+    # Curves.
+
+    def precision_curve(self, n: int | None = None, *, threshold: float | None = None) -> pl.Expr:
+        r"""Precision at every rank from 1 to n.
+
+        The value at rank k is `precision(k)`, also below the end of the list.
+
+        .. math::
+
+            k \mapsto P@k
+
+        Parameters
+        ----------
+        n
+            The last rank, at least 1; a list is as long as what was retrieved without.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list a query with a value for each rank 1 to n, from 0 to 1. A
+            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1 or `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides).
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.precision_curve(3))
+        shape: (2, 2)
+        ┌───────┬──────────────────────┐
+        │ query ┆ precision_curve@3    │
+        │ ---   ┆ ---                  │
+        │ str   ┆ list[f64]            │
+        ╞═══════╪══════════════════════╡
+        │ a     ┆ [1.0, 0.5, 0.666667] │
+        │ b     ┆ [0.0, 0.0, 0.0]      │
+        └───────┴──────────────────────┘
+        """
+        return self._one("precision_curve", n, threshold=threshold)
+
+    def recall_curve(self, n: int | None = None, *, threshold: float | None = None) -> pl.Expr:
+        r"""Recall at every rank from 1 to n.
+
+        The value at rank k is `recall(k)`: below its end a list keeps its last value.
+
+        .. math::
+
+            k \mapsto R@k
+
+        Parameters
+        ----------
+        n
+            The last rank, at least 1; a list is as long as what was retrieved without.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list a query with a value for each rank 1 to n, from 0 to 1. A
+            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1 or `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides).
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.recall_curve(3))
+        shape: (2, 2)
+        ┌───────┬────────────────────────────────┐
+        │ query ┆ recall_curve@3                 │
+        │ ---   ┆ ---                            │
+        │ str   ┆ list[f64]                      │
+        ╞═══════╪════════════════════════════════╡
+        │ a     ┆ [0.333333, 0.333333, 0.666667] │
+        │ b     ┆ [0.0, 0.0, 0.0]                │
+        └───────┴────────────────────────────────┘
+        """
+        return self._one("recall_curve", n, threshold=threshold)
+
+    def interpolated_precision(
+        self,
+        *,
+        recall_levels: int | Sequence[float] = 11,
+        threshold: float | None = None,
+    ) -> pl.Expr:
+        r"""Interpolated precision at levels of recall.
+
+        The precision at a level r is the highest where at least a share r of the relevant
+        documents has been found; 0 at a level that the ranking does not reach. (trec_eval rounds
+        r times R to a whole number of documents, which can be one less.)
+
+        .. math::
+
+            P(r) = \max_{r' \ge r} P(r')
+
+        Parameters
+        ----------
+        recall_levels
+            How many levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list a query with a value for each level, from 0 to 1. A query
+            without a relevant document has 0 at every level, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `recall_levels` do not increase from 0 to 1 or `threshold` is not finite.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), examples 3.2 and 3.3.
+
+        Examples
+        --------
+        Query a reaches recall 1/3 with precision 1, 2/3 with 2/3 and 1 with 3/4.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(
+        ...     g.interpolated_precision(recall_levels=3)
+        ... )
+        shape: (2, 2)
+        ┌───────┬─────────────────────────────────┐
+        │ query ┆ interpolated_precision(recall_… │
+        │ ---   ┆ ---                             │
+        │ str   ┆ list[f64]                       │
+        ╞═══════╪═════════════════════════════════╡
+        │ a     ┆ [1.0, 0.75, 0.75]               │
+        │ b     ┆ [0.0, 0.0, 0.0]                 │
+        └───────┴─────────────────────────────────┘
+        """
+        return self._one("interpolated_precision", recall_levels=recall_levels, threshold=threshold)
+
+    def cg_curve(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+    ) -> pl.Expr:
+        r"""Cumulated gain at every rank from 1 to n.
+
+        The value at rank k is `cg(k)`: below its end a list keeps its last value.
+
+        .. math::
+
+            k \mapsto CG@k
+
+        Parameters
+        ----------
+        n
+            The last rank, at least 1; a list is as long as what was retrieved without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list a query with a value for each rank 1 to n, not below 0. A
+            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1 or `gain` is unknown; when the query runs, if `gain` maps no gain to
+            a grade, or 2^g is out of range (grades more than 1000 above irrelevant;
+            `gain="linear"` and `ndcng` take them).
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides).
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.cg_curve(3, gain="linear"))
+        shape: (2, 2)
+        ┌───────┬─────────────────────────┐
+        │ query ┆ cg_curve(gain=linear)@3 │
+        │ ---   ┆ ---                     │
+        │ str   ┆ list[f64]               │
+        ╞═══════╪═════════════════════════╡
+        │ a     ┆ [1.0, 1.0, 4.0]         │
+        │ b     ┆ [0.0, 0.0, 0.0]         │
+        └───────┴─────────────────────────┘
+        """
+        return self._one("cg_curve", n, gain=gain)
+
+    def dcg_curve(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+    ) -> pl.Expr:
+        r"""Discounted cumulated gain at every rank from 1 to n.
+
+        The value at rank k is `dcg(k)`: below its end a list keeps its last value.
+
+        .. math::
+
+            k \mapsto DCG@k
+
+        Parameters
+        ----------
+        n
+            The last rank, at least 1; a list is as long as what was retrieved without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list a query with a value for each rank 1 to n, not below 0. A
+            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
+            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
+            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides).
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.dcg_curve(3))
+        shape: (2, 2)
+        ┌───────┬─────────────────┐
+        │ query ┆ dcg_curve@3     │
+        │ ---   ┆ ---             │
+        │ str   ┆ list[f64]       │
+        ╞═══════╪═════════════════╡
+        │ a     ┆ [1.0, 1.0, 4.5] │
+        │ b     ┆ [0.0, 0.0, 0.0] │
+        └───────┴─────────────────┘
+        """
+        return self._one("dcg_curve", n, gain=gain, discount=discount, base=base)
+
+    def ideal_dcg_curve(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+    ) -> pl.Expr:
+        r"""The DCG of the best order at every rank from 1 to n.
+
+        The value at rank k is `ideal_dcg(k)`: below its end a list keeps its last value.
+
+        .. math::
+
+            k \mapsto IDCG@k
+
+        Parameters
+        ----------
+        n
+            The last rank, at least 1; a list is as long as what was judged without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list a query with a value for each rank 1 to n, not below 0. A
+            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
+            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
+            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides).
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ideal_dcg_curve(3))
+        shape: (2, 2)
+        ┌───────┬───────────────────────────┐
+        │ query ┆ ideal_dcg_curve@3         │
+        │ ---   ┆ ---                       │
+        │ str   ┆ list[f64]                 │
+        ╞═══════╪═══════════════════════════╡
+        │ a     ┆ [7.0, 8.892789, 9.392789] │
+        │ b     ┆ [0.0, 0.0, 0.0]           │
+        └───────┴───────────────────────────┘
+        """
+        return self._one("ideal_dcg_curve", n, gain=gain, discount=discount, base=base)
+
+    def ndcg_curve(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+    ) -> pl.Expr:
+        r"""NDCG at every rank from 1 to n.
+
+        The value at rank k is `ndcg(k)`. With `discount="none"` it is the NCG curve.
+
+        .. math::
+
+            k \mapsto NDCG@k
+
+        Parameters
+        ----------
+        n
+            The last rank, at least 1; a list is as long as what was retrieved without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list a query with a value for each rank 1 to n, from 0 to 1. A
+            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
+            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
+            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides). Scheel, C., Lommatzsch, A. and Albayrak, S.
+        (2011). Performance Measures for Multi-Graded Relevance, table 2.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ndcg_curve(3))
+        shape: (2, 2)
+        ┌───────┬────────────────────────────────┐
+        │ query ┆ ndcg_curve@3                   │
+        │ ---   ┆ ---                            │
+        │ str   ┆ list[f64]                      │
+        ╞═══════╪════════════════════════════════╡
+        │ a     ┆ [0.142857, 0.112451, 0.479091] │
+        │ b     ┆ [0.0, 0.0, 0.0]                │
+        └───────┴────────────────────────────────┘
+        """
+        return self._one("ndcg_curve", n, gain=gain, discount=discount, base=base)
+
+    def ndcng_curve(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        discount: Discount = "log2",
+        base: float = 2.0,
+    ) -> pl.Expr:
+        r"""NDCNG at every rank from 1 to n.
+
+        The value at rank k is `ndcng(k)`.
+
+        .. math::
+
+            k \mapsto NDCNG@k
+
+        Parameters
+        ----------
+        n
+            The last rank, at least 1; a list is as long as what was retrieved without.
+        gain
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose
+            gains then stand for the grades, that of the highest grade for m_q. With linear gain
+            the value is that of `ndcg`.
+        discount
+            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
+            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
+        base
+            The base of the logarithm, above 1.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list a query with a value for each rank 1 to n, from 0 to 1. A
+            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+
+        Raises
+        ------
+        ValueError
+            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
+            when the query runs, if `gain` maps no gain to a grade.
+
+        References
+        ----------
+        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
+        Relevance, table 2.
+
+        Examples
+        --------
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ndcng_curve(3))
+        shape: (2, 2)
+        ┌───────┬────────────────────────────────┐
+        │ query ┆ ndcng_curve@3                  │
+        │ ---   ┆ ---                            │
+        │ str   ┆ list[f64]                      │
+        ╞═══════╪════════════════════════════════╡
+        │ a     ┆ [0.259921, 0.189639, 0.506422] │
+        │ b     ┆ [0.0, 0.0, 0.0]                │
+        └───────┴────────────────────────────────┘
+        """
+        return self._one("ndcng_curve", n, gain=gain, discount=discount, base=base)
+
+
+def graded(column: str | pl.Expr) -> Graded:
+    """The `.graded` namespace of a column, for type checkers and editors.
+
+    They do not see a namespace that is registered at run time; this is the same object.
+
+    Parameters
+    ----------
+    column
+        The column of grades, or an expression for it.
+
+    Raises
+    ------
+    TypeError
+        If `column` is neither a name nor an expression.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"grade": [0, 1]})
+    >>> df.select(graded("grade").reciprocal_rank())
+    shape: (1, 1)
+    ┌─────────────────┐
+    │ reciprocal_rank │
+    │ ---             │
+    │ f64             │
+    ╞═════════════════╡
+    │ 0.5             │
+    └─────────────────┘
+    """
+    if isinstance(column, str):
+        return Graded(pl.col(column))
+    if isinstance(column, pl.Expr):
+        return Graded(column)
+    msg = f"`column` must be a column name or an expression, got {column!r}"
+    raise TypeError(msg)

@@ -1,0 +1,162 @@
+"""From the rows of a query to its rankings: order, ties, missing and unjudged, the scale.
+
+| score | grade | meaning |
+|---|---|---|
+| value | value | retrieved and judged |
+| value | null | retrieved, unjudged: takes its rank, is not relevant |
+| null | value | judged, not retrieved: no rank, but could have been found |
+| null | null | ignored |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from polars_graded import arguments
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How the rows of a query become a ranking, and what its grades mean.
+
+    Every expression it makes is imploded, one list a query: Polars then calls a kernel once with
+    all queries, where an aggregated value beside the lists would have it called once a query.
+    """
+
+    grade: pl.Expr
+    by: tuple[pl.Expr, ...] = ()
+    descending: tuple[bool, ...] = ()
+    irrelevant: float = 0.0
+    highest: float | None = None
+    undefined: float | None = 0.0
+    condensed: bool = False
+
+    def ranked_by(
+        self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] = True
+    ) -> Ranking:
+        """The same, ordered by columns."""
+        if not by:
+            msg = "`ranked_by` needs at least one column to rank by, got none"
+            raise TypeError(msg)
+        for key in by:
+            if not isinstance(key, str | pl.Expr):
+                msg = f"`ranked_by` takes column names and expressions, got {key!r}"
+                raise TypeError(msg)
+        keys = tuple(pl.col(key) if isinstance(key, str) else key for key in by)
+        given = [descending] * len(keys) if isinstance(descending, bool) else descending
+        flags = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+        for flag in flags:
+            if not isinstance(flag, bool):
+                msg = f"`descending` must be True, False or a list of them, got {flag!r}"
+                raise TypeError(msg)
+        if len(flags) != len(keys):
+            msg = f"`descending` must have one entry a column, got {len(flags)} for {len(keys)}"
+            raise ValueError(msg)
+        return replace(self, by=keys, descending=tuple(flags))
+
+    def scaled(self, irrelevant: float, highest: float | None) -> Ranking:
+        """The same, on a scale of grades."""
+        low = arguments.number("irrelevant", irrelevant)
+        high = None if highest is None else arguments.number("highest", highest, above=low)
+        return replace(self, irrelevant=low, highest=high)
+
+    def undefined_as(self, value: float | None) -> Ranking:
+        """The same, with a value for queries without a relevant document."""
+        return replace(self, undefined=None if value is None else arguments.number("value", value))
+
+    def where(self, known: pl.Expr) -> Ranking:
+        """The same, with the judgments of some documents only."""
+        return replace(self, grade=pl.when(known).then(self.grade))
+
+    def ranked(self, depth: int | None) -> pl.Expr:
+        """The grades of the first `depth` retrieved documents in rank order, as a list."""
+        if depth == 0:
+            return self.grade.head(0).implode()
+        return _first(self._retrieved(self.grade), depth).implode()
+
+    def ties(self) -> pl.Expr:
+        """For each retrieved document in rank order a number it shares with its ties, as a list."""
+        if not self.by:
+            return self._retrieved(pl.int_range(pl.len(), dtype=pl.UInt32)).implode()
+        keys = pl.struct(key.alias(str(number)) for number, key in enumerate(self.by))
+        return self._retrieved(keys).rle_id().implode()
+
+    def _retrieved(self, values: pl.Expr) -> pl.Expr:
+        """Those of retrieved documents, in rank order."""
+        if not self.by:
+            return values.filter(self.grade.is_not_null()) if self.condensed else values
+        first, *others = self.by
+        if self.condensed:
+            first = pl.when(self.grade.is_not_null()).then(first)
+        ordered = values.sort_by(
+            first, *others, descending=list(self.descending), nulls_last=True, maintain_order=True
+        )
+        return ordered.head(first.count())
+
+    def judged(self, depth: int | None) -> pl.Expr:
+        """The highest `depth` judged grades, highest first, as a list."""
+        if depth == 0:
+            return self.grade.head(0).implode()
+        return _first(self.grade.drop_nulls().sort(descending=True), depth).implode()
+
+    def top(self) -> pl.Expr:
+        """The highest judged grade, as a list of one number."""
+        # Polars refuses a grade that is no number when it plans the query: text and dates cannot be
+        # added to one, and what else there is has no sign.
+        nothing = 0.0 * (self.grade.sum() + 0).sign()
+        return (self.grade.max() + nothing).implode()
+
+    def unusable(self) -> pl.Expr:
+        """The number, from 1, of a column with NaN or infinity in the query, or 0, as a list."""
+        return (
+            pl.map_batches(
+                [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt8
+            )
+            .max()
+            .implode()
+        )
+
+    def column(self, number: int) -> str:
+        """What to call the column of that number in an error."""
+        kind = "grade" if number == 1 else "score"
+        name = (self.grade, *self.by)[number - 1].meta.output_name(raise_if_undetermined=False)
+        return f"{kind} {name!r}" if name else kind
+
+
+def _first(values: pl.Expr, depth: int | None) -> pl.Expr:
+    return values if depth is None else values.head(depth)
+
+
+def refuse_grade(name: str, dtype: pl.DataType) -> None:
+    """Raise where a column cannot hold grades."""
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        msg = f"grade {name!r} must be a number or a Boolean, got {dtype}"
+        raise TypeError(msg)
+
+
+def refuse_score(name: str, dtype: pl.DataType) -> None:
+    """Raise where a column cannot be the first one to rank by: text has no useful order."""
+    if not (dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.Boolean, pl.Null, pl.Enum)):
+        msg = f"score {name!r} must be a number to rank by, got {dtype}"
+        raise TypeError(msg)
+
+
+def _unusable(columns: Sequence[pl.Series]) -> pl.Series:
+    """For each row the number, from 1, of a column with NaN or infinity; 0 without."""
+    grade, *by = columns
+    refuse_grade(grade.name, grade.dtype)
+    if by:
+        refuse_score(by[0].name, by[0].dtype)
+    result = pl.zeros(len(grade), dtype=pl.UInt8, eager=True)
+    for number, column in enumerate(columns, 1):
+        if len(column) != len(grade):
+            msg = f"score {column.name!r} must have a value a row, got {len(column)} in all"
+            raise ValueError(msg)
+        if column.dtype.is_float() and not column.is_finite().all():
+            finite = column.is_finite().fill_null(value=True)
+            flags = pl.repeat(number, len(column), dtype=pl.UInt8, eager=True)
+            result = result.zip_with(finite, flags)
+    return result

@@ -1,0 +1,707 @@
+"""Every measure as its paper's loop, in plain Python: slow, obvious, what tests compare with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations, groupby, permutations, product
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeAlias
+
+Grade: TypeAlias = "float | None"
+Gain: TypeAlias = "str | Mapping[float, float]"
+
+
+class Lists(NamedTuple):
+    """A query."""
+
+    ranked: Sequence[Grade]
+    """The grades of what was retrieved in rank order, None for an unjudged document."""
+    judged: Sequence[float]
+    """Every judged grade, retrieved or not, in any order."""
+    tied: Sequence[int] = ()
+    """For each ranked document a number that it shares with those tied with it."""
+    known_ranked: Sequence[Grade] = ()
+    """Those of `ranked` whose documents the user knew."""
+    known_judged: Sequence[float] = ()
+    """Those of `judged` whose documents the user knew."""
+
+
+class Scale(NamedTuple):
+    """What grades mean, and what a query without a relevant document gets."""
+
+    irrelevant: float = 0
+    highest: float | None = None
+    undefined: float | None = 0
+
+
+PLAIN = Scale()
+
+
+# From rows to lists.
+
+
+class Row(NamedTuple):
+    """A row of a frame: what it is ranked by, the first key None if it was not retrieved."""
+
+    keys: Sequence[Any]
+    grade: Grade
+    known: bool | None = None
+
+
+def lists(rows: Sequence[Row], descending: Sequence[bool], *, condensed: bool = False) -> Lists:
+    """A query as lists; `descending` has a flag a key, `condensed` leaves out the unjudged."""
+    order = [row for row in rows if row.grade is not None] if condensed else list(rows)
+    # Python's sort keeps the order of equals, so the first key, which decides, is sorted by last.
+    for place in reversed(range(len(descending))):
+        given = [row for row in order if row.keys[place] is not None]
+        missing = [row for row in order if row.keys[place] is None]
+        given.sort(key=lambda row: row.keys[place], reverse=descending[place])
+        order = given + missing
+    ranked = [row for row in order if row.keys[0] is not None]
+    judged = [row for row in rows if row.grade is not None]
+    keys = [tuple(row.keys[: len(descending)]) for row in ranked]
+    return Lists(
+        ranked=[row.grade for row in ranked],
+        judged=[row.grade for row in judged],
+        tied=[keys.index(key) for key in keys],
+        known_ranked=[row.grade for row in ranked if row.known],
+        known_judged=[row.grade for row in judged if row.known],
+    )
+
+
+# What a grade is worth, and what a rank.
+
+
+def relevance(grade: Grade, scale: Scale) -> float:
+    """How far a grade is above irrelevant; 0 below it and for an unjudged document."""
+    return 0 if grade is None else max(grade - scale.irrelevant, 0)
+
+
+def relevant(grade: Grade, threshold: float | None, scale: Scale) -> bool:
+    """Whether a grade reaches the threshold; without one, whether it is above irrelevant."""
+    if grade is None:
+        return False
+    return grade > scale.irrelevant if threshold is None else grade >= threshold
+
+
+def best_relevance(query: Lists, scale: Scale) -> float:
+    """The relevance of the highest grade: of the scale if it has one, else of the query."""
+    return relevance(max(query.judged) if scale.highest is None else scale.highest, scale)
+
+
+def gain_of(grade: Grade, gain: Gain, scale: Scale) -> float:
+    """What a document of a grade is worth."""
+    if not relevant(grade, None, scale):
+        return 0
+    if isinstance(gain, Mapping):
+        return gain[grade]
+    return relevance(grade, scale) if gain == "linear" else 2 ** relevance(grade, scale) - 1
+
+
+def discount_of(rank: int, discount: str, base: float) -> float:
+    """What a gain at a rank is multiplied by."""
+    if discount == "log2":
+        return 1 / math.log(rank + 1, base)
+    if discount == "jarvelin":
+        return 1 if rank < base else 1 / math.log(rank, base)
+    return 1 / rank if discount == "zipf" else 1
+
+
+def best_first(query: Lists) -> list[float]:
+    """What was judged, from the highest grade to the lowest."""
+    return sorted(query.judged, reverse=True)
+
+
+# Ties: the expected value over all orders of the tied documents.
+
+
+def orders(query: Lists) -> Iterator[Lists]:
+    """The query in every order that its ties leave open."""
+    places = zip(query.tied, query.ranked, strict=True)
+    sets = [[grade for _, grade in tied] for _, tied in groupby(places, key=itemgetter(0))]
+    for arranged in product(*map(permutations, sets)):
+        yield query._replace(ranked=[grade for tied in arranged for grade in tied])
+
+
+def expected(measure: Callable[[Lists], Any], query: Lists) -> Any:
+    """The mean of a measure over all orders."""
+    found = [measure(order) for order in orders(query)]
+    return sum(found) / len(found)
+
+
+def shared(worth: Sequence[float], query: Lists, ties: str) -> list[float]:
+    """What each ranked document is worth: with `ties="average"` the mean of those it is tied with.
+
+    Where a measure adds up what documents are worth, that is its expected value.
+    """
+    if ties == "order":
+        return list(worth)
+    means = []
+    for own in query.tied:
+        tied = [w for w, other in zip(worth, query.tied, strict=True) if other == own]
+        means.append(sum(tied) / len(tied))
+    return means
+
+
+def first_hits(query: Lists, threshold: float | None, ties: str, scale: Scale) -> list[int]:
+    """The rank of the first hit in each of the equally likely orders; empty without a hit."""
+    hits = [rank for rank, g in enumerate(query.ranked, 1) if relevant(g, threshold, scale)]
+    if ties == "order" or not hits:
+        return hits[:1]
+    first = query.tied[hits[0] - 1]
+    places = [rank for rank, number in enumerate(query.tied, 1) if number == first]
+    # The hits among these documents may stand at any so many of their places.
+    return [min(chosen) for chosen in combinations(places, len({*hits} & {*places}))]
+
+
+# Counts.
+
+
+def n_retrieved(query: Lists, *, scale: Scale = PLAIN) -> int:
+    """How many documents were retrieved."""
+    return len(query.ranked)
+
+
+def n_relevant(query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN) -> int:
+    """R, how many documents were judged relevant."""
+    return sum(relevant(grade, threshold, scale) for grade in query.judged)
+
+
+def n_relevant_retrieved(
+    query: Lists, n: int | None = None, *, threshold: float | None = None, scale: Scale = PLAIN
+) -> int:
+    """How many relevant documents are in the top n."""
+    return sum(relevant(grade, threshold, scale) for grade in query.ranked[:n])
+
+
+def judged(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float:
+    """The share of judged documents in the top n."""
+    top = query.ranked[:n]
+    return sum(grade is not None for grade in top) / len(top) if top else 0
+
+
+# Precision and recall.
+
+
+def precision(
+    query: Lists,
+    n: int | None = None,
+    *,
+    threshold: float | None = None,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Hits in the top n over n, or over all that was retrieved."""
+    if n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return scale.undefined
+    hits = shared([relevant(grade, threshold, scale) for grade in query.ranked], query, ties)
+    divisor = len(query.ranked) if n is None else n
+    return sum(hits[:n]) / divisor if divisor else 0
+
+
+def recall(
+    query: Lists,
+    n: int | None = None,
+    *,
+    threshold: float | None = None,
+    over: str = "relevant",
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Hits in the top n over R, or over min(n, R)."""
+    total = n_relevant(query, threshold=threshold, scale=scale)
+    if total == 0:
+        return scale.undefined
+    hits = shared([relevant(grade, threshold, scale) for grade in query.ranked], query, ties)
+    return sum(hits[:n]) / (min(n, total) if over == "cutoff" and n is not None else total)
+
+
+def f_measure(
+    query: Lists,
+    n: int | None = None,
+    *,
+    beta: float = 1,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """(1 + β²) P R / (β² P + R)."""
+    if n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return scale.undefined
+    p = precision(query, n, threshold=threshold, scale=scale)
+    r = recall(query, n, threshold=threshold, scale=scale)
+    return (1 + beta**2) * p * r / (beta**2 * p + r) if p and r else 0
+
+
+def e_measure(
+    query: Lists,
+    n: int | None = None,
+    *,
+    b: float = 1,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """1 - (1 + b²) / (b² / R + 1 / P)."""
+    if n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return None if scale.undefined is None else 1 - scale.undefined
+    p = precision(query, n, threshold=threshold, scale=scale)
+    r = recall(query, n, threshold=threshold, scale=scale)
+    return 1 - (1 + b**2) / (b**2 / r + 1 / p) if p and r else 1
+
+
+def r_precision(
+    query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN
+) -> float | None:
+    """Precision at R."""
+    total = n_relevant(query, threshold=threshold, scale=scale)
+    return precision(query, total, threshold=threshold, scale=scale) if total else scale.undefined
+
+
+def reciprocal_rank(
+    query: Lists,
+    n: int | None = None,
+    *,
+    threshold: float | None = None,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """One over the rank of the first hit, 0 if that is below n."""
+    if n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return scale.undefined
+    ranks = first_hits(query, threshold, ties, scale)
+    found = [1 / rank if n is None or rank <= n else 0 for rank in ranks]
+    return sum(found) / len(found) if found else 0
+
+
+def success(
+    query: Lists,
+    n: int | None = None,
+    *,
+    threshold: float | None = None,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """1 with a hit in the top n, else 0."""
+    if n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return scale.undefined
+    ranks = first_hits(query, threshold, ties, scale)
+    found = [n is None or rank <= n for rank in ranks]
+    return sum(found) / len(found) if found else 0
+
+
+def bpref(query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN) -> float | None:
+    """(1/R) Σ over hits of 1 - min(judged others above, R) / min(R, judged others)."""
+    total = n_relevant(query, threshold=threshold, scale=scale)
+    if total == 0:
+        return scale.undefined
+    others = len(query.judged) - total
+    preferences = above = 0
+    for grade in query.ranked:
+        if relevant(grade, threshold, scale):
+            preferences += 1 - min(above, total) / min(total, others) if above else 1
+        elif grade is not None:
+            above += 1
+    return preferences / total
+
+
+def roc_auc(query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN) -> float | None:
+    """The share of pairs of a relevant and another judged document in the right order."""
+    found = [(g, place) for g, place in zip(query.ranked, query.tied, strict=True) if g is not None]
+    missed = list(query.judged)
+    for grade, _ in found:
+        missed.remove(grade)
+    # What was not retrieved is tied below all that was.
+    places = [*found, *((grade, math.inf) for grade in missed)]
+    hits = [place for grade, place in places if relevant(grade, threshold, scale)]
+    others = [place for grade, place in places if not relevant(grade, threshold, scale)]
+    if not hits or not others:
+        return scale.undefined
+    right = sum(1 if hit < other else 1 / 2 for hit in hits for other in others if hit <= other)
+    return right / (len(hits) * len(others))
+
+
+def generalized_precision(
+    query: Lists, n: int | None = None, *, scale: Scale = PLAIN
+) -> float | None:
+    """The mean of the grades over the highest in the top n."""
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    best = best_relevance(query, scale)
+    found = sum(relevance(grade, scale) / best for grade in query.ranked[:n])
+    divisor = len(query.ranked) if n is None else n
+    return found / divisor if divisor else 0
+
+
+def generalized_recall(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float | None:
+    """Grades in the top n over all that were judged."""
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    found = sum(relevance(grade, scale) for grade in query.ranked[:n])
+    return found / sum(relevance(grade, scale) for grade in query.judged)
+
+
+def interpolated_precision(
+    query: Lists,
+    *,
+    recall_levels: int | Sequence[float] = 11,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> list[float | None]:
+    """P(r) = max of the precision at ranks where recall is at least r."""
+    if isinstance(recall_levels, int):
+        recall_levels = [level / (recall_levels - 1) for level in range(recall_levels)]
+    if n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return [scale.undefined] * len(recall_levels)
+    pairs = [
+        (
+            recall(query, rank, threshold=threshold, scale=scale),
+            precision(query, rank, threshold=threshold, scale=scale),
+        )
+        for rank in range(1, len(query.ranked) + 1)
+    ]
+    return [max((p for r, p in pairs if r >= level), default=0) for level in recall_levels]
+
+
+# What the user knew: U are the relevant documents among it, R_k those of them retrieved, R_u the
+# others retrieved, A all that was retrieved.
+
+
+def coverage_ratio(
+    query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
+) -> float | None:
+    """|R_k| / |U|."""
+    u = sum(relevant(grade, threshold, scale) for grade in query.known_judged)
+    r_k = sum(relevant(grade, threshold, scale) for grade in query.known_ranked)
+    return r_k / u if u else scale.undefined
+
+
+def novelty_ratio(
+    query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
+) -> float | None:
+    """|R_u| / (|R_u| + |R_k|)."""
+    if n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return scale.undefined
+    r_k = sum(relevant(grade, threshold, scale) for grade in query.known_ranked)
+    r_u = sum(relevant(grade, threshold, scale) for grade in query.ranked) - r_k
+    return r_u / (r_u + r_k) if r_u + r_k else 0
+
+
+def relative_recall(
+    query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
+) -> float | None:
+    """(|R_k| + |R_u|) / |U|."""
+    u = sum(relevant(grade, threshold, scale) for grade in query.known_judged)
+    found = sum(relevant(grade, threshold, scale) for grade in query.ranked)
+    return found / u if u else scale.undefined
+
+
+def recall_effort(
+    query: Lists, *, known: str, threshold: float | None = None, scale: Scale = PLAIN
+) -> float | None:
+    """|U| / |A|."""
+    if n_relevant(query, threshold=threshold, scale=scale) == 0 or not query.ranked:
+        return scale.undefined
+    u = sum(relevant(grade, threshold, scale) for grade in query.known_judged)
+    return u / len(query.ranked)
+
+
+# Average precision.
+
+
+def ap(
+    query: Lists,
+    n: int | None = None,
+    *,
+    threshold: float | None = None,
+    over: str = "relevant",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Equations 1 and 2: Σ_p P@p · rel(p) / R."""
+    total = n_relevant(query, threshold=threshold, scale=scale)
+    if total == 0:
+        return scale.undefined
+    hits = precisions = 0
+    for p, grade in enumerate(query.ranked[:n], 1):
+        if relevant(grade, threshold, scale):
+            hits += 1
+            precisions += hits / p
+    if over == "retrieved":
+        return precisions / hits if hits else 0
+    if over == "cutoff" and n is not None:
+        return precisions / min(n, total)
+    return precisions / total
+
+
+def mu_ap(
+    query: Lists,
+    n: int | None = None,
+    *,
+    levels: Sequence[float] | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Equation 4: Σ_t AP_t · d_t / Σ_t d_t over the levels t."""
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    used = sorted(set(query.judged)) if levels is None else levels
+    above_irrelevant = Lists(
+        [relevance(grade, scale) for grade in query.ranked],
+        [relevance(grade, scale) for grade in query.judged],
+    )
+    weighted = distances = before = 0
+    for t in (relevance(level, scale) for level in used):
+        distance, before = t - before, t
+        weighted += distance * ap(above_irrelevant, n, threshold=t)
+        distances += distance
+    return weighted / distances if distances else scale.undefined
+
+
+def gap(
+    query: Lists,
+    n: int | None = None,
+    *,
+    levels: Sequence[float] | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V, with V(g) the chance that grade g is enough."""
+
+    def chance(grade: Grade) -> float:
+        if levels is None:
+            return relevance(grade, scale)
+        return sum(relevance(grade, scale) >= relevance(t, scale) > 0 for t in levels)
+
+    total = sum(chance(grade) for grade in query.judged)
+    if n_relevant(query, scale=scale) == 0 or total == 0:
+        return scale.undefined
+    v = [chance(grade) for grade in query.ranked[:n]]
+    return sum(sum(min(v[j], v[p]) for j in range(p + 1)) / (p + 1) for p in range(len(v))) / total
+
+
+# Cumulated gain.
+
+
+def discounted(
+    gains: Sequence[float], n: int | None, discount: str = "none", base: float = 2
+) -> float:
+    """Σ_i gain(i) · discount(i) over the top n."""
+    return sum(gain * discount_of(rank, discount, base) for rank, gain in enumerate(gains[:n], 1))
+
+
+def cg(
+    query: Lists,
+    n: int | None = None,
+    *,
+    gain: Gain = "exp2",
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Σ_i gain(i) over the top n."""
+    return dcg(query, n, gain=gain, discount="none", ties=ties, scale=scale)
+
+
+def dcg(
+    query: Lists,
+    n: int | None = None,
+    *,
+    gain: Gain = "exp2",
+    discount: str = "log2",
+    base: float = 2,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Equation 3 without N: Σ_i gain(i) · discount(i) over the top n."""
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    gains = shared([gain_of(grade, gain, scale) for grade in query.ranked], query, ties)
+    return discounted(gains, n, discount, base)
+
+
+def ideal_dcg(
+    query: Lists,
+    n: int | None = None,
+    *,
+    gain: Gain = "exp2",
+    discount: str = "log2",
+    base: float = 2,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """The DCG of the judged documents from the best to the worst."""
+    best = query._replace(ranked=best_first(query))
+    return dcg(best, n, gain=gain, discount=discount, base=base, scale=scale)
+
+
+def ndcg(
+    query: Lists,
+    n: int | None = None,
+    *,
+    gain: Gain = "exp2",
+    discount: str = "log2",
+    base: float = 2,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Equation 3: DCG over the ideal DCG."""
+    found = shared([gain_of(grade, gain, scale) for grade in query.ranked], query, ties)
+    best = [gain_of(grade, gain, scale) for grade in best_first(query)]
+    ideal = discounted(best, n, discount, base)
+    return discounted(found, n, discount, base) / ideal if ideal else scale.undefined
+
+
+def ndcng(
+    query: Lists,
+    n: int | None = None,
+    *,
+    gain: Gain = "exp2",
+    discount: str = "log2",
+    base: float = 2,
+    ties: str = "order",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """Equation 5: NDCG of gains over m_q, the highest that can be reached."""
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    m_q = best_relevance(query, scale)
+    if isinstance(gain, Mapping):
+        best = max(query.judged) if scale.highest is None else scale.highest
+        m_q = max((worth for grade, worth in gain.items() if grade <= best), default=0)
+
+    def ngain(grade: Grade) -> float:
+        worth = gain_of(grade, gain if isinstance(gain, Mapping) else "linear", scale)
+        return worth / m_q if m_q > 0 else 0
+
+    def normalised(grade: Grade) -> float:
+        return ngain(grade) if gain == "linear" else 2 ** ngain(grade) - 1
+
+    found = shared([normalised(grade) for grade in query.ranked], query, ties)
+    ideal = discounted([normalised(grade) for grade in best_first(query)], n, discount, base)
+    return discounted(found, n, discount, base) / ideal if ideal else scale.undefined
+
+
+def ndcg_area(query: Lists, n: int | None = None, **options: Any) -> float | None:
+    """The mean of the NDCG curve."""
+    return mean_of(ndcg_curve(query, n, **options), query, **options)
+
+
+def ndcng_area(query: Lists, n: int | None = None, **options: Any) -> float | None:
+    """The mean of the NDCNG curve."""
+    return mean_of(ndcng_curve(query, n, **options), query, **options)
+
+
+def mean_of(
+    values: Sequence[float], query: Lists, *, scale: Scale = PLAIN, **_: Any
+) -> float | None:
+    """The mean of a curve, 0 for an empty one."""
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    return sum(values) / len(values) if values else 0
+
+
+# Models of the user.
+
+
+def err(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float | None:
+    """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}."""
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    best = best_relevance(query, scale)
+    found, not_yet = 0, 1
+    for r, grade in enumerate(query.ranked[:n], 1):
+        satisfied = (2 ** relevance(grade, scale) - 1) / 2**best
+        found += not_yet * satisfied / r
+        not_yet *= 1 - satisfied
+    return found
+
+
+def nerr(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float | None:
+    """ERR over that of the judged documents from the best to the worst."""
+    if n_relevant(query, scale=scale) == 0:
+        return scale.undefined
+    ideal = err(query._replace(ranked=best_first(query)), n, scale=scale)
+    return err(query, n, scale=scale) / ideal
+
+
+def rbp(
+    query: Lists,
+    n: int | None = None,
+    *,
+    p: float = 0.8,
+    graded: bool = False,
+    threshold: float | None = None,
+    scale: Scale = PLAIN,
+) -> float | None:
+    """(1 - p) Σ_i rel(i) p^{i-1}, rel the grade over the highest one if graded."""
+    if n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return scale.undefined
+    best = best_relevance(query, scale)
+    found = 0
+    for i, grade in enumerate(query.ranked[:n], 1):
+        if relevant(grade, threshold, scale):
+            found += (relevance(grade, scale) / best if graded else 1) * p ** (i - 1)
+    return (1 - p) * found
+
+
+def q_measure(
+    query: Lists,
+    n: int | None = None,
+    *,
+    beta: float = 1,
+    gain: Gain = "linear",
+    over: str = "relevant",
+    scale: Scale = PLAIN,
+) -> float | None:
+    """(1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg of the best order(r))."""
+    total = n_relevant(query, scale=scale)
+    if total == 0:
+        return scale.undefined
+    blended = 0
+    for r, grade in enumerate(query.ranked[:n], 1):
+        if relevant(grade, None, scale):
+            hits = n_relevant_retrieved(query, r, scale=scale)
+            reached = cg(query, r, gain=gain, scale=scale)
+            best = ideal_dcg(query, r, gain=gain, discount="none", scale=scale)
+            blended += (hits + beta * reached) / (r + beta * best)
+    return blended / (min(n, total) if over == "cutoff" and n is not None else total)
+
+
+# Curves: the measure at every cutoff.
+
+
+def precision_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+    """Precision at every rank."""
+    return at_every_rank(precision, query, len(query.ranked), n, **options)
+
+
+def recall_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+    """Recall at every rank."""
+    return at_every_rank(recall, query, len(query.ranked), n, **options)
+
+
+def cg_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+    """CG at every rank."""
+    return at_every_rank(cg, query, len(query.ranked), n, **options)
+
+
+def dcg_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+    """DCG at every rank."""
+    return at_every_rank(dcg, query, len(query.ranked), n, **options)
+
+
+def ideal_dcg_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+    """Ideal DCG at every rank that a judged document can have."""
+    return at_every_rank(ideal_dcg, query, len(query.judged), n, **options)
+
+
+def ndcg_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+    """NDCG at every rank."""
+    return at_every_rank(ndcg, query, len(query.ranked), n, **options)
+
+
+def ndcng_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+    """NDCNG at every rank."""
+    return at_every_rank(ndcng, query, len(query.ranked), n, **options)
+
+
+def at_every_rank(
+    measure: Callable[..., Any], query: Lists, length: int, n: int | None, **options: Any
+) -> list[Any]:
+    """The values at cutoffs 1 to n, or to the length of the list."""
+    return [measure(query, k, **options) for k in range(1, (length if n is None else n) + 1)]

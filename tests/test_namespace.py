@@ -1,0 +1,885 @@
+"""What a user types: values worked by hand, how rows are read, and every refusal."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import polars as pl
+import pytest
+from helpers import GRADED, Query, frame_of, values
+
+from polars_graded import Graded, graded, ragged
+
+LOG3, LOG5 = math.log2(3), math.log2(5)
+
+# Rank order `1 0 ? 3`; the document of grade 2 was not retrieved. So R = 3, and 2 from grade 2 on.
+EXAMPLE: Query = [(0.9, 1), (0.8, 0), (0.7, None), (0.6, 3), (None, 2), (None, None)]
+
+BY_HAND = [
+    (GRADED.precision(), 2 / 4),
+    (GRADED.precision(1), 1),
+    (GRADED.precision(3), 1 / 3),
+    (GRADED.precision(10), 2 / 10),
+    (GRADED.precision(threshold=2), 1 / 4),
+    (GRADED.precision(threshold=0), 3 / 4),
+    (GRADED.judged(), 3 / 4),
+    (GRADED.judged(2), 2 / 2),
+    (GRADED.judged(3), 2 / 3),
+    (GRADED.judged(10), 3 / 4),
+    (GRADED.recall(), 2 / 3),
+    (GRADED.recall(3), 1 / 3),
+    (GRADED.recall(threshold=2), 1 / 2),
+    (GRADED.recall(3, threshold=2), 0),
+    (GRADED.recall(over="cutoff"), 2 / 3),
+    (GRADED.recall(2, over="cutoff"), 1 / 2),
+    (GRADED.f_measure(), 2 / (1 / (2 / 3) + 1 / (2 / 4))),
+    (GRADED.f_measure(2), 2 / (1 / (1 / 3) + 1 / (1 / 2))),
+    (GRADED.f_measure(beta=2), (1 + 4) / (4 / (2 / 3) + 1 / (2 / 4))),
+    (GRADED.f_measure(3, threshold=2), 0),
+    (GRADED.e_measure(), 1 - 2 / (1 / (2 / 3) + 1 / (2 / 4))),
+    (GRADED.e_measure(b=2), 1 - (1 + 4) / (4 / (2 / 3) + 1 / (2 / 4))),
+    (GRADED.e_measure(3, threshold=2), 1),
+    (GRADED.r_precision(), 1 / 3),
+    (GRADED.r_precision(threshold=2), 0),
+    (GRADED.r_precision(threshold=0), 3 / 4),
+    (GRADED.ap(), (1 / 1 + 2 / 4) / 3),
+    (GRADED.ap(3), (1 / 1) / 3),
+    (GRADED.ap(threshold=2), (1 / 4) / 2),
+    (GRADED.ap(threshold=0), (1 / 1 + 2 / 2 + 3 / 4) / 4),
+    (GRADED.ap(over="retrieved"), (1 / 1 + 2 / 4) / 2),
+    (GRADED.ap(3, over="retrieved"), 1 / 1),
+    (GRADED.ap(3, threshold=2, over="retrieved"), 0),
+    (GRADED.ap(2, over="cutoff"), (1 / 1) / 2),
+    (GRADED.ap(10, over="cutoff"), (1 / 1 + 2 / 4) / 3),
+    (GRADED.mu_ap(), ((1 / 1 + 2 / 4) / 3 + (1 / 4) / 2 + (1 / 4) / 1) / 3),
+    (GRADED.mu_ap(3), ((1 / 1) / 3 + 0 + 0) / 3),
+    (GRADED.mu_ap(levels=[1, 3]), (1 * (1 / 1 + 2 / 4) / 3 + 2 * (1 / 4) / 1) / 3),
+    (GRADED.mu_ap(levels=[0, 2.5, 5]), (2.5 * (1 / 4) + 2.5 * 0) / 5),
+    (GRADED.gap(), (1 / 1 + (1 + 3) / 4) / (1 + 0 + 3 + 2)),
+    (GRADED.gap(3), (1 / 1) / (1 + 0 + 3 + 2)),
+    (GRADED.gap(levels=[1, 2, 3]), (1 / 1 + (1 + 3) / 4) / (1 + 0 + 3 + 2)),
+    (GRADED.gap(levels=[2, 3]), (2 / 4) / (0 + 0 + 2 + 1)),
+    (GRADED.gap(levels=[-1, 0, 2, 3]), (2 / 4) / (0 + 0 + 2 + 1)),
+    (GRADED.reciprocal_rank(), 1 / 1),
+    (GRADED.reciprocal_rank(threshold=2), 1 / 4),
+    (GRADED.reciprocal_rank(3, threshold=2), 0),
+    (GRADED.success(), 1),
+    (GRADED.success(3, threshold=2), 0),
+    (GRADED.success(4, threshold=2), 1),
+    (GRADED.bpref(), ((1 - 0 / 1) + (1 - 1 / 1)) / 3),
+    (GRADED.bpref(threshold=0), ((1 - 0) + (1 - 0) + (1 - 0)) / 4),
+    (GRADED.roc_auc(), (1 + 0 + 0) / (3 * 1)),
+    (GRADED.roc_auc(threshold=3), (0 + 0 + 1) / (1 * 3)),
+    (GRADED.roc_auc(threshold=0), 0),
+    (GRADED.undefined_as(0.5).roc_auc(threshold=0), 0.5),
+    (GRADED.generalized_precision(), (1 / 3 + 3 / 3) / 4),
+    (GRADED.generalized_precision(1), 1 / 3),
+    (GRADED.generalized_precision(10), (1 / 3 + 3 / 3) / 10),
+    (GRADED.scaled(highest=4).generalized_precision(1), 1 / 4),
+    (GRADED.generalized_recall(), (1 + 3) / 6),
+    (GRADED.generalized_recall(3), 1 / 6),
+    (GRADED.cg(), 1 + 7),
+    (GRADED.cg(3), 1),
+    (GRADED.cg(gain="linear"), 1 + 3),
+    (GRADED.cg(gain={1: 0.5, 2: 4, 3: 4}), 0.5 + 4),
+    (GRADED.dcg(), 1 / 1 + 7 / LOG5),
+    (GRADED.dcg(gain="linear"), 1 / 1 + 3 / LOG5),
+    (GRADED.dcg(base=10), 1 / math.log10(2) + 7 / math.log10(5)),
+    (GRADED.dcg(discount="zipf"), 1 / 1 + 7 / 4),
+    (GRADED.dcg(discount="none"), 1 + 7),
+    (GRADED.dcg(discount="jarvelin"), 1 + 7 / math.log2(4)),
+    (GRADED.dcg(discount="jarvelin", base=3), 1 + 7 / math.log(4, 3)),
+    (GRADED.dcg(discount="jarvelin", base=5), 1 + 7),
+    (GRADED.ideal_dcg(), 7 / 1 + 3 / LOG3 + 1 / 2),
+    (GRADED.ideal_dcg(2), 7 / 1 + 3 / LOG3),
+    (GRADED.ideal_dcg(gain="linear", discount="jarvelin"), 3 + 2 / 1 + 1 / LOG3),
+    (GRADED.ndcg(), (1 / 1 + 7 / LOG5) / (7 / 1 + 3 / LOG3 + 1 / 2)),
+    (GRADED.ndcg(1), 1 / 7),
+    (GRADED.ndcg(gain="linear"), (1 / 1 + 3 / LOG5) / (3 / 1 + 2 / LOG3 + 1 / 2)),
+    (GRADED.ndcg(gain={1: 1, 2: 1, 3: 1}), (1 / 1 + 1 / LOG5) / (1 / 1 + 1 / LOG3 + 1 / 2)),
+    (GRADED.ndcg(2, gain="linear", discount="none"), (1 + 0) / (3 + 2)),
+    (GRADED.ndcg_area(2, gain="linear"), (1 / 3 + 1 / (3 / 1 + 2 / LOG3)) / 2),
+    (GRADED.ndcg_area(gain="linear", discount="none"), (1 / 3 + 1 / 5 + 1 / 6 + 4 / 6) / 4),
+    (GRADED.ndcg_area(5, gain="linear", discount="none"), (1 / 3 + 1 / 5 + 1 / 6 + 4 / 6 * 2) / 5),
+    (GRADED.ndcng(1), (2 ** (1 / 3) - 1) / (2 ** (3 / 3) - 1)),
+    (GRADED.ndcng_area(1), (2 ** (1 / 3) - 1) / (2 ** (3 / 3) - 1)),
+    (
+        GRADED.ndcng(),
+        ((2 ** (1 / 3) - 1) / 1 + 1 / LOG5)
+        / (1 / 1 + (2 ** (2 / 3) - 1) / LOG3 + (2 ** (1 / 3) - 1) / 2),
+    ),
+    (GRADED.ndcng(1, gain="linear"), (1 / 3) / (3 / 3)),
+    (GRADED.ndcng(1, gain={1: 2, 2: 4, 3: 8}), (2 ** (2 / 8) - 1) / (2 ** (8 / 8) - 1)),
+    (GRADED.scaled(highest=4).ndcng(1), (2 ** (1 / 4) - 1) / (2 ** (3 / 4) - 1)),
+    (GRADED.scaled(irrelevant=1).ndcng(1), 0),
+    (GRADED.scaled(irrelevant=1).cg(), 0 + 3),
+    (GRADED.scaled(irrelevant=1).ap(), (1 / 4) / 2),
+    (GRADED.scaled(irrelevant=1).mu_ap(), ((1 / 4) / 2 + (1 / 4) / 1) / 2),
+    (GRADED.scaled(irrelevant=-1).cg(), 3 + 1 + 15),
+    (GRADED.err(), 1 / 8 + (7 / 8) * (7 / 8) / 4),
+    (GRADED.err(3), 1 / 8),
+    (GRADED.scaled(highest=4).err(), 1 / 16 + (15 / 16) * (7 / 16) / 4),
+    (GRADED.nerr(1), (1 / 8) / (7 / 8)),
+    (GRADED.nerr(2), (1 / 8) / (7 / 8 + (1 / 8) * (3 / 8) / 2)),
+    (GRADED.rbp(), (1 - 0.8) * (1 + 0.8**3)),
+    (GRADED.rbp(3), 1 - 0.8),
+    (GRADED.rbp(p=0.5), (1 + 1 / 8) / 2),
+    (GRADED.rbp(p=0.5, graded=True), (1 / 3 + (3 / 3) / 8) / 2),
+    (GRADED.rbp(p=0.5, threshold=2), (1 / 8) / 2),
+    (GRADED.rbp(p=0.5, threshold=2, graded=True), (3 / 3 / 8) / 2),
+    (GRADED.q_measure(), ((1 + 1) / (1 + 3) + (2 + 4) / (4 + 6)) / 3),
+    (GRADED.q_measure(2), ((1 + 1) / (1 + 3)) / 3),
+    (GRADED.q_measure(2, over="cutoff"), ((1 + 1) / (1 + 3)) / 2),
+    (GRADED.q_measure(beta=0), (1 / 1 + 2 / 4) / 3),
+    (GRADED.q_measure(beta=2), ((1 + 2 * 1) / (1 + 2 * 3) + (2 + 2 * 4) / (4 + 2 * 6)) / 3),
+    (GRADED.q_measure(gain="exp2"), ((1 + 1) / (1 + 7) + (2 + 8) / (4 + 11)) / 3),
+    (GRADED.n_retrieved(), 4),
+    (GRADED.n_relevant(), 3),
+    (GRADED.n_relevant(threshold=2), 2),
+    (GRADED.n_relevant(threshold=0), 4),
+    (GRADED.n_relevant_retrieved(), 2),
+    (GRADED.n_relevant_retrieved(threshold=2), 1),
+    (GRADED.n_relevant_retrieved(3), 1),
+    (GRADED.n_relevant_retrieved(3, threshold=2), 0),
+    (GRADED.scaled(irrelevant=1).n_relevant(), 2),
+    (GRADED.precision_curve(), [1 / 1, 1 / 2, 1 / 3, 2 / 4]),
+    (GRADED.precision_curve(6), [1 / 1, 1 / 2, 1 / 3, 2 / 4, 2 / 5, 2 / 6]),
+    (GRADED.precision_curve(2, threshold=0), [1 / 1, 2 / 2]),
+    (GRADED.recall_curve(), [1 / 3, 1 / 3, 1 / 3, 2 / 3]),
+    (GRADED.recall_curve(5), [1 / 3, 1 / 3, 1 / 3, 2 / 3, 2 / 3]),
+    (GRADED.interpolated_precision(), [1 / 1] * 4 + [2 / 4] * 3 + [0] * 4),
+    (GRADED.interpolated_precision(recall_levels=2), [1 / 1, 0]),
+    (GRADED.interpolated_precision(recall_levels=[1 / 3, 0.5, 2 / 3]), [1 / 1, 2 / 4, 2 / 4]),
+    (GRADED.interpolated_precision(recall_levels=3, threshold=2), [1 / 4, 1 / 4, 0]),
+    (GRADED.cg_curve(gain="linear"), [1, 1, 1, 1 + 3]),
+    (GRADED.dcg_curve(5), [1, 1, 1, 1 + 7 / LOG5, 1 + 7 / LOG5]),
+    (GRADED.ideal_dcg_curve(gain="linear"), [3, 3 + 2 / LOG3] + [3 + 2 / LOG3 + 1 / 2] * 2),
+    (GRADED.ideal_dcg_curve(6, gain="linear", discount="none"), [3, 3 + 2] + [3 + 2 + 1] * 4),
+    (GRADED.ndcg_curve(gain="linear", discount="none"), [1 / 3, 1 / 5, 1 / 6, 4 / 6]),
+    (
+        GRADED.ndcng_curve(2),
+        [2 ** (1 / 3) - 1, (2 ** (1 / 3) - 1) / (1 + (2 ** (2 / 3) - 1) / LOG3)],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"), BY_HAND, ids=[expr.meta.output_name() for expr, _ in BY_HAND]
+)
+def test_value_worked_by_hand(expr, expected):
+    assert values(expr, frame_of([EXAMPLE])) == [pytest.approx(expected, rel=1e-12)]
+
+
+# Other examples, with their own rows.
+
+HALVES = [(4, 0), (3, 1), (2, 0), (1, 1)]
+
+MORE_BY_HAND: list[tuple[pl.Expr, Query, float]] = [
+    (GRADED.gap(), [(4, 3), (3, 1), (2, 2), (1, 2)], 0.9270833333333333),
+    (
+        GRADED.gap(),
+        [(4, 3), (3, 1), (2, 2), (1, 2)],
+        (3 / 1 + (1 + 1) / 2 + (2 + 1 + 2) / 3 + (2 + 1 + 2 + 2) / 4) / (3 + 1 + 2 + 2),
+    ),
+    (GRADED.bpref(), HALVES, ((1 - 1 / 2) + (1 - 2 / 2)) / 2),
+    # Two relevant documents bound what is held against a hit: three others above it count as two.
+    (GRADED.bpref(), [(5, 1), (4, 0), (3, 0), (2, 0), (1, 1)], ((1 - 0) + (1 - 2 / 2)) / 2),
+    (GRADED.bpref(), [(3, 0), (2, 1), (None, 1)], (1 - 1 / 1) / 2),
+    (GRADED.bpref(), [(2, 1), (1, 1)], (1 + 1) / 2),
+    (GRADED.roc_auc(), HALVES, (0 + 1 + 0 + 0) / 4),
+    (GRADED.roc_auc(), [(1, 1), (1, 0), (1, 0)], (1 / 2 + 1 / 2) / 2),
+    (GRADED.roc_auc(), [(1, 1), (1, 0), (None, 1), (None, 0)], (1 / 2 + 1 + 0 + 1 / 2) / 4),
+    (GRADED.roc_auc(), [(2, None), (1, 1), (None, 0)], 1 / 1),
+]
+
+
+@pytest.mark.parametrize(("expr", "query", "expected"), MORE_BY_HAND)
+def test_value_of_another_example_worked_by_hand(expr, query, expected):
+    assert values(expr, frame_of([query])) == [pytest.approx(expected, rel=1e-12)]
+
+
+# The grades 0, 1 and an unjudged document are tied at ranks 2 to 4, grade 2 was not retrieved.
+TIED_ONCE: Query = [(9, 3), (5, None), (5, 0), (5, 1), (None, 2)]
+TIED_ALL: Query = [(1, 1), (1, 0), (1, 1)]
+
+AVERAGES = [
+    (GRADED.precision(2, ties="average"), TIED_ONCE, (1 + 1 / 3) / 2),
+    (GRADED.precision(ties="average"), TIED_ONCE, 2 / 4),
+    (GRADED.recall(3, ties="average"), TIED_ONCE, (1 + 2 * 1 / 3) / 3),
+    (GRADED.recall(2, over="cutoff", ties="average"), TIED_ONCE, (1 + 1 / 3) / 2),
+    (GRADED.cg(2, ties="average"), TIED_ONCE, 7 + 1 / 3),
+    (GRADED.dcg(3, ties="average"), TIED_ONCE, 7 + (1 / 3) / LOG3 + (1 / 3) / 2),
+    (GRADED.ndcg(2, ties="average"), TIED_ONCE, (7 + (1 / 3) / LOG3) / (7 + 3 / LOG3)),
+    (
+        GRADED.ndcng(2, ties="average"),
+        TIED_ONCE,
+        (1 + (2 ** (1 / 3) - 1) / 3 / LOG3) / (1 + (2 ** (2 / 3) - 1) / LOG3),
+    ),
+    (GRADED.reciprocal_rank(ties="average"), TIED_ONCE, 1),
+    (GRADED.reciprocal_rank(ties="average"), TIED_ONCE[1:], (1 / 1 + 1 / 2 + 1 / 3) / 3),
+    (GRADED.reciprocal_rank(2, ties="average"), TIED_ONCE[1:], (1 / 1 + 1 / 2 + 0) / 3),
+    (GRADED.reciprocal_rank(ties="average"), TIED_ALL, 2 / 3 * 1 / 1 + 1 / 3 * 1 / 2),
+    (GRADED.success(1, ties="average"), TIED_ONCE[1:], 1 / 3),
+    (GRADED.success(2, ties="average"), TIED_ONCE[1:], 2 / 3),
+    (GRADED.success(1, ties="average"), TIED_ALL, 2 / 3),
+    (GRADED.success(2, ties="average"), TIED_ALL, 1),
+    (GRADED.precision(1), TIED_ALL, 1),
+    (GRADED.precision(2, ties="order"), TIED_ALL, 1 / 2),
+]
+
+
+@pytest.mark.parametrize(("expr", "query", "expected"), AVERAGES)
+def test_expected_value_over_orders_of_tied_documents_worked_by_hand(expr, query, expected):
+    assert values(expr, frame_of([query])) == [pytest.approx(expected, rel=1e-12)]
+
+
+@pytest.mark.parametrize(
+    ("by", "expected"),
+    [(["all"], 1 / 2), (["all", "pair"], 1), (["all", "last"], 0), (["all", "null"], 1 / 2)],
+)
+def test_documents_are_tied_where_all_columns_are_equal(by, expected):
+    frame = pl.DataFrame({"grade": [1, 0], "all": [0.0, -0.0], "pair": ["b", "a"]})
+    frame = frame.with_columns(last=pl.Series([None, 1]), null=None)
+    precision = graded("grade").ranked_by(*by).precision(1, ties="average")
+    assert frame.select(precision).item() == expected
+
+
+def test_columns_to_rank_by_may_share_a_name():
+    frame = pl.DataFrame({"grade": [0, 1, 0], "score": [1.2, 1.4, 0.7]})
+    g = graded("grade").ranked_by(pl.col("score").round(), "score")
+    assert frame.select(g.precision(1)).item() == 1
+    assert frame.select(g.precision(1, ties="average")).item() == 1
+    assert frame.select(g.roc_auc()).item() == 1
+
+
+# U, the relevant documents that the user knew, are the first and the fifth; the first was retrieved
+# and with it two others that are relevant.
+KNOWN = pl.DataFrame(
+    {
+        "grade": [1, 0, 3, 2, 2, None, 1],
+        "score": [9, 8, 7, 6, None, 5, None],
+        "known": [True, True, None, False, True, True, False],
+    }
+)
+
+USER_ORIENTED = [
+    (GRADED.coverage_ratio(known="known"), 1 / 2),
+    (GRADED.novelty_ratio(known="known"), 2 / 3),
+    (GRADED.relative_recall(known="known"), (1 + 2) / 2),
+    (GRADED.recall_effort(known="known"), 2 / 5),
+    (GRADED.coverage_ratio(known="known", threshold=2), 0 / 1),
+    (GRADED.novelty_ratio(known="known", threshold=2), 2 / 2),
+    (GRADED.relative_recall(known="known", threshold=2), 2 / 1),
+    (GRADED.recall_effort(known="known", threshold=2), 1 / 5),
+    (GRADED.condensed().recall_effort(known="known"), 2 / 4),
+    (GRADED.coverage_ratio(known=pl.col("score") > 6), 2 / 2),
+    (GRADED.undefined_as(None).coverage_ratio(known=pl.lit(False)), None),
+    (GRADED.undefined_as(None).relative_recall(known=pl.lit(False)), None),
+    (GRADED.undefined_as(None).novelty_ratio(known=pl.lit(False)), 3 / 3),
+    (GRADED.undefined_as(None).recall_effort(known=pl.lit(False)), 0 / 5),
+    (GRADED.undefined_as(None).scaled(irrelevant=3).novelty_ratio(known="known"), None),
+]
+
+
+@pytest.mark.parametrize(("expr", "expected"), USER_ORIENTED)
+def test_user_oriented_value_worked_by_hand(expr, expected):
+    assert KNOWN.select(expr).item() == (expected and pytest.approx(expected, rel=1e-15))
+
+
+# How rows are read.
+
+# A row beside a relevant document of score 1, and what then are these measures.
+ROW_MEASURES = ["n_retrieved", "n_relevant", "precision", "recall", "reciprocal_rank", "ideal_dcg"]
+ROW_MEANINGS = {
+    "retrieved and judged": ((2, 1), [2, 2, 2 / 2, 2 / 2, 1 / 1, 1 + 1 / LOG3]),
+    "retrieved, unjudged": ((2, None), [2, 1, 1 / 2, 1 / 1, 1 / 2, 1]),
+    "judged, not retrieved": ((None, 1), [1, 2, 1 / 1, 1 / 2, 1 / 1, 1 + 1 / LOG3]),
+    "ignored": ((None, None), [1, 1, 1 / 1, 1 / 1, 1 / 1, 1]),
+}
+
+
+@pytest.mark.parametrize("meaning", ROW_MEANINGS)
+def test_what_a_row_means(meaning):
+    row, expected = ROW_MEANINGS[meaning]
+    frame = frame_of([[(1, 1), row]])
+    (found,) = values(GRADED.measures(*ROW_MEASURES), frame)
+    assert list(found.values()) == pytest.approx(expected)
+
+
+def test_condensed_lets_the_judged_move_up_and_keeps_what_was_missed():
+    frame = frame_of([EXAMPLE])
+    assert values(GRADED.condensed().n_retrieved(), frame) == [3]
+    assert values(GRADED.condensed().precision(3), frame) == [2 / 3]
+    assert values(GRADED.condensed().recall(), frame) == [2 / 3]
+    assert values(GRADED.condensed().judged(), frame) == [1]
+    assert values(graded("grade").condensed().reciprocal_rank(threshold=3), frame) == [1 / 3]
+
+
+def test_every_row_is_retrieved_where_rows_are_the_ranking():
+    frame = frame_of([EXAMPLE])
+    assert values(graded("grade").n_retrieved(), frame) == [6]
+    assert values(graded("grade").reciprocal_rank(threshold=2), frame) == [1 / 4]
+
+
+TIED = pl.DataFrame(
+    {
+        "grade": [0, 0, 0, 1, 0],
+        "score": [9, 5, 5, 5, None],
+        "doc": ["e", "c", None, "b", "d"],
+        "date": [3, 2, 1, 4, 5],
+    }
+).with_columns(letter=pl.col("doc").cast(pl.Enum(["b", "c", "d", "e"])))
+
+
+@pytest.mark.parametrize(
+    ("by", "descending", "rank"),
+    [
+        (["score"], True, 4),
+        (["score"], False, 3),
+        (["score", "doc"], True, 3),
+        (["score", "doc"], [True, False], 2),
+        (["score", "doc"], [False, True], 2),
+        (["score", "doc"], False, 1),
+        (["letter"], False, 1),
+        (["letter"], True, 4),
+        (["score", "date"], True, 2),
+        (["score", "letter"], [True, False], 2),
+        ([pl.col("score") > 5, "doc"], [True, False], 2),
+        ([pl.col("score"), -pl.col("date")], True, 4),
+        ([-pl.col("score")], False, 4),
+    ],
+)
+def test_ties_are_broken_by_further_columns_then_by_row_order(by, descending, rank):
+    expr = graded("grade").ranked_by(*by, descending=descending).reciprocal_rank()
+    assert TIED.select(expr).item() == 1 / rank
+
+
+def test_both_doors_lead_to_the_same():
+    frame = frame_of([EXAMPLE])
+    expected = values(GRADED.ndcg(), frame)
+    for g in (
+        pl.col("grade").graded,
+        graded("grade"),
+        graded(pl.col("grade")),
+        Graded(pl.col("grade")),
+    ):
+        assert isinstance(g, Graded)
+        assert values(g.ranked_by("score").ndcg(), frame) == expected
+
+
+def test_grades_may_be_an_expression():
+    frame = frame_of([EXAMPLE])
+    doubled = (pl.col("grade") * 2).graded.ranked_by(pl.col("score") / 2)
+    assert values(doubled.cg(gain="linear"), frame) == [2 * 1 + 2 * 3]
+
+
+def test_how_rows_are_read_is_said_in_any_order():
+    frame = frame_of([EXAMPLE, [(1, 1)]])
+    g = graded("grade")
+    expected = values(g.ranked_by("score").scaled(1, 5).undefined_as(None).ndcng(), frame)
+    assert values(g.undefined_as(None).scaled(1, 5).ranked_by("score").ndcng(), frame) == expected
+    assert values(g.scaled(1, 5).ranked_by("score").undefined_as(None).ndcng(), frame) == expected
+    ranked_first = g.ranked_by("score").condensed().precision(2, threshold=3)
+    assert values(ranked_first, frame) == values(
+        g.condensed().ranked_by("score").precision(2, threshold=3), frame
+    )
+    assert expected[1] is None
+
+
+def test_a_chain_does_not_change_what_it_began_with():
+    frame = frame_of([EXAMPLE])
+    before = values(GRADED.cg(), frame)
+    GRADED.scaled(1, 5).undefined_as(None).condensed().ranked_by("score", descending=False)
+    assert values(GRADED.cg(), frame) == before
+
+
+def test_the_last_word_counts():
+    frame = frame_of([EXAMPLE])
+    turned = GRADED.ranked_by("score", descending=False)
+    assert values(turned.ranked_by("score").cg(1), frame) == values(GRADED.cg(1), frame)
+    assert values(GRADED.scaled(1).scaled().cg(), frame) == values(GRADED.cg(), frame)
+
+
+def test_null_for_an_undefined_query_leaves_it_out_of_means():
+    queries: list[Query] = [[(1, 1)], [(2, 0), (1, 1)], [(1, 0)]]
+    means = (
+        frame_of(queries)
+        .group_by("query")
+        .agg(zero=GRADED.ap(), left_out=GRADED.undefined_as(None).ap())
+    )
+    assert means["zero"].mean() == (1 + 1 / 2 + 0) / 3
+    assert means["left_out"].mean() == (1 + 1 / 2) / 2
+
+
+def test_what_is_divided_by_gain_is_undefined_where_nothing_that_is_relevant_has_any():
+    frame, g = frame_of([[(2, 0), (1, 1)]]), GRADED.undefined_as(0.25)
+    for measure in (g.ndcg, g.ndcng, g.ndcg_area, g.ndcng_area):
+        assert values(measure(gain={1: 0}), frame) == [0.25]
+    for curve in (g.ndcg_curve, g.ndcng_curve):
+        assert values(curve(gain={1: 0}), frame) == [[0.25, 0.25]]
+
+
+# Several at once.
+
+
+def test_measures_is_a_struct_in_the_order_asked_for():
+    names = ["n_relevant", "ndcg@10", "ap(threshold=2)", "mu_ap"]
+    result = frame_of([EXAMPLE]).select(GRADED.measures(*names))
+    fields = [pl.UInt32, pl.Float64, pl.Float64, pl.Float64]
+    assert result.schema == {"measures": pl.Struct(dict(zip(names, fields, strict=True)))}
+    assert result.unnest("measures").columns == names
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        (" ndcg@10 ", "ndcg@10"),
+        ("ndcg @ 10", "ndcg@10"),
+        ("ap()", "ap"),
+        ("ap( threshold = 2.0 )@5", "ap(threshold=2)@5"),
+        ("ap(over=cutoff,threshold=2)", "ap(threshold=2, over=cutoff)"),
+        ('ap(over="cutoff")', "ap(over=cutoff)"),
+        ("ap(threshold=-1)", "ap(threshold=-1)"),
+        ("ap(threshold=None, over=relevant)", "ap"),
+        ("dcg(base=2, gain=exp2, discount=log2)@3", "dcg@3"),
+        ("mu_ap(levels=(1, 2.5))", "mu_ap(levels=[1, 2.5])"),
+        ("cg(gain={3: 2.5, 1: 1.0})", "cg(gain={1: 1, 3: 2.5})"),
+        ("rbp(p=.5)", "rbp(p=0.5)"),
+        ("rbp(graded=True, p=0.80)", "rbp(graded=True)"),
+        ("ap(threshold=2)@100", "ap(threshold=2)@100"),
+        ("interpolated_precision(recall_levels=11)", "interpolated_precision"),
+        ("interpolated_precision(recall_levels=3)", "interpolated_precision(recall_levels=3)"),
+        (
+            "interpolated_precision(recall_levels=(0, .5))",
+            "interpolated_precision(recall_levels=[0, 0.5])",
+        ),
+        ("dcg_curve(discount='none')@5", "dcg_curve(discount=none)@5"),
+        ("ndcg(ties=average)", "ndcg(ties=average)"),
+        ("e_measure(b=1)", "e_measure"),
+    ],
+)
+def test_a_measure_may_be_written_in_several_ways(written, name):
+    assert frame_of([EXAMPLE]).select(GRADED.measures(written)).unnest("measures").columns == [name]
+
+
+# What is refused when an expression is built.
+
+WRONG_ARGUMENTS = [
+    (lambda g: g.ap(-1), ValueError, "`n` must be at least 1, got -1"),
+    (lambda g: g.precision(0), ValueError, "`n` must be at least 1, got 0"),
+    (lambda g: g.ndcg(True), TypeError, "`n` must be a whole number, got True"),
+    (lambda g: g.ndcg(2.5), TypeError, "`n` must be a whole number, got 2.5"),
+    (lambda g: g.ndcg(2.0), TypeError, "`n` must be a whole number, got 2.0"),
+    (lambda g: g.cg("10"), TypeError, "`n` must be a whole number, got '10'"),
+    (lambda g: g.ap(threshold=math.nan), ValueError, "`threshold` must be finite, got nan"),
+    (lambda g: g.ap(threshold=math.inf), ValueError, "`threshold` must be finite, got inf"),
+    (lambda g: g.recall(threshold="2"), TypeError, "`threshold` must be a number, got '2'"),
+    (lambda g: g.recall(threshold=True), TypeError, "`threshold` must be a number, got True"),
+    (lambda g: g.recall(threshold=10**400), ValueError, "`threshold` must be finite"),
+    (
+        lambda g: g.ap(over="seen"),
+        ValueError,
+        "`over` must be one of 'relevant', 'retrieved', 'cutoff', got 'seen'",
+    ),
+    (lambda g: g.ap(over="cut-off"), ValueError, "did you mean 'cutoff'"),
+    (lambda g: g.ap(over=None), TypeError, "`over` must be one of .*, got None"),
+    (lambda g: g.mu_ap(levels=[]), ValueError, "`levels` must not be empty"),
+    (lambda g: g.mu_ap(levels=[1, 3, 2]), ValueError, "`levels` must increase, got 2 after 3"),
+    (lambda g: g.mu_ap(levels=[1, 1]), ValueError, "`levels` must increase, got 1 after 1"),
+    (lambda g: g.mu_ap(levels=[math.nan]), ValueError, "`levels` must be finite, got nan"),
+    (lambda g: g.mu_ap(levels=3), TypeError, "`levels` must be a sequence of numbers, got 3"),
+    (lambda g: g.mu_ap(levels="12"), TypeError, "`levels` must be a sequence .*, got '12'"),
+    (lambda g: g.mu_ap(levels=["1"]), TypeError, "`levels` must be a number, got '1'"),
+    (
+        lambda g: g.cg(gain="exp"),
+        ValueError,
+        "`gain` must be one of 'exp2', 'linear', .*mapping.*, got 'exp'; did you mean 'exp2'",
+    ),
+    (lambda g: g.dcg(gain=2), TypeError, "`gain` must be one of .*mapping.*, got 2"),
+    (lambda g: g.ndcg(gain={}), ValueError, "`gain` must map at least one grade .* empty"),
+    (
+        lambda g: g.ndcng(gain={1: 3, 2: 2.5}),
+        ValueError,
+        "`gain` must not fall as the grade rises, got 3 for grade 1 and 2.5 for grade 2",
+    ),
+    (lambda g: g.cg(gain={1: -1}), ValueError, "gain.* must be at least 0, got -1"),
+    (lambda g: g.cg(gain={"a": 1}), TypeError, "gain.* must be a number, got 'a'"),
+    (lambda g: g.cg(gain={1: math.nan}), ValueError, "gain.* must be finite, got nan"),
+    (
+        lambda g: g.ideal_dcg(discount="log"),
+        ValueError,
+        "`discount` must be one of 'log2', 'jarvelin', 'zipf', 'none', got 'log'; .* 'log2'",
+    ),
+    (lambda g: g.ndcg(base=1), ValueError, "`base` must be above 1, got 1"),
+    (lambda g: g.ndcg(base=0), ValueError, "`base` must be above 1, got 0"),
+    (lambda g: g.ndcg(base=-2), ValueError, "`base` must be above 1, got -2"),
+    (lambda g: g.ndcg(base=math.inf), ValueError, "`base` must be finite, got inf"),
+    (lambda g: g.ndcg(base="e"), TypeError, "`base` must be a number, got 'e'"),
+    (
+        lambda g: g.precision(ties="mean"),
+        ValueError,
+        "`ties` must be one of 'order', 'average', got 'mean'",
+    ),
+    (lambda g: g.ndcg(ties="averages"), ValueError, "`ties` .*; did you mean 'average'"),
+    (lambda g: g.success(ties=None), TypeError, "`ties` must be one of .*, got None"),
+    (lambda g: g.ap(ties="average"), TypeError, "unexpected keyword argument 'ties'"),
+    (
+        lambda g: g.recall(over="retrieved"),
+        ValueError,
+        "`over` must be one of 'relevant', 'cutoff', got 'retrieved'",
+    ),
+    (lambda g: g.f_measure(beta=0), ValueError, "`beta` must be above 0, got 0"),
+    (lambda g: g.f_measure(beta=-1), ValueError, "`beta` must be above 0, got -1"),
+    (lambda g: g.e_measure(b=0), ValueError, "`b` must be above 0, got 0"),
+    (lambda g: g.e_measure(b=math.nan), ValueError, "`b` must be finite, got nan"),
+    (lambda g: g.e_measure(b="1"), TypeError, "`b` must be a number, got '1'"),
+    (lambda g: g.q_measure(beta=-0.5), ValueError, "`beta` must be at least 0, got -0.5"),
+    (lambda g: g.rbp(p=0), ValueError, "`p` must be above 0, got 0"),
+    (lambda g: g.rbp(p=1), ValueError, "`p` must be below 1, got 1"),
+    (lambda g: g.rbp(p=1.5), ValueError, "`p` must be below 1, got 1.5"),
+    (lambda g: g.rbp(p="0.5"), TypeError, "`p` must be a number, got '0.5'"),
+    (lambda g: g.rbp(graded=1), TypeError, "`graded` must be True or False, got 1"),
+    (lambda g: g.gap(levels=[]), ValueError, "`levels` must not be empty"),
+    (lambda g: g.gap(levels=[2, 1]), ValueError, "`levels` must increase, got 1 after 2"),
+    (lambda g: g.n_relevant_retrieved(0), ValueError, "`n` must be at least 1, got 0"),
+    (lambda g: g.judged(0), ValueError, "`n` must be at least 1, got 0"),
+    (lambda g: g.ndcg_curve(0), ValueError, "`n` must be at least 1, got 0"),
+    (lambda g: g.cg_curve(discount="log2"), TypeError, "unexpected keyword argument 'discount'"),
+    (
+        lambda g: g.interpolated_precision(recall_levels=1),
+        ValueError,
+        "`recall_levels` must be at least 2, got 1",
+    ),
+    (
+        lambda g: g.interpolated_precision(recall_levels=[0.5, 0.1]),
+        ValueError,
+        "`recall_levels` must increase, got 0.1 after 0.5",
+    ),
+    (
+        lambda g: g.interpolated_precision(recall_levels=[0.5, 1.1]),
+        ValueError,
+        "`recall_levels` must be at most 1, got 1.1",
+    ),
+    (
+        lambda g: g.interpolated_precision(recall_levels=[-0.1, 1]),
+        ValueError,
+        "`recall_levels` must be at least 0, got -0.1",
+    ),
+    (
+        lambda g: g.interpolated_precision(recall_levels=[]),
+        ValueError,
+        "`recall_levels` must not be empty",
+    ),
+    (
+        lambda g: g.interpolated_precision(recall_levels=2.5),
+        TypeError,
+        "`recall_levels` must be a whole number, got 2.5",
+    ),
+    (
+        lambda g: g.interpolated_precision(recall_levels="11"),
+        TypeError,
+        "`recall_levels` must be .*, got '11'",
+    ),
+    (lambda g: g.novelty_ratio(), TypeError, "missing 1 required keyword-only argument: 'known'"),
+    (lambda g: g.coverage_ratio(known=None), TypeError, "`known` must be .*, got None"),
+    (lambda g: g.novelty_ratio(known=3), TypeError, "`known` must be .*, got 3"),
+    (lambda g: g.recall_effort(known=["a"]), TypeError, r"`known` must be .*, got \['a'\]"),
+    (lambda g: g.ndcg(depth=3), TypeError, "unexpected keyword argument 'depth'"),
+    (lambda g: g.ranked_by(), TypeError, "`ranked_by` needs at least one column .*, got none"),
+    (lambda g: g.ranked_by(3), TypeError, "`ranked_by` takes column names .*, got 3"),
+    (lambda g: g.ranked_by(["a", "b"]), TypeError, r"`ranked_by` takes .*, got \['a', 'b'\]"),
+    (lambda g: g.ranked_by("a", descending=[True, False]), ValueError, "`descending` .* 2 for 1"),
+    (lambda g: g.ranked_by("a", "b", descending=[True]), ValueError, "`descending` .* 1 for 2"),
+    (lambda g: g.ranked_by("a", descending=[]), ValueError, "`descending` .* 0 for 1"),
+    (lambda g: g.ranked_by("a", descending=[1]), TypeError, "`descending` must be .*, got 1"),
+    (lambda g: g.ranked_by("a", descending=1), TypeError, "`descending` must be .*, got 1"),
+    (lambda g: g.ranked_by("a", descending=None), TypeError, "`descending` must be .*, got None"),
+    (lambda g: g.ranked_by("a", descending="yes"), TypeError, "`descending` must be .*, got 'y"),
+    (lambda g: g.scaled(irrelevant="0"), TypeError, "`irrelevant` must be a number, got '0'"),
+    (lambda g: g.scaled(irrelevant=math.nan), ValueError, "`irrelevant` must be finite, got nan"),
+    (lambda g: g.scaled(highest=math.inf), ValueError, "`highest` must be finite, got inf"),
+    (lambda g: g.scaled(highest=0), ValueError, "`highest` must be above 0.*, got 0"),
+    (lambda g: g.scaled(2, 1), ValueError, "`highest` must be above 2.*, got 1"),
+    (lambda g: g.undefined_as("null"), TypeError, "`value` must be a number, got 'null'"),
+    (lambda g: g.undefined_as(math.nan), ValueError, "`value` must be finite, got nan"),
+    (lambda _: graded(3), TypeError, "`column` must be a column name or an expression, got 3"),
+    (lambda _: graded(["a"]), TypeError, r"`column` must be .*, got \['a'\]"),
+]
+
+
+@pytest.mark.parametrize(
+    ("call", "exception", "sentence"), WRONG_ARGUMENTS, ids=[row[2] for row in WRONG_ARGUMENTS]
+)
+def test_a_wrong_argument_is_refused_at_once(call, exception, sentence):
+    with pytest.raises(exception, match=sentence):
+        call(graded("grade"))
+
+
+WRITTEN_LIKE = "a measure is written like 'ndcg@10'"
+OPTIONS_LIKE = "options are written like"
+
+WRONG_NAMES = [
+    ([], ValueError, "name at least one measure; there are precision, recall, "),
+    (["ap", "ndcg", "ap"], ValueError, "each measure must be named once, got ap more often"),
+    (["ap", "ap()"], ValueError, "each measure must be named once, got ap more often"),
+    (["ap(threshold=2)", "ap(threshold=2.0)"], ValueError, r"once, got ap\(threshold=2\) more"),
+    (["mapp"], ValueError, "there is no measure 'mapp'.*; there are precision, recall, "),
+    (["ndcg_10"], ValueError, "there is no measure 'ndcg_10'; did you mean 'ndcg'"),
+    (["AP"], ValueError, "there is no measure 'AP'"),
+    (["ndcg@"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@'"),
+    (["ndcg@k"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@k'"),
+    (["ndcg@1.5"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@1.5'"),
+    (["ndcg@10@20"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@10@20'"),
+    (["ndcg@10, ap"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@10, ap'"),
+    (["@10"], ValueError, f"{WRITTEN_LIKE}.*, got '@10'"),
+    ([""], ValueError, f"{WRITTEN_LIKE}.*, got ''"),
+    (["ap(threshold=2"], ValueError, f"{WRITTEN_LIKE}.*, got 'ap.threshold=2'"),
+    (["ap@10(threshold=2)"], ValueError, f"{WRITTEN_LIKE}.*, got 'ap@10.threshold=2.'"),
+    (["ndcg@0"], ValueError, "`n` must be at least 1, got 0"),
+    (["ndcg@-3"], ValueError, "`n` must be at least 1, got -3"),
+    (["r_precision@5"], ValueError, "r_precision takes no cutoff, got 5"),
+    (["n_retrieved@5"], ValueError, "n_retrieved takes no cutoff, got 5"),
+    (["bpref@5"], ValueError, "bpref takes no cutoff, got 5"),
+    (["interpolated_precision@5"], ValueError, "interpolated_precision takes no cutoff, got 5"),
+    (["ap(2)"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.2.'"),
+    (["ap(threshold)"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.threshold.'"),
+    (["ap(threshold=)"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.threshold=.'"),
+    (["ap(threshold=1+1j)"], (TypeError, ValueError), "threshold"),
+    (["ap(threshold=len([]))"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.threshold=len"),
+    (["ap(threshold=2)(over=cutoff)"], ValueError, f"{OPTIONS_LIKE}|{WRITTEN_LIKE}"),
+    (["ap(threshold=2, threshold=3)"], ValueError, f"{OPTIONS_LIKE}|threshold"),
+    (["cg(gain={[1]: 2})"], ValueError, OPTIONS_LIKE),
+    (["ap(threshhold=2)"], ValueError, "ap has no option 'threshhold'; it has threshold, over"),
+    (["precision(over=cutoff)"], ValueError, "precision has no option 'over'; it has threshold"),
+    (["n_retrieved(threshold=2)"], ValueError, "n_retrieved has no option 'threshold'"),
+    (["ap(n=5)"], ValueError, "ap has no option 'n'"),
+    (["ap(ties=average)"], ValueError, "ap has no option 'ties'; it has threshold, over"),
+    (["err(p=0.5)"], ValueError, "err has no option 'p'; it has none"),
+    (["rbp(p=2)"], ValueError, "`p` must be below 1, got 2"),
+    (["rbp(graded=yes)"], TypeError, "`graded` must be True or False, got 'yes'"),
+    (["interpolated_precision(recall_levels=1)"], ValueError, "`recall_levels` .* least 2, got 1"),
+    (
+        ["ap", "coverage_ratio"],
+        ValueError,
+        "coverage_ratio needs the column of known documents, which only its method takes",
+    ),
+    (["novelty_ratio(known=known)"], ValueError, "novelty_ratio has no option 'known'"),
+    (["ap(over=seen)"], ValueError, "`over` must be one of 'relevant', .*, got 'seen'"),
+    (["ap(threshold=two)"], TypeError, "`threshold` must be a number, got 'two'"),
+    (["ndcg(gain=exp)"], ValueError, "`gain` must be one of .*, got 'exp'"),
+    (["mu_ap(levels=[2, 1])"], ValueError, "`levels` must increase, got 1 after 2"),
+    ([3], TypeError, "a measure must be named by a string such as 'ndcg@10', got 3"),
+    ([None], TypeError, "a measure must be named by a string such as 'ndcg@10', got None"),
+    ([["ap", "ndcg"]], TypeError, "a measure must be named by a string"),
+]
+
+
+@pytest.mark.parametrize(
+    ("names", "exception", "sentence"), WRONG_NAMES, ids=[str(row[0]) for row in WRONG_NAMES]
+)
+def test_a_wrong_name_of_a_measure_is_refused(names, exception, sentence):
+    with pytest.raises(exception, match=sentence):
+        GRADED.measures(*names)
+
+
+# What is refused when a query is planned, or run.
+
+NOT_NUMBERS = [
+    pl.String,
+    pl.Binary,
+    pl.Date,
+    pl.Time,
+    pl.Datetime,
+    pl.Duration,
+    pl.Categorical,
+    pl.Enum(["a"]),
+    pl.List(pl.Int64),
+    pl.Struct({"a": pl.Int64}),
+]
+
+REFUSED = (TypeError, pl.exceptions.PolarsError)
+
+
+@pytest.mark.parametrize("dtype", NOT_NUMBERS, ids=str)
+def test_grades_that_are_no_numbers_are_refused_when_the_query_is_planned(dtype):
+    lazy = pl.LazyFrame(schema={"query": pl.Int64, "grade": dtype, "score": pl.Float64})
+    for expr in (GRADED.ap(), GRADED.n_retrieved(), GRADED.measures("ap", "ndcg")):
+        with pytest.raises(REFUSED):
+            lazy.group_by("query").agg(expr).collect_schema()
+        with pytest.raises(REFUSED):
+            lazy.select(expr).collect_schema()
+
+
+@pytest.mark.parametrize("dtype", NOT_NUMBERS, ids=str)
+def test_grades_that_are_no_numbers_never_give_a_value(dtype):
+    frame = pl.DataFrame({"grade": pl.Series([None, None], dtype=dtype), "score": [1, 2]})
+    with pytest.raises(REFUSED):
+        frame.select(GRADED.ap())
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Binary, pl.List(pl.Int64)], ids=str)
+def test_scores_without_an_order_are_refused(dtype):
+    frame = pl.DataFrame({"grade": [1, 0], "score": pl.Series([None, None], dtype=dtype)})
+    with pytest.raises(TypeError, match=r"score 'score' must be a number to rank by, got \w+"):
+        frame.select(GRADED.ap())
+
+
+NAN, INF = math.nan, math.inf
+
+BAD_NUMBERS = [
+    ("grade", [[NAN], [1], [INF]], 2),
+    ("grade", [[0, -INF], [0, 1], [None, 1]], 1),
+    ("score", [[NAN, 1], [-INF], [1], [INF, NAN]], 3),
+]
+
+
+@pytest.mark.parametrize(("column", "queries", "bad"), BAD_NUMBERS)
+@pytest.mark.parametrize("name", ["ap", "n_retrieved", "n_relevant", "ideal_dcg@1", "precision@1"])
+def test_nan_and_infinity_are_refused_with_column_and_number_of_queries(column, queries, bad, name):
+    other = "score" if column == "grade" else "grade"
+    rows = [{"query": i, column: x, other: 1.0} for i, q in enumerate(queries) for x in q]
+    frame = pl.DataFrame(rows)
+    found = f"{bad} of {len(queries)} queries"
+    sentence = f"{column} '{column}' must be finite, got NaN or infinity in {found}"
+    expr = GRADED.measures(name)
+    with pytest.raises(ValueError, match=sentence):
+        frame.group_by("query").agg(expr)
+    with pytest.raises(ValueError, match=sentence):
+        frame.with_columns(expr.over("query"))
+    for engine in ("in-memory", "streaming"):
+        with pytest.raises(ValueError, match=sentence):
+            frame.lazy().group_by("query").agg(expr).collect(engine=engine)
+
+
+WITHOUT_A_VALUE_A_ROW = {
+    "literal": [pl.lit(1)],
+    "aggregate": [pl.col("score").max()],
+    "tie break": ["score", pl.col("grade").max()],
+}
+
+
+@pytest.mark.parametrize("by", WITHOUT_A_VALUE_A_ROW)
+@pytest.mark.parametrize("options", [{}, {"ties": "average"}])
+def test_what_is_ranked_by_must_have_a_value_a_row(by, options):
+    expr = graded("grade").ranked_by(*WITHOUT_A_VALUE_A_ROW[by]).precision(1, **options)
+    frame = frame_of([[(2, 1), (1, 0)], [(1, 1), (2, 0), (3, 1)]])
+    # An older Polars may notice before we do.
+    refused = pytest.raises(
+        (ValueError, pl.exceptions.ShapeError), match=r"must have a value a row|sort_by"
+    )
+    for ask in (
+        lambda: frame.select(expr),
+        lambda: frame.group_by("query").agg(expr),
+        lambda: frame.select(expr.over("query")),
+        lambda: frame.lazy().group_by("query").agg(expr).collect(engine="streaming"),
+    ):
+        with refused:
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("known", "exception"),
+    [
+        ("kwnon", pl.exceptions.ColumnNotFoundError),
+        ("score", pl.exceptions.PolarsError),
+        (pl.lit(1), pl.exceptions.PolarsError),
+        (pl.lit("yes"), pl.exceptions.PolarsError),
+    ],
+)
+def test_known_must_be_there_and_boolean(known, exception):
+    for measure in (
+        GRADED.coverage_ratio,
+        GRADED.novelty_ratio,
+        GRADED.relative_recall,
+        GRADED.recall_effort,
+    ):
+        with pytest.raises(exception):
+            KNOWN.select(measure(known=known))
+
+
+def test_a_column_that_breaks_ties_is_named_where_it_is_not_finite():
+    frame = pl.DataFrame({"grade": [1, 1], "score": [1, 1], "age": [1.0, NAN]})
+    sentence = "score 'age' must be finite, got NaN or infinity in 1 of 1 queries"
+    with pytest.raises(ValueError, match=sentence):
+        frame.select(graded("grade").ranked_by("score", "age").ap())
+
+
+LACKS = r"grade 'grade': `gain` maps no gain to grade"
+OVERFLOW = r"grade 'grade': `gain='exp2'` takes relevance up to 1000"
+
+BAD_DATA = [
+    (GRADED.cg(gain={1: 1}), [[1], [2], [0]], f"{LACKS} 2, in 1 of 3 queries"),
+    (GRADED.dcg(gain={1: 1, 3: 2}), [[2, 1], [2.5], [0]], f"{LACKS} 2, 2.5, in 2 of 3 queries"),
+    (GRADED.ndcg(gain={5: 1}), [[4], [6], [None]], f"{LACKS} 4, 6, in 2 of 3 queries"),
+    (GRADED.ndcng(gain={5: 1}), [[4], [5]], f"{LACKS} 4, in 1 of 2 queries"),
+    (GRADED.ideal_dcg(gain={5: 1}), [[4], [4]], f"{LACKS} 4, in 2 of 2 queries"),
+    (GRADED.cg(), [[1001], [1000]], f"{OVERFLOW}.*, in 1 of 2 queries"),
+    (GRADED.ndcg(), [[1e300], [5000], [1]], f"{OVERFLOW}.*, in 2 of 3 queries"),
+    (GRADED.scaled(-500).dcg(), [[501]], f"{OVERFLOW}.*, in 1 of 1 queries"),
+    (GRADED.dcg_curve(), [[1001], [1000]], f"{OVERFLOW}.*, in 1 of 2 queries"),
+    (GRADED.q_measure(gain={1: 1}), [[1], [2]], f"{LACKS} 2, in 1 of 2 queries"),
+    (GRADED.ndcg(1, gain={1: 1}, ties="average"), [[1, 2]], f"{LACKS} 2, in 1 of 1 queries"),
+    (
+        GRADED.scaled(highest=3).err(),
+        [[4], [1]],
+        "grade 'grade': grades must not be above `highest`, 3, in 1 of 2 queries",
+    ),
+    (
+        GRADED.scaled(highest=3).ndcng(),
+        [[3], [4], [5, 9]],
+        "grade 'grade': grades must not be above `highest`, 3, in 2 of 3 queries",
+    ),
+    (
+        GRADED.scaled(highest=3).precision(1),
+        [[4], [1]],
+        "grade 'grade': grades must not be above `highest`, 3, in 1 of 2 queries",
+    ),
+]
+
+
+@pytest.mark.parametrize(("expr", "queries", "sentence"), BAD_DATA)
+@pytest.mark.parametrize("chunk_rows", [1, ragged.CHUNK_ROWS])
+def test_bad_data_is_refused_with_the_number_of_queries(
+    monkeypatch, expr, queries, sentence, chunk_rows
+):
+    monkeypatch.setattr(ragged, "CHUNK_ROWS", chunk_rows)
+    frame = frame_of([[(-rank, grade) for rank, grade in enumerate(q)] for q in queries])
+    with pytest.raises(ValueError, match=sentence):
+        frame.group_by("query", maintain_order=True).agg(expr)
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        (GRADED.cg(gain="linear"), 1e300),
+        (GRADED.ndcg(gain="linear"), 1),
+        (GRADED.ndcng(), 1),
+        (GRADED.mu_ap(), 1),
+        (GRADED.ap(), 1),
+        (GRADED.cg(gain={1e300: 7}), 7),
+        (GRADED.gap(), 1),
+        (GRADED.q_measure(), 1),
+        (GRADED.err(), 1),
+        (GRADED.nerr(), 1),
+        (GRADED.rbp(p=0.5, graded=True), 0.5),
+        (GRADED.generalized_precision(), 1),
+    ],
+    ids=lambda value: value.meta.output_name() if isinstance(value, pl.Expr) else str(value),
+)
+def test_grades_out_of_reach_of_powers_are_fine_elsewhere(expr, expected):
+    assert values(expr, frame_of([[(1, 1e300)]])) == [expected]
+
+
+def test_relevance_of_a_thousand_has_a_power():
+    assert values(GRADED.cg(), frame_of([[(1, 1000)]])) == [2.0**1000]
+
+
+def test_grades_that_only_other_ranks_have_need_no_gain():
+    frame = frame_of([[(2, 1), (1, 5)]])
+    assert values(GRADED.cg(1, gain={1: 3}), frame) == [3]
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match=re.escape("scoer")):
+        frame_of([EXAMPLE]).select(graded("grade").ranked_by("scoer").ap())

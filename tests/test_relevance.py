@@ -1,0 +1,542 @@
+"""φ: against SciPy on control points computed here, at its edges, and wherever Polars runs it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from scipy.interpolate import PchipInterpolator
+
+from polars_graded import measure, relevance
+from polars_graded.measure import Measure
+from polars_graded.ranking import Ranking
+from polars_graded.relevance import phi_control_points, phi_curve, phi_relevance
+
+TOLERANCE = 1e-12
+
+
+def phi(scores, control_points=None, whisker=1.5):
+    """φ of one query."""
+    column = pl.Series("score", scores, dtype=pl.Float64, strict=False)
+    return pl.select(phi_relevance(pl.lit(column), control_points, whisker)).to_series().to_list()
+
+
+# The definition, on plain lists
+
+
+def hinges(scores):
+    """Tukey's: the medians of both halves, which share the middle score."""
+    half = (len(scores) + 1) // 2
+    return statistics.median(sorted(scores)[:half]), statistics.median(sorted(scores)[-half:])
+
+
+def expected_control_points(scores, whisker=1.5):
+    """Score → relevance."""
+    lower, upper = hinges(scores)
+    lowest, median, highest = min(scores), statistics.median(scores), max(scores)
+    end = max(score for score in scores if score <= upper + whisker * (upper - lower))
+    points = {lowest: 0.0, median: 0.0}
+    if median < end < highest:
+        points[end] = 1 - (highest - end) / (highest - lowest)
+    return points | {highest: 1.0}
+
+
+def expected(scores, whisker=1.5):
+    """φ by SciPy, which knows no step."""
+    points = expected_control_points(scores, whisker)
+    if statistics.median(scores) == max(scores):
+        return [float(score == max(scores)) for score in scores]
+    return PchipInterpolator(list(points), list(points.values()))(scores).tolist()
+
+
+TIED = st.integers(-3, 3)
+SPREAD = st.integers(-(10**9), 10**9)
+FINE = st.integers(-(10**6), 10**6).map(lambda n: n / 1000)
+SKEWED = st.floats(-5, 5).map(lambda x: round(10**x, 6))
+QUERY = st.one_of(
+    *(st.lists(score, min_size=1, max_size=30) for score in (TIED, SPREAD, FINE, SKEWED)),
+    st.tuples(st.lists(TIED, min_size=1, max_size=20), st.lists(SPREAD, max_size=3)).map(
+        lambda parts: parts[0] + parts[1]
+    ),
+)
+WHISKER = st.sampled_from([0, 0.5, 1, 1.5, 3])
+
+
+@settings(deadline=None)
+@given(st.lists(QUERY, min_size=1, max_size=5), WHISKER)
+def test_phi_is_scipy_on_the_box_plots_control_points(queries, whisker):
+    frame = pl.DataFrame(
+        {
+            "query": [number for number, scores in enumerate(queries) for _ in scores],
+            "score": [float(score) for scores in queries for score in scores],
+        }
+    )
+    got = frame.select(phi_relevance(pl.col("score"), whisker=whisker).over("query")).to_series()
+    want = [value for scores in queries for value in expected(scores, whisker)]
+    assert got.to_list() == pytest.approx(want, abs=TOLERANCE, rel=0)
+
+
+@settings(deadline=None)
+@given(QUERY, WHISKER)
+def test_control_points_are_the_box_plots(scores, whisker):
+    frame = pl.DataFrame({"score": [float(score) for score in scores]})
+    got = phi_control_points(frame, "score", whisker=whisker).rows()
+    want = sorted(expected_control_points(scores, whisker).items())
+    if statistics.median(scores) == max(scores):
+        want.insert(-1, (max(scores), 0.0))
+    assert [x for point in got for x in point] == pytest.approx(
+        [x for point in want for x in point], abs=TOLERANCE, rel=TOLERANCE
+    )
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(FINE, st.floats(0, 1)), min_size=2, max_size=12, unique_by=lambda p: p[0]),
+    st.lists(FINE, min_size=1, max_size=30),
+)
+def test_given_control_points_are_interpolated_by_scipy(points, scores):
+    xs = sorted(x for x, _ in points)
+    ys = sorted(round(y, 6) for _, y in points)
+    inside = [min(max(score, xs[0]), xs[-1]) for score in scores]
+    want = PchipInterpolator(xs, ys)(inside).tolist()
+    got = phi(scores, list(zip(xs, ys, strict=True)))
+    assert got == pytest.approx(want, abs=TOLERANCE, rel=0)
+
+
+ANY = st.floats(allow_nan=False, allow_infinity=False)
+TINY = st.integers(-3, 3).map(lambda n: n * 5e-324)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.one_of(st.lists(ANY, min_size=1), st.lists(st.one_of(TINY, TIED), min_size=1), QUERY),
+    st.one_of(WHISKER, st.floats(0, 1e308)),
+)
+def test_phi_is_within_bounds_monotone_0_below_the_median_and_1_at_the_maximum(scores, whisker):
+    ordered = sorted(float(score) for score in scores)
+    values = phi(ordered, whisker=whisker)
+    assert all(0 <= value <= 1 for value in values)
+    assert all(after >= before - TOLERANCE for before, after in pairwise(values))
+    middle = ordered[(len(ordered) - 1) // 2]
+    assert all(v == 0 for s, v in zip(ordered, values, strict=True) if s < middle)
+    assert all(v == 1 for s, v in zip(ordered, values, strict=True) if s == ordered[-1])
+
+
+@settings(deadline=None)
+@given(st.lists(ANY, min_size=2, max_size=6, unique=True), st.lists(ANY, min_size=1))
+def test_given_control_points_leave_no_nan_however_far_the_scores(xs, scores):
+    points = [(x, i / (len(xs) - 1)) for i, x in enumerate(sorted(xs))]
+    values = phi(sorted(scores), points)
+    assert all(0 <= value <= 1 for value in values)
+    assert all(after >= before - TOLERANCE for before, after in pairwise(values))
+
+
+@settings(deadline=None)
+@given(QUERY, st.integers(-40, 40), st.randoms(use_true_random=False))
+def test_phi_depends_neither_on_the_unit_of_the_scores_nor_on_their_order(scores, power, random):
+    scores = [float(score) for score in scores]
+    shuffled = random.sample(range(len(scores)), len(scores))
+    values, again = phi(scores), phi([scores[i] * 2.0**power for i in shuffled])
+    assert again == [values[i] for i in shuffled]
+
+
+# Worked by hand
+
+
+def test_moniz_example_with_two_segments():
+    # min 10, median 80, max 100: only the slope at 100 is not 0. h = 70 and 20, δ = 0 and 1/20.
+    end = ((2 * 20 + 70) / 20) / (20 + 70)
+    t = (90 - 80) / 20
+    by_hand = t * t * (3 - end * 20) + t**3 * (end * 20 - 2)
+    assert phi([100, 80, 90, 15, 10]) == pytest.approx([1, 0, by_hand, 0, 0], abs=TOLERANCE)
+
+
+def test_outliers_add_a_point_at_the_whisker_by_equation_2():
+    # Hinges 15 and 30, so the whisker ends at 30, the highest score up to 30 + 1.5 · 15 = 52.5.
+    alpha = (100 - 30) / (100 - 10)
+    assert phi([10, 15, 20, 30, 100])[3] == pytest.approx(1 - alpha, abs=TOLERANCE)
+    # The whisker ends above 100 from (100 - 30) / 15 on.
+    assert phi_control_points(
+        pl.DataFrame({"score": [10, 15, 20, 30, 100]}), "score", whisker=70 / 15
+    ).rows() == [(10, 0), (20, 0), (100, 1)]
+
+
+@pytest.mark.parametrize(
+    ("scores", "values"),
+    [
+        ([], []),
+        ([None], [None]),
+        ([7], [1]),
+        ([7, None], [1, None]),
+        ([7, 7, 7], [1, 1, 1]),
+        ([0, 0], [1, 1]),
+        ([3, 5], [0, 1]),
+        ([1, 2, 5, 5, 5], [0, 0, 1, 1, 1]),  # median = max
+        ([1, 1, 1, 1, 9], [0, 0, 0, 0, 1]),  # median = min = whisker
+        ([1, 5, 5, 5, 9], [0, 0, 0, 0, 1]),  # whisker = median
+        ([-9, -7, -5], [0, 0, 1]),
+        ([None, 2, None, 4, None], [None, 0, None, 1, None]),
+        ([-1.7e308, 1.7e308], [0, 1]),
+        ([0.0, 5e-324], [0, 1]),
+    ],
+)
+def test_edges(scores, values):
+    got = phi(scores)
+    assert [v is None for v in got] == [v is None for v in values]
+    known = [v for v in got if v is not None]
+    assert known == pytest.approx([v for v in values if v is not None], abs=1e-3)
+
+
+def test_minimum_equal_to_the_median_gives_a_straight_line():
+    # Two points, (0, 0) and (4, 1): whiskers, at 1.5 distances of 0.5, end at the outlier 4's left.
+    assert phi([0, 0, 0, 1, 4], whisker=100) == pytest.approx([0, 0, 0, 1 / 4, 1], abs=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.Int8, pl.UInt64, pl.Int64, pl.Float32, pl.Float64, pl.Decimal(10, 2), pl.Boolean]
+)
+def test_numbers_of_every_kind_are_scores(dtype):
+    frame = pl.DataFrame({"score": pl.Series([0, 1, 1, None]).cast(dtype)})
+    got = frame.select(phi_relevance(pl.col("score")))
+    assert got.schema == {"score": pl.Float64}
+    assert got["score"].to_list() == [0, 1, 1, None]
+
+
+@pytest.mark.parametrize("dtype", [pl.Null, pl.Int64, pl.Float32, pl.Boolean])
+def test_queries_without_any_score_stay_null(dtype):
+    frame = pl.DataFrame({"query": [1, 1, 2], "score": pl.Series([None, None, None], dtype=dtype)})
+    for expr in (phi_relevance(pl.col("score")), phi_relevance(pl.col("score"), [(0, 0), (1, 1)])):
+        assert frame.select(expr.over("query"))["score"].to_list() == [None, None, None]
+        assert frame.select(expr)["score"].to_list() == [None, None, None]
+
+
+def test_scores_outside_the_given_points_get_the_nearest_ends_relevance():
+    points = [(0, 0.1), (10, 0.1), (20, 0.7)]
+    assert phi([-5, 0, 5, 20, 99, None], points) == [0.1, 0.1, 0.1, 0.7, 0.7, None]
+
+
+def test_two_given_points_are_a_straight_line():
+    assert phi([0, 1, 2, 4], [(0, 0), (4, 1)]) == [0, 0.25, 0.5, 1]
+
+
+def test_given_points_may_come_as_an_array():
+    assert phi([0, 1, 2], np.array([[0, 0], [2, 1]])) == [0, 0.5, 1]
+
+
+# Contexts
+
+FRAME = pl.DataFrame(
+    {
+        "query": [3, 1, 3, 1, 3, 2, 3, 1],
+        "popularity": [5.0, 1.0, None, 2.0, 9.0, None, 6.0, 8.0],
+        "score": [1, 2, 3, 4, 5, 6, 7, 8],
+    }
+)
+PHI = phi_relevance(pl.col("popularity"))
+OF_QUERY = {
+    query: phi(FRAME.filter(pl.col("query") == query)["popularity"].to_list())
+    for query in (1, 2, 3)
+}
+ENGINES = pytest.mark.parametrize("engine", ["eager", "in-memory", "streaming"])
+
+
+def run(build, engine):
+    """What `build` makes of the frame, by an engine."""
+    return build(FRAME) if engine == "eager" else build(FRAME.lazy()).collect(engine=engine)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How many queries each call of the kernel had."""
+    seen = []
+    kernel = relevance._relevance
+
+    def counted(columns, points_of):
+        seen.append(len(columns[0]))
+        return kernel(columns, points_of)
+
+    monkeypatch.setattr(relevance, "_relevance", counted)
+    return seen
+
+
+@ENGINES
+def test_a_whole_column_is_one_query(engine, calls):
+    expr = phi_relevance(pl.col("popularity"))
+    want = phi(FRAME["popularity"].to_list())
+    calls.clear()
+    got = run(lambda frame: frame.with_columns(expr), engine)
+    assert got.columns == FRAME.columns
+    assert got["popularity"].to_list() == want
+    assert run(lambda frame: frame.select(expr), engine)["popularity"].to_list() == want
+    assert calls == [1, 1]
+
+
+@ENGINES
+def test_over_keeps_every_row_in_place(engine, calls):
+    expr = phi_relevance(pl.col("popularity")).over("query").alias("relevance")
+    got = run(lambda frame: frame.with_columns(expr), engine)
+    assert got.drop("relevance").equals(FRAME)
+    for query, values in OF_QUERY.items():
+        assert got.filter(pl.col("query") == query)["relevance"].to_list() == values
+    assert calls == [3]
+
+
+@ENGINES
+def test_agg_gives_a_list_a_query(engine, calls):
+    expr = phi_relevance(pl.col("popularity"))
+    got = run(lambda frame: frame.group_by("query").agg(expr), engine).sort("query")
+    assert got.rows() == list(OF_QUERY.items())
+    assert calls == [3]
+
+
+def test_agg_of_many_queries_is_one_call(calls):
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"query": rng.integers(0, 5000, 20_000), "s": rng.random(20_000)})
+    lists = frame.group_by("query").agg(phi_relevance(pl.col("s")))
+    assert calls == [lists.height]
+    frame.select(phi_relevance(pl.col("s")).over("query"))
+    assert calls == [lists.height] * 2
+
+
+@ENGINES
+def test_empty_frames_stay_empty(engine):
+    frame = FRAME.head(0)
+    contexts = [
+        lambda f: f.select(PHI),
+        lambda f: f.with_columns(PHI),
+        lambda f: f.with_columns(PHI.over("query")),
+        lambda f: f.group_by("query").agg(PHI),
+    ]
+    for context in contexts:
+        lazy = frame.lazy()
+        got = context(frame) if engine == "eager" else context(lazy).collect(engine=engine)
+        assert got.height == 0
+        assert got["popularity"].dtype in (pl.Float64, pl.List(pl.Float64))
+
+
+def test_groups_that_a_filter_empties_have_no_row():
+    chosen = pl.col("score") > 4
+    expr = phi_relevance(pl.col("popularity").filter(chosen)).sort_by(
+        pl.col("score").filter(chosen)
+    )
+    got = FRAME.group_by("query").agg(expr).sort("query")
+    assert got["popularity"].to_list() == [[1.0], [None], [1.0, 0.0]]
+    assert FRAME.group_by("query").agg(
+        phi_relevance(pl.col("popularity").filter(pl.col("score") > 99))
+    )["popularity"].to_list() == [[], [], []]
+
+
+@ENGINES
+def test_it_chains_into_a_measure(engine):
+    ndcg = measure.one(Measure.of("ndcg", 2), Ranking(PHI).ranked_by(("score",)))
+    got = run(lambda frame: frame.group_by("query").agg(ndcg), engine).sort("query")
+    as_column = FRAME.with_columns(PHI.over("query"))
+    plain = measure.one(Measure.of("ndcg", 2), Ranking(pl.col("popularity")).ranked_by(("score",)))
+    assert_frame_equal(got, as_column.group_by("query").agg(plain).sort("query"))
+    assert got["ndcg@2"].to_list()[1] == 0
+
+
+def test_many_expressions_at_once_agree():
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {"query": rng.integers(0, 50, 2000)} | {f"c{i}": rng.random(2000) for i in range(8)}
+    )
+    together = frame.with_columns(phi_relevance(pl.col(f"c{i}")).over("query") for i in range(8))
+    for i in range(8):
+        assert together[f"c{i}"].equals(
+            frame.select(phi_relevance(pl.col(f"c{i}")).over("query")).to_series()
+        )
+
+
+def test_several_columns_in_one_expression():
+    got = FRAME.select(phi_relevance(pl.col("popularity", "score")))
+    assert got.columns == ["popularity", "score"]
+    assert got["score"].to_list() == phi(FRAME["score"].to_list())
+
+
+# Errors
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_scores_that_are_not_finite_are_refused_with_how_many_queries(bad):
+    frame = FRAME.with_columns(
+        pl.when(pl.col("score").is_in([1, 3, 8]))
+        .then(bad)
+        .otherwise("popularity")
+        .alias("popularity")
+    )
+    sentence = r"score 'popularity' must be finite, got NaN or infinity in {} queries"
+    with pytest.raises(ValueError, match=sentence.format("2 of 3")):
+        frame.group_by("query").agg(PHI)
+    with pytest.raises(ValueError, match=sentence.format("2 of 3")):
+        frame.with_columns(PHI.over("query"))
+    with pytest.raises(ValueError, match=sentence.format("1 of 1")):
+        frame.select(PHI)
+    with pytest.raises(ValueError, match=sentence.format("2 of 3")):
+        phi_curve(frame, "popularity", query="query")
+    with pytest.raises(ValueError, match=sentence.format("2 of 3")):
+        phi_control_points(frame, "popularity", query="query")
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Date, pl.Duration, pl.Time])
+def test_scores_that_are_no_numbers_are_refused_when_planned(dtype):
+    frame = pl.LazyFrame({"score": []}, schema={"score": dtype})
+    with pytest.raises(pl.exceptions.InvalidOperationError):
+        frame.select(phi_relevance(pl.col("score"))).collect_schema()
+
+
+@pytest.mark.parametrize("scores", [[{"a": 1}], [[1.0]]])
+def test_scores_that_hold_numbers_are_refused_when_run(scores):
+    with pytest.raises((TypeError, pl.exceptions.InvalidOperationError)):
+        pl.DataFrame({"score": scores}).select(phi_relevance(pl.col("score")))
+
+
+@pytest.mark.parametrize(
+    ("control_points", "error", "sentence"),
+    [
+        (3, TypeError, r"`control_points` must be pairs \(score, relevance\), got 3"),
+        ([1, 2], TypeError, r"`control_points` must be pairs \(score, relevance\), got \[1, 2\]"),
+        ([(1, 0, 0), (2, 1, 0)], TypeError, "must be pairs"),
+        ([("a", 0), (2, 1)], TypeError, "must be a number, got 'a'"),
+        ([(1, "b"), (2, 1)], TypeError, "must be a number, got 'b'"),
+        ([(1, None), (2, 1)], TypeError, "must be a number, got None"),
+        ([], ValueError, "`control_points` must have at least two points, got 0"),
+        ([(1, 0)], ValueError, "`control_points` must have at least two points, got 1"),
+        ([(1, 0), (1, 1)], ValueError, "must increase, got 1 after 1"),
+        ([(2, 0), (1, 1)], ValueError, "must increase, got 1 after 2"),
+        ([(1, 0.5), (2, 0.25)], ValueError, "must not fall in relevance, got 0.25 after 0.5"),
+        ([(0, 0), (1, 500)], ValueError, "must be at most 1, got 500"),
+        ([(0, -1), (1, 1)], ValueError, "must be at least 0, got -1"),
+        ([(0, 0), (math.inf, 1)], ValueError, "must be finite, got inf"),
+        ([(0, 0), (1, math.nan)], ValueError, "must be finite, got nan"),
+    ],
+)
+def test_control_points_are_checked_when_the_expression_is_built(control_points, error, sentence):
+    for function in (
+        lambda points: phi_relevance(pl.col("score"), points),
+        lambda points: phi_curve(FRAME, "score", control_points=points),
+        lambda points: phi_control_points(FRAME, "score", control_points=points),
+    ):
+        with pytest.raises(error, match=sentence):
+            function(control_points)
+
+
+@pytest.mark.parametrize(
+    ("whisker", "error", "sentence"),
+    [
+        (-0.5, ValueError, "`whisker` must be at least 0, got -0.5"),
+        (math.inf, ValueError, "`whisker` must be finite, got inf"),
+        ("1.5", TypeError, "`whisker` must be a number, got '1.5'"),
+        (None, TypeError, "`whisker` must be a number, got None"),
+    ],
+)
+def test_the_whisker_is_checked(whisker, error, sentence):
+    with pytest.raises(error, match=sentence):
+        phi_relevance(pl.col("score"), whisker=whisker)
+
+
+# The curve
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_the_curve_runs_over_the_range_of_each_query(lazy):
+    frame = FRAME.lazy() if lazy else FRAME
+    curve = phi_curve(frame, "popularity", query="query", points=5)
+    assert curve.schema == {"query": pl.Int64, "popularity": pl.Float64, "relevance": pl.Float64}
+    assert curve["query"].to_list() == [3] * 5 + [1] * 5  # no score of query 2 is known
+    assert curve["popularity"].to_list() == [5, 6, 7, 8, 9, 1, 2.75, 4.5, 6.25, 8]
+    assert curve["relevance"].to_list() == [
+        *phi([5, 6, 7, 8, 9], [(5, 0), (6, 0), (9, 1)]),
+        *phi([1, 2.75, 4.5, 6.25, 8], [(1, 0), (2, 0), (8, 1)]),
+    ]
+
+
+def test_the_curve_passes_through_scores_and_control_points():
+    scores = [10, 15, 20, 30, 100]
+    frame = pl.DataFrame({"score": scores})
+    curve = dict(phi_curve(frame, "score", points=91).iter_rows())
+    assert [curve[score] for score in scores] == pytest.approx(phi(scores), abs=TOLERANCE)
+    for score, value in phi_control_points(frame, "score").iter_rows():
+        assert curve[score] == pytest.approx(value, abs=TOLERANCE)
+
+
+def test_the_curve_steps_where_the_median_is_the_highest_score():
+    frame = pl.DataFrame({"query": ["a"] * 4 + ["b"] * 2, "score": [0.0, 3.0, 3.0, 3.0, 0.1, 0.1]})
+    assert phi_control_points(frame, "score", query="query").rows() == [
+        ("a", 0, 0),
+        ("a", 3, 0),
+        ("a", 3, 1),
+        ("b", 0.1, 0),
+        ("b", 0.1, 1),
+    ]
+    curve = phi_curve(frame, "score", query="query", points=4)
+    assert curve["relevance"].to_list() == [0, 0, 0, 1, 1, 1, 1, 1]
+
+
+def test_the_curve_of_given_points():
+    frame = pl.DataFrame({"score": [0, 4, None]})
+    points = [(1, 0), (3, 0.5)]
+    curve = phi_curve(frame, "score", points=5, control_points=points)
+    assert curve.rows() == [(0, 0), (1, 0), (2, 0.25), (3, 0.5), (4, 0.5)]
+    assert phi_control_points(frame, "score", control_points=points).rows() == points
+
+
+@pytest.mark.parametrize("query", [None, "query"])
+@pytest.mark.parametrize("control_points", [None, [(0, 0), (1, 1)]])
+def test_the_curve_of_no_scores_has_no_rows(query, control_points):
+    for frame in (FRAME.head(0), FRAME.filter(pl.col("query") == 2)):
+        for function in (phi_curve, phi_control_points):
+            got = function(frame, "popularity", query=query, control_points=control_points)
+            assert got.height == 0
+            assert got.columns == [*([query] if query else []), "popularity", "relevance"]
+
+
+def test_the_curve_needs_two_points():
+    with pytest.raises(ValueError, match="`points` must be at least 2, got 1"):
+        phi_curve(FRAME, "popularity", points=1)
+
+
+def test_a_missing_column_is_reported():
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="sales"):
+        phi_curve(FRAME, "sales")
+
+
+# Table 1 of Moniz, Torgo and Vinagre
+
+
+def test_a_serious_error_costs_more_than_a_slight_one():
+    days = pl.DataFrame(
+        {
+            "day": [1] * 5 + [2] * 5,
+            "predicted": [70, 50, 40, 15, 10] * 2,
+            "popularity": [100, 80, 90, 15, 10, 100, 20, 90, 15, 10],
+        }
+    )
+    ndcg = measure.one(Measure.of("ndcg"), Ranking(PHI).ranked_by(("predicted",)))
+    first, second = days.group_by("day").agg(ndcg).sort("day")["ndcg"]
+    assert second < first < 1
+
+
+# Speed, far from the limits so that a busy machine does not matter
+
+
+def test_phi_is_not_computed_query_by_query():
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame(
+        {"query": rng.integers(0, 10_000, 200_000), "score": rng.lognormal(size=200_000)}
+    )
+    start = time.perf_counter()
+    frame.select(phi_relevance(pl.col("score")).over("query"))
+    ours = time.perf_counter() - start
+    start = time.perf_counter()
+    for _ in range(1000):
+        PchipInterpolator([0, 1, 2, 3], [0, 0, 0.5, 1])(np.arange(20))
+    assert ours < 10 * (time.perf_counter() - start) / 2
