@@ -1,0 +1,390 @@
+"""Whole frames: a frame of rankings in, one row per strategy and query out."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from typing import Any, TypedDict, TypeVar, Unpack
+
+import polars as pl
+
+from polars_graded import arguments, measure
+from polars_graded.measure import Measure
+from polars_graded.ranking import Ranking, refuse_grade, refuse_score
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+
+
+class FrameOptions(TypedDict, total=False):
+    """The keywords of `evaluate`, which what is built on it hands on."""
+
+    query: str
+    grade: str
+    by: str | Sequence[str | Sequence[str]]
+    strategy: str | None
+    descending: bool
+    irrelevant: float
+    highest: float | None
+    undefined_as: float | None
+    condensed: bool
+
+
+def evaluate(
+    frame: Frame,
+    *measures: str,
+    query: str = "query",
+    grade: str = "grade",
+    by: str | Sequence[str | Sequence[str]] = "score",
+    strategy: str | None = None,
+    descending: bool = True,
+    irrelevant: float = 0.0,
+    highest: float | None = None,
+    undefined_as: float | None = 0.0,
+    condensed: bool = False,
+) -> Frame:
+    """Measure the rankings of a whole frame: one row per strategy and query.
+
+    A row of the frame is a document of a query, as `Graded` describes it: a null score means that
+    it was not retrieved, a null grade that it was not judged. Several score columns are several
+    strategies; so are the values of a column `strategy`.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame, or a LazyFrame, which gives a LazyFrame.
+    *measures
+        Measures as their columns are called: `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"`.
+    query
+        The column that tells the queries apart.
+    grade
+        The column of relevance grades.
+    by
+        The column to rank by, or several, each then a strategy named after it. A list in the list
+        is one strategy whose further columns break ties: `by=[["score", "doc"]]` is trec_eval's
+        order. What is still tied stays in row order.
+    strategy
+        The column that tells strategies apart, where rows are stacked; then `by` names one.
+    descending
+        Whether the highest value comes first; False for a column of rank numbers.
+    irrelevant, highest
+        The scale of the grades, as in `Graded.scaled`.
+    undefined_as
+        What a query without a relevant document gets, as in `Graded.undefined_as`.
+    condensed
+        Whether to drop unjudged documents from the rankings, as in `Graded.condensed`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The strategy (under the name of the column `strategy`, `"strategy"` by default), the query
+        and a column a measure, sorted by strategy and query.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If the grade or the score is not a number.
+    ValueError
+        If no measure is named, one twice, or one that does not exist; if two strategies have one
+        name, or `strategy` is given along with several columns in `by`; if a grade or a score is
+        NaN or infinite; if the frame has a column "strategy" with several values and `strategy`
+        does not say so.
+
+    Warns
+    -----
+    UserWarning
+        If a stacked strategy has no row at all for some query, which so is missing from the
+        result. `judge` adds such queries.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query": ["a", "a", "b", "b"],
+    ...         "grade": [0, 2, 1, 0],
+    ...         "bm25": [3.0, 2.0, 9.0, 4.0],
+    ...         "ours": [0.1, 0.7, 0.2, 0.3],
+    ...     }
+    ... )
+    >>> evaluate(df, "reciprocal_rank", "precision@1", by=["bm25", "ours"])
+    shape: (4, 4)
+    ┌──────────┬───────┬─────────────────┬─────────────┐
+    │ strategy ┆ query ┆ reciprocal_rank ┆ precision@1 │
+    │ ---      ┆ ---   ┆ ---             ┆ ---         │
+    │ str      ┆ str   ┆ f64             ┆ f64         │
+    ╞══════════╪═══════╪═════════════════╪═════════════╡
+    │ bm25     ┆ a     ┆ 0.5             ┆ 0.0         │
+    │ bm25     ┆ b     ┆ 1.0             ┆ 1.0         │
+    │ ours     ┆ a     ┆ 1.0             ┆ 1.0         │
+    │ ours     ┆ b     ┆ 0.5             ┆ 0.0         │
+    └──────────┴───────┴─────────────────┴─────────────┘
+
+    The means that go into a table:
+
+    >>> evaluate(df, "reciprocal_rank", by=["bm25", "ours"]).group_by(
+    ...     "strategy", maintain_order=True
+    ... ).agg(pl.col("reciprocal_rank").mean())
+    shape: (2, 2)
+    ┌──────────┬─────────────────┐
+    │ strategy ┆ reciprocal_rank │
+    │ ---      ┆ ---             │
+    │ str      ┆ f64             │
+    ╞══════════╪═════════════════╡
+    │ bm25     ┆ 0.75            │
+    │ ours     ┆ 0.75            │
+    └──────────┴─────────────────┘
+    """
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        msg = f"`frame` must be a DataFrame or a LazyFrame, got {type(frame).__name__}"
+        raise TypeError(msg)
+    chosen = [Measure.parse(name) for name in measures]
+    strategies = _strategies(by)
+    for argument, name in (("query", query), ("grade", grade), ("strategy", strategy)):
+        if name is not None:
+            arguments.column_name(argument, name)
+    if strategy is not None and len(strategies) > 1:
+        msg = f"`by` must name one column where `strategy` is given, got {', '.join(strategies)}"
+        raise ValueError(msg)
+    _refuse_columns(frame.collect_schema(), query, grade, strategies, strategy)
+
+    key = "strategy" if strategy is None else strategy
+    if query == key:
+        msg = f"`query` must be another column than the one of strategies, got {query!r} for both"
+        raise ValueError(msg)
+    if strategy is None and isinstance(frame, pl.DataFrame):
+        _refuse_stacked(frame)
+
+    scaled = Ranking(pl.col(grade), condensed=arguments.flag("condensed", condensed))
+    scaled = scaled.scaled(irrelevant, highest).undefined_as(undefined_as)
+    parts = []
+    struct = f"measures of {key} and {query}"  # longer than both, so neither's name
+    for name, columns in sorted(strategies.items()):
+        ranking = scaled.ranked_by(columns, descending=descending)
+        values = measure.several(chosen, ranking).alias(struct)
+        groups = frame.lazy().group_by(query if strategy is None else [strategy, query])
+        part = groups.agg(values).select(
+            pl.lit(name).alias(key) if strategy is None else key, query, struct
+        )
+        part = part.unnest(struct).sort(key, query)
+        # One strategy after the other, so that only one is ranked in memory at a time.
+        parts.append(part if isinstance(frame, pl.LazyFrame) else _collected(part))
+    result = pl.concat(parts)
+    if strategy is not None and isinstance(result, pl.DataFrame):
+        _warn_of_missing_queries(result, strategy, query)
+    return result
+
+
+def average_curves(frame: Frame, *curves: str, **options: Unpack[FrameOptions]) -> Frame:
+    """Curves averaged over queries: one row per strategy and rank.
+
+    At each rank it is the mean over all queries. A normalised curve is so the mean of ratios; the
+    ratio of means is a division of two columns, as in the example.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame, or a LazyFrame, which gives a LazyFrame.
+    *curves
+        Curves with a cutoff, the same in all: `"dcg_curve@20"`, `"ndcg_curve(gain=linear)@20"`;
+        or `"interpolated_precision"` alone.
+    **options
+        The keywords of `evaluate`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The strategy, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated precision) and
+        a column a curve, sorted by strategy and rank.
+
+    Raises
+    ------
+    ValueError
+        If a measure is not a curve, a curve has no cutoff, or two differ in it; as `evaluate`.
+
+    References
+    ----------
+    Chen, B. Retrieval evaluation (slides), CG and DCG curves.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {"query": ["a", "a", "b", "b"], "grade": [1, 0, 0, 3], "score": [2, 1, 2, 1]}
+    ... )
+    >>> curves = average_curves(
+    ...     df, "cg_curve(gain=linear)@2", "ideal_dcg_curve(gain=linear, discount=none)@2"
+    ... )
+    >>> curves.select("strategy", "rank", ncg=pl.nth(2) / pl.nth(3))
+    shape: (2, 3)
+    ┌──────────┬──────┬──────┐
+    │ strategy ┆ rank ┆ ncg  │
+    │ ---      ┆ ---  ┆ ---  │
+    │ str      ┆ u32  ┆ f64  │
+    ╞══════════╪══════╪══════╡
+    │ score    ┆ 1    ┆ 0.25 │
+    │ score    ┆ 2    ┆ 1.0  │
+    └──────────┴──────┴──────┘
+    """
+    name, positions = _positions([Measure.parse(curve) for curve in curves])
+    per_query = evaluate(frame, *curves, **options)
+    strategy, _, *columns = per_query.collect_schema()
+    at = pl.lit(positions).implode().alias(name)
+    long = per_query.select(strategy, at, *columns).explode(name, *columns, empty_as_null=False)
+    means = long.group_by(strategy, name).agg(pl.col(columns).mean())
+    return means.sort(strategy, name)
+
+
+def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
+    """What the values of curves stand at, and what that is called."""
+    if not curves:
+        msg = "name at least one curve, such as 'dcg_curve@20'"
+        raise ValueError(msg)
+    for curve in curves:
+        if not curve.is_curve:
+            msg = f"{curve.name} is not a curve: it has one value a query"
+            raise ValueError(msg)
+    places = [curve.positions for curve in curves]
+    if places[0] is None or None in places:
+        msg = "a curve needs a cutoff to be averaged, such as 'dcg_curve@20'"
+        raise ValueError(msg)
+    if len(set(places)) > 1:
+        msg = f"curves must have one cutoff, got {', '.join(curve.name for curve in curves)}"
+        raise ValueError(msg)
+    name, values = places[0]
+    return name, pl.Series(name, values, dtype=pl.UInt32 if name == "rank" else pl.Float64)
+
+
+def summary_table(
+    frame: Frame, *, threshold: float | None = None, **options: Unpack[FrameOptions]
+) -> Frame:
+    """Count what all queries together retrieved and could have retrieved.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame, or a LazyFrame, which gives a LazyFrame.
+    threshold
+        The lowest relevant grade; without it any grade above irrelevant is relevant.
+    **options
+        The keywords of `evaluate`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row a strategy: `queries`, `retrieved`, `relevant` and `relevant_retrieved`, all UInt32
+        sums over the queries, sorted by strategy.
+
+    References
+    ----------
+    Chen, B. Retrieval evaluation (slides), method 4.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {"query": ["a", "a", "b"], "grade": [1, 0, 1], "score": [0.5, 0.2, None]}
+    ... )
+    >>> summary_table(df)
+    shape: (1, 5)
+    ┌──────────┬─────────┬───────────┬──────────┬────────────────────┐
+    │ strategy ┆ queries ┆ retrieved ┆ relevant ┆ relevant_retrieved │
+    │ ---      ┆ ---     ┆ ---       ┆ ---      ┆ ---                │
+    │ str      ┆ u32     ┆ u32       ┆ u32      ┆ u32                │
+    ╞══════════╪═════════╪═══════════╪══════════╪════════════════════╡
+    │ score    ┆ 2       ┆ 2         ┆ 2        ┆ 1                  │
+    └──────────┴─────────┴───────────┴──────────┴────────────────────┘
+    """
+    counts = ("retrieved", "relevant", "relevant_retrieved")
+    level = "" if threshold is None else f"(threshold={arguments.number('threshold', threshold)!r})"
+    names = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
+    per_query = evaluate(frame, *names, **options)
+    strategy, _, *columns = per_query.collect_schema()
+    sums = [pl.col(old).sum().alias(new) for old, new in zip(columns, counts, strict=True)]
+    return per_query.group_by(strategy).agg(pl.len().alias("queries"), *sums).sort(strategy)
+
+
+def _collected(part: pl.LazyFrame) -> pl.DataFrame:
+    """The frame, or what is wrong with its data without the plan that Polars puts after it."""
+    try:
+        return part.collect()
+    except ValueError as error:
+        raise ValueError(str(error).split("\n\n", maxsplit=1)[0]) from None
+
+
+def _strategies(by: str | Sequence[str | Sequence[str]]) -> dict[str, list[str]]:
+    """The columns to rank by of each strategy, under its name."""
+    entries: Sequence[Any] = [by] if isinstance(by, str) or not isinstance(by, Sequence) else by
+    columns = [list(entry) if isinstance(entry, list | tuple) else [entry] for entry in entries]
+    for entry in columns:
+        if (
+            not isinstance(entry, Sequence)
+            or not entry
+            or not all(isinstance(c, str) for c in entry)
+        ):
+            msg = f"`by` takes column names and lists of them, got {by!r}"
+            raise TypeError(msg)
+    strategies = {entry[0]: entry for entry in columns}
+    if not strategies:
+        msg = "`by` must name at least one column, got none"
+        raise ValueError(msg)
+    if len(strategies) < len(columns):
+        msg = f"`by` must name each strategy's first column once, got {by!r}"
+        raise ValueError(msg)
+    return strategies
+
+
+def _refuse_columns(
+    schema: pl.Schema,
+    query: str,
+    grade: str,
+    strategies: dict[str, list[str]],
+    strategy: str | None,
+) -> None:
+    """Raise where a column is missing or of the wrong kind."""
+    scores = [name for columns in strategies.values() for name in columns]
+    others = [] if strategy is None else [strategy]
+    arguments.columns_of("frame", [query, grade, *scores, *others], schema)
+    refuse_grade(grade, schema[grade])
+    for first, *_ in strategies.values():
+        if schema[first] == pl.String and len(strategies) > 1:
+            msg = (
+                f"score {first!r} must be a number to rank by, got String; "
+                "a column that breaks ties goes into a list: `by=[['score', 'doc']]`"
+            )
+            raise TypeError(msg)
+        refuse_score(first, schema[first])
+
+
+def _refuse_stacked(frame: pl.DataFrame) -> None:
+    """Raise where several strategies are stacked that nobody said to tell apart."""
+    if "strategy" in frame.columns and (n := frame.get_column("strategy").n_unique()) > 1:
+        msg = (
+            f"`frame` has {n} strategies in its column 'strategy', which would be ranked as one: "
+            "say `strategy='strategy'`, or drop the column"
+        )
+        raise ValueError(msg)
+
+
+def _warn_of_missing_queries(result: pl.DataFrame, strategy: str, query: str) -> None:
+    """Warn where a strategy has fewer queries than there are."""
+    n_queries = result.get_column(query).n_unique()
+    fewer = result.group_by(strategy).len().filter(pl.col("len") < n_queries).sort(strategy)
+    if fewer.height:
+        named = ", ".join(
+            f"{name!r} lacks {n_queries - n} of {n_queries}"
+            for name, n in fewer.head(5).iter_rows()
+        )
+        msg = (
+            "some strategies have no row for some queries, which are missing from their means: "
+            f"{named}; "
+            "judge() adds the queries that a run did not answer"
+        )
+        warnings.warn(msg, stacklevel=_levels_to_the_caller())
+
+
+def _levels_to_the_caller() -> int:
+    """How many calls up the stack is the first that is not this module's, from who asks."""
+    frame, levels = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame, levels = frame.f_back, levels + 1
+    return levels

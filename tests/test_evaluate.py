@@ -1,0 +1,484 @@
+"""Whole frames: one row per strategy and query out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import warnings
+
+import polars as pl
+import pytest
+from helpers import GRADED, ODD_QUERIES, frame_of, random_queries, values
+from polars.testing import assert_frame_equal
+
+from polars_graded import average_curves, evaluate, summary_table
+from polars_graded.datasets import worked_example
+
+# Query b comes first, so that sorting shows; `worse` ranks the relevant document of each last.
+FRAME = pl.DataFrame(
+    {
+        "query": ["b", "b", "a", "a", "a"],
+        "doc": ["x", "y", "x", "y", "z"],
+        "grade": [0, 1, 2, 0, 0],
+        "score": [1.0, 2.0, 7.0, 7.0, 5.0],
+        "worse": [2.0, 1.0, 1.0, 7.0, 5.0],
+        "rank": [2, 1, 1, 2, 3],
+    }
+)
+
+STACKED = pl.DataFrame(
+    {
+        "run": ["two", "two", "two", "one", "one", "one"],
+        "topic": [1, 2, 2, 2, 2, 1],
+        "judgment": [1, 1, 0, 1, 0, 1],
+        "value": [1.0, 3.0, 2.0, 2.0, 3.0, 1.0],
+    }
+)
+STACKED_COLUMNS = {"query": "topic", "grade": "judgment", "by": "value", "strategy": "run"}
+
+
+def test_one_row_per_strategy_and_query_sorted_by_both():
+    expected = pl.DataFrame(
+        {
+            "strategy": ["score", "score", "worse", "worse"],
+            "query": ["a", "b", "a", "b"],
+            "reciprocal_rank": [1.0, 1.0, 1 / 3, 1 / 2],
+            "cg@1": [3.0, 1.0, 0.0, 0.0],
+            "n_relevant": pl.Series([1, 1, 1, 1], dtype=pl.UInt32),
+        }
+    )
+    result = evaluate(FRAME, "reciprocal_rank", "cg@1", "n_relevant", by=["worse", "score"])
+    assert_frame_equal(result, expected)
+
+
+def test_one_column_is_one_strategy_named_after_it():
+    for by in ("score", ["score"], [["score"]], ("score",)):
+        result = evaluate(FRAME, "ap", by=by)
+        assert result.rows() == [("score", "a", 1.0), ("score", "b", 1.0)]
+    assert_frame_equal(evaluate(FRAME, "ap"), evaluate(FRAME, "ap", by="score"))
+
+
+def test_a_lazy_frame_gives_a_lazy_frame():
+    for frame, options in [(FRAME, {"by": ["score", "worse"]}), (STACKED, STACKED_COLUMNS)]:
+        lazy = evaluate(frame.lazy(), "ap", "n_relevant", **options)
+        assert isinstance(lazy, pl.LazyFrame)
+        eager = evaluate(frame, "ap", "n_relevant", **options)
+        assert lazy.collect_schema() == eager.schema
+        assert_frame_equal(lazy.collect(), eager)
+        assert_frame_equal(lazy.collect(engine="streaming"), eager)
+
+
+def test_a_list_in_the_list_breaks_ties():
+    # Query a has x and y tied, of which y comes first by its name.
+    tied = {"score": 1.0, "doc": 1 / 2, "worse": 1 / 2, "rank": 1 / 2}
+    for tie_break, reciprocal_rank in tied.items():
+        result = evaluate(FRAME, "reciprocal_rank", by=[["score", tie_break]])
+        assert result.row(0) == ("score", "a", reciprocal_rank)
+    together = evaluate(FRAME, "reciprocal_rank", by=["worse", ["score", "doc"]])
+    assert together["reciprocal_rank"].to_list() == [1 / 2, 1.0, 1 / 3, 1 / 2]
+
+
+def test_a_column_of_ranks_is_read_from_the_lowest():
+    result = evaluate(FRAME, "reciprocal_rank", by="rank", descending=False)
+    assert result.rows() == [("rank", "a", 1.0), ("rank", "b", 1.0)]
+
+
+def test_a_strategy_column_tells_stacked_rankings_apart():
+    result = evaluate(STACKED, "reciprocal_rank", **STACKED_COLUMNS)
+    expected = pl.DataFrame(
+        {
+            "run": ["one", "one", "two", "two"],
+            "topic": [1, 2, 1, 2],
+            "reciprocal_rank": [1.0, 1 / 2, 1.0, 1.0],
+        }
+    )
+    assert_frame_equal(result, expected)
+
+
+def test_a_scale_and_a_value_for_undefined_queries_are_passed_on():
+    queries = [*ODD_QUERIES.values(), *random_queries(0, 20)]
+    frame = frame_of(queries)
+    g = GRADED.scaled(irrelevant=1, highest=10).undefined_as(None)
+    result = evaluate(frame, "ndcng@3", "mu_ap", irrelevant=1, highest=10, undefined_as=None)
+    assert result["ndcng@3"].to_list() == values(g.ndcng(3), frame)
+    assert result["mu_ap"].to_list() == values(g.mu_ap(), frame)
+    assert None in result["mu_ap"]
+
+
+def test_condensed_rankings_are_without_the_unjudged():
+    frame = frame_of([*ODD_QUERIES.values(), *random_queries(0, 20)])
+    result = evaluate(frame, "ndcng@3", "n_retrieved", condensed=True)
+    assert result["ndcng@3"].to_list() == values(GRADED.condensed().ndcng(3), frame)
+    assert result["n_retrieved"].to_list() == values(GRADED.condensed().n_retrieved(), frame)
+    assert result["n_retrieved"].sum() < evaluate(frame, "n_retrieved")["n_retrieved"].sum()
+
+
+def test_a_curve_is_a_list_a_query():
+    names = [
+        "precision_curve@2",
+        "cg_curve(gain=linear)",
+        "interpolated_precision(recall_levels=3)",
+    ]
+    result = evaluate(FRAME, *names, by="worse")
+    expected = pl.DataFrame(
+        {
+            "strategy": ["worse", "worse"],
+            "query": ["a", "b"],
+            names[0]: [[0.0, 0.0], [0.0, 1 / 2]],
+            names[1]: [[0.0, 0.0, 2.0], [0.0, 1.0]],
+            names[2]: [[1 / 3] * 3, [1 / 2] * 3],
+        }
+    )
+    assert_frame_equal(result, expected)
+    lazy = evaluate(FRAME.lazy(), *names, by="worse")
+    assert lazy.collect_schema() == expected.schema
+    assert_frame_equal(lazy.collect(), expected)
+
+
+def test_eleven_levels_of_recall_are_those_of_no_argument():
+    result = evaluate(FRAME, "interpolated_precision(recall_levels=11)")
+    assert result.columns == ["strategy", "query", "interpolated_precision"]
+    assert result["interpolated_precision"].list.len().to_list() == [11, 11]
+
+
+def test_names_of_columns_do_not_collide_with_ours():
+    frame = FRAME.rename({"query": "measures", "grade": "ranked", "score": "ap"})
+    result = evaluate(frame, "mu_ap", query="measures", grade="ranked", by="ap")
+    assert result.columns == ["strategy", "measures", "mu_ap"]
+    assert result.rows() == [("ap", "a", 1.0), ("ap", "b", 1.0)]
+    stacked = STACKED.rename({"run": "measures"})
+    columns = STACKED_COLUMNS | {"strategy": "measures"}
+    assert evaluate(stacked, "ap", **columns).columns == ["measures", "topic", "ap"]
+
+
+def test_the_grade_may_be_what_is_ranked_by():
+    assert evaluate(FRAME, "ndcg", by="grade")["ndcg"].to_list() == [1.0, 1.0]
+
+
+QUERY_IDS = {
+    "Int64": pl.Series([9, 9, 10, None]),
+    "UInt8": pl.Series([9, 9, 10, None], dtype=pl.UInt8),
+    "String": pl.Series(["10", "10", "9", None]),
+    "Date": pl.Series([dt.date(2024, 1, 9)] * 2 + [dt.date(2024, 1, 10), None]),
+    "Categorical": pl.Series(["a", "a", "b", None], dtype=pl.Categorical),
+    "Enum": pl.Series(["b", "b", "a", None], dtype=pl.Enum(["b", "a"])),
+    "Boolean": pl.Series([False, False, True, None]),
+}
+
+
+@pytest.mark.parametrize("name", QUERY_IDS)
+def test_a_query_id_may_have_any_type_and_null_is_one_too(name):
+    ids = QUERY_IDS[name].alias("query")
+    frame = pl.DataFrame([ids]).with_columns(grade=pl.lit(1), score=pl.lit(1.0))
+    result = evaluate(frame.reverse(), "n_retrieved")
+    assert result["query"].dtype == ids.dtype
+    assert result["query"].to_list() == [None, ids[0], ids[2]]
+    assert result["n_retrieved"].to_list() == [1, 2, 1]
+
+
+def test_an_empty_frame_has_no_row_and_the_same_columns():
+    for by in ("score", ["score", "worse"]):
+        empty = evaluate(FRAME.clear(), "ap", "n_relevant", by=by)
+        assert empty.height == 0
+        assert empty.schema == evaluate(FRAME, "ap", "n_relevant", by=by).schema
+    empty = evaluate(STACKED.clear(), "ap", **STACKED_COLUMNS)
+    assert empty.schema == evaluate(STACKED, "ap", **STACKED_COLUMNS).schema
+    assert empty.height == 0
+
+
+def test_a_strategy_without_scores_for_a_query_retrieved_nothing():
+    frame = FRAME.with_columns(score=pl.col("score").replace(7.0, None).replace(5.0, None))
+    result = evaluate(frame, "n_retrieved", "ndcg", "n_relevant")
+    assert result.rows() == [("score", "a", 0, 0.0, 1), ("score", "b", 2, 1.0, 1)]
+
+
+# Curves averaged over queries.
+
+# In rank order 1 0 3 and, with a document that was not retrieved, 0 2.
+CURVES = pl.DataFrame(
+    {
+        "query": ["a", "a", "a", "b", "b", "b"],
+        "grade": [1, 0, 3, 0, 2, 2],
+        "score": [3, 2, 1, 2, 1, None],
+    }
+)
+CG, IDEAL_CG = "cg_curve(gain=linear)@3", "ideal_dcg_curve(gain=linear, discount=none)@3"
+
+AVERAGES = {
+    CG: [(1 + 0) / 2, (1 + 2) / 2, (4 + 2) / 2],
+    IDEAL_CG: [(3 + 2) / 2, (4 + 4) / 2, (4 + 4) / 2],
+    "precision_curve@3": [(1 / 1 + 0 / 1) / 2, (1 / 2 + 1 / 2) / 2, (2 / 3 + 1 / 3) / 2],
+    "recall_curve@3": [(1 / 2 + 0) / 2, (1 / 2 + 1 / 2) / 2, (2 / 2 + 1 / 2) / 2],
+}
+
+
+def test_curves_are_averaged_over_queries_at_every_rank():
+    expected = pl.DataFrame({"strategy": ["score"] * 3, "rank": [1, 2, 3], **AVERAGES})
+    found = average_curves(CURVES, *AVERAGES)
+    assert_frame_equal(found, expected.cast({"rank": pl.UInt32}))
+
+
+def test_interpolated_precision_is_averaged_at_every_level_of_recall():
+    name = "interpolated_precision(recall_levels=[0.25, 0.5, 1])"
+    expected = pl.DataFrame(
+        {
+            "strategy": ["score"] * 3,
+            "recall": [0.25, 0.5, 1.0],
+            name: [(1 / 1 + 1 / 2) / 2, (1 / 1 + 1 / 2) / 2, (2 / 3 + 0) / 2],
+        }
+    )
+    assert_frame_equal(average_curves(CURVES, name), expected)
+    eleven = average_curves(CURVES, "interpolated_precision", "interpolated_precision(threshold=2)")
+    assert eleven["recall"].to_list() == [level / 10 for level in range(11)]
+    assert eleven.columns[2:] == ["interpolated_precision", "interpolated_precision(threshold=2)"]
+
+
+def test_every_strategy_has_its_own_averages():
+    reverse = CURVES.with_columns(worse=-pl.col("score"))
+    found = average_curves(reverse, CG, by=["worse", "score"])
+    assert found["strategy"].to_list() == ["score"] * 3 + ["worse"] * 3
+    assert found["rank"].to_list() == [1, 2, 3] * 2
+    assert found[CG].to_list()[3:] == [(3 + 2) / 2, (3 + 2) / 2, (4 + 2) / 2]
+    stacked = average_curves(STACKED, "recall_curve@2", **STACKED_COLUMNS)
+    assert stacked.rows() == [("one", 1, 1 / 2), ("one", 2, 1.0), ("two", 1, 1.0), ("two", 2, 1.0)]
+
+
+def test_a_query_without_a_relevant_document_is_averaged_as_said():
+    more = pl.concat([CURVES, pl.DataFrame({"query": ["c"], "grade": [0], "score": [1]})])
+    assert average_curves(more, CG)[CG].to_list() == pytest.approx([1 / 3, 3 / 3, 6 / 3])
+    left_out = average_curves(more, CG, undefined_as=None)
+    assert_frame_equal(left_out, average_curves(CURVES, CG))
+
+
+def test_averaged_curves_of_a_lazy_frame_are_lazy():
+    for frame, curves, options in [
+        (CURVES, [CG, IDEAL_CG], {}),
+        (CURVES, ["interpolated_precision"], {"condensed": True}),
+        (STACKED, ["dcg_curve@20"], STACKED_COLUMNS),
+        (CURVES.clear(), ["ndcg_curve@5"], {}),
+    ]:
+        eager = average_curves(frame, *curves, **options)
+        lazy = average_curves(frame.lazy(), *curves, **options)
+        assert isinstance(lazy, pl.LazyFrame)
+        assert lazy.collect_schema() == eager.schema
+        assert_frame_equal(lazy.collect(), eager)
+        assert_frame_equal(lazy.collect(engine="streaming"), eager)
+
+
+NOT_AVERAGED = [
+    ([], ValueError, "name at least one curve, such as 'dcg_curve@20'"),
+    (["ap"], ValueError, "ap is not a curve: it has one value a query"),
+    (["dcg_curve@5", "dcg@5"], ValueError, "dcg@5 is not a curve"),
+    (["dcg_curve"], ValueError, "a curve needs a cutoff to be averaged, such as 'dcg_curve@20'"),
+    (["cg_curve@5", "dcg_curve"], ValueError, "a curve needs a cutoff to be averaged"),
+    (["cg_curve@5", "dcg_curve@6"], ValueError, "one cutoff, got cg_curve@5, dcg_curve@6"),
+    (["cg_curve@11", "interpolated_precision"], ValueError, "curves must have one cutoff, got"),
+    (["cg_curve@5", "cg_curve@5"], ValueError, "each measure must be named once"),
+    (["cg_kurve@5"], ValueError, "there is no measure 'cg_kurve'; did you mean 'cg_curve'"),
+    (["cg_curve@0"], ValueError, "`n` must be at least 1, got 0"),
+]
+
+
+@pytest.mark.parametrize(
+    ("curves", "exception", "sentence"), NOT_AVERAGED, ids=[str(row[0]) for row in NOT_AVERAGED]
+)
+@pytest.mark.parametrize("frame", [CURVES, CURVES.lazy()], ids=["eager", "lazy"])
+def test_only_curves_of_one_cutoff_are_averaged(frame, curves, exception, sentence):
+    with pytest.raises(exception, match=sentence):
+        average_curves(frame, *curves)
+
+
+# What all queries together retrieved.
+
+
+def test_a_summary_table_has_the_sums_over_queries():
+    expected = pl.DataFrame(
+        {
+            "strategy": ["score"],
+            "queries": [2],
+            "retrieved": [5],
+            "relevant": [4],
+            "relevant_retrieved": [3],
+        }
+    ).cast({pl.Int64: pl.UInt32})
+    assert_frame_equal(summary_table(CURVES), expected)
+    assert_frame_equal(summary_table(CURVES.lazy()).collect(), expected)
+    assert summary_table(CURVES.lazy()).collect_schema() == expected.schema
+
+
+@pytest.mark.parametrize(
+    ("options", "counts"),
+    [
+        ({"threshold": 2}, (2, 5, 3, 2)),
+        ({"threshold": 2.5}, (2, 5, 1, 1)),
+        ({"threshold": 0}, (2, 5, 6, 5)),
+        ({"irrelevant": 1}, (2, 5, 3, 2)),
+    ],
+)
+def test_a_summary_table_counts_as_relevant_what_it_is_told(options, counts):
+    assert summary_table(CURVES, **options).row(0) == ("score", *counts)
+
+
+def test_a_summary_table_has_a_row_a_strategy():
+    some = pl.when(pl.col("score") > 1).then("score")
+    found = summary_table(CURVES.with_columns(fewer=some), by=["score", "fewer"])
+    assert found.rows() == [("fewer", 2, 3, 4, 1), ("score", 2, 5, 4, 3)]
+    assert summary_table(STACKED, **STACKED_COLUMNS).rows() == [
+        ("one", 2, 3, 2, 2),
+        ("two", 2, 3, 2, 2),
+    ]
+
+
+def test_a_condensed_summary_table_does_not_count_the_unjudged():
+    unjudged = CURVES.with_columns(grade=pl.when(pl.col("grade") > 0).then("grade"))
+    assert summary_table(unjudged).row(0) == ("score", 2, 5, 4, 3)
+    assert summary_table(unjudged, condensed=True).row(0) == ("score", 2, 3, 4, 3)
+
+
+def test_chen_method_4_summary_table_of_both_examples():
+    assert summary_table(worked_example("chen")).row(0) == ("score", 2, 15 + 15, 10 + 3, 5 + 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "exception", "sentence"),
+    [
+        ({"threshold": "2"}, TypeError, "`threshold` must be a number, got '2'"),
+        ({"threshold": math.nan}, ValueError, "`threshold` must be finite, got nan"),
+        ({"by": "scores"}, pl.exceptions.ColumnNotFoundError, "no column 'scores'"),
+        ({"ties": "average"}, TypeError, "unexpected keyword argument 'ties'"),
+    ],
+)
+def test_a_wrong_argument_of_a_summary_table_is_refused(options, exception, sentence):
+    with pytest.raises(exception, match=sentence):
+        summary_table(CURVES, **options)
+
+
+# Warnings.
+
+
+WITHOUT_A_QUERY = STACKED.filter(~((pl.col("run") == "one") & (pl.col("topic") == 1)))
+
+
+@pytest.mark.parametrize(
+    ("function", "names"), [(evaluate, ["ap"]), (average_curves, [CG]), (summary_table, [])]
+)
+def test_a_query_that_a_stacked_strategy_lacks_is_warned_of(function, names):
+    with pytest.warns(
+        UserWarning, match=r"are missing from their means: 'one' lacks 1 of 2;.*judge"
+    ) as caught:
+        function(WITHOUT_A_QUERY, *names, **STACKED_COLUMNS)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_a_query_that_a_stacked_strategy_lacks_is_left_out():
+    with pytest.warns(UserWarning, match="missing from their means"):
+        result = evaluate(WITHOUT_A_QUERY, "ap", **STACKED_COLUMNS)
+    assert result.select("run", "topic").rows() == [("one", 2), ("two", 1), ("two", 2)]
+
+
+def test_there_is_no_warning_where_every_strategy_has_every_query():
+    with warnings.catch_warnings(action="error"):
+        evaluate(STACKED, "ap", **STACKED_COLUMNS)
+        evaluate(STACKED.clear(), "ap", **STACKED_COLUMNS)
+
+
+# Refusals.
+
+ColumnNotFound = pl.exceptions.ColumnNotFoundError
+
+ERRORS = [
+    (["ap"], {"query": "qurey"}, ColumnNotFound, "no column 'qurey'.*'query'.*; it has query, "),
+    (["ap"], {"grade": "grades"}, ColumnNotFound, "no column 'grades'; did you mean 'grade'"),
+    (["ap"], {"by": "scores"}, ColumnNotFound, "no column 'scores'; did you mean 'score'"),
+    (["ap"], {"by": ["score", "wrose"]}, ColumnNotFound, "no column 'wrose'.*'worse'"),
+    (["ap"], {"by": [["score", "dco"]]}, ColumnNotFound, "no column 'dco'.*'doc'"),
+    (["ap"], {"strategy": "run"}, ColumnNotFound, "no column 'run'.*; it has query, doc, grade"),
+    (["ap"], {"grade": "doc"}, TypeError, "grade 'doc' must be a number or a Boolean, got String"),
+    (["ap"], {"by": "doc"}, TypeError, "score 'doc' must be a number to rank by, got String"),
+    ([], {}, ValueError, "name at least one measure; there are precision, recall, "),
+    (["ap", "ap"], {}, ValueError, "each measure must be named once, got ap more often"),
+    (["mapp"], {}, ValueError, "there is no measure 'mapp'.*; there are "),
+    (["ndcg@0"], {}, ValueError, "`n` must be at least 1, got 0"),
+    ([["ap", "ndcg"]], {}, TypeError, "a measure must be named by a string"),
+    (["ap"], {"by": []}, ValueError, "`by` must name at least one column, got none"),
+    (["ap"], {"by": [[]]}, TypeError, "`by` takes column names and lists of them, got"),
+    (["ap"], {"by": [3]}, TypeError, "`by` takes column names and lists of them, got"),
+    (["ap"], {"by": 3}, TypeError, "`by` takes column names and lists of them, got 3"),
+    (["ap"], {"by": [["score", 3]]}, TypeError, "`by` takes column names and lists of them, got"),
+    (["ap"], {"by": ["score", "score"]}, ValueError, "`by` must name each .* once, got"),
+    (["ap"], {"by": ["score", ["score", "doc"]]}, ValueError, "`by` must name each .* once, got"),
+    (
+        ["ap"],
+        {"by": ["score", "worse"], "strategy": "doc"},
+        ValueError,
+        "`by` must name one column where `strategy` is given, got score, worse",
+    ),
+    (["ap"], {"descending": None}, TypeError, "`descending` must be .*, got None"),
+    (["ap"], {"descending": "no"}, TypeError, "`descending` must be .*, got 'no'"),
+    (["ap"], {"irrelevant": "0"}, TypeError, "`irrelevant` must be a number, got '0'"),
+    (["ap"], {"highest": -1}, ValueError, "`highest` must be above 0.*, got -1"),
+    (["ap"], {"undefined_as": "0"}, TypeError, "must be a number, got '0'"),
+    (["ap"], {"undefined_as": math.nan}, ValueError, "must be finite, got nan"),
+    (["ap"], {"condensed": 1}, TypeError, "`condensed` must be True or False, got 1"),
+    (["ap", "novelty_ratio"], {}, ValueError, "novelty_ratio needs the column of known documents"),
+]
+
+
+@pytest.mark.parametrize(
+    ("measures", "options", "exception", "sentence"),
+    ERRORS,
+    ids=[f"{names} {options}" for names, options, *_ in ERRORS],
+)
+@pytest.mark.parametrize("frame", [FRAME, FRAME.lazy()], ids=["eager", "lazy"])
+def test_wrong_arguments_are_refused_before_anything_runs(
+    frame, measures, options, exception, sentence
+):
+    with pytest.raises(exception, match=sentence):
+        evaluate(frame, *measures, **options)
+
+
+def test_stacked_strategies_are_not_ranked_as_one():
+    stacked = FRAME.with_columns(strategy=pl.col("doc"))
+    with pytest.raises(ValueError, match=r"`frame` has 3 strategies .* say `strategy='strategy'`"):
+        evaluate(stacked, "ap")
+    one = evaluate(FRAME.with_columns(strategy=pl.lit("mine")), "ap")
+    assert_frame_equal(one, evaluate(FRAME, "ap"))
+
+
+@pytest.mark.parametrize("frame", [None, {"query": []}])
+def test_only_frames_are_evaluated(frame):
+    with pytest.raises(TypeError, match="`frame` must be a DataFrame or a LazyFrame, got"):
+        evaluate(frame, "ap")
+
+
+@pytest.mark.parametrize("column", ["grade", "score"])
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_numbers_that_are_not_finite_are_refused(column, bad):
+    frame = FRAME.cast({"grade": pl.Float64}).with_columns(
+        pl.when(pl.col("doc") == "z").then(bad).otherwise(column).alias(column)
+    )
+    sentence = f"{column} '{column}' must be finite, got NaN or infinity in 1 of 2 queries"
+    with pytest.raises(ValueError, match=sentence):
+        evaluate(frame, "ap")
+    with pytest.raises(ValueError, match=sentence):
+        evaluate(frame.lazy(), "ap").collect()
+
+
+def test_a_forgotten_list_around_a_column_that_breaks_ties_is_pointed_out():
+    frame = pl.DataFrame({"query": [1], "doc": ["d"], "grade": [1], "score": [0.5]})
+    with pytest.raises(TypeError, match=r"score 'doc' must be a number.*\[\['score', 'doc'\]\]"):
+        evaluate(frame, "ap", by=["score", "doc"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "sentence"),
+    [
+        ({"query": ["query", "doc"]}, TypeError, "`query` must be the name of a column, got .*"),
+        ({"query": "strategy"}, ValueError, "`query` must be another column than the one of .*"),
+    ],
+)
+def test_what_cannot_tell_queries_apart_is_refused(arguments, error, sentence):
+    frame = pl.DataFrame({"strategy": ["a"], "query": [1], "grade": [1], "score": [0.5]})
+    with pytest.raises(error, match=sentence):
+        evaluate(frame, "ap", **arguments)

@@ -1,0 +1,548 @@
+"""The numbers that papers and tools print."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from typing import Any
+
+import polars as pl
+import pytest
+from helpers import GRADED, Query, frame_of, values
+
+from polars_graded import (
+    average_curves,
+    evaluate,
+    graded,
+    judge,
+    read_letor,
+    read_qrels,
+    read_run,
+)
+
+
+def as_printed(printed: float | str) -> object:
+    """What rounds to a printed number: within half a unit of its last digit."""
+    _, _, decimals = str(printed).partition(".")
+    return pytest.approx(float(printed), rel=0, abs=0.5 * 10 ** -len(decimals) + 1e-9)
+
+
+def cut_to(printed: str) -> object:
+    """What has a printed whole number before its point."""
+    return pytest.approx(float(printed) + 0.5, rel=0, abs=0.5)
+
+
+def entries(line: str) -> list[str]:
+    """The entries of a printed line, numbers with the digits that they are printed with."""
+    return line.split()
+
+
+def in_rank_order(grades: list[float], not_retrieved: list[float] = ()) -> Query:
+    """A query whose documents stand in rank order, then judged ones without a score."""
+    retrieved = [(-rank, grade) for rank, grade in enumerate(grades)]
+    return [*retrieved, *((None, grade) for grade in not_retrieved)]
+
+
+def value(expr: pl.Expr, query: Query) -> Any:
+    """The value of one query."""
+    return values(expr, frame_of([query]))[0]
+
+
+# Scheel, Lommatzsch and Albayrak (2011), table 1.
+
+SCHEEL = in_rank_order([1, 0, 3, 3, 2, 0, 1, 4])
+TABLE_1 = {5: "0.000", 4: "0.125", 3: "0.403", 2: "0.483", 1: "0.780", 0: "1.000"}
+
+
+@pytest.mark.parametrize(("threshold", "printed"), TABLE_1.items())
+def test_scheel_table_1_average_precision_at_a_threshold(threshold, printed):
+    assert value(GRADED.ap(threshold=threshold), SCHEEL) == as_printed(printed)
+
+
+def test_scheel_table_1_average_precision_by_hand():
+    by_hand = {
+        5: 0,
+        4: (1 / 8) / 1,
+        3: (1 / 3 + 2 / 4 + 3 / 8) / 3,
+        2: (1 / 3 + 2 / 4 + 3 / 5 + 4 / 8) / 4,
+        1: (1 / 1 + 2 / 3 + 3 / 4 + 4 / 5 + 5 / 7 + 6 / 8) / 6,
+        0: 1,
+    }
+    for threshold, expected in by_hand.items():
+        assert value(GRADED.ap(threshold=threshold), SCHEEL) == pytest.approx(expected, rel=1e-14)
+
+
+def test_scheel_table_1_mean_of_all_six():
+    every = [value(GRADED.ap(threshold=t), SCHEEL) for t in TABLE_1]
+    assert sum(every) / 6 == as_printed("0.465")
+
+
+def test_scheel_table_1_mean_of_the_levels_is_mu_ap():
+    mu_ap = value(GRADED.mu_ap(), SCHEEL)
+    assert mu_ap == as_printed("0.448")
+    assert mu_ap == pytest.approx(0.4478174603, abs=1e-10)
+    used = [value(GRADED.ap(threshold=t), SCHEEL) for t in (1, 2, 3, 4)]
+    assert mu_ap == pytest.approx(sum(used) / 4, rel=1e-14)
+
+
+def test_scheel_section_3_distances_of_levels_are_their_weights():
+    query = in_rank_order([0.3, 0.0, 1.0, 0.3])
+    lower, upper = (value(GRADED.ap(threshold=t), query) for t in (0.3, 1.0))
+    assert lower == pytest.approx((1 / 1 + 2 / 3 + 3 / 4) / 3)
+    assert upper == pytest.approx((1 / 3) / 1)
+    assert value(GRADED.mu_ap(), query) == pytest.approx(0.3 * lower + 0.7 * upper, rel=1e-14)
+
+
+def test_scheel_mu_ap_is_ap_where_there_are_two_levels():
+    query = in_rank_order([1, 0, 1, 1, 0, 0, 1, 0])
+    assert value(GRADED.mu_ap(), query) == pytest.approx(value(GRADED.ap(), query), rel=1e-14)
+
+
+# Table 2: the same ranking with three gains, at every rank.
+
+SCORED = graded("grade").ranked_by("score")
+DOUBLED = (pl.col("grade") * 2).graded.ranked_by("score")
+QUARTERED = (pl.col("grade") / 4).graded.ranked_by("score")
+
+TABLE_2 = {
+    "one: dcg": (SCORED.dcg_curve(base=10), "3.32 3.32 14.95 24.96 28.82 28.82 29.93 45.65"),
+    "one: dcg of the ideal": (
+        SCORED.ideal_dcg_curve(base=10),
+        "49.83 64.50 76.13 80.42 81.70 82.89 82.89 82.89",
+    ),
+    "one: ndcg": (SCORED.ndcg_curve(), "0.07 0.05 0.20 0.31 0.35 0.35 0.36 0.55"),
+    "two: dcg": (DOUBLED.dcg_curve(base=10), "9.97 9.97 114 204 224 224 227 494"),
+    "two: dcg of the ideal": (
+        DOUBLED.ideal_dcg_curve(base=10),
+        "847 979 1083 1105 1109 1112 1112 1112",
+    ),
+    "two: ndcg": (DOUBLED.ndcg_curve(), "0.01 0.01 0.11 0.19 0.20 0.20 0.20 0.44"),
+    "three: dcg": (QUARTERED.dcg_curve(base=10), "0.63 0.63 1.76 2.74 3.27 3.27 3.48 4.53"),
+    "three: dcg of the ideal": (
+        QUARTERED.ideal_dcg_curve(base=10),
+        "3.32 4.75 5.88 6.48 6.72 6.94 6.94 6.94",
+    ),
+    "three: ndcng": (SCORED.ndcng_curve(), "0.19 0.13 0.30 0.42 0.49 0.47 0.50 0.65"),
+}
+
+
+@pytest.mark.parametrize("line", TABLE_2)
+def test_scheel_table_2(line):
+    curve, printed = TABLE_2[line]
+    # Whole numbers are cut there: 114 stands for 114.6.
+    expected = [as_printed(n) if "." in n else cut_to(n) for n in entries(printed)]
+    assert value(curve, SCHEEL) == expected
+
+
+@pytest.mark.parametrize(
+    ("area", "printed"),
+    [
+        (SCORED.ndcg_area(), "0.28"),
+        (SCORED.ndcg_area(base=10), "0.28"),
+        (DOUBLED.ndcg_area(), "0.17"),
+        (SCORED.ndcng_area(), "0.39"),
+        (QUARTERED.ndcng_area(), "0.39"),
+    ],
+    ids=["one", "one, base 10", "two", "three", "three, of quarters"],
+)
+def test_scheel_table_2_mean_of_a_row(area, printed):
+    assert value(area, SCHEEL) == as_printed(printed)
+
+
+def test_scheel_table_2_ndcng_does_not_see_a_doubled_scale():
+    one, two = value(SCORED.ndcng_curve(), SCHEEL), value(DOUBLED.ndcng_curve(), SCHEEL)
+    assert one == pytest.approx(two, rel=1e-14)
+
+
+# Chen's slides, examples 3.2 and 3.3: one ranking, judged for two requests.
+
+CHEN = entries("d123 d84 d56 d6 d8 d9 d511 d129 d187 d25 d38 d48 d250 d113 d3")
+
+
+def judged_for(relevant: str) -> Query:
+    """The ranking with the relevant documents of a request, found or not."""
+    documents = entries(relevant)
+    found = [float(doc in documents) for doc in CHEN]
+    return in_rank_order(found, [1.0 for doc in documents if doc not in CHEN])
+
+
+EXAMPLE_3_2 = judged_for("d3 d5 d9 d25 d39 d44 d56 d71 d89 d123")
+EXAMPLE_3_3 = judged_for("d3 d56 d129")
+
+
+def at_every_hit(query: Query) -> list[tuple[float, float]]:
+    """Precision and recall at every rank where recall rises."""
+    recalls = value(GRADED.recall_curve(), query)
+    pairs = zip(value(GRADED.precision_curve(), query), recalls, [0, *recalls], strict=False)
+    return [(precision, recall) for precision, recall, before in pairs if recall > before]
+
+
+def percents(numbers: list[float], decimals: int = 0) -> list[str]:
+    """Percents as the slides print them: cut after so many decimals."""
+    cut = (math.floor(100 * number * 10**decimals + 1e-9) / 10**decimals for number in numbers)
+    return [f"{number:.{decimals}f}" for number in cut]
+
+
+def test_chen_example_3_2_precision_and_recall_at_every_hit():
+    expected = [
+        (1 / 1, 1 / 10),
+        (2 / 3, 2 / 10),
+        (3 / 6, 3 / 10),
+        (4 / 10, 4 / 10),
+        (5 / 15, 5 / 10),
+    ]
+    pairs = at_every_hit(EXAMPLE_3_2)
+    assert pairs == [pytest.approx(pair) for pair in expected]
+    assert percents([precision for precision, _ in pairs]) == entries("100 66 50 40 33")
+    assert percents([recall for _, recall in pairs]) == entries("10 20 30 40 50")
+
+
+def test_chen_example_3_2_interpolated_precision_at_eleven_levels_of_recall():
+    curve = value(GRADED.interpolated_precision(), EXAMPLE_3_2)
+    assert curve == pytest.approx([1, 1, 2 / 3, 3 / 6, 4 / 10, 5 / 15, 0, 0, 0, 0, 0])
+    assert percents(curve) == entries("100 100 66 50 40 33 0 0 0 0 0")
+
+
+def test_chen_example_3_2_average_precision_at_seen_relevant_documents():
+    expected = (1 / 1 + 2 / 3 + 3 / 6 + 4 / 10 + 5 / 15) / 5
+    seen = value(GRADED.ap(over="retrieved"), EXAMPLE_3_2)
+    assert seen == pytest.approx(expected, rel=1e-14)
+    assert seen == as_printed("0.58")
+    assert value(GRADED.ap(), EXAMPLE_3_2) == pytest.approx(expected * 5 / 10, rel=1e-14)
+
+
+def test_chen_example_3_2_average_precision_is_printed_as_that_of_terms_that_were_cut():
+    terms = entries("1 0.66 0.5 0.4 0.3")
+    for (precision, _), term in zip(at_every_hit(EXAMPLE_3_2), terms, strict=True):
+        unit = 10 ** -len(term.partition(".")[2])
+        assert float(term) <= precision + 1e-9 < float(term) + unit
+    assert sum(map(float, terms)) / 5 == as_printed("0.57")
+
+
+def test_chen_example_3_2_r_precision():
+    assert value(GRADED.r_precision(), EXAMPLE_3_2) == 4 / 10
+
+
+def test_chen_example_3_3_precision_and_recall_at_every_hit():
+    pairs = at_every_hit(EXAMPLE_3_3)
+    assert pairs == [
+        pytest.approx(pair) for pair in [(1 / 3, 1 / 3), (2 / 8, 2 / 3), (3 / 15, 3 / 3)]
+    ]
+    assert percents([precision for precision, _ in pairs], 1) == entries("33.3 25.0 20.0")
+    assert percents([recall for _, recall in pairs], 1) == entries("33.3 66.6 100.0")
+
+
+def test_chen_example_3_3_interpolated_precision_at_eleven_levels_of_recall():
+    curve = value(GRADED.interpolated_precision(recall_levels=11), EXAMPLE_3_3)
+    assert curve == pytest.approx([1 / 3] * 4 + [2 / 8] * 3 + [3 / 15] * 4)
+    assert percents(curve, 1) == ["33.3"] * 4 + ["25.0"] * 3 + ["20.0"] * 4
+
+
+def test_chen_example_3_3_r_precision():
+    assert value(GRADED.r_precision(), EXAMPLE_3_3) == pytest.approx(1 / 3)
+
+
+def test_chen_average_precision_of_hits_at_ranks_1_5_and_10():
+    query = in_rank_order([1, 0, 0, 0, 1, 0, 0, 0, 0, 1])
+    expected = (1 / 1 + 2 / 5 + 3 / 10) / 3
+    assert value(GRADED.ap(), query) == pytest.approx(expected, rel=1e-14)
+    assert value(GRADED.ap(over="retrieved"), query) == pytest.approx(expected, rel=1e-14)
+
+
+def test_chen_precision_histogram_is_the_difference_of_r_precisions():
+    frame = frame_of([EXAMPLE_3_2, EXAMPLE_3_3]).with_columns(reverse=-pl.col("score"))
+    either = evaluate(frame, "r_precision", by=["score", "reverse"])
+    a, b = (either.filter(strategy=name)["r_precision"] for name in ("score", "reverse"))
+    # From the last rank upwards the first ten have d3, d25 and d9, the first three d3.
+    assert (a - b).to_list() == pytest.approx([4 / 10 - 3 / 10, 1 / 3 - 1 / 3])
+    assert (b - a).to_list() == pytest.approx([3 / 10 - 4 / 10, 0])
+
+
+@pytest.mark.parametrize(
+    ("query", "precision", "recall"),
+    [(EXAMPLE_3_2, 5 / 15, 5 / 10), (EXAMPLE_3_3, 3 / 15, 3 / 3)],
+    ids=["example 3.2", "example 3.3"],
+)
+def test_chen_harmonic_mean_and_e_measure(query, precision, recall):
+    assert value(GRADED.f_measure(), query) == pytest.approx(2 / (1 / recall + 1 / precision))
+    for b in (0.5, 1, 2):
+        e = 1 - (1 + b**2) / (b**2 / recall + 1 / precision)
+        assert value(GRADED.e_measure(b=b), query) == pytest.approx(e)
+        assert value(GRADED.f_measure(beta=b), query) == pytest.approx(1 - e)
+
+
+def test_chen_user_oriented_measures_of_example_3_2():
+    relevant = set(entries("d3 d5 d9 d25 d39 d44 d56 d71 d89 d123"))
+    u, a = set(entries("d3 d5 d56 d71")), set(CHEN)
+    r_k, r_u = u & a, (relevant - u) & a
+    documents = [*CHEN, *sorted(relevant - a)]
+    frame = pl.DataFrame(
+        {
+            "grade": [doc in relevant for doc in documents],
+            "score": [-documents.index(doc) if doc in a else None for doc in documents],
+            "known": [doc in u for doc in documents],
+        }
+    )
+    expected = {
+        GRADED.coverage_ratio: len(r_k) / len(u),
+        GRADED.novelty_ratio: len(r_u) / (len(r_u) + len(r_k)),
+        GRADED.relative_recall: (len(r_k) + len(r_u)) / len(u),
+        GRADED.recall_effort: len(u) / len(a),
+    }
+    assert list(expected.values()) == [2 / 4, 3 / 5, 5 / 4, 4 / 15]
+    for measure, ratio in expected.items():
+        assert frame.select(measure(known="known")).item() == pytest.approx(ratio)
+
+
+# Chen's slides on cumulated gain: G are the gains found, I those there are.
+
+G1 = [1, 0, 1, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 0, 3]
+G2 = [0, 0, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 3]
+I1 = [3, 3, 3, 2, 2, 2, 1, 1, 1, 1]
+I2 = [3, 2, 1]
+
+
+def missed(found: list[int], there_are: list[int]) -> list[int]:
+    """The documents that were judged but not found."""
+    return [
+        grade for grade in {*there_are} for _ in range(there_are.count(grade) - found.count(grade))
+    ]
+
+
+CUMULATED = [in_rank_order(G1, missed(G1, I1)), in_rank_order(G2, missed(G2, I2))]
+
+
+CG = "cg_curve(gain=linear)@15"
+DCG = "dcg_curve(gain=linear, discount=jarvelin)@15"
+ICG = "ideal_dcg_curve(gain=linear, discount=none)@15"
+IDCG = "ideal_dcg_curve(gain=linear, discount=jarvelin)@15"
+
+CHEN_CURVES = {
+    "CG1": (CG, 0, "1 1 2 2 2 5 5 5 5 7 7 7 7 7 10"),
+    "CG2": (CG, 1, "0 0 2 2 2 2 2 3 3 3 3 3 3 3 6"),
+    "DCG1": (DCG, 0, "1.0 1.0 1.6 1.6 1.6 2.8 2.8 2.8 2.8 3.4 3.4 3.4 3.4 3.4 4.2"),
+    "DCG2": (DCG, 1, "0.0 0.0 1.3 1.3 1.3 1.3 1.3 1.6 1.6 1.6 1.6 1.6 1.6 1.6 2.4"),
+    "ICG1": (ICG, 0, "3 6 9 11 13 15 16 17 18 19 19 19 19 19 19"),
+    "ICG2": (ICG, 1, "3 5 6 6 6 6 6 6 6 6 6 6 6 6 6"),
+    "IDCG1": (IDCG, 0, "3.0 6.0 7.9 8.9 9.8 10.5 10.9 11.2 11.5 11.8 11.8 11.8 11.8 11.8 11.8"),
+    "IDCG2": (IDCG, 1, "3.0 5.0 5.6 5.6 5.6 5.6 5.6 5.6 5.6 5.6 5.6 5.6 5.6 5.6 5.6"),
+}
+
+
+@pytest.mark.parametrize("line", CHEN_CURVES)
+def test_chen_cumulated_gain(line):
+    name, query, printed = CHEN_CURVES[line]
+    curve = evaluate(frame_of(CUMULATED), name)[name][query]
+    assert curve.to_list() == [as_printed(number) for number in entries(printed)]
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "gains"),
+    [
+        (CG, 0, "1 0 1 0 0 3 0 0 0 2 0 0 0 0 3"),
+        (CG, 1, "0 0 2 0 0 0 0 1 0 0 0 0 0 0 3"),
+        (ICG, 0, "3 3 3 2 2 2 1 1 1 1 0 0 0 0 0"),
+        (ICG, 1, "3 2 1 0 0 0 0 0 0 0 0 0 0 0 0"),
+    ],
+    ids=["G1", "G2", "IG1", "IG2"],
+)
+def test_chen_gains_are_the_steps_of_cumulated_gain(name, query, gains):
+    curve = evaluate(frame_of(CUMULATED), name)[name][query]
+    assert curve.diff().fill_null(curve[0]).to_list() == list(map(float, entries(gains)))
+
+
+CHEN_MEANS = {
+    "mean CG": (pl.col(CG), "0.5 0.5 2.0 2.0 2.0 3.5 3.5 4.0 4.0 5.0 5.0 5.0 5.0 5.0 8.0"),
+    "mean DCG": (pl.col(DCG), "0.5 0.5 1.4 1.4 1.4 2.0 2.0 2.2 2.2 2.5 2.5 2.5 2.5 2.5 3.3"),
+    "NCG": (
+        pl.col(CG) / pl.col(ICG),
+        "0.17 0.09 0.27 0.24 0.21 0.33 0.32 0.35 0.33 0.40 0.40 0.40 0.40 0.40 0.64",
+    ),
+    "NDCG": (
+        pl.col(DCG) / pl.col(IDCG),
+        "0.17 0.09 0.21 0.20 0.19 0.25 0.25 0.26 0.26 0.29 0.29 0.29 0.29 0.29 0.37",
+    ),
+}
+
+
+@pytest.mark.parametrize("line", CHEN_MEANS)
+@pytest.mark.parametrize(
+    "frame", [frame_of(CUMULATED), frame_of(CUMULATED).lazy()], ids=["eager", "lazy"]
+)
+def test_chen_means_over_queries_and_their_ratios(frame, line):
+    expr, printed = CHEN_MEANS[line]
+    curves = average_curves(frame, CG, DCG, ICG, IDCG).lazy().collect()
+    assert curves["rank"].to_list() == list(range(1, 16))
+    assert curves.select(expr).to_series().to_list() == list(map(as_printed, entries(printed)))
+
+
+CHEN_MEANS_OF_ROUNDED_VALUES = {
+    "mean DCG": (pl.col(DCG), "0.5 0.5 1.5 1.5 1.5 2.1 2.1 2.2 2.2 2.5 2.5 2.5 2.5 2.5 3.3"),
+    "NDCG": (
+        pl.col(DCG) / pl.col(IDCG),
+        "0.17 0.09 0.21 0.20 0.19 0.25 0.25 0.26 0.26 0.29 0.29 0.29 0.29 0.29 0.38",
+    ),
+}
+
+
+@pytest.mark.parametrize("line", CHEN_MEANS_OF_ROUNDED_VALUES)
+def test_chen_means_are_printed_as_those_of_rounded_values(line):
+    expr, printed = CHEN_MEANS_OF_ROUNDED_VALUES[line]
+    each = evaluate(frame_of(CUMULATED), DCG, IDCG).with_columns(rank=pl.int_range(1, 16).implode())
+    rounded = each.explode("rank", DCG, IDCG).with_columns(pl.col(DCG, IDCG).round(1))
+    curves = rounded.group_by("rank", maintain_order=True).agg(pl.col(DCG, IDCG).mean())
+    assert curves.select(expr).to_series().to_list() == list(map(as_printed, entries(printed)))
+
+
+# OHSUMED: LETOR's published table, and the figures of Scheel, Lommatzsch and Albayrak (2011).
+
+FEATURES = [f"f{number}" for number in range(1, 26)]
+STRATEGIES = [f"f{number}" for number in (1, 5, 9, 11, 15, 19, 21, 22)]
+
+
+@pytest.fixture(scope="module")
+def ohsumed(data):
+    return read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
+
+
+def means(per_query: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """The mean of every measure over queries, by strategy."""
+    rows = per_query.drop("query").group_by("strategy").mean()
+    return {row.pop("strategy"): row for row in rows.iter_rows(named=True)}
+
+
+def test_letor_published_numbers_of_every_single_feature(data, ohsumed):
+    published = pl.read_csv(data / "ohsumed/published_single_feature.csv")
+    names = {
+        **{f"NDCG@{n}": f"ndcg(discount=jarvelin)@{n}" for n in range(1, 11)},
+        **{f"P@{n}": f"precision@{n}" for n in range(1, 11)},
+        "MAP": "ap",
+    }
+    found = means(evaluate(ohsumed, *names.values(), by=FEATURES))
+    compared = 0
+    for row in published.iter_rows(named=True):
+        for printed, ours in names.items():
+            assert found[f"f{row['feature']}"][ours] == pytest.approx(row[printed], abs=1e-6)
+            compared += 1
+    assert compared == 525
+
+
+def test_scheel_figure_6_mu_ap_of_two_levels_is_the_mean_of_ap_at_both(ohsumed):
+    names = ["ap(threshold=1)", "ap(threshold=2)", "mu_ap(levels=[1, 2])", "mu_ap"]
+    for row in means(evaluate(ohsumed, *names, by=STRATEGIES)).values():
+        of_thresholds = (row["ap(threshold=1)"] + row["ap(threshold=2)"]) / 2
+        assert row["mu_ap(levels=[1, 2])"] == pytest.approx(of_thresholds, rel=1e-12)
+        # Five queries have no document of grade 2, and so one level less.
+        assert row["mu_ap"] > of_thresholds
+
+
+def test_scheel_section_2_2_both_virtual_users_agree(ohsumed):
+    assert ohsumed.select(pl.corr("f1", "f9")).item() == as_printed("0.9598")
+
+
+@pytest.mark.parametrize("reference", ["f1", "f9"])
+def test_scheel_figures_7_and_8_a_strategy_that_is_its_own_reference_scores_1(ohsumed, reference):
+    per_query = evaluate(ohsumed, "mu_ap", "ndcg", "ndcng", grade=reference, by=reference)
+    for name in ("mu_ap", "ndcg", "ndcng"):
+        assert per_query[name].to_list() == pytest.approx([1.0] * 106, rel=1e-14)
+
+
+def test_scheel_figure_7_strategy_9_is_most_similar_to_strategy_1(ohsumed):
+    names = ["mu_ap", "ndcg", "ndcng"]
+    found = means(evaluate(ohsumed, *names, grade="f1", by=STRATEGIES))
+    for name in names:
+        first, second, *_ = sorted(found, key=lambda strategy: -found[strategy][name])
+        assert (first, second) == ("f1", "f9")
+
+
+def test_scheel_figures_7_and_8_of_strategy_5(ohsumed):
+    figure_7, figure_8 = (
+        means(evaluate(ohsumed, "ndcg", "mu_ap", "ndcng", grade=grade, by=["f5"]))["f5"]
+        for grade in ("f1", "f9")
+    )
+    assert (figure_7["ndcg"], figure_8["ndcg"]) == (as_printed("0.6426"), as_printed("0.3083"))
+    assert (figure_7["mu_ap"], figure_8["mu_ap"]) == (as_printed("0.3288"), as_printed("0.3263"))
+    assert (figure_7["ndcng"], figure_8["ndcng"]) == (as_printed("0.7382"), as_printed("0.7333"))
+
+
+def test_scheel_figures_7_and_8_ndcg_falls_and_the_others_barely_move(ohsumed):
+    others = [name for name in STRATEGIES if name not in {"f1", "f9"}]
+    figure_7, figure_8 = (
+        means(evaluate(ohsumed, "ndcg", "mu_ap", "ndcng", grade=grade, by=others))
+        for grade in ("f1", "f9")
+    )
+    for name in others:
+        before, after = figure_7[name], figure_8[name]
+        fall = before["ndcg"] - after["ndcg"]
+        assert fall > 0.1
+        assert abs(before["mu_ap"] - after["mu_ap"]) < fall / 5
+        assert abs(before["ndcng"] - after["ndcng"]) < fall / 5
+
+
+# trec_eval's own test files and the answers that it prints for them.
+
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+COUNTS = {"num_ret": "n_retrieved", "num_rel": "n_relevant", "num_rel_ret": "n_relevant_retrieved"}
+TREC_EVAL = {
+    **COUNTS,
+    "map": "ap",
+    "recip_rank": "reciprocal_rank",
+    "Rprec": "r_precision",
+    "ndcg": "ndcg(gain=linear)",
+    **{f"P_{n}": f"precision@{n}" for n in CUTOFFS},
+    **{f"recall_{n}": f"recall@{n}" for n in CUTOFFS},
+    **{f"map_cut_{n}": f"ap@{n}" for n in CUTOFFS},
+    **{f"ndcg_cut_{n}": f"ndcg(gain=linear)@{n}" for n in CUTOFFS},
+}
+GRADED_ONLY = ("n_retrieved", "ndcg")
+
+
+def at_level(name: str, threshold: int | None) -> str:
+    """A measure of relevance from a level on."""
+    if threshold is None or name.startswith(GRADED_ONLY):
+        return name
+    function, at, n = name.partition("@")
+    return f"{function}(threshold={threshold}){at}{n}"
+
+
+def trec_eval_answers(path) -> dict[tuple[str, str], str]:
+    """What trec_eval printed, by measure and topic."""
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+    rows = [line.split() for line in lines]
+    return {(measure, topic): printed for measure, topic, printed in rows if measure in TREC_EVAL}
+
+
+@pytest.mark.parametrize(
+    ("answers", "results", "qrels", "level"),
+    [
+        ("out.test.aq.gz", "results.test.gz", "qrels.test.gz", None),
+        ("out.test.aqc.gz", "results.trunc.gz", "qrels.test.gz", None),
+        ("out.test.aql.gz", "results.test.gz", "qrels.rel_level.gz", 2),
+    ],
+)
+def test_trec_eval_answers_for_its_own_files(data, answers, results, qrels, level):
+    folder = data / "trec_eval"
+    judged = judge(read_run(folder / results), read_qrels(folder / qrels))
+    names = {printed: at_level(ours, level) for printed, ours in TREC_EVAL.items()}
+    per_query = evaluate(judged, *names.values(), by=[["score", "doc"]])
+    printed_answers = trec_eval_answers(folder / answers)
+    topics = per_query["query"].to_list()
+    assert {topic for _, topic in printed_answers} == {*topics, "all"}
+    for (measure, topic), printed in printed_answers.items():
+        column = per_query[names[measure]]
+        if topic != "all":
+            found = column[topics.index(topic)]
+        else:
+            found = column.sum() if measure in COUNTS else column.mean()
+        assert found == as_printed(printed), (measure, topic)
+    assert len(printed_answers) == len(TREC_EVAL) * 4
+
+
+def test_trec_eval_topic_that_a_run_lacks_has_zeros(data):
+    folder = data / "trec_eval"
+    judged = judge(read_run(folder / "results.trunc.gz"), read_qrels(folder / "qrels.test.gz"))
+    per_query = evaluate(judged, *TREC_EVAL.values(), by=[["score", "doc"]])
+    assert per_query["query"].to_list() == ["301", "302", "303"]
+    missing = per_query.row(1, named=True)
+    assert missing.pop("n_relevant") == 77
+    assert {missing[name] for name in TREC_EVAL.values() if name != "n_relevant"} == {0}
