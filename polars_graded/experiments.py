@@ -1,0 +1,340 @@
+"""The experiments of two papers, from rankings to tidy frames of what their figures draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from polars_graded import arguments
+from polars_graded.datasets import popularity_rankings, reference_rankings, swapped_rankings
+from polars_graded.evaluate import evaluate
+from polars_graded.measure import Measure
+from polars_graded.namespace import graded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["ndcg_by_relevance", "popularity_scenarios", "robustness_to_levels", "threshold_profile"]
+
+MOST_LEVELS = 20
+"""More levels than this are not for one table: a caller says which thresholds to look at."""
+
+
+def robustness_to_levels(
+    levels: int | Iterable[int] = (2, 10, 20, 50),
+    swaps: int | Iterable[int] = range(100),
+    *,
+    measures: str | Sequence[str] = ("mu_ap", "ndcg", "ndcng"),
+    runs: int = 100,
+    documents: int = 100,
+    uniform: bool = True,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Measure rankings that go wrong alike on scales of different numbers of levels.
+
+    A measure that depends on the number of levels gives curves that lie apart.
+
+    Parameters
+    ----------
+    levels
+        The numbers of levels of relevance.
+    swaps
+        The numbers of pairs to swap in the ideal order.
+    measures
+        What to measure, as for `evaluate`.
+    runs
+        Over how many rankings to average.
+    documents
+        How many documents a ranking has.
+    uniform
+        Whether all levels have about the same number of documents, or random ones (figure 5).
+    seed
+        The same seed gives the same rankings.
+
+    Returns
+    -------
+    DataFrame
+        `levels`, `swaps`, `measure` and `mean`, sorted by measure, levels and swaps.
+
+    References
+    ----------
+    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 4
+    and 5.
+
+    Examples
+    --------
+    The ranking that is not swapped at all is perfect on every scale:
+
+    >>> robustness_to_levels([2, 50], [0, 5], measures=["ndcg"], runs=10).filter(swaps=0)
+    shape: (2, 4)
+    ┌────────┬───────┬─────────┬──────┐
+    │ levels ┆ swaps ┆ measure ┆ mean │
+    │ ---    ┆ ---   ┆ ---     ┆ ---  │
+    │ i64    ┆ i64   ┆ str     ┆ f64  │
+    ╞════════╪═══════╪═════════╪══════╡
+    │ 2      ┆ 0     ┆ ndcg    ┆ 1.0  │
+    │ 50     ┆ 0     ┆ ndcg    ┆ 1.0  │
+    └────────┴───────┴─────────┴──────┘
+    """
+    names, numbers = _names(measures), arguments.listed("swaps", swaps)
+    queries = arguments.whole_number("runs", runs)
+    parts = []
+    for count in arguments.listed("levels", levels):
+        reference = reference_rankings(
+            queries, documents=documents, levels=count, uniform=uniform, seed=seed
+        )
+        ranked = swapped_rankings(reference, numbers, seed=seed)
+        means = _means(evaluate(ranked, *names, strategy="swaps"), "swaps")
+        parts.append(means.select(pl.lit(count, pl.Int64).alias("levels"), pl.all()))
+    return pl.concat(parts).sort("measure", "levels", "swaps")
+
+
+def threshold_profile(
+    frame: pl.DataFrame | pl.LazyFrame,
+    *,
+    by: str | Sequence[str],
+    grade: str | Sequence[str] = "grade",
+    query: str = "query",
+    thresholds: float | Iterable[float] | None = None,
+    measures: str | Sequence[str] = ("mu_ap", "ndcg", "ndcng"),
+) -> pl.DataFrame:
+    """Average precision at each threshold beside the measures that need none.
+
+    Parameters
+    ----------
+    frame
+        A row is a document of a query, with a column of scores a strategy. A LazyFrame is
+        collected.
+    by
+        The column of scores, or several.
+    grade
+        The column of relevance grades, or several, each a judge of its own. A column of scores can
+        stand in as a judge; a strategy that is its own judge scores 1.
+    query
+        The column that tells the queries apart.
+    thresholds
+        The grades from which on a document is relevant; by default every grade above 0 there is.
+    measures
+        What to measure beside `ap` at the thresholds, as for `evaluate`.
+
+    Returns
+    -------
+    DataFrame
+        `grade`, `strategy`, `measure` and `mean`, the mean over queries, sorted by them in turn.
+
+    Raises
+    ------
+    ValueError
+        If `thresholds` is None and there are more than 20 grades.
+
+    References
+    ----------
+    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 6
+    to 8.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"query": [1, 1], "grade": [1, 2], "score": [2, 1]})
+    >>> threshold_profile(df, by=["score"], measures=["mu_ap"])
+    shape: (3, 4)
+    ┌───────┬──────────┬─────────────────┬──────┐
+    │ grade ┆ strategy ┆ measure         ┆ mean │
+    │ ---   ┆ ---      ┆ ---             ┆ ---  │
+    │ str   ┆ str      ┆ str             ┆ f64  │
+    ╞═══════╪══════════╪═════════════════╪══════╡
+    │ grade ┆ score    ┆ ap(threshold=1) ┆ 1.0  │
+    │ grade ┆ score    ┆ ap(threshold=2) ┆ 0.5  │
+    │ grade ┆ score    ┆ mu_ap           ┆ 0.75 │
+    └───────┴──────────┴─────────────────┴──────┘
+    """
+    frame = frame.lazy().collect()
+    strategies, judges = _names_of(by), arguments.listed("grade", grade)
+    arguments.columns_of("frame", [*strategies, query, *judges], frame.columns)
+    given = thresholds
+    if given is not None:
+        given = arguments.increasing("thresholds", arguments.listed("thresholds", thresholds))
+    parts = []
+    for judge in judges:
+        at = _levels(frame.get_column(judge)) if given is None else given
+        names = [f"ap(threshold={threshold!r})" for threshold in at]
+        names += _names(measures)
+        per_query = evaluate(frame, *names, query=query, grade=judge, by=strategies)
+        means = _means(per_query.drop(query), "strategy")
+        parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))
+    return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
+
+
+def ndcg_by_relevance(
+    frame: pl.DataFrame | pl.LazyFrame,
+    *,
+    by: str | Sequence[str],
+    popularity: str = "popularity",
+    grade: str = "grade",
+    query: str = "query",
+    cutoffs: int | Iterable[int] = (10,),
+) -> pl.DataFrame:
+    """NDCG by given grades beside NDCG^φ, whose grades φ makes of scores.
+
+    Parameters
+    ----------
+    frame
+        A row is a document of a query. A LazyFrame is collected.
+    by
+        The column to rank by, or several, each a strategy.
+    popularity
+        The column of scores that φ makes relevance of.
+    grade
+        The column of ad-hoc grades.
+    query
+        The column that tells the queries apart.
+    cutoffs
+        The cutoffs n of NDCG@n.
+
+    Returns
+    -------
+    DataFrame
+        `strategy`, the query, `n`, `ndcg`, `ndcg_phi` and `difference`, which is `ndcg` -
+        `ndcg_phi`; sorted by strategy, query and n.
+
+    References
+    ----------
+    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figures 3
+    and 4.
+
+    Examples
+    --------
+    The same two documents are swapped on both days; on the second they are far apart:
+
+    >>> from polars_graded.datasets import ad_hoc_grade, worked_example
+    >>> grade = ad_hoc_grade("popularity", cuts=[1, 2, 3]).over("query")
+    >>> days = worked_example("moniz").with_columns(grade)
+    >>> ndcg_by_relevance(days, by="score", cutoffs=[5]).select(
+    ...     "query", pl.col("ndcg", "ndcg_phi").round(3)
+    ... )
+    shape: (2, 3)
+    ┌───────┬───────┬──────────┐
+    │ query ┆ ndcg  ┆ ndcg_phi │
+    │ ---   ┆ ---   ┆ ---      │
+    │ str   ┆ f64   ┆ f64      │
+    ╞═══════╪═══════╪══════════╡
+    │ day 1 ┆ 0.972 ┆ 0.97     │
+    │ day 2 ┆ 0.972 ┆ 0.936    │
+    └───────┴───────┴──────────┘
+    """
+    frame = frame.lazy().collect()
+    strategies = _names_of(by)
+    arguments.columns_of("frame", [*strategies, query, popularity, grade], frame.columns)
+    phi = f"φ of {' '.join(frame.columns)}"  # no column's name
+    judged = frame.with_columns(graded(popularity).phi_relevance().over(query).alias(phi))
+    parts = []
+    for n in arguments.listed("cutoffs", cutoffs):
+        by_grade, by_phi = (
+            evaluate(judged, f"ndcg@{n}", query=query, grade=judge, by=strategies)
+            for judge in (grade, phi)
+        )
+        values = by_grade.to_series(2), by_phi.to_series(2)
+        part = by_grade.select(
+            "strategy",
+            query,
+            pl.lit(n, pl.Int64).alias("n"),
+            values[0].alias("ndcg"),
+            values[1].alias("ndcg_phi"),
+            (values[0] - values[1]).alias("difference"),
+        )
+        parts.append(part)
+    return pl.concat(parts).sort("strategy", query, "n")
+
+
+def popularity_scenarios(
+    samples: int = 1000,
+    *,
+    imbalances: float | Iterable[float] = (0.0, 0.2),
+    n: int = 10,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """NDCG and NDCG^φ of two ordering errors, in samples of balanced and imbalanced popularity.
+
+    NDCG is the same in every sample; NDCG^φ depends on how far apart the wrong documents are.
+
+    Parameters
+    ----------
+    samples
+        How many samples of each kind.
+    imbalances
+        Kinds of samples, as for `popularity_rankings`.
+    n
+        The cutoff of NDCG@n.
+    seed
+        The same seed gives the same samples.
+
+    Returns
+    -------
+    DataFrame
+        `imbalance`, `strategy` (the scenario), `query` (the sample), `n`, `ndcg`, `ndcg_phi` and
+        `difference`, a row a sample and scenario.
+
+    References
+    ----------
+    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figure 2.
+
+    Examples
+    --------
+    >>> popularity_scenarios(samples=100).group_by("strategy", maintain_order=True).agg(
+    ...     pl.col("ndcg").mean().round(4), lower=(pl.col("ndcg_phi") < pl.col("ndcg")).mean()
+    ... )
+    shape: (2, 3)
+    ┌────────────┬────────┬───────┐
+    │ strategy   ┆ ndcg   ┆ lower │
+    │ ---        ┆ ---    ┆ ---   │
+    │ str        ┆ f64    ┆ f64   │
+    ╞════════════╪════════╪═══════╡
+    │ scenario_1 ┆ 0.9636 ┆ 0.0   │
+    │ scenario_2 ┆ 1.0    ┆ 1.0   │
+    └────────────┴────────┴───────┘
+    """
+    scenarios = ["scenario_1", "scenario_2"]
+    queries = arguments.whole_number("samples", samples)
+    parts = []
+    for imbalance in arguments.listed("imbalances", imbalances):
+        rankings = popularity_rankings(queries, imbalance=imbalance, seed=seed)
+        both = ndcg_by_relevance(rankings, by=scenarios, cutoffs=[n])
+        parts.append(both.select(pl.lit(float(imbalance)).alias("imbalance"), pl.all()))
+    return pl.concat(parts)
+
+
+def _names_of(value: str | Sequence[str]) -> list[str]:
+    """One name or several as a list."""
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _names(measures: str | Sequence[str]) -> list[str]:
+    """The names of the columns of measures, which have one value a query."""
+    chosen = [Measure.parse(name) for name in _names_of(measures)]
+    for measure in chosen:
+        if measure.is_curve:
+            msg = f"`measures` must have one value a query, got the curve {measure.name}"
+            raise ValueError(msg)
+    return [measure.name for measure in chosen]
+
+
+def _means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
+    """The mean of each measure over the queries of a strategy, a row each."""
+    measures = [name for name in per_query.columns if name not in (strategy, "query")]
+    means = per_query.group_by(strategy, maintain_order=True).agg(pl.col(measures).mean())
+    return means.unpivot(measures, index=strategy, variable_name="measure", value_name="mean").sort(
+        strategy, maintain_order=True
+    )
+
+
+def _levels(grades: pl.Series) -> tuple[float, ...]:
+    """The grades above 0 that there are."""
+    numbers = grades.cast(pl.Float64)
+    levels = numbers.filter(numbers > 0).unique().sort()
+    if len(levels) > MOST_LEVELS:
+        msg = (
+            f"{grades.name!r} has {len(levels)} grades above 0, too many for a table: "
+            "`thresholds` says which to look at"
+        )
+        raise ValueError(msg)
+    return tuple(levels)
