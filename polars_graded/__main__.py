@@ -1,0 +1,307 @@
+"""`python -m polars_graded`: rankings in files, or a built-in example, to a table of measures."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_graded import __version__, datasets
+from polars_graded.compare import CORRECTIONS, TESTS, compare
+from polars_graded.evaluate import evaluate
+from polars_graded.judgments import judge, read_letor, read_qrels, read_run
+from polars_graded.measure import DEFINITIONS, Best, Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
+SUFFIXES = (".csv", ".parquet")
+LINES, PLAIN = "UTF8_FULL_CONDENSED", "ASCII_FULL_CONDENSED"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; exit with code 2 and one sentence where it cannot."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            measures = _checked(options)
+            per_query = _evaluated(options)
+            report = _report(per_query, measures, options)
+            if options.per_query:
+                _write(per_query, options.per_query)
+        except OSError as error:
+            parser.error(f"{error.strerror}: {error.filename}" if error.filename else str(error))
+        except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
+            parser.error(str(error).split("\n", maxsplit=1)[0])
+    for warning in caught:
+        print(f"warning: {warning.message}", file=sys.stderr)
+    print(report)
+
+
+def _parser() -> argparse.ArgumentParser:
+    named = [name for name, definition in DEFINITIONS.items() if not definition.known]
+    parser = argparse.ArgumentParser(
+        prog="polars-graded",
+        description="Measure rankings with graded relevance. Without files, artificial rankings "
+        "of known quality are measured: 100 documents a query, grades 0 to 4, and strategies that "
+        "swap 5, 20 and 60 pairs of the ideal order.",
+        epilog=f"Measures: {', '.join(named)}. A cutoff follows an @, options stand in "
+        "brackets: 'ndcg@10', 'ap(threshold=2)@100', 'dcg(gain=linear, discount=zipf)'.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    files = parser.add_mutually_exclusive_group()
+    files.add_argument(
+        "--letor", nargs="+", metavar="FILE", help="LETOR (SVMlight) files, plain or gzip"
+    )
+    files.add_argument(
+        "--qrels",
+        nargs="+",
+        metavar=("FILE", "RUN"),
+        help="a TREC judgment file and the runs to judge, plain or gzip; ties are broken by "
+        "document, descending, as trec_eval does",
+    )
+    parser.add_argument(
+        "--strategy",
+        nargs="+",
+        metavar="COLUMN",
+        help="the features of a LETOR file to rank by, such as f1 f9; all by default",
+    )
+    parser.add_argument(
+        "--grade", default="grade", metavar="COLUMN", help="the column of grades in a LETOR file"
+    )
+    parser.add_argument(
+        "--measure",
+        nargs="+",
+        default=MEASURES,
+        metavar="NAME",
+        help=f"what to measure; {' '.join(MEASURES)} by default",
+    )
+    parser.add_argument(
+        "--irrelevant",
+        type=float,
+        default=0.0,
+        metavar="GRADE",
+        help="the grade that means not relevant, 0 by default; 1 for stars from 1 to 5",
+    )
+    parser.add_argument(
+        "--highest", type=float, metavar="GRADE", help="the highest grade that the scale has"
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="NAME",
+        help="the strategy to compare all others with; all pairs with --test or --correction alone",
+    )
+    parser.add_argument("--test", choices=TESTS, help="how to test differences; t by default")
+    parser.add_argument(
+        "--correction",
+        choices=CORRECTIONS,
+        help="how to correct p values for their number; holm by default",
+    )
+    parser.add_argument(
+        "--per-query",
+        type=Path,
+        metavar="FILE",
+        help="write the values of every strategy and query to a .csv or .parquet file",
+    )
+    return parser
+
+
+def _checked(options: argparse.Namespace) -> list[Measure]:
+    """The measures that are asked for; what is wrong is said before large files are read."""
+    measures = [Measure.parse(name) for name in options.measure]
+    for measure in measures:
+        if measure.is_curve and measure.positions is None:
+            msg = f"a curve needs a cutoff to be averaged, such as '{measure.function}@20'"
+            raise ValueError(msg)
+    path = options.per_query
+    if path and path.suffix.lower() not in SUFFIXES:
+        msg = f"--per-query takes a .csv or a .parquet file, got {str(path)!r}"
+        raise ValueError(msg)
+    if path and not path.parent.is_dir():
+        msg = f"No such file or directory to write to: {path}"
+        raise ValueError(msg)
+    if (options.strategy or options.grade != "grade") and not options.letor:
+        msg = "--strategy and --grade name columns of LETOR files, so they need --letor"
+        raise ValueError(msg)
+    if repeated := [name for name, n in Counter(options.strategy or []).items() if n > 1]:
+        msg = f"--strategy takes each column once, got {', '.join(repeated)} more often"
+        raise ValueError(msg)
+    return measures
+
+
+def _evaluated(options: argparse.Namespace) -> pl.DataFrame:
+    """The values of every strategy and query that the options ask for."""
+    scale = {"irrelevant": options.irrelevant, "highest": options.highest}
+    if options.qrels:
+        frame = _judged(*options.qrels)
+        return evaluate(
+            frame, *options.measure, by=[["score", "doc"]], strategy="strategy", **scale
+        )
+    frame = read_letor(options.letor) if options.letor else datasets.example()
+    _refuse_empty(frame, *(options.letor or []))
+    strategies = options.strategy or [
+        name for name in frame.columns if name not in ("query", "doc", "grade", options.grade)
+    ]
+    if not strategies:
+        msg = f"{', '.join(options.letor)} must have a feature to rank by, got none"
+        raise ValueError(msg)
+    return evaluate(frame, *options.measure, grade=options.grade, by=strategies, **scale)
+
+
+def _judged(qrels: str, *runs: str) -> pl.DataFrame:
+    """Runs joined with their judgments; a run's tag is a strategy."""
+    if not runs:
+        msg = "--qrels takes a judgment file and at least one run, got no run"
+        raise ValueError(msg)
+    judgments = read_qrels(qrels)
+    _refuse_empty(judgments, qrels)
+    frames = [read_run(run) for run in runs]
+    for frame, run in zip(frames, runs, strict=True):
+        _refuse_empty(frame, run)
+    tags = Counter(tag for frame in frames for tag in frame.get_column("strategy").unique())
+    if max(tags.values()) > 1:
+        # Tags that two runs share do not tell them apart: their files do.
+        names = [Path(run).name for run in runs]
+        names = names if len(set(names)) == len(runs) else list(runs)
+        frames = [_renamed(frame, name) for frame, name in zip(frames, names, strict=True)]
+    return judge(pl.concat(frames), judgments, strategy="strategy")
+
+
+def _renamed(run: pl.DataFrame, name: str) -> pl.DataFrame:
+    """A run under the name of its file, with its tags after it if it has several."""
+    several = run.get_column("strategy").n_unique() > 1
+    tag = pl.concat_str(pl.lit(f"{name}:"), "strategy") if several else pl.lit(name)
+    return run.with_columns(strategy=tag)
+
+
+def _refuse_empty(frame: pl.DataFrame, *files: str) -> None:
+    if frame.is_empty():
+        msg = f"{', '.join(files)} must have at least one line, got none"
+        raise ValueError(msg)
+
+
+def _write(per_query: pl.DataFrame, path: Path) -> None:
+    if path.suffix.lower() == ".parquet":
+        per_query.write_parquet(path)
+        return
+    # A cell of a CSV file holds no list: the values of a curve stand with blanks between them.
+    curves = [name for name, dtype in per_query.schema.items() if isinstance(dtype, pl.List)]
+    text = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
+    per_query.with_columns(text if curves else []).write_csv(path)
+
+
+def _report(
+    per_query: pl.DataFrame, measures: Sequence[Measure], options: argparse.Namespace
+) -> str:
+    """The mean of each measure a strategy, the best of each column marked; a table a curve."""
+    numbers = {m.name: m.definition.best for m in measures if not m.is_curve}
+    tables = []
+    if numbers:
+        means = per_query.group_by("strategy", maintain_order=True).agg(
+            pl.len().alias("queries"), pl.col(*numbers).mean()
+        )
+        tables.append(_shown(_marked_best(means, numbers)))
+    tables += [_curve_table(per_query, measure) for measure in measures if measure.is_curve]
+    tables.append("Means over the queries, the best of each column marked *.")
+    if options.baseline or options.test or options.correction:
+        tables.append(_comparison(per_query, numbers, options))
+    return "\n\n".join(tables)
+
+
+def _curve_table(per_query: pl.DataFrame, curve: Measure) -> str:
+    """The mean of a curve at each of its positions."""
+    name, places = curve.positions or ("", ())
+    at = pl.lit(pl.Series("at", places)).implode()
+    long = per_query.select("strategy", at, curve.name).explode(
+        "at", curve.name, empty_as_null=False
+    )
+    wide = long.pivot("at", index="strategy", values=curve.name, aggregate_function="mean")
+    wide.columns = ["strategy", *(f"{place:g}" for place in places)]
+    best = dict.fromkeys(wide.columns[1:], curve.definition.best)
+    return f"{curve.name} by {name}\n{_shown(_marked_best(wide, best))}"
+
+
+def _comparison(per_query: pl.DataFrame, names: Iterable[str], options: argparse.Namespace) -> str:
+    """Each strategy against the baseline, or all pairs."""
+    test: Any = options.test or "t"
+    # Randomised Tukey p values already hold for all pairs together.
+    correction: Any = options.correction or ("none" if test == "randomised_tukey" else "holm")
+    result = compare(per_query, *names, baseline=options.baseline, test=test, correction=correction)
+    numbers, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
+    counts = ["wins", "ties", "losses"]
+    shown = result.select("measure", "strategy", "baseline", *numbers, *p_values, *counts)
+    written = shown.with_columns(
+        *(_written(shown[name]) for name in numbers),
+        *(_written(shown[name], least=0.0001) for name in p_values),
+    )
+    return (
+        f"{_shown(written)}\n"
+        f"Differences with their 95 % intervals, test {test}, correction {correction}."
+    )
+
+
+def _marked_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
+    """Strategies in the order of the first measure, the best of each measure marked."""
+    first, which = next(iter(best.items()))
+    order = pl.col(first).round(12)
+    means = means.sort(order, "strategy", descending=[which != "lowest", False])
+    return means.with_columns(_marked(means[name], which) for name, which in best.items())
+
+
+def _marked(means: pl.Series, which: Best) -> pl.Series:
+    """The numbers as text, the best of them with a star."""
+    rounded = means.round(12)
+    top = {"highest": rounded.max(), "lowest": rounded.min(), "none": None}[which]
+    stars = ["*" if top is not None and mean == top else " " for mean in rounded]
+    return _written(means) + pl.Series([f" {star}" for star in stars], dtype=pl.String)
+
+
+def _written(numbers: pl.Series, least: float | None = None) -> pl.Series:
+    """Numbers with four decimals, below `least` just that; an empty cell for null."""
+    cells = [
+        ""
+        if number is None
+        else f"<{least:.4f}"
+        if least is not None and number < least
+        else f"{number:.4f}"
+        for number in numbers
+    ]
+    return pl.Series(numbers.name, cells, dtype=pl.String)
+
+
+def _shown(table: pl.DataFrame) -> str:
+    """A whole table, in lines or, where the output cannot show them, in plain characters."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    text = _drawn(table, LINES)
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        plain: Any = _drawn(table, PLAIN).encode(encoding, "replace")
+        text = plain.decode(encoding)
+    return text
+
+
+def _drawn(table: pl.DataFrame, formatting: Any) -> str:
+    with pl.Config(
+        tbl_rows=-1,
+        tbl_cols=-1,
+        tbl_width_chars=-1,
+        fmt_str_lengths=100,
+        tbl_formatting=formatting,
+        tbl_hide_column_data_types=True,
+        tbl_hide_dataframe_shape=True,
+        tbl_cell_alignment="RIGHT",
+    ):
+        return str(table)
+
+
+if __name__ == "__main__":
+    main()

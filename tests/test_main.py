@@ -1,0 +1,610 @@
+"""The command: files in, or the built-in example, a table of means out; sentences for errors."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import subprocess
+import sys
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_graded
+from polars_graded import (
+    average_curves,
+    compare,
+    datasets,
+    evaluate,
+    judge,
+    read_letor,
+    read_qrels,
+)
+from polars_graded.__main__ import MEASURES, main
+from polars_graded.judgments import read_run
+from polars_graded.measure import DEFINITIONS
+
+# f1 ranks every query in the ideal order, f2 in the opposite one.
+LETOR = """\
+2 qid:1 1:3 2:1 #docid = a
+0 qid:1 1:1 2:3 #docid = b
+1 qid:1 1:2 2:2 #docid = c
+1 qid:2 1:5 2:1 #docid = a
+0 qid:2 1:4 2:2 #docid = b
+"""
+QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 1\n"
+GOOD = "q1 Q0 a 1 3.0 good\nq1 Q0 c 2 2.0 good\nq1 Q0 b 3 1.0 good\nq2 Q0 a 1 1.0 good\n"
+# Does not answer q2; x is not judged.
+POOR = "q1 Q0 b 1 3.0 poor\nq1 Q0 x 2 2.0 poor\nq1 Q0 a 3 1.0 poor\n"
+TIED = "q1 Q0 c 1 1.0 tied\nq1 Q0 a 2 1.0 tied\nq1 Q0 b 3 1.0 tied\n"
+TWIN = POOR.replace("poor", "good")
+
+# f1 ranks all that is relevant first, f2 what is most relevant.
+DIVIDED = """\
+2 qid:1 1:2 2:4
+0 qid:1 1:1 2:3
+1 qid:1 1:3 2:2
+1 qid:1 1:4 2:1
+"""
+STARS = LETOR.replace("2 qid", "5 qid").replace("1 qid", "3 qid").replace("0 qid", "1 qid")
+WIDE = "".join(
+    f"{grade} qid:1 {' '.join(f'{feature}:{grade * feature}' for feature in range(1, 31))}\n"
+    for grade in range(3)
+)
+
+FILES = {
+    "letor.txt": LETOR,
+    "letor.gz": gzip.compress(LETOR.encode()),
+    "more.txt": LETOR.replace("qid:", "qid:9"),
+    "stars.txt": STARS,
+    "divided.txt": DIVIDED,
+    "wide.txt": WIDE,
+    "qrels.txt": QRELS,
+    "qrels.gz": gzip.compress(QRELS.encode()),
+    "good.run": GOOD,
+    "good.gz": gzip.compress(GOOD.encode()),
+    "poor.run": POOR,
+    "tied.run": TIED,
+    "twin.run": TWIN,
+    "here/run": GOOD,
+    "there/run": TWIN,
+    "both.run": GOOD + POOR,
+    "unjudged.run": GOOD + "q9 Q0 a 1 1.0 good\n",
+    "empty": "",
+    "no_feature.txt": "1 qid:1 #docid = a\n",
+    "bad.letor": LETOR.replace("2:3", "2:x"),
+    "bad.qrels": QRELS.replace("q1 0 b 0", "q1 0 b"),
+    "bad.run": GOOD.replace("1.0", "high", 1),
+    "binary": bytes(range(128, 256)),
+    "cut.gz": gzip.compress(QRELS.encode())[:-12],
+    "damaged.gz": gzip.compress(QRELS.encode())[:-8] + bytes(8),
+}
+JUDGED = ("--qrels", "qrels.txt", "good.run", "poor.run")
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    """Work in a folder that has the files above."""
+    for name, content in FILES.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def command(capsys):
+    """Run the command; give what it prints to standard output and standard error."""
+
+    def run(*arguments: str) -> tuple[str, str]:
+        main(arguments)
+        return capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def tables(command):
+    """Run the command, silently; give the cells it prints, by title, strategy and column."""
+
+    def run(*arguments: str) -> dict[str, dict[str, dict[str, str]]]:
+        report, complaints = command(*arguments)
+        assert complaints == ""
+        return parsed(report)
+
+    return run
+
+
+@pytest.fixture
+def table(tables):
+    """Run the command; give the cells of the table of means, by strategy and column."""
+    return lambda *arguments: tables(*arguments)[""]
+
+
+@pytest.fixture
+def refusal(capsys):
+    """Run the command, which has to exit with code 2; give the one sentence that says why."""
+
+    def run(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == 2
+        report, complaints = capsys.readouterr()
+        assert report == ""
+        usage, _, sentence = complaints.partition("polars-graded: error: ")
+        assert usage.startswith("usage: polars-graded ")
+        assert sentence.count("\n") == 1
+        return sentence.removesuffix("\n")
+
+    return run
+
+
+def parsed(report: str) -> dict[str, dict[str, dict[str, str]]]:
+    """The cells of the tables of a report, by title, strategy and column."""
+    result = {}
+    for block in report.split("\n\n"):
+        lines = block.splitlines()
+        rows = [re.split("[│┆]", line)[1:-1] for line in lines if line.startswith("│")]
+        if rows:
+            head, *body = [[cell.strip() for cell in row] for row in rows]
+            title = "" if lines[0].startswith("┌") else lines[0]
+            result[title] = {name: dict(zip(head[1:], cells, strict=True)) for name, *cells in body}
+    return result
+
+
+def number(cell: str) -> float:
+    return float(cell.removesuffix("*"))
+
+
+def numbers(rows: dict[str, dict[str, str]]) -> dict[tuple[str, str], float]:
+    """The means by strategy and measure."""
+    return {
+        (strategy, column): number(cell)
+        for strategy, cells in rows.items()
+        for column, cell in cells.items()
+        if column != "queries"
+    }
+
+
+def means(per_query: pl.DataFrame) -> Any:
+    """What `numbers` should be, up to the decimals printed."""
+    frame = per_query.group_by("strategy").agg(pl.exclude("query").mean())
+    long = frame.unpivot(index="strategy")
+    return printed({(strategy, measure): mean for strategy, measure, mean in long.rows()})
+
+
+def printed(values: Any) -> Any:
+    """What equals the values with the four decimals that are printed."""
+    return pytest.approx(values, abs=6e-5)
+
+
+def marked(rows: dict[str, dict[str, str]], column: str) -> list[str]:
+    """The strategies that a column marks as the best."""
+    return [strategy for strategy, cells in rows.items() if cells[column].endswith("*")]
+
+
+def judged_runs() -> pl.DataFrame:
+    run = read_run(["good.run", "poor.run"])
+    return judge(run, read_qrels("qrels.txt"), strategy="strategy")
+
+
+# Without files.
+
+
+def test_without_files_strategies_of_known_quality_come_in_their_order(table):
+    rows = table()
+    assert list(rows) == ["strong", "fair", "weak"]
+    assert list(rows["fair"]) == ["queries", *MEASURES]
+    for measure in MEASURES:
+        strong, fair, weak = (number(cells[measure]) for cells in rows.values())
+        assert 1 > strong > fair > weak > 0
+        assert marked(rows, measure) == ["strong"]
+
+
+def test_without_files_the_example_of_the_library_is_measured(table):
+    rows = table("--measure", "mu_ap", "err@5")
+    example = evaluate(datasets.example(), "mu_ap", "err@5", by=["strong", "fair", "weak"])
+    assert numbers(rows) == means(example)
+    assert {cells["queries"] for cells in rows.values()} == {"300"}
+
+
+# LETOR files.
+
+
+def test_every_feature_of_a_letor_file_is_a_strategy(table):
+    rows = table("--letor", "letor.txt")
+    frame = read_letor("letor.txt")
+    assert numbers(rows) == means(evaluate(frame, *MEASURES, by=["f1", "f2"]))
+    assert list(rows) == ["f1", "f2"]
+    assert {cells["queries"] for cells in rows.values()} == {"2"}
+
+
+def test_several_letor_files_are_one_collection(table):
+    rows = table("--letor", "letor.txt", "more.txt")
+    assert rows["f1"]["queries"] == "4"
+    assert numbers(rows) == numbers(table("--letor", "letor.txt"))
+
+
+def test_features_to_rank_by_can_be_chosen(table):
+    assert list(table("--letor", "letor.txt", "--strategy", "f2")) == ["f2"]
+    assert list(table("--letor", "letor.txt", "--strategy", "f2", "f1")) == ["f1", "f2"]
+
+
+def test_a_feature_may_be_the_grade_and_then_is_no_strategy(table):
+    rows = table("--letor", "letor.txt", "--grade", "f1", "--measure", "ndcg")
+    expected = evaluate(read_letor("letor.txt"), "ndcg", grade="f1", by="f2")
+    assert numbers(rows) == means(expected)
+
+
+@pytest.mark.parametrize("scale", [{"irrelevant": 1}, {"irrelevant": 1, "highest": 9}, {}])
+def test_a_scale_of_stars_can_be_said(table, scale):
+    measures = ["ap", "err", "ndcng@2"]
+    options = [text for name, value in scale.items() for text in (f"--{name}", str(value))]
+    rows = table("--letor", "stars.txt", *options, "--measure", *measures)
+    expected = evaluate(read_letor("stars.txt"), *measures, by=["f1", "f2"], **scale)
+    assert numbers(rows) == means(expected)
+
+
+# Judgments and runs.
+
+
+def test_runs_are_strategies_named_after_their_tags(table):
+    rows = table(*JUDGED)
+    assert list(rows) == ["good", "poor"]
+    order = [["score", "doc"]]
+    expected = evaluate(judged_runs(), *MEASURES, by=order, strategy="strategy")
+    assert numbers(rows) == means(expected)
+
+
+def test_judgments_have_a_scale_too(table):
+    measures = ["n_relevant", "err", "ndcng@2"]
+    rows = table(*JUDGED, "--irrelevant", "1", "--highest", "4", "--measure", *measures)
+    columns = {"by": [["score", "doc"]], "strategy": "strategy"}
+    expected = evaluate(judged_runs(), *measures, irrelevant=1, highest=4, **columns)
+    assert numbers(rows) == means(expected)
+    assert rows["good"]["n_relevant"] == "0.5000"
+
+
+def test_a_query_that_a_run_does_not_answer_counts_as_zero(table):
+    rows = table(*JUDGED, "--measure", "ap")
+    assert {cells["queries"] for cells in rows.values()} == {"2"}
+    assert numbers(rows) == printed({("good", "ap"): 1, ("poor", "ap"): (1 / 3 / 2 + 0) / 2})
+
+
+def test_ties_are_broken_by_document_descending(table):
+    cells = table("--qrels", "qrels.txt", "tied.run", "--measure", "cg@1", "cg@2", "cg@3")["tied"]
+    # c, b and a have gains 1, 0 and 3; the other of the two queries is not answered.
+    assert [number(cells[f"cg@{n}"]) for n in (1, 2, 3)] == [1 / 2, 1 / 2, 4 / 2]
+
+
+@pytest.mark.parametrize(
+    ("plain", "compressed"),
+    [
+        (["--letor", "letor.txt"], ["--letor", "letor.gz"]),
+        (["--qrels", "qrels.txt", "good.run"], ["--qrels", "qrels.gz", "good.gz"]),
+    ],
+)
+def test_gzip_makes_no_difference(command, plain, compressed):
+    assert command(*compressed) == command(*plain)
+
+
+SAME_TAGS = [
+    (["good.run", "twin.run"], ["good.run", "twin.run"]),
+    (["good.run", "poor.run", "twin.run"], ["good.run", "poor.run", "twin.run"]),
+    (["here/run", "there/run"], ["here/run", "there/run"]),
+]
+
+
+@pytest.mark.parametrize(("runs", "names"), SAME_TAGS)
+def test_runs_with_the_same_tag_are_told_apart_by_file(table, runs, names):
+    rows = table("--qrels", "qrels.txt", *runs, "--measure", "ap")
+    assert sorted(rows) == names
+    assert rows[names[0]]["ap"] == "1.0000 *"
+
+
+def test_runs_in_one_file_are_told_apart_by_tag(table):
+    both = table("--qrels", "qrels.txt", "both.run")
+    assert both == table(*JUDGED)
+
+
+# What is measured, and how it is printed.
+
+
+def test_measures_are_columns_in_the_order_given(table):
+    names = ["ndcg(gain=linear)@10", "ap(threshold=2)", "dcg(gain=linear, discount=zipf)", "cg@1"]
+    rows = table("--letor", "letor.txt", "--measure", *names)
+    assert list(rows["f1"]) == ["queries", *names]
+    expected = evaluate(read_letor("letor.txt"), *names, by=["f1", "f2"])
+    assert numbers(rows) == means(expected)
+
+
+def test_a_measure_is_called_by_its_own_spelling_of_the_options(table):
+    rows = table("--letor", "letor.txt", "--measure", "ap( threshold=2.0 )", "rbp(p=0.8)")
+    assert list(rows["f1"]) == ["queries", "ap(threshold=2)", "rbp"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "best"), [("ap", ["f1"]), ("e_measure@1", ["f1"]), ("success", ["f1", "f2"])]
+)
+def test_the_best_comes_first_and_all_that_are_as_good_are_marked(table, measure, best):
+    rows = table("--letor", "letor.txt", "--measure", measure)
+    assert list(rows) == ["f1", "f2"]
+    assert marked(rows, measure) == best
+
+
+def test_no_count_is_the_best(table):
+    rows = table("--letor", "letor.txt", "--measure", "n_relevant_retrieved@1")
+    assert marked(rows, "n_relevant_retrieved@1") == []
+
+
+def test_the_first_measure_orders_the_strategies_and_each_column_has_its_own_best(table):
+    for measures, order in [(["ap", "cg@1"], ["f1", "f2"]), (["cg@1", "ap"], ["f2", "f1"])]:
+        rows = table("--letor", "divided.txt", "--measure", *measures)
+        assert list(rows) == order
+        assert [marked(rows, measure) for measure in ("ap", "cg@1")] == [["f1"], ["f2"]]
+
+
+def test_all_strategies_and_measures_are_shown_however_many(command):
+    measures = [f"ndcg(gain=linear, discount=zipf)@{n}" for n in range(1, 21)]
+    report, _ = command("--letor", "wide.txt", "--measure", *measures)
+    rows = parsed(report)[""]
+    assert sorted(rows) == sorted(f"f{n}" for n in range(1, 31))
+    assert list(rows["f1"]) == ["queries", *measures]
+    assert "…" not in report
+
+
+def test_what_the_numbers_are_stands_below_them(command):
+    report, _ = command("--letor", "letor.txt")
+    assert report.endswith("\n\nMeans over the queries, the best of each column marked *.\n")
+
+
+def test_a_curve_has_a_table_of_its_own_with_its_means(tables):
+    curves = {
+        "precision_curve@2": "precision_curve@2 by rank",
+        "dcg_curve(gain=linear)@2": "dcg_curve(gain=linear)@2 by rank",
+        "interpolated_precision": "interpolated_precision by recall",
+    }
+    shown = tables("--letor", "letor.txt", "--measure", "ap", *curves)
+    assert list(shown) == ["", *curves.values()]
+    assert list(shown[""]["f1"]) == ["queries", "ap"]
+    for curve, title in curves.items():
+        expected = average_curves(read_letor("letor.txt"), curve, by=["f1", "f2"])
+        points = {(strategy, f"{place:g}"): mean for strategy, place, mean in expected.rows()}
+        assert list(shown[title]) == ["f1", "f2"]
+        assert numbers(shown[title]) == printed(points)
+
+
+def test_each_point_of_a_curve_has_its_best_marked(tables):
+    rows = tables("--letor", "letor.txt", "--measure", "recall_curve@3")["recall_curve@3 by rank"]
+    assert [marked(rows, rank) for rank in "123"] == [["f1"], ["f1"], ["f1", "f2"]]
+
+
+def test_help_names_every_measure(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--help"])
+    assert caught.value.code == 0
+    words = re.findall(r"\w+", capsys.readouterr().out)
+    named = {name for name, definition in DEFINITIONS.items() if not definition.known}
+    assert named <= set(words)
+    assert "coverage_ratio" not in words  # needs a column that no file has
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["--version"])
+    assert caught.value.code == 0
+    assert capsys.readouterr().out == f"polars-graded {polars_graded.__version__}\n"
+
+
+# Strategies compared.
+
+COMPARISON = ("--measure", "ap", "ndcg@3")
+
+
+def compared(report: str) -> dict[tuple[str, str, str], list[str]]:
+    """The rows of the comparison, the last table, by measure, strategy and baseline."""
+    lines = [line for line in report.splitlines() if line.startswith("│")]
+    rows = [[cell.strip() for cell in re.split("[│┆]", line)[1:-1]] for line in lines]
+    start = next(place for place, row in enumerate(rows) if row[0] == "measure")
+    return {tuple(row[:3]): row[3:] for row in rows[start + 1 :]}
+
+
+def expected(result: pl.DataFrame) -> dict[tuple[str, str, str], list[str]]:
+    numbers = ["difference", "ci_low", "ci_high"]
+    counts = ["wins", "ties", "losses"]
+    return {
+        (row["measure"], row["strategy"], row["baseline"]): [
+            *(f"{row[name]:.4f}" for name in numbers),
+            *(
+                "<0.0001" if row[name] < 0.0001 else f"{row[name]:.4f}"
+                for name in ("p_value", "p_corrected")
+            ),
+            *(str(row[name]) for name in counts),
+        ]
+        for row in result.iter_rows(named=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        (["--baseline", "weak"], {"baseline": "weak"}),
+        (["--baseline", "fair", "--test", "wilcoxon"], {"baseline": "fair", "test": "wilcoxon"}),
+        (["--correction", "bonferroni"], {"correction": "bonferroni"}),
+        (
+            ["--test", "randomised_tukey"],
+            {"test": "randomised_tukey", "correction": "none"},
+        ),
+    ],
+)
+def test_the_comparison_stands_under_the_table(command, options, arguments):
+    per_query = evaluate(datasets.example(), "ap", "ndcg@3", by=["strong", "fair", "weak"])
+    report = command(*COMPARISON, *options).out
+    assert compared(report) == expected(compare(per_query, **arguments))
+    correction = arguments.get("correction", "holm")
+    assert report.endswith(
+        f"Differences with their 95 % intervals, test {arguments.get('test', 't')}, "
+        f"correction {correction}.\n"
+    )
+
+
+def test_nothing_is_compared_unless_asked_for(command):
+    assert "p_value" not in command(*COMPARISON).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--baseline", "best"], ".*'best'.*"),
+        (["--test", "anova"], "argument --test: invalid choice: 'anova' .*"),
+        (["--test", "randomised_tukey", "--correction", "holm"], ".*`correction` must be .*none.*"),
+    ],
+)
+def test_a_comparison_that_cannot_be_is_refused(refusal, arguments, sentence):
+    assert re.fullmatch(sentence, refusal(*COMPARISON, *arguments))
+
+
+# Values per query in a file.
+
+
+@pytest.mark.parametrize("name", ["values.csv", "values.parquet"])
+@pytest.mark.parametrize("measures", [["ap", "n_relevant", "ndcg(gain=linear)@10"], MEASURES])
+def test_values_per_query_read_back_are_those_of_evaluate(table, name, measures):
+    rows = table(*JUDGED, "--measure", *measures, "--per-query", name)
+    expected = evaluate(judged_runs(), *measures, by=[["score", "doc"]], strategy="strategy")
+    if name.endswith("csv"):
+        written = pl.read_csv(name, schema_overrides=expected.schema)
+    else:
+        written = pl.read_parquet(name)
+    assert_frame_equal(written, expected)
+    assert numbers(rows) == means(written)
+
+
+def test_a_curve_per_query_is_a_list_in_parquet_and_blanks_part_it_in_csv(command):
+    curve = "precision_curve@2"
+    expected = evaluate(read_letor("letor.txt"), curve, by=["f1", "f2"])
+    for name in ("values.csv", "values.parquet"):
+        command("--letor", "letor.txt", "--measure", curve, "--per-query", name)
+    assert_frame_equal(pl.read_parquet("values.parquet"), expected)
+    written = pl.read_csv("values.csv", schema_overrides={"query": pl.String})
+    assert written[curve].to_list()[:2] == ["1.0 1.0", "1.0 0.5"]
+    split = pl.col(curve).str.split(" ").cast(pl.List(pl.Float64))
+    assert_frame_equal(written.with_columns(split), expected)
+
+
+def test_a_file_of_values_is_written_over(table):
+    for measure in ("ap", "cg"):
+        table("--letor", "letor.txt", "--measure", measure, "--per-query", "values.csv")
+    assert pl.read_csv("values.csv").columns == ["strategy", "query", "cg"]
+
+
+# Warnings.
+
+
+def test_warnings_are_sentences_beside_the_table(command):
+    report, complaints = command("--qrels", "qrels.txt", "unjudged.run", "--measure", "ap")
+    assert complaints == (
+        "warning: queries without any judgment are left out of `run`, got 1: 'q9'\n"
+    )
+    assert parsed(report)[""] == {"good": {"queries": "2", "ap": "1.0000 *"}}
+
+
+# Refusals.
+
+LETOR_FILE = ("--letor", "letor.txt")
+
+ERRORS = [
+    # Files.
+    (["--letor", "absent.txt"], r"No such file or directory: absent\.txt"),
+    (["--letor", "letor.txt", "absent.txt"], r"No such file or directory: absent\.txt"),
+    (["--qrels", "absent.txt", "good.run"], r"No such file or directory: absent\.txt"),
+    (["--qrels", "qrels.txt", "absent.run"], r"No such file or directory: absent\.run"),
+    (["--letor", "here"], "Is a directory: here"),
+    (["--qrels", "qrels.txt", "here"], "Is a directory: here"),
+    (["--letor", "bad.letor"], r"bad\.letor, line 2: a feature is .*, got '2:x': '0 qid:1 .*'"),
+    (["--qrels", "bad.qrels", "good.run"], r"bad\.qrels, line 2: a judgment has 4 fields, .*"),
+    (["--qrels", "qrels.txt", "bad.run"], r"bad\.run, line 3: a score is .*, got 'high': .*"),
+    (["--qrels", "letor.txt", "good.run"], r"letor\.txt, line 1: a judgment has 4 fields, .*"),
+    (["--letor", "qrels.txt"], r"qrels\.txt, line 1: .*"),
+    (["--letor", "binary"], "binary, line 1: text must be UTF-8, got byte 0x80: .*"),
+    (["--qrels", "cut.gz", "good.run"], r".*cut\.gz.*"),
+    (["--qrels", "damaged.gz", "good.run"], r".*damaged\.gz.*"),
+    (["--letor", "empty"], r".*\bempty\b.*"),
+    (["--qrels", "empty", "good.run"], r".*\bempty\b.*"),
+    (["--qrels", "qrels.txt", "good.run", "empty"], r".*\bempty\b.*"),
+    (["--letor", "no_feature.txt"], r".*\bfeature.*"),
+    (["--qrels", "qrels.txt", "good.run", "good.run"], r".*more than once.*good\.run.*"),
+    # Measures.
+    (["--measure", "ndgc"], "there is no measure 'ndgc'; did you mean 'ndcg'.*; there are .*"),
+    (["--measure", "foo"], f"there is no measure 'foo'; there are {', '.join(DEFINITIONS)}"),
+    (["--letor", "absent.txt", "--measure", "foo"], "there is no measure 'foo'; there are .*"),
+    (["--measure", "ndcg@0"], "`n` must be at least 1, got 0"),
+    (["--measure", "ndcg@ten"], "a measure is written like 'ndcg@10' or .*, got 'ndcg@ten'"),
+    (["--measure", "ndcg(10)"], r"options are written like .*, got 'ndcg\(10\)'"),
+    (["--measure", "ap(depth=3)"], "ap has no option 'depth'; it has threshold, over"),
+    (["--measure", "ndcg(gain=lin)"], "`gain` must be one of 'exp2', 'linear', .*, got 'lin'.*"),
+    (["--measure", "ap", "ap"], "each measure must be named once, got ap more often"),
+    (["--measure", "relative_recall"], "relative_recall needs the column of known documents.*"),
+    (["--measure", "ndcg_curve"], "a curve needs a cutoff to be averaged, .*"),
+    (["--measure"], "argument --measure: expected at least one argument"),
+    # Options that do not fit.
+    (["--qrels", "qrels.txt"], "--qrels takes a judgment file and at least one run, got no run"),
+    (["--letor", "letor.txt", *JUDGED], "argument --qrels: not allowed with argument --letor"),
+    (["--strategy", "strong"], ".* name columns of LETOR files, so they need --letor"),
+    (["--grade", "doc"], ".* name columns of LETOR files, so they need --letor"),
+    ([*JUDGED, "--strategy", "good"], ".* name columns of LETOR files, so they need --letor"),
+    ([*LETOR_FILE, "--strategy", "f9"], "`frame` has no column 'f9'.*; it has query, doc, .*"),
+    ([*LETOR_FILE, "--strategy", "doc"], "score 'doc' must be a number to rank by, got String"),
+    ([*LETOR_FILE, "--strategy", "f1", "f1"], r".*strategy.* once, got .*f1.*"),
+    ([*LETOR_FILE, "--grade", "gade"], "`frame` has no column 'gade'; did you mean 'grade'.*"),
+    ([*LETOR_FILE, "--grade", "doc"], "grade 'doc' must be a number or a Boolean, got String"),
+    (["--irrelevant", "low"], "argument --irrelevant: invalid float value: 'low'"),
+    (["--irrelevant", "nan"], "`irrelevant` must be finite, got nan"),
+    (["--irrelevant", "2", "--highest", "1"], "`highest` must be above 2.*, got 1.*"),
+    ([*LETOR_FILE, "--highest", "1"], ".* must not be above `highest`, 1, in 1 of 2 queries"),
+    (["letor.txt"], r"unrecognized arguments: letor\.txt"),
+    # A file to write.
+    (["--per-query", "values.txt"], r"--per-query takes .*\.csv.*\.parquet.*, got 'values\.txt'"),
+    (["--per-query", "values"], r"--per-query takes .*\.csv.*\.parquet.*, got 'values'"),
+    (["--per-query", "absent/values.csv"], r"No such file or directory.*: absent/values\.csv"),
+    (["--per-query", "absent/v.parquet"], r"No such file or directory.*: absent/v\.parquet"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"), ERRORS, ids=[" ".join(arguments) for arguments, _ in ERRORS]
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(refusal, arguments, sentence):
+    assert re.fullmatch(sentence, refusal(*arguments))
+
+
+def test_a_wrong_suffix_is_told_before_files_are_read(refusal):
+    assert refusal("--letor", "absent.txt", "--per-query", "x.txt").startswith("--per-query takes")
+
+
+# As a program of its own.
+
+
+def program(*arguments: str, encoding: str) -> subprocess.CompletedProcess:
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-W", "error", "-m", "polars_graded", *arguments],
+        capture_output=True,
+        check=False,
+        encoding=encoding,
+        env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+    )
+
+
+def test_the_module_runs_and_prints_what_main_prints(command):
+    finished = program(*JUDGED, encoding="utf-8")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout == command(*JUDGED).out
+
+
+def test_a_terminal_that_has_no_lines_to_draw_with_shows_the_numbers_all_the_same():
+    finished = program(*JUDGED, "--measure", "ap", encoding="ascii")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert re.search(r"good\W+2\W+1\.0000 \*", finished.stdout)
