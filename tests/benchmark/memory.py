@@ -1,0 +1,57 @@
+"""The most memory that is in use beyond the loaded frame, in multiples of the frame's size."""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .table import Case, Row, Sizes, at_most, compared
+from .work import eight, floor, rankings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import polars as pl
+
+TITLE = "Peak memory beyond the loaded frame, in multiples of its size: Int64, Int64, Float64"
+
+STATUS = Path("/proc/self/status")
+WARM_UP_ROWS = 10_000
+REPEAT = 2
+
+
+def rows(sizes: Sizes) -> Iterator[Row]:
+    if not STATUS.exists():
+        return iter([Row("peak memory", f"needs {STATUS}")])
+    cases = [
+        Case("the frame", lambda: float(rankings(sizes.rows).estimated_size())),
+        Case("floor", partial(_in_fresh_process, floor, sizes.rows)),
+        Case("the eight together", partial(_in_fresh_process, eight, sizes.rows), at_most(5)),
+    ]
+    return compared(cases, min(sizes.repeat, REPEAT), lambda n: f"{n / 1e6:,.0f} MB")
+
+
+def _in_fresh_process(run: Callable[[pl.DataFrame], object], rows: int) -> float:
+    """The peak of a process that has never held anything else."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
+        return pool.submit(_peak, run, rows).result()
+
+
+def _peak(run: Callable[[pl.DataFrame], object], rows: int) -> float:
+    run(rankings(WARM_UP_ROWS))
+    before = _status("VmRSS")
+    frame = rankings(rows)
+    run(frame)
+    return float(_status("VmHWM") - before - frame.estimated_size())
+
+
+def _status(field: str) -> int:
+    """Bytes as the kernel counts them; getrusage would count what the parent process had."""
+    match = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
+    assert match is not None
+    return int(match[1]) * 1024

@@ -1,0 +1,71 @@
+"""The frames that are measured, and what is done with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from polars_graded import evaluate
+
+EIGHT = (
+    "mu_ap",
+    "ndcng@10",
+    "ndcg@10",
+    "ap",
+    "precision@10",
+    "recall@10",
+    "r_precision",
+    "reciprocal_rank",
+)
+
+TWENTY_FIVE = (
+    *EIGHT,
+    *("f_measure@10", "success@10", "bpref", "roc_auc", "gap", "q_measure", "rbp"),
+    *("generalized_precision@10", "generalized_recall@10", "judged@10"),
+    *("cg@10", "dcg@10", "ideal_dcg@10", "err@20", "nerr@20"),
+    *("n_retrieved", "n_relevant"),
+)
+
+BELOW_GRADE = np.array([0.52, 0.84, 0.97, 0.99])
+"""The shares of documents below grades 1 to 4: half are irrelevant, few are perfect."""
+
+
+def rankings(rows: int, documents: int = 100, *, real_grades: bool = False) -> pl.DataFrame:
+    """Queries of so many documents, one after the other, with five grades or with a level each."""
+    random = np.random.default_rng(0)
+    grade = random.random(rows)
+    return pl.DataFrame(
+        {
+            "query": np.arange(rows) // documents,
+            "grade": grade if real_grades else np.searchsorted(BELOW_GRADE, grade, side="right"),
+            "score": random.random(rows),
+        }
+    )
+
+
+def named_rankings(rows: int) -> pl.DataFrame:
+    """`rankings` with names as ids, which is what peers take, and what files give.
+
+    Names are of one length, since ranx compiles its code anew for every length. Scores are whole
+    numbers, each once, since trec_eval holds them in single precision and would see ties.
+    """
+    name = pl.int_range(rows).cast(pl.String).str.zfill(9)
+    return rankings(rows).select(
+        query=pl.format("q{}", "query"),
+        doc=pl.format("d{}", name),
+        grade="grade",
+        score=pl.col("score").rank("ordinal").cast(pl.Float64),
+    )
+
+
+def floor(frame: pl.DataFrame) -> pl.DataFrame:
+    """The least that any of these measures needs: the rankings and the ideal rankings."""
+    grade = pl.col("grade")
+    return frame.group_by("query").agg(
+        ranked=grade.sort_by("score", maintain_order=True).implode(),
+        ideal=grade.sort().implode(),
+    )
+
+
+def eight(frame: pl.DataFrame) -> pl.DataFrame:
+    return evaluate(frame, *EIGHT)

@@ -1,0 +1,892 @@
+"""Which call gives which number of which other tool, and where the two differ on purpose.
+
+A line of a table is what the other tool calls its number, and our call. Where ours is an
+expression, it is one over the columns that `evaluate` gives.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import math
+import shutil
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from polars_graded import (
+    evaluate,
+    judge,
+    read_letor,
+    read_qrels,
+    read_run,
+    summarise,
+    summary_table,
+)
+from polars_graded.measure import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def of(name: str) -> pl.Expr:
+    """The column of a measure."""
+    return pl.col(Measure.parse(name).name)
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A call that is more than the name of a measure."""
+
+    value: pl.Expr | str
+    grade: pl.Expr = field(default_factory=lambda: pl.col("grade"))
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The keywords of `evaluate`."""
+
+    @property
+    def expr(self) -> pl.Expr:
+        """The value, over the columns of `evaluate`."""
+        return of(self.value) if isinstance(self.value, str) else self.value
+
+
+def at_highest(highest: float, value: pl.Expr | str) -> Ours:
+    """A measure that looks at the highest grade of the scale."""
+    return Ours(value, options={"highest": highest})
+
+
+R = of("n_relevant").cast(pl.Float64)
+RETRIEVED = of("n_retrieved").cast(pl.Float64)
+HITS = of("n_relevant_retrieved").cast(pl.Float64)
+RELEVANT = pl.col("grade") >= 1
+UNJUDGED = pl.col("grade").is_null()
+UNJUDGED_AS_0 = pl.when(pl.col("score").is_not_null()).then(pl.col("grade").fill_null(0))
+"""Grades of what was retrieved, 0 where it is unjudged; what was not retrieved is ignored."""
+DISCOUNTS_TO_10 = sum(1 / math.log2(rank + 1) for rank in range(1, 11))
+"""The DCG of ten documents of gain 1."""
+
+
+def or_0(ratio: pl.Expr) -> pl.Expr:
+    """0 where there was nothing to divide by."""
+    return ratio.fill_nan(0.0)
+
+
+# trec_eval, and pytrec_eval, which is its code: `ranked_by("score", "doc")`, and `threshold=2`
+# where it is called with `-l2`.
+
+CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+RECALL_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+DEPTHS = {f"{m:.2f}": (m * R + 0.9).floor() for m in (0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4, 1.6, 1.8, 2)}
+"""Multiples of R, rounded as trec_eval does it."""
+
+TREC_EVAL = {
+    "num_ret": RETRIEVED,
+    "num_rel": R,
+    "num_rel_ret": HITS,
+    "num_nonrel_judged_ret": of("judged") * RETRIEVED - HITS,
+    "map": "ap",
+    "Rprec": "r_precision",
+    "bpref": "bpref",
+    "recip_rank": "reciprocal_rank",
+    "ndcg": "ndcg(gain=linear)",
+    "set_P": "precision",
+    "set_recall": "recall",
+    "set_F": "f_measure",
+    "set_map": of("precision") * of("recall"),
+    "set_relative_P": or_0(HITS / pl.min_horizontal(RETRIEVED, R)),
+    "utility": 2 * HITS - RETRIEVED,
+    **{f"P_{n}": f"precision@{n}" for n in CUTOFFS},
+    **{f"recall_{n}": f"recall@{n}" for n in CUTOFFS},
+    **{f"map_cut_{n}": f"ap@{n}" for n in CUTOFFS},
+    **{f"ndcg_cut_{n}": f"ndcg(gain=linear)@{n}" for n in CUTOFFS},
+    **{f"success_{n}": f"success@{n}" for n in (1, 5, 10)},
+    **{f"relative_P_{n}": f"recall(over=cutoff)@{n}" for n in CUTOFFS},
+    **{
+        f"Rprec_mult_{m}": or_0(of("recall_curve@1000").list.get(depth.cast(int) - 1) * R / depth)
+        for m, depth in DEPTHS.items()
+    },
+}
+TREC_EVAL_ALONE = {
+    "rbp": "rbp(p=0.9, graded=True)",
+    "rbp_resid": Ours(
+        pl.when(of("rbp(p=0.9, graded=True)") > 0)
+        .then(of("rbp(p=0.9, graded=True)") + 0.9**RETRIEVED)
+        .otherwise(0.0),
+        grade=UNJUDGED,
+    ),
+    **{
+        f"unj_{n}": (1 - of(f"judged@{n}")) * pl.min_horizontal(n, RETRIEVED) / n
+        for n in (5, 10, 20)
+    },
+}
+"""What trec_eval 9, and so pytrec_eval, does not have."""
+GEOMETRIC_MEANS = {"gm_map": "ap", "gm_bpref": "bpref"}
+ROUNDED_LEVELS = {*(f"iprec_at_recall_{level:.2f}" for level in RECALL_LEVELS), "11pt_avg"}
+NOT_A_MEASURE = {"runid", "num_q", "relstring", "relstring_20"}
+NOT_HERE = {"infAP", "binG", "G", "ndcg_rel", "Rndcg"}
+"""Sampled pools need a third kind of document; the others trec_eval calls experimental."""
+
+# ir_measures, as `parse_measure` reads it.
+
+IR_MEASURES = {
+    "P@5": "precision@5",
+    "P@100": "precision@100",
+    "P(rel=2)@5": "precision(threshold=2)@5",
+    "R@20": "recall@20",
+    "R(rel=2)@20": "recall(threshold=2)@20",
+    "RR": "reciprocal_rank",
+    "RR(rel=2)": "reciprocal_rank(threshold=2)",
+    "RR@3": "reciprocal_rank@3",
+    "Rprec": "r_precision",
+    "Rprec(rel=2)": "r_precision(threshold=2)",
+    "AP": "ap",
+    "AP@10": "ap@10",
+    "AP(rel=2)": "ap(threshold=2)",
+    "AP(rel=2)@10": "ap(threshold=2)@10",
+    "Bpref": "bpref",
+    "Bpref(rel=2)": "bpref(threshold=2)",
+    "Success@5": "success@5",
+    "Success(rel=2)@5": "success(threshold=2)@5",
+    "SetP": "precision",
+    "SetP(rel=2)": "precision(threshold=2)",
+    "SetRelP": or_0(HITS / pl.min_horizontal(RETRIEVED, R)),
+    "SetR": "recall",
+    "SetF": "f_measure",
+    "SetF(beta=4.0)": "f_measure(beta=2)",
+    "SetAP": of("precision") * of("recall"),
+    "IPrec@0.0": of("interpolated_precision").list.get(0),
+    "IPrec@0.5": of("interpolated_precision").list.get(5),
+    "IPrec@1.0": of("interpolated_precision").list.get(10),
+    "nDCG": "ndcg(gain=linear)",
+    "nDCG@10": "ndcg(gain=linear)@10",
+    "nDCG@100": "ndcg(gain=linear)@100",
+    "nDCG(gains={0:0,1:1,2:10})@10": "ndcg(gain={0: 0, 1: 1, 2: 10})@10",
+    "SDCG(max_rel=2)@10": of("dcg(gain=linear)@10") / (2 * DISCOUNTS_TO_10),
+    "RBP(rel=1,p=0.8)": "rbp",
+    "RBP(rel=2,p=0.5)": "rbp(p=0.5, threshold=2)",
+    "Judged": "judged",
+    "Judged@10": "judged@10",
+    "Judged@100": "judged@100",
+    "NumRet": "n_retrieved",
+    "NumRel": "n_relevant",
+    "NumRelRet": "n_relevant_retrieved",
+    "NumRet(rel=2)": "n_relevant_retrieved(threshold=2)",
+    # It leaves out what found nothing relevant.
+    "Accuracy": Ours("roc_auc", UNJUDGED_AS_0, {"undefined_as": None}),
+}
+JUDGED_ONLY = {
+    "P(judged_only=True)@5": "precision@5",
+    "R(judged_only=True)@5": "recall@5",
+    "RR(judged_only=True)": "reciprocal_rank",
+    "Rprec(judged_only=True)": "r_precision",
+    "AP(judged_only=True)": "ap",
+    "AP(judged_only=True,rel=2)@10": "ap(threshold=2)@10",
+    "Success(judged_only=True)@1": "success@1",
+    "SetP(judged_only=True)": "precision",
+    "SetF(judged_only=True)": "f_measure",
+    "nDCG(judged_only=True)@10": "ndcg(gain=linear)@10",
+}
+GDEVAL = {
+    "ERR@10": at_highest(4, "err@10"),
+    "ERR@100": at_highest(4, "err@100"),
+    'nDCG(dcg="exp-log2")@10': "ndcg@10",
+    'nDCG(dcg="exp-log2")@100': "ndcg@100",
+}
+"""What ir_measures hands on to gdeval.pl, where the highest grade is 4."""
+
+# ranx, whose `-l2` is our `threshold=2`.
+
+RANX = {
+    "hits": "n_relevant_retrieved",
+    "hits@10": "n_relevant_retrieved@10",
+    "hit_rate": "success",
+    "hit_rate@5": "success@5",
+    "precision": "precision",
+    "precision@5": "precision@5",
+    "precision@100": "precision@100",
+    "recall": "recall",
+    "recall@5": "recall@5",
+    "f1": "f_measure",
+    "f1@5": "f_measure@5",
+    "r-precision": "r_precision",
+    "mrr": "reciprocal_rank",
+    "mrr@3": "reciprocal_rank@3",
+    "map": "ap",
+    "map@10": "ap@10",
+}
+RANX_GRADED = {
+    "dcg": "dcg(gain=linear)",
+    "dcg@10": "dcg(gain=linear)@10",
+    "dcg_burges": "dcg",
+    "dcg_burges@10": "dcg@10",
+    "ndcg": "ndcg(gain=linear)",
+    "ndcg@10": "ndcg(gain=linear)@10",
+    "ndcg_burges": "ndcg",
+    "ndcg_burges@10": "ndcg@10",
+    # Its gains are grades, not parts of the highest one.
+    "rbp.80": at_highest(2, 2 * of("rbp(graded=True)")),
+    "rbp.50": at_highest(2, 2 * of("rbp(p=0.5, graded=True)")),
+}
+
+# scikit-learn: a function, its keywords, and the lowest relevant grade where it takes labels.
+
+TIED = {
+    "ndcg_score(y, score)": ("ndcg_score", {}, None, "ndcg(gain=linear, ties=average)"),
+    "ndcg_score(y, score, k=10)": (
+        "ndcg_score",
+        {"k": 10},
+        None,
+        "ndcg(gain=linear, ties=average)@10",
+    ),
+    "dcg_score(y, score, k=10)": (
+        "dcg_score",
+        {"k": 10},
+        None,
+        "dcg(gain=linear, ties=average)@10",
+    ),
+    "dcg_score(y, score, log_base=10)": (
+        "dcg_score",
+        {"log_base": 10},
+        None,
+        "dcg(gain=linear, base=10, ties=average)",
+    ),
+    "roc_auc_score(y >= 1, score)": ("roc_auc_score", {}, 1, "roc_auc"),
+    "roc_auc_score(y >= 2, score)": ("roc_auc_score", {}, 2, "roc_auc(threshold=2)"),
+}
+UNTIED = {
+    "ndcg_score(y, score, k=10, ignore_ties=True)": (
+        "ndcg_score",
+        {"k": 10, "ignore_ties": True},
+        None,
+        "ndcg(gain=linear)@10",
+    ),
+    "dcg_score(y, score, ignore_ties=True)": (
+        "dcg_score",
+        {"ignore_ties": True},
+        None,
+        "dcg(gain=linear)",
+    ),
+    "average_precision_score(y >= 1, score)": ("average_precision_score", {}, 1, "ap"),
+    "average_precision_score(y >= 2, score)": (
+        "average_precision_score",
+        {},
+        2,
+        "ap(threshold=2)",
+    ),
+    "label_ranking_average_precision_score(y >= 1, score)": (
+        "label_ranking_average_precision_score",
+        {},
+        1,
+        "ap",
+    ),
+    "label_ranking_loss(y >= 1, score)": ("label_ranking_loss", {}, 1, 1 - of("roc_auc")),
+}
+OF_ROWS_OF_QUERIES = ("ndcg_score", "dcg_score", "label_ranking")
+
+# pyNTCIREVAL: made from the module of its metrics and how many documents have each grade.
+
+LOG2_OF_1_MORE = {grade: math.log2(1 + grade) for grade in (0, 1, 2)}
+NTCIREVAL = {
+    "RR()": (lambda m, _: m.RR(), "reciprocal_rank"),
+    "Hit(5)": (lambda m, _: m.Hit(5), "success@5"),
+    "Precision(5)": (lambda m, _: m.Precision(5), "precision@5"),
+    "AP(x, [1, 2])": (lambda m, x: m.AP(x, [1, 2]), "ap"),
+    "AP(x, [1, 2], 10)": (lambda m, x: m.AP(x, [1, 2], 10), "ap(over=cutoff)@10"),
+    "QMeasure(x, [1, 2], 1)": (lambda m, x: m.QMeasure(x, [1, 2], 1), "q_measure"),
+    "QMeasure(x, [1, 3], 0.1)": (
+        lambda m, x: m.QMeasure(x, [1, 3], 0.1),
+        "q_measure(beta=0.1, gain=exp2)",
+    ),
+    "QMeasure(x, [1, 2], 1, 10)": (
+        lambda m, x: m.QMeasure(x, [1, 2], 1, 10),
+        "q_measure(over=cutoff)@10",
+    ),
+    "MSnDCG(x, [1, 3], 10)": (lambda m, x: m.MSnDCG(x, [1, 3], 10), "ndcg@10"),
+    "MSnDCG(x, [1, 2], 10)": (lambda m, x: m.MSnDCG(x, [1, 2], 10), "ndcg(gain=linear)@10"),
+    "nDCG(x, [1, 3], 2, 10)": (
+        lambda m, x: m.nDCG(x, [1, 3], 2, 10),
+        "ndcg(discount=jarvelin)@10",
+    ),
+    "nDCG(x, [1, 2], 5, 100)": (
+        lambda m, x: m.nDCG(x, [1, 2], 5, 100),
+        "ndcg(gain=linear, discount=jarvelin, base=5)@100",
+    ),
+    "ERR(x, [1, 3])": (lambda m, x: m.ERR(x, [1, 3]), at_highest(2, "err")),
+    "nERR(x, [1, 3], 10)": (lambda m, x: m.nERR(x, [1, 3], 10), at_highest(2, "nerr@10")),
+    # Its grades take the place of 2^g - 1, so ours have to be log2(1 + g).
+    "ERR(x, [1, 2])": (
+        lambda m, x: m.ERR(x, [1, 2]),
+        Ours("err", pl.col("grade").replace_strict(LOG2_OF_1_MORE), {"highest": math.log2(3)}),
+    ),
+    "RBP(x, [1, 2], 0.8)": (
+        lambda m, x: m.RBP(x, [1, 2], 0.8),
+        at_highest(2, "rbp(graded=True)"),
+    ),
+    "RBP(x, [1, 3], 0.8)": (
+        lambda m, x: m.RBP(x, [1, 3], 0.8),
+        Ours("rbp(graded=True)", 2 ** pl.col("grade") - 1, {"highest": 3}),
+    ),
+}
+
+# cwl-eval: a metric, its argument, and whether its gains are grades over the highest or 0 and 1.
+
+CWL_EVAL = {
+    "PrecisionCWLMetric(10) of 0 and 1": ("Precision", [10], False, "precision@10"),
+    "PrecisionCWLMetric(10)": (
+        "Precision",
+        [10],
+        True,
+        at_highest(2, "generalized_precision@10"),
+    ),
+    "RRCWLMetric() of 0 and 1": ("RR", [], False, "reciprocal_rank"),
+    "APCWLMetric() of 0 and 1": ("AP", [], False, "ap(over=retrieved)"),
+    "RBPCWLMetric(0.5) of 0 and 1": ("RBP", [0.5], False, "rbp(p=0.5)"),
+    "RBPCWLMetric(0.8)": ("RBP", [0.8], True, at_highest(2, "rbp(graded=True)")),
+    "NDCGCWLMetric(10)": ("NDCG", [10], True, of("dcg(gain=linear)@10") / (2 * DISCOUNTS_TO_10)),
+}
+CWL_DEPTH = 400
+"""Lists are filled up to this length; none is longer."""
+
+# Recommenders: a metric and its keywords. What a user interacted with is relevant, ungraded.
+
+RECTOOLS = {
+    "Precision(k=10)": ("Precision", {"k": 10}, "precision@10"),
+    "Precision(k=100)": ("Precision", {"k": 100}, "precision@100"),
+    "Precision(k=10, r_precision=True)": (
+        "Precision",
+        {"k": 10, "r_precision": True},
+        "recall(over=cutoff)@10",
+    ),
+    "Recall(k=10)": ("Recall", {"k": 10}, "recall@10"),
+    "HitRate(k=10)": ("HitRate", {"k": 10}, "success@10"),
+    "F1Beta(k=10)": ("F1Beta", {"k": 10}, "f_measure@10"),
+    "F1Beta(k=10, beta=2)": ("F1Beta", {"k": 10, "beta": 2}, "f_measure(beta=2)@10"),
+    "MRR(k=10)": ("MRR", {"k": 10}, "reciprocal_rank@10"),
+    "MAP(k=10)": ("MAP", {"k": 10}, "ap@10"),
+    "MAP(k=10, divide_by_k=True)": (
+        "MAP",
+        {"k": 10, "divide_by_k": True},
+        of("ap@10") * R / 10,
+    ),
+    "NDCG(k=10)": ("NDCG", {"k": 10}, Ours(of("dcg@10") / DISCOUNTS_TO_10, RELEVANT)),
+    "NDCG(k=10, divide_by_achievable=True)": (
+        "NDCG",
+        {"k": 10, "divide_by_achievable": True},
+        Ours("ndcg@10", RELEVANT),
+    ),
+}
+REPLAY = {
+    "Precision(10)": ("Precision", 10, "precision@10"),
+    "Precision(100)": ("Precision", 100, "precision@100"),
+    "Recall(10)": ("Recall", 10, "recall@10"),
+    "HitRate(10)": ("HitRate", 10, "success@10"),
+    "MRR(10)": ("MRR", 10, "reciprocal_rank@10"),
+    "MAP(10)": ("MAP", 10, "ap(over=cutoff)@10"),
+    "NDCG(10)": ("NDCG", 10, Ours("ndcg@10", RELEVANT)),
+    "RocAuc(1000)": ("RocAuc", 1000, Ours("roc_auc", UNJUDGED_AS_0)),
+}
+
+
+# Measuring and comparing.
+
+
+def line_of(ours: Ours | pl.Expr | str) -> Ours:
+    """Our side of a line of a table."""
+    return ours if isinstance(ours, Ours) else Ours(ours)
+
+
+def at_level(name: str, level: int | None) -> str:
+    """The measure with relevant documents from a grade on, where it tells them apart."""
+    measure = Measure.parse(name)
+    if level is None or "threshold" not in measure.options or measure.options.get("graded"):
+        return name
+    return replace(measure, options={**measure.options, "threshold": level}).name
+
+
+def values(
+    frame: pl.DataFrame,
+    ours: Ours | pl.Expr | str,
+    level: int | None = None,
+    by: Any = (("score", "doc"),),
+    **options: Any,
+) -> dict[str, Any]:
+    """Our value of every query, where it is defined."""
+    line = line_of(ours)
+    names = {name: at_level(name, level) for name in line.expr.meta.root_names()}
+    per_query = evaluate(
+        frame.with_columns(grade=line.grade), *names.values(), by=by, **{**line.options, **options}
+    )
+    columns = {column: name for name, column in names.items()}
+    found = per_query.rename(columns).select("query", line.expr)
+    return {query: value for query, value in found.iter_rows() if value is not None}
+
+
+def assert_same(theirs: Mapping[str, float], ours: Mapping[str, float], within=1e-9):
+    """Every query has one value, and it is the same."""
+    assert theirs
+    assert set(theirs) == set(ours)
+    differ = {
+        query: (value, ours[query])
+        for query, value in theirs.items()
+        if not abs(value - ours[query]) <= within
+    }
+    assert not differ, f"{len(differ)} of {len(theirs)} queries differ, (theirs, ours): {differ}"
+
+
+def peer(name: str) -> Any:
+    """Another tool, or a skip where it is not installed; what it warns of at import is its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip(name.partition(".")[0])
+        return importlib.import_module(name)
+
+
+# What is measured.
+
+
+@pytest.fixture(scope="session")
+def ohsumed(data):
+    frame = read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
+    return frame.select("query", "doc", "grade", "f1", "f21")
+
+
+def ranked(ohsumed: pl.DataFrame, feature: str) -> pl.DataFrame:
+    """Ranked by a feature, without ties, since tools break them in ways of their own."""
+    rank = pl.col(feature).rank("ordinal", descending=True).over("query")
+    return ohsumed.select("query", "doc", "grade", score=-rank.cast(pl.Float64))
+
+
+def pooled(frame: pl.DataFrame) -> pl.DataFrame:
+    """What is left of a ranking at depth 60, every seventh document without a judgment."""
+    return frame.with_row_index().select(
+        "query",
+        "doc",
+        score=pl.when(pl.col("score") >= -60).then("score"),
+        grade=pl.when(pl.col("index") % 7 != 0).then("grade"),
+    )
+
+
+@pytest.fixture(scope="session", params=["f1", "f21", "f21 pooled"])
+def frame(request, ohsumed):
+    feature, _, shape = request.param.partition(" ")
+    whole = ranked(ohsumed, feature)
+    return pooled(whole) if shape else whole
+
+
+def with_a_document_of(grade: float, frame: pl.DataFrame) -> pl.DataFrame:
+    """The queries for which tools are defined that refuse or leave out the others."""
+    return frame.filter((pl.col("grade") >= grade).any().over("query"))
+
+
+@pytest.fixture(scope="session")
+def with_relevant(frame):
+    return with_a_document_of(1, frame)
+
+
+def judgments_of(frame: pl.DataFrame) -> dict[str, dict[str, int]]:
+    """Grades by query and document."""
+    return nested(frame.select("query", "doc", "grade"))
+
+
+def run_of(frame: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Scores by query and document."""
+    return nested(frame.select("query", "doc", "score"))
+
+
+def nested(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    result: dict[str, dict[str, Any]] = {}
+    for query, doc, value in frame.drop_nulls().iter_rows():
+        result.setdefault(query, {})[doc] = value
+    return result
+
+
+# trec_eval's own test files and the answers that it printed for them.
+
+CASES = {
+    "-q qrels.test results.test": ("out.test.aq.gz", "results.test.gz", "qrels.test.gz", None),
+    "-q -c qrels.test results.trunc": (
+        "out.test.aqc.gz",
+        "results.trunc.gz",
+        "qrels.test.gz",
+        None,
+    ),
+    "-q -l2 qrels.rel_level results.test": (
+        "out.test.aql.gz",
+        "results.test.gz",
+        "qrels.rel_level.gz",
+        2,
+    ),
+}
+EVERY_CASE = pytest.mark.parametrize("case", CASES)
+ALL_JUDGED = pytest.mark.parametrize("case", list(CASES)[:2])
+
+
+@pytest.fixture(scope="session")
+def trec(data):
+    """The judged run of a case, the level of relevance, and what was printed."""
+    folder = data / "trec_eval"
+
+    @cache
+    def of_case(case: str) -> tuple[pl.DataFrame, int | None, dict[tuple[str, str], str]]:
+        answers, results, qrels, level = CASES[case]
+        # trec_eval takes a grade below 0 for "in the pool, not judged".
+        judgments = read_qrels(folder / qrels).filter(pl.col("grade") >= 0)
+        lines = gzip.decompress((folder / answers).read_bytes()).decode().splitlines()
+        rows = [line.split() for line in lines]
+        printed = {(name, topic): value for name, topic, value in rows}
+        return judge(read_run(folder / results), judgments), level, printed
+
+    return of_case
+
+
+def assert_printed(
+    printed: Mapping[tuple[str, str], str], name: str, by_topic: Mapping[str, float]
+):
+    """The value of every topic, and their mean, or sum of counts, rounds to what is printed."""
+    total = sum(by_topic.values())
+    if not name.startswith("num_"):
+        total /= len(by_topic)
+    for topic, value in {**by_topic, "all": total}.items():
+        text = printed[name, topic]
+        decimals = len(text.partition(".")[2])
+        assert abs(value - float(text)) <= 0.5 * 10**-decimals + 1e-9, (name, topic, text, value)
+
+
+@EVERY_CASE
+@pytest.mark.parametrize("name", [*TREC_EVAL, *TREC_EVAL_ALONE])
+def test_trec_eval(trec, case, name):
+    frame, level, printed = trec(case)
+    ours = {**TREC_EVAL, **TREC_EVAL_ALONE}[name]
+    assert_printed(printed, name, values(frame, ours, level))
+
+
+@EVERY_CASE
+@pytest.mark.parametrize("name", GEOMETRIC_MEANS)
+def test_trec_eval_geometric_means_count_nothing_less_than_1e_5(trec, case, name):
+    frame, level, printed = trec(case)
+    by_topic = values(frame, GEOMETRIC_MEANS[name], level)
+    per_query = pl.DataFrame(
+        {"strategy": "run", "query": [*by_topic], "value": [*by_topic.values()]}
+    )
+    assert f"{summarise(per_query)['geometric_mean'].item():.4f}" == printed[name, "all"]
+
+
+@EVERY_CASE
+def test_trec_eval_counts_are_a_summary_table(trec, case):
+    frame, level, printed = trec(case)
+    counts = summary_table(frame, threshold=level, by=[["score", "doc"]]).row(0)[1:]
+    names = ("num_q", "num_ret", "num_rel", "num_rel_ret")
+    assert counts == tuple(int(printed[name, "all"]) for name in names)
+
+
+@EVERY_CASE
+def test_trec_eval_has_no_other_number(trec, case):
+    *_, printed = trec(case)
+    here = {*TREC_EVAL, *TREC_EVAL_ALONE, *GEOMETRIC_MEANS, *ROUNDED_LEVELS}
+    assert {name for name, _ in printed} - here - NOT_A_MEASURE == NOT_HERE
+
+
+def by_hits(frame: pl.DataFrame, level: int | None = None) -> dict[str, list[float]]:
+    """The interpolated precision of every query at 0, 1 … R relevant documents found."""
+    curves = {}
+    for query, n_relevant in values(frame, R, level).items():
+        curve = f"interpolated_precision(recall_levels={max(int(n_relevant), 1) + 1})"
+        curves[query] = values(frame.filter(query=query), curve, level)[query]
+    return curves
+
+
+def nearest(documents: float) -> int:
+    """trec_eval 10: lround."""
+    return math.floor(documents + 0.5)
+
+
+def up_from_a_tenth(documents: float) -> int:
+    """trec_eval 9, and so pytrec_eval."""
+    return int(documents + 0.9)
+
+
+def up(documents: float) -> int:
+    """Ours: recall reaches the level."""
+    return math.ceil(documents - 1e-9)
+
+
+def at_levels(curves: Mapping[str, list[float]], rounded: Any) -> dict[str, list[float]]:
+    """The values at levels of recall, each rounded to a number of documents."""
+    return {
+        query: [curve[rounded(level * (len(curve) - 1))] for level in RECALL_LEVELS]
+        for query, curve in curves.items()
+    }
+
+
+@EVERY_CASE
+def test_trec_eval_rounds_a_level_of_recall_to_the_nearest_number_of_documents(trec, case):
+    frame, level, printed = trec(case)
+    theirs = at_levels(by_hits(frame, level), nearest)
+    for place, recall in enumerate(RECALL_LEVELS):
+        name = f"iprec_at_recall_{recall:.2f}"
+        assert_printed(printed, name, {query: curve[place] for query, curve in theirs.items()})
+    means = {query: sum(curve) / len(curve) for query, curve in theirs.items()}
+    assert_printed(printed, "11pt_avg", means)
+
+
+@EVERY_CASE
+def test_interpolated_precision_asks_for_the_level_of_recall_itself(trec, case):
+    frame, level, printed = trec(case)
+    ours = values(frame, "interpolated_precision", level)
+    assert ours == at_levels(by_hits(frame, level), up)
+    # So it is what was printed wherever the nearest number of documents reaches the level.
+    for query, n_relevant in values(frame, R, level).items():
+        for recall, value in zip(RECALL_LEVELS, ours[query], strict=True):
+            if nearest(recall * n_relevant) == up(recall * n_relevant):
+                text = printed[f"iprec_at_recall_{recall:.2f}", query]
+                assert abs(value - float(text)) <= 0.5e-4
+
+
+@ALL_JUDGED
+def test_trec_eval_infers_average_precision_where_all_that_was_pooled_is_judged(trec, case):
+    frame, _, printed = trec(case)
+    assert_printed(printed, "infAP", values(frame, "ap"))
+
+
+def test_a_grade_below_0_is_a_judgment_here_and_none_for_trec_eval(trec, data):
+    _, level, printed = trec(list(CASES)[2])
+    run = read_run(data / "trec_eval/results.test.gz")
+    judgments = read_qrels(data / "trec_eval/qrels.rel_level.gz")
+    without = judgments.filter(pl.col("grade") >= 0)
+    kept, dropped = (judge(run, frame).filter(query="303") for frame in (judgments, without))
+    assert printed["unj_20", "303"] == "0.5000"
+    assert values(dropped, "judged@20", level) == {"303": 0.5}
+    assert values(kept, "judged@20", level) == {"303": 1.0}
+
+
+# pytrec_eval
+
+
+@pytest.fixture(scope="session")
+def tied(ohsumed):
+    """Ranked by a feature with nine levels; trec_eval breaks ties by document, descending."""
+    return ohsumed.select("query", "doc", "grade", score="f1")
+
+
+def pytrec_eval_of(frame: pl.DataFrame, level: int, *, judged_only: bool) -> dict[str, Any]:
+    """All that pytrec_eval has, by query."""
+    pytrec_eval = peer("pytrec_eval")
+    evaluator = pytrec_eval.RelevanceEvaluator(
+        judgments_of(frame),
+        pytrec_eval.supported_measures,
+        relevance_level=level,
+        judged_docs_only_flag=judged_only,
+    )
+    return evaluator.evaluate(run_of(frame))
+
+
+def assert_same_as_pytrec_eval(frame: pl.DataFrame, level: int, *, judged_only: bool):
+    theirs = pytrec_eval_of(frame, level, judged_only=judged_only)
+    for name, ours in TREC_EVAL.items():
+        found = {query: of_query[name] for query, of_query in theirs.items()}
+        assert_same(found, values(frame, ours, level, condensed=judged_only))
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("judged_only", [False, True])
+def test_pytrec_eval(frame, level, judged_only):
+    assert_same_as_pytrec_eval(frame, level, judged_only=judged_only)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_pytrec_eval_breaks_ties_by_document(tied, level):
+    assert_same_as_pytrec_eval(tied, level, judged_only=False)
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_pytrec_eval_rounds_a_level_of_recall_as_trec_eval_9_did(frame, level):
+    theirs = pytrec_eval_of(frame, level, judged_only=False)
+    found = {
+        query: [of_query[f"iprec_at_recall_{recall:.2f}"] for recall in RECALL_LEVELS]
+        for query, of_query in theirs.items()
+    }
+    rounded = at_levels(by_hits(frame, level), up_from_a_tenth)
+    assert found == {query: pytest.approx(curve) for query, curve in rounded.items()}
+
+
+def test_tenths_of_recall_are_rounded_up_by_trec_eval_9_unless_binary_tenths_fall_short():
+    differ = {
+        (recall, n_relevant)
+        for recall, n_relevant in product(RECALL_LEVELS, range(1, 1000))
+        if up_from_a_tenth(recall * n_relevant) != up(recall * n_relevant)
+    }
+    assert (0.7, 3) in differ
+    assert {recall for recall, _ in differ} == {0.3, 0.7}
+
+
+# ir_measures
+
+
+def ir_measures_of(frame: pl.DataFrame, name: str) -> dict[str, float]:
+    ir_measures = peer("ir_measures")
+    measure = ir_measures.parse_measure(name)
+    results = ir_measures.iter_calc([measure], judgments_of(frame), run_of(frame))
+    return {result.query_id: result.value for result in results}
+
+
+@pytest.mark.parametrize("name", IR_MEASURES)
+def test_ir_measures(with_relevant, name):
+    for tool in ("pytrec_eval", "cwl"):
+        peer(tool)
+    assert_same(ir_measures_of(with_relevant, name), values(with_relevant, IR_MEASURES[name]))
+
+
+@pytest.mark.parametrize("name", JUDGED_ONLY)
+def test_ir_measures_of_judged_documents_only(frame, name):
+    peer("pytrec_eval")
+    ours = values(frame, JUDGED_ONLY[name], condensed=True)
+    assert_same(ir_measures_of(frame, name), ours)
+
+
+@pytest.mark.parametrize("name", GDEVAL)
+def test_ir_measures_from_gdeval(frame, name):
+    if shutil.which("perl") is None:
+        pytest.skip("gdeval is a Perl script")
+    # It prints five decimals.
+    assert_same(ir_measures_of(frame, name), values(frame, GDEVAL[name]), within=0.5e-5 + 1e-9)
+
+
+# ranx
+
+# numba says this of a loop of ranx, when it compiles it.
+RANX_COMPILES = pytest.mark.filterwarnings("ignore:unsafe cast from uint64 to int64")
+
+
+def ranx_of(frame: pl.DataFrame, name: str) -> dict[str, float]:
+    ranx = peer("ranx")
+    qrels = ranx.Qrels(judgments_of(frame))
+    found = ranx.evaluate(qrels, ranx.Run(run_of(frame)), name, return_mean=False)
+    return dict(zip(qrels.keys(), found.tolist(), strict=True))
+
+
+@RANX_COMPILES
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("name", RANX)
+def test_ranx(frame, name, level):
+    assert_same(ranx_of(frame, f"{name}-l{level}"), values(frame, RANX[name], level))
+
+
+@RANX_COMPILES
+@pytest.mark.parametrize("name", RANX_GRADED)
+def test_ranx_of_grades(frame, name):
+    assert_same(ranx_of(frame, name), values(frame, RANX_GRADED[name]))
+
+
+@RANX_COMPILES
+def test_ranx_rank_biased_precision_of_binary_judgments(frame):
+    binary = frame.with_columns(grade=RELEVANT.cast(int))
+    assert_same(ranx_of(binary, "rbp.80"), values(frame, "rbp"))
+
+
+@RANX_COMPILES
+@pytest.mark.parametrize("level", [1, 2])
+def test_ranx_bpref_of_queries_with_a_relevant_document(frame, level):
+    # One without divides by 0, and those after it in its chunk stay 0.
+    defined = with_a_document_of(level, frame)
+    assert_same(ranx_of(defined, f"bpref-l{level}"), values(defined, "bpref", level))
+
+
+# scikit-learn
+
+
+def sklearn_of(frame: pl.DataFrame, line: tuple[str, dict[str, Any], int | None, Any]) -> Any:
+    name, keywords, level, _ = line
+    function = getattr(peer("sklearn.metrics"), name)
+    found = {}
+    for (query,), part in frame.group_by("query"):
+        truth = part["grade"].to_numpy() if level is None else (part["grade"] >= level).to_numpy()
+        score = part["score"].to_numpy()
+        rows = ([truth], [score]) if name.startswith(OF_ROWS_OF_QUERIES) else (truth, score)
+        found[query] = function(*rows, **keywords)
+    return found
+
+
+@pytest.mark.parametrize("feature", ["f1", "f21"])
+@pytest.mark.parametrize("name", TIED)
+def test_scikit_learn_of_ties(ohsumed, feature, name):
+    *_, level, ours = TIED[name]
+    frame = ohsumed.select("query", "grade", score=feature)
+    frame = frame if level is None else with_a_document_of(level, frame)
+    assert frame.group_by("query").agg(pl.col("score").is_duplicated().any())["score"].any()
+    assert_same(sklearn_of(frame, TIED[name]), values(frame, ours, by="score"))
+
+
+@pytest.mark.parametrize("feature", ["f1", "f21"])
+@pytest.mark.parametrize("name", UNTIED)
+def test_scikit_learn_without_ties(ohsumed, feature, name):
+    *_, level, ours = UNTIED[name]
+    frame = ranked(ohsumed, feature)
+    frame = frame if level is None else with_a_document_of(level, frame)
+    assert_same(sklearn_of(frame, UNTIED[name]), values(frame, ours))
+
+
+# pyNTCIREVAL
+
+
+@pytest.mark.parametrize("name", NTCIREVAL)
+def test_pyntcireval(with_relevant, name):
+    make, ours = NTCIREVAL[name]
+    labeler = peer("pyNTCIREVAL").Labeler
+    metrics = peer("pyNTCIREVAL.metrics")
+    judgments, found = judgments_of(with_relevant), {}
+    for query, scores in run_of(with_relevant).items():
+        labels = labeler(judgments[query])
+        metric = make(metrics, labels.compute_per_level_doc_num(3))
+        in_order = sorted(scores, key=lambda doc: -scores[doc])
+        found[query] = metric.compute(labels.label(in_order))
+    assert_same(found, values(with_relevant, ours))
+
+
+# cwl-eval
+
+
+@pytest.mark.parametrize("name", CWL_EVAL)
+def test_cwl_eval(frame, name):
+    metric, arguments, graded, ours = CWL_EVAL[name]
+    ruler, ranking = peer("cwl.ruler.cwl_ruler"), peer("cwl.ruler.ranking")
+    metric = getattr(ruler, f"{metric}CWLMetric")(*arguments)
+    gain = pl.col("grade") / 2 if graded else RELEVANT.cast(pl.Float64)
+    found = {}
+    for (query,), part in frame.group_by("query"):
+        in_order = part.drop_nulls("score").sort("score", descending=True)
+        gains = in_order.select(gain.fill_null(math.nan)).to_series().to_list()
+        costs = [1.0] * len(gains)
+        found[query] = metric.measure(ranking.Ranking(query, gains, costs, max_n=CWL_DEPTH))
+    assert_same(found, values(frame, ours))
+
+
+# Recommenders
+
+
+@pytest.mark.parametrize("name", RECTOOLS)
+def test_rectools(with_relevant, name):
+    metric, keywords, ours = RECTOOLS[name]
+    metrics, pandas = peer("rectools.metrics"), peer("pandas")
+    user_and_item = [pl.col("query").alias("user_id"), pl.col("doc").alias("item_id")]
+    retrieved = with_relevant.drop_nulls("score")
+    recommended = retrieved.select(*user_and_item, rank=-pl.col("score").cast(int))
+    interactions = with_relevant.filter(RELEVANT).select(user_and_item)
+    found = getattr(metrics, metric)(**keywords).calc_per_user(
+        *(pandas.DataFrame(part.to_dict(as_series=False)) for part in (recommended, interactions))
+    )
+    assert_same(found.to_dict(), values(with_relevant, ours))
+
+
+@pytest.mark.parametrize("name", REPLAY)
+def test_replay(with_relevant, name):
+    metric, k, ours = REPLAY[name]
+    metrics = peer("replay.metrics")
+    recommended = {query: list(docs.items()) for query, docs in run_of(with_relevant).items()}
+    relevant = judgments_of(with_relevant.filter(RELEVANT))
+    interactions = {query: list(docs) for query, docs in relevant.items()}
+    by_user = getattr(metrics, metric)(k, mode=metrics.PerUser())(recommended, interactions)
+    assert_same(by_user[f"{metric}-PerUser@{k}"], values(with_relevant, ours))
