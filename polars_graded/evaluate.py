@@ -87,10 +87,10 @@ def evaluate(
     TypeError
         If the grade or the score is not a number.
     ValueError
-        If no measure is named, one twice, or one that does not exist; if two strategies have one
-        name, or `strategy` is given along with several columns in `by`; if a grade or a score is
-        NaN or infinite; if the frame has a column "strategy" with several values and `strategy`
-        does not say so.
+        If no measure is named, one twice, or one that does not exist; if `query` or `strategy` has
+        a measure's name; if two strategies have one name, or `strategy` is given along with several
+        columns in `by`; if a grade or a score is NaN or infinite; if the frame has a column
+        "strategy" with several values and `strategy` does not say so.
 
     Warns
     -----
@@ -153,6 +153,10 @@ def evaluate(
     if query == key:
         msg = f"`query` must be another column than the one of strategies, got {query!r} for both"
         raise ValueError(msg)
+    for argument, name in (("query", query), ("strategy", key)):
+        if name in [each.name for each in chosen]:
+            msg = f"`{argument}` must not have the name of a measure, got {name!r}"
+            raise ValueError(msg)
     if strategy is None and isinstance(frame, pl.DataFrame):
         _refuse_stacked(frame)
 

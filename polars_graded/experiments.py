@@ -20,6 +20,9 @@ __all__ = ["ndcg_by_relevance", "popularity_scenarios", "robustness_to_levels", 
 MOST_LEVELS = 20
 """More levels than this are not for one table: a caller says which thresholds to look at."""
 
+NDCG_COLUMNS = ("strategy", "n", "ndcg", "ndcg_phi", "difference")
+"""What `ndcg_by_relevance` gives beside the query."""
+
 
 def robustness_to_levels(
     levels: int | Iterable[int] = (2, 10, 20, 50),
@@ -93,7 +96,7 @@ def robustness_to_levels(
 def threshold_profile(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
-    by: str | Sequence[str],
+    by: str | Sequence[str | Sequence[str]],
     grade: str | Sequence[str] = "grade",
     query: str = "query",
     thresholds: float | Iterable[float] | None = None,
@@ -107,7 +110,8 @@ def threshold_profile(
         A row is a document of a query, with a column of scores a strategy. A LazyFrame is
         collected.
     by
-        The column of scores, or several.
+        The column of scores, or several, each a strategy. A list in the list breaks ties, as for
+        `evaluate`.
     grade
         The column of relevance grades, or several, each a judge of its own. A column of scores can
         stand in as a judge; a strategy that is its own judge scores 1.
@@ -149,8 +153,9 @@ def threshold_profile(
     └───────┴──────────┴─────────────────┴──────┘
     """
     frame = frame.lazy().collect()
-    strategies, judges = _names_of(by), arguments.listed("grade", grade)
-    arguments.columns_of("frame", [*strategies, query, *judges], frame.columns)
+    judges = [arguments.column_name("grade", judge) for judge in arguments.listed("grade", grade)]
+    wanted = [arguments.column_name("query", query), *judges]
+    arguments.columns_of("frame", wanted, frame.columns)
     given = thresholds
     if given is not None:
         given = arguments.increasing("thresholds", arguments.listed("thresholds", thresholds))
@@ -159,7 +164,7 @@ def threshold_profile(
         at = _levels(frame.get_column(judge)) if given is None else given
         names = [f"ap(threshold={threshold!r})" for threshold in at]
         names += _names(measures)
-        per_query = evaluate(frame, *names, query=query, grade=judge, by=strategies)
+        per_query = evaluate(frame, *names, query=query, grade=judge, by=by)
         means = _means(per_query.drop(query), "strategy")
         parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
@@ -168,7 +173,7 @@ def threshold_profile(
 def ndcg_by_relevance(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
-    by: str | Sequence[str],
+    by: str | Sequence[str | Sequence[str]],
     popularity: str = "popularity",
     grade: str = "grade",
     query: str = "query",
@@ -181,7 +186,8 @@ def ndcg_by_relevance(
     frame
         A row is a document of a query. A LazyFrame is collected.
     by
-        The column to rank by, or several, each a strategy.
+        The column to rank by, or several, each a strategy. A list in the list breaks ties, as for
+        `evaluate`.
     popularity
         The column of scores that φ makes relevance of.
     grade
@@ -196,6 +202,11 @@ def ndcg_by_relevance(
     DataFrame
         `strategy`, the query, `n`, `ndcg`, `ndcg_phi` and `difference`, which is `ndcg` -
         `ndcg_phi`; sorted by strategy, query and n.
+
+    Raises
+    ------
+    ValueError
+        If `query` has the name of another of these columns.
 
     References
     ----------
@@ -223,15 +234,19 @@ def ndcg_by_relevance(
     └───────┴───────┴──────────┘
     """
     frame = frame.lazy().collect()
-    strategies = _names_of(by)
-    arguments.columns_of("frame", [*strategies, query, popularity, grade], frame.columns)
+    for argument, name in (("query", query), ("popularity", popularity), ("grade", grade)):
+        arguments.column_name(argument, name)
+    arguments.columns_of("frame", [query, popularity, grade], frame.columns)
+    if query in NDCG_COLUMNS:
+        msg = f"`query` must not be the name of another column of the result, got {query!r}"
+        raise ValueError(msg)
     phi = f"φ of {' '.join(frame.columns)}"  # no column's name
     judged = frame.with_columns(graded(popularity).phi_relevance().over(query).alias(phi))
     parts = []
-    for n in arguments.listed("cutoffs", cutoffs):
+    for cutoff in arguments.listed("cutoffs", cutoffs):
+        n = arguments.whole_number("cutoffs", cutoff)
         by_grade, by_phi = (
-            evaluate(judged, f"ndcg@{n}", query=query, grade=judge, by=strategies)
-            for judge in (grade, phi)
+            evaluate(judged, f"ndcg@{n}", query=query, grade=judge, by=by) for judge in (grade, phi)
         )
         values = by_grade.to_series(2), by_phi.to_series(2)
         part = by_grade.select(
@@ -294,11 +309,11 @@ def popularity_scenarios(
     └────────────┴────────┴───────┘
     """
     scenarios = ["scenario_1", "scenario_2"]
-    queries = arguments.whole_number("samples", samples)
+    queries, cutoff = arguments.whole_number("samples", samples), arguments.whole_number("n", n)
     parts = []
     for imbalance in arguments.listed("imbalances", imbalances):
         rankings = popularity_rankings(queries, imbalance=imbalance, seed=seed)
-        both = ndcg_by_relevance(rankings, by=scenarios, cutoffs=[n])
+        both = ndcg_by_relevance(rankings, by=scenarios, cutoffs=cutoff)
         parts.append(both.select(pl.lit(float(imbalance)).alias("imbalance"), pl.all()))
     return pl.concat(parts)
 

@@ -311,6 +311,13 @@ class Measure:
         return None if self.n is None else ("rank", tuple(range(1, self.n + 1)))
 
     @property
+    def made(self) -> int:
+        """How many values are made of a query, however short its lists are."""
+        if "recall_levels" in self.options:
+            return len(precision.levels_of_recall(self.options["recall_levels"]))
+        return self.n if self.is_curve and self.n is not None else 0
+
+    @property
     def averages_ties(self) -> bool:
         """Whether tied documents share what they are worth."""
         return self.options.get("ties") == "average"
@@ -381,7 +388,6 @@ def _expression(
     inputs = {
         "ranked": ranking.ranked(depth),
         "judged": ranking.judged(_deepest(m.definition.judged.of(m.n) for m in measures)),
-        "top": ranking.top(),
         "unusable": ranking.unusable(),
     }
     if any(measure.definition.ties or measure.averages_ties for measure in measures):
@@ -414,7 +420,7 @@ def _columns(
         queries = Queries(
             given["ranked"],
             given["judged"],
-            given["top"].values,
+            given["judged"].first(),
             given.get("ties", ragged.EMPTY),
             ranking.irrelevant,
             ranking.highest,
@@ -426,7 +432,8 @@ def _columns(
         return [measure.values(queries, known, undefined) for measure in measures]
 
     try:
-        chunks = ragged.run(list(columns.values()), kernel)
+        made = max(measure.made for measure in measures)
+        chunks = ragged.run(list(columns.values()), kernel, made=made)
     except UnusableDataError as error:
         msg = f"{ranking.column(1)}: {error}, in {error.queries} of {len(unusable)} queries"
         raise ValueError(msg) from None
@@ -439,10 +446,12 @@ def _columns(
 def _series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
     """The values of all chunks as a column; NaN is null."""
     if isinstance(chunks[0], ragged.Ragged):
-        values = np.concatenate([chunk.values for chunk in chunks])
-        lengths = np.concatenate([chunk.lengths for chunk in chunks])
-        lists = ragged.list_column(pl.Series(values, nan_to_null=True), pl.Series(lengths))
-        return lists.alias(measure.name)
+        # Chunk by chunk, since what makes a column of lists takes a multiple of its memory.
+        lists = (
+            ragged.list_column(pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths))
+            for chunk in chunks
+        )
+        return pl.concat(lists).alias(measure.name)
     return pl.Series(
         measure.name,
         np.concatenate(chunks),

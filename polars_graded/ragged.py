@@ -69,6 +69,20 @@ class Ragged:
             self._heads[n] = Ragged(self.values[np.arange(offsets[-1]) + move], offsets)
         return self._heads[n]
 
+    def first(self) -> Floats:
+        """The first value of each list; NaN for an empty one."""
+        first = np.full(len(self.lengths), np.nan)
+        filled = self.lengths > 0
+        first[filled] = self.values[self.offsets[:-1][filled]]
+        return first
+
+    def last(self) -> Floats:
+        """The last value of each list; 0 for an empty one."""
+        last = np.zeros(len(self.lengths))
+        filled = self.lengths > 0
+        last[filled] = self.values[self.offsets[1:][filled] - 1]
+        return last
+
     def keep(self, mask: Mask) -> Ragged:
         """The values where `mask` is true, each still in its list."""
         return Ragged(self.values[mask], offsets_of(self.count(mask)))
@@ -170,12 +184,15 @@ class Lists:
         return Ragged(values, self.offsets[first : last + 1] - start)
 
 
-def run(columns: Sequence[pl.Series], kernel: Callable[..., Result]) -> list[Result]:
+def run(
+    columns: Sequence[pl.Series], kernel: Callable[..., Result], *, made: int = 0
+) -> list[Result]:
     """Call `kernel` with the lists of some queries at a time, in threads; results in order.
 
     `columns` hold one list a query each; `kernel` takes a `Ragged` of each. It sees whole queries,
-    and about `CHUNK_ROWS` values of a column unless one query alone has more. NumPy releases the
-    interpreter's lock while it computes, so threads are enough to use every core.
+    and about `CHUNK_ROWS` values of a column unless one query alone has more; one that it makes
+    `made` values of counts as at least so many. NumPy releases the interpreter's lock while it
+    computes, so threads are enough to use every core.
     """
     lists = [Lists(column) for column in columns]
 
@@ -186,7 +203,7 @@ def run(columns: Sequence[pl.Series], kernel: Callable[..., Result]) -> list[Res
         except UnusableDataError as error:
             return error
 
-    chunks = _chunks(lists)
+    chunks = _chunks(lists, made)
     if len(chunks) == 1:
         results = [work(chunks[0])]
     else:
@@ -208,8 +225,12 @@ def _have_freed_memory_kept() -> None:
     np.empty(31 << 20, np.uint8)
 
 
-def _chunks(lists: Sequence[Lists]) -> list[tuple[int, int]]:
-    """Stretches of queries, so long that the longest column has `CHUNK_ROWS` values in each."""
+def _chunks(lists: Sequence[Lists], made: int) -> list[tuple[int, int]]:
+    """Stretches of queries, so long that the longest column has `CHUNK_ROWS` values in each.
+
+    A query that has fewer values than are `made` of it counts as so many.
+    """
     ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
+    ends = offsets_of(np.maximum(np.diff(ends), min(made, CHUNK_ROWS)))
     edges = np.searchsorted(ends, np.arange(CHUNK_ROWS, ends[-1], CHUNK_ROWS))
     return list(pairwise([0, *np.unique(edges[edges < len(ends) - 1]).tolist(), len(ends) - 1]))

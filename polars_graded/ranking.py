@@ -69,7 +69,10 @@ class Ranking:
 
     def where(self, known: pl.Expr) -> Ranking:
         """The same, with the judgments of some documents only."""
-        return replace(self, grade=pl.when(known).then(self.grade))
+        # Looked for in a list of True, a null is False, and Polars refuses what is neither Boolean
+        # nor Null when it plans the query.
+        is_known = pl.lit([True]).list.contains(known)
+        return replace(self, grade=pl.when(is_known).then(self.grade))
 
     def ranked(self, depth: int | None) -> pl.Expr:
         """The grades of the first `depth` retrieved documents in rank order, as a list."""
@@ -97,27 +100,20 @@ class Ranking:
         return ordered.head(first.count())
 
     def judged(self, depth: int | None) -> pl.Expr:
-        """The highest `depth` judged grades, highest first, as a list."""
+        """The highest `depth` judged grades, best first, as a list; at least the best."""
         if depth == 0:
-            return self.grade.head(0).implode()
+            return self.grade.max().implode()
         return _first(self.grade.drop_nulls().sort(descending=True), depth).implode()
-
-    def top(self) -> pl.Expr:
-        """The highest judged grade, as a list of one number."""
-        # Polars refuses a grade that is no number when it plans the query: text and dates cannot be
-        # added to one, and what else there is has no sign.
-        nothing = 0.0 * (self.grade.sum() + 0).sign()
-        return (self.grade.max() + nothing).implode()
 
     def unusable(self) -> pl.Expr:
         """The number, from 1, of a column with NaN or infinity in the query, or 0, as a list."""
-        return (
-            pl.map_batches(
-                [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt8
-            )
-            .max()
-            .implode()
+        numbers = pl.map_batches(
+            [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt8
         )
+        # Polars refuses a grade that is no number when it plans the query: text and dates cannot be
+        # added to one, and what else there is has no sign. One grade is enough to ask.
+        nothing = 0 * (self.grade.head(1).sum() + 0).sign().is_null()
+        return (numbers.max() + nothing).implode()
 
     def column(self, number: int) -> str:
         """What to call the column of that number in an error."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import random
+import re
 from functools import cache
 from itertools import accumulate, combinations, product
 
@@ -420,6 +421,16 @@ def test_evaluate_gives_the_same(row):
     assert_alike(found, values(row.of(GRADED), FRAME), QUERIES)
 
 
+@over_named
+def test_a_query_may_not_have_the_name_of_what_is_evaluated(row):
+    frame = FRAME.rename({"query": row.name})
+    with pytest.raises(ValueError, match=f"`query` must not .*, got {re.escape(repr(row.name))}"):
+        evaluate(frame, row.name, query=row.name)
+    stacked = FRAME.with_columns(pl.lit("x").alias(row.name))
+    with pytest.raises(ValueError, match="`strategy` must not have the name of a measure, got"):
+        evaluate(stacked, row.name, strategy=row.name)
+
+
 def test_all_measures_share_one_ranking():
     rows = [row for row in ROWS if not row.columns]
     names = [row.name for row in rows]
@@ -436,9 +447,9 @@ def calls(monkeypatch):
     """How many queries each call of a kernel was given."""
     counted, run = [], ragged.run
 
-    def counting(columns, kernel):
+    def counting(columns, kernel, **options):
         counted.append(len(columns[0]))
-        return run(columns, kernel)
+        return run(columns, kernel, **options)
 
     monkeypatch.setattr(ragged, "run", counting)
     return counted
@@ -464,6 +475,30 @@ def test_chunks_do_not_show(monkeypatch, row):
     for chunk_rows in (1, 40):
         monkeypatch.setattr(ragged, "CHUNK_ROWS", chunk_rows)
         assert_alike(values(row.of(GRADED), FRAME), expected, QUERIES)
+
+
+@over([row for row in ROWS if row.is_curve])
+def test_a_chunk_makes_few_values_however_short_the_lists(monkeypatch, row):
+    made, of_chunk = [], Measure.values
+
+    def recorded(*arguments):
+        values = of_chunk(*arguments)
+        made.append(len(values.values))
+        return values
+
+    monkeypatch.setattr(Measure, "values", recorded)
+    monkeypatch.setattr(ragged, "CHUNK_ROWS", 200)
+    if row.takes_cutoff:
+        row = row.cut(50)
+    assert sum(map(len, values(row.of(GRADED), FRAME))) == sum(made)
+    assert max(made) <= 200 + 50
+
+
+@pytest.mark.parametrize("name", ["ndcg", "ndcng"])
+def test_an_area_far_beyond_the_lists_is_the_end_of_its_curve(name):
+    areas, ends = (values(GRADED.measures(each), FRAME) for each in (f"{name}_area@{2**40}", name))
+    found = [struct[f"{name}_area@{2**40}"] for struct in areas]
+    assert found == pytest.approx([struct[name] for struct in ends], abs=1e-10)
 
 
 # Where there is little or nothing to measure.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import polars as pl
 import pytest
@@ -199,6 +200,25 @@ def test_every_judge_has_thresholds_of_its_own_unless_they_are_given():
     assert one["measure"].to_list() == ["ap(threshold=2)"] * 2
 
 
+def test_a_profile_breaks_ties_as_evaluate_does():
+    tied = JUDGED.with_columns(score=1, doc=pl.Series(["x", "y"] * 2))
+    profile = PROFILE | {"measures": ["ndcg"], "thresholds": 2}
+    for by in ([["score", "doc"]], [("score", "doc")], ["doc_score", ["score", "doc"]]):
+        frame = tied.with_columns(doc_score=pl.col("doc") == "y")
+        expected = evaluate(frame, "ap(threshold=2)", "ndcg", query="topic", grade="judge", by=by)
+        found = threshold_profile(frame, **(profile | {"by": by}))
+        assert found["strategy"].unique(maintain_order=True).to_list() == sorted(
+            set(expected["strategy"])
+        )
+        assert found["mean"].to_list() == [
+            means[name].mean()
+            for _, means in expected.group_by("strategy", maintain_order=True)
+            for name in ("ap(threshold=2)", "ndcg")
+        ]
+        # The document "y" comes first, which at threshold 2 is the relevant one of topic a.
+        assert found["mean"][0] == (1 + 0) / 2
+
+
 def test_a_judge_may_say_yes_or_no():
     yes = JUDGED.with_columns(pl.col("judge") > 0)
     found = threshold_profile(yes, **PROFILE)
@@ -293,7 +313,17 @@ def test_ndcg_phi_is_ndcg_of_phi():
     assert found.to_list() == expected.to_list()
 
 
-@pytest.mark.parametrize("name", ["ndcg", "ndcg_phi", "difference"])
+def test_ndcg_by_relevance_breaks_ties_as_evaluate_does():
+    days = worked_example("moniz").with_columns(-pl.col("score"), grade=1, tied=1, phi=PHI)
+    by = [["tied", "score"]]
+    expected = evaluate(days, "ndcg@2", grade="phi", by=by)
+    found = ndcg_by_relevance(days, by=by, cutoffs=2)
+    assert found["strategy"].to_list() == ["tied"] * 2
+    assert found["ndcg_phi"].to_list() == expected["ndcg@2"].to_list()
+    assert not found.equals(ndcg_by_relevance(days, by="tied", cutoffs=2))
+
+
+@pytest.mark.parametrize("name", ["n", "ndcg", "ndcg_phi", "difference"])
 @pytest.mark.parametrize("argument", ["by", "popularity", "grade"])
 def test_columns_may_have_the_names_of_results(argument, name):
     columns = {"by": "score", "popularity": "popularity", "grade": "grade"}
@@ -319,6 +349,9 @@ def test_scenarios_have_a_row_a_sample_and_scenario_of_every_imbalance():
 # Refusals.
 
 ColumnNotFound = pl.exceptions.ColumnNotFoundError
+
+DAYS = worked_example("moniz").with_columns(grade=1)
+NAMED_NDCG = {"query": "ndcg", "measures": ["ndcg"]}
 
 REFUSED = [
     (lambda: robustness_to_levels(1), ValueError, "`levels` must be at least 2, got 1"),
@@ -379,7 +412,48 @@ REFUSED = [
     (
         lambda: ndcg_by_relevance(worked_example("moniz"), by="score", grade="doc", cutoffs=0),
         ValueError,
-        "`n` must be at least 1, got 0",
+        "`cutoffs` must be at least 1, got 0",
+    ),
+    *(
+        (
+            partial(ndcg_by_relevance, DAYS, by="score", grade="doc", cutoffs=cutoffs),
+            TypeError,
+            f"`cutoffs` must be a whole number, got {got}",
+        )
+        for cutoffs, got in [("ten", "'ten'"), (1.5, "1.5"), ([5, "ten"], "'ten'"), (None, "None")]
+    ),
+    *(
+        (
+            partial(ndcg_by_relevance, DAYS.rename({"query": name}), by="score", query=name),
+            ValueError,
+            f"`query` must not be the name of another column of the result, got '{name}'",
+        )
+        for name in ("strategy", "n", "ndcg", "ndcg_phi", "difference")
+    ),
+    (
+        lambda: threshold_profile(JUDGED.rename({"topic": "ndcg"}), **(PROFILE | NAMED_NDCG)),
+        ValueError,
+        "`query` must not have the name of a measure, got 'ndcg'",
+    ),
+    *(
+        (call, TypeError, "`by` takes column names and lists of them, got")
+        for call in (
+            lambda: threshold_profile(JUDGED, **(PROFILE | {"by": [["score", 1]]})),
+            lambda: ndcg_by_relevance(DAYS, by=None, grade="doc"),
+        )
+    ),
+    *(
+        (
+            partial(ndcg_by_relevance, DAYS, **({"by": "score", "grade": "doc"} | {argument: 1})),
+            TypeError,
+            f"`{argument}` must be the name of a column, got 1",
+        )
+        for argument in ("query", "popularity", "grade")
+    ),
+    (
+        lambda: threshold_profile(JUDGED, **(PROFILE | {"grade": [1]})),
+        TypeError,
+        "`grade` must be the name of a column, got 1",
     ),
     (lambda: popularity_scenarios(0), ValueError, "`samples` must be at least 1, got 0"),
     (lambda: popularity_scenarios(1, n=0), ValueError, "`n` must be at least 1, got 0"),

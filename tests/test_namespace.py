@@ -287,6 +287,22 @@ def test_user_oriented_value_worked_by_hand(expr, expected):
     assert KNOWN.select(expr).item() == (expected and pytest.approx(expected, rel=1e-15))
 
 
+USER_MEASURES = ["coverage_ratio", "novelty_ratio", "relative_recall", "recall_effort"]
+
+
+@pytest.mark.parametrize("name", USER_MEASURES)
+@pytest.mark.parametrize("nothing", [pl.lit(None), pl.lit(None, pl.Boolean), pl.lit(value=False)])
+def test_a_null_is_not_known_whatever_its_data_type(name, nothing):
+    frame = KNOWN.with_columns(known=nothing)
+    measure = getattr(GRADED.undefined_as(None), name)
+    expected = [KNOWN.select(measure(known=pl.col("score") > 99)).item()]
+    for known in ("known", nothing):
+        assert frame.select(measure(known=known)).to_series().to_list() == expected
+        one_query = frame.lazy().group_by(pl.lit(1)).agg(value=measure(known=known))
+        for engine in ("in-memory", "streaming"):
+            assert one_query.collect(engine=engine)["value"].to_list() == expected
+
+
 # How rows are read.
 
 # A row beside a relevant document of score 1, and what then are these measures.
@@ -778,6 +794,16 @@ def test_what_is_ranked_by_must_have_a_value_a_row(by, options):
             ask()
 
 
+@pytest.mark.parametrize("name", USER_MEASURES)
+@pytest.mark.parametrize("dtype", [pl.Int64, pl.List(pl.Boolean), *NOT_NUMBERS], ids=str)
+def test_known_that_is_not_boolean_is_refused_when_the_query_is_planned(name, dtype):
+    schema = {"query": pl.Int64, "grade": pl.Int64, "score": pl.Int64, "known": dtype}
+    lazy, expr = pl.LazyFrame(schema=schema), getattr(GRADED, name)(known="known")
+    for query in (lazy.group_by("query").agg(expr), lazy.select(expr.over("query"))):
+        with pytest.raises(pl.exceptions.PolarsError, match=r"Boolean"):
+            query.collect_schema()
+
+
 @pytest.mark.parametrize(
     ("known", "exception"),
     [
@@ -787,15 +813,10 @@ def test_what_is_ranked_by_must_have_a_value_a_row(by, options):
         (pl.lit("yes"), pl.exceptions.PolarsError),
     ],
 )
-def test_known_must_be_there_and_boolean(known, exception):
-    for measure in (
-        GRADED.coverage_ratio,
-        GRADED.novelty_ratio,
-        GRADED.relative_recall,
-        GRADED.recall_effort,
-    ):
-        with pytest.raises(exception):
-            KNOWN.select(measure(known=known))
+@pytest.mark.parametrize("name", USER_MEASURES)
+def test_known_must_be_there_and_boolean(name, known, exception):
+    with pytest.raises(exception):
+        KNOWN.select(getattr(GRADED, name)(known=known))
 
 
 def test_a_column_that_breaks_ties_is_named_where_it_is_not_finite():

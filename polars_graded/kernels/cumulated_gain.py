@@ -87,38 +87,54 @@ def ideal_dcg_curve(
 
 def ndcg_curve(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Ragged:
     """NDCG at every rank."""
-    return normalised_curve(queries, n, gains, gain, discount, base)
+    lengths = lengths_of(queries.ranked, n)
+    return normalised_curve(queries, n, lengths, gains, gain, discount, base)
 
 
 def ndcng_curve(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Ragged:
     """NDCNG at every rank."""
-    return normalised_curve(queries, n, normalised_gains, gain, discount, base)
+    lengths = lengths_of(queries.ranked, n)
+    return normalised_curve(queries, n, lengths, normalised_gains, gain, discount, base)
 
 
 def ndcg_area(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Floats:
     """The area under the NDCG curve: its mean over the ranks."""
-    return mean(ndcg_curve(queries, n, gain, discount, base))
+    return area(queries, n, gains, gain, discount, base)
 
 
 def ndcng_area(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Floats:
     """The area under the NDCNG curve: its mean over the ranks."""
-    return mean(ndcng_curve(queries, n, gain, discount, base))
+    return area(queries, n, normalised_gains, gain, discount, base)
+
+
+def area(
+    queries: Queries, n: int | None, form: Form, gain: Gain, discount: str, base: float
+) -> Floats:
+    """The mean of the normalised curve over all ranks; 0 where there are none.
+
+    Where both lists have ended it keeps its last value, however far the ranks go on.
+    """
+    ranks = lengths_of(queries.ranked, n)
+    ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.lengths))
+    curve = normalised_curve(queries, n, ended, form, gain, discount, base)
+    total = curve.sum(curve.values) + (ranks - ended) * curve.last()
+    return np.where(ranks > 0, total / ranks, 0.0)
 
 
 def normalised_curve(
-    queries: Queries, n: int | None, form: Form, gain: Gain, discount: str, base: float
+    queries: Queries,
+    n: int | None,
+    lengths: Integers,
+    form: Form,
+    gain: Gain,
+    discount: str,
+    base: float,
 ) -> Ragged:
-    """Discounted gains so far over what they are in the best order, at every rank."""
-    lengths = lengths_of(queries.ranked, n)
+    """Discounted gains so far over what they are in the best order, at as many ranks."""
     worth = queries.first(n, lambda documents: form(queries, documents, gain), "order")
     reached = cumulated(discounted(worth, discount, base), lengths)
     best = cumulated(ideal(queries, n, form, gain, discount, base), lengths)
     return reached.of(over_ideal(reached.values, best.values))
-
-
-def mean(curve: Ragged) -> Floats:
-    """The mean of each list; 0 for an empty one."""
-    return np.where(curve.lengths > 0, curve.sum(curve.values) / curve.lengths, 0.0)
 
 
 def cumulated(worth: Ragged, lengths: Integers) -> Ragged:

@@ -31,7 +31,7 @@ class Queries:
     ranked: Ragged
     """Grades in rank order, as deep as a measure looks; NaN for an unjudged document."""
     judged: Ragged
-    """Grades of all judged documents, highest first, as deep as a measure looks."""
+    """Grades of all judged documents, highest first, as deep as a measure looks; at least one."""
     top: Floats
     """Highest judged grade of each query; NaN where none is judged."""
     ties: Ragged
