@@ -1,7 +1,11 @@
 """Ranking evaluation with graded relevance, as a Polars expression namespace.
 
-Importing this registers `.graded` on Polars expressions; `Graded` documents its measures.
+Importing this registers `.graded` on Polars expressions; `Graded` documents its measures. The
+modules `charts`, `datasets` and `experiments` are loaded when they are first used.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from polars_graded.compare import compare, differences, rank_correlation, summarise
 from polars_graded.evaluate import average_curves, evaluate, summary_table
@@ -9,12 +13,18 @@ from polars_graded.judgments import judge, read_letor, read_qrels, read_run
 from polars_graded.namespace import Graded, graded
 from polars_graded.relevance import phi_control_points, phi_curve
 
+if TYPE_CHECKING:
+    from polars_graded import charts, datasets, experiments
+
 __all__ = [
     "Graded",
     "average_curves",
+    "charts",
     "compare",
+    "datasets",
     "differences",
     "evaluate",
+    "experiments",
     "graded",
     "judge",
     "phi_control_points",
@@ -28,3 +38,16 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """The modules that are loaded when they are first used; Altair is slow to import."""
+    if name in ("charts", "datasets", "experiments"):
+        return import_module(f"polars_graded.{name}")
+    msg = f"module 'polars_graded' has no attribute {name!r}"
+    raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    """What completion offers, modules that are not loaded yet among it."""
+    return [*__all__, "__version__"]

@@ -373,7 +373,8 @@ def differences(
     if _place(known, a) == _place(known, b):
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
-    both = frame.filter(pl.col(strategy).is_in(known[[_place(known, a), _place(known, b)]]))
+    chosen = known[[_place(known, a), _place(known, b)]]
+    both = frame.filter(pl.col(strategy).is_in(chosen.implode()))
     strategies, [result] = _results(both, [measure], query, strategy, missing)
     i, j = _place(strategies, a), _place(strategies, b)
     difference = result.differences(i, j)
@@ -770,13 +771,18 @@ def _pair(
 
 def _summary(values: Floats, confidence: float) -> tuple[float, ...]:
     """The statistics of one strategy, NaN where there is none."""
-    from scipy.special import stdtrit
-
     n, mean, std = len(values), _mean(values), _std(values)
-    margin = stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n) if std > 0 else np.nan
+    margin = mean_margin(std, n, confidence) if std > 0 else np.nan
     median = float(np.median(values)) if n else np.nan
     geometric = float(np.exp(_mean(np.log(np.maximum(values, GEOMETRIC_FLOOR)))))
     return n, mean, std, median, geometric, mean - margin, mean + margin
+
+
+def mean_margin(std: Any, n: Any, confidence: float) -> Any:
+    """How far Student's interval of the mean of n values reaches to either side of it."""
+    from scipy.special import stdtrit
+
+    return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
 
 
 def _mean(values: Floats) -> float:

@@ -80,7 +80,7 @@ def phi_control_points(
     Raises
     ------
     TypeError, ValueError
-        As in `phi_relevance`.
+        As in `phi_relevance`; also if a column is called "relevance", as one of the result is.
 
     See Also
     --------
@@ -138,7 +138,7 @@ def phi_curve(
     Raises
     ------
     TypeError, ValueError
-        As in `phi_relevance`, and if `points` is not a whole number or below 2.
+        As in `phi_control_points`, and if `points` is not a whole number or below 2.
 
     See Also
     --------
@@ -222,6 +222,9 @@ def _tidy(
     """The points that `kernel` makes of each query's ascending scores, a row each."""
     wanted = [score] if query is None else [query, score]
     arguments.columns_of("frame", wanted, frame.lazy().collect_schema())
+    if "relevance" in wanted:
+        msg = "`score` and `query` must not be 'relevance', which is a column of the result"
+        raise ValueError(msg)
     ascending = _ascending(_numbers(pl.col(score)))
     if query is None:
         queries = frame.lazy().select(ascending).collect()

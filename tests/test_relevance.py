@@ -540,3 +540,11 @@ def test_phi_is_not_computed_query_by_query():
     for _ in range(1000):
         PchipInterpolator([0, 1, 2, 3], [0, 0, 0.5, 1])(np.arange(20))
     assert ours < 10 * (time.perf_counter() - start) / 2
+
+
+@pytest.mark.parametrize("function", [phi_curve, phi_control_points])
+@pytest.mark.parametrize(("score", "query"), [("relevance", None), ("x", "relevance")])
+def test_a_column_called_as_one_of_the_result_is_refused(function, score, query):
+    frame = pl.DataFrame({"relevance": [1.0, 2.0], "x": [3.0, 4.0]})
+    with pytest.raises(ValueError, match="must not be 'relevance', which is a column of the resul"):
+        function(frame, score, query=query)

@@ -1,0 +1,448 @@
+"""From a frame to the few rows that a chart draws: means, steps, bins and boxes.
+
+However many rows come in, a few thousand come out: of curves with more points, positions in equal
+steps; of more points, how many are where. Names are text, numbers Float64 or null.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+import polars.selectors as cs
+
+from polars_graded import arguments
+from polars_graded.compare import mean_margin
+from polars_graded.measure import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+
+Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+Ends: TypeAlias = tuple[float, float]
+"""Where an axis begins and ends."""
+
+MOST_ROWS = 3000
+"""How many rows a chart draws."""
+
+MOST_PANELS = 60
+"""How many panels are still looked at."""
+
+UNLIKE = 10
+"""A measure that spans so many times less than another needs an axis of its own."""
+
+
+def collected(argument: str, frame: Frame) -> pl.DataFrame:
+    """The frame, collected if it is lazy."""
+    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        msg = f"`{argument}` must be a DataFrame or a LazyFrame, got {type(frame).__name__}"
+        raise TypeError(msg)
+    return frame.lazy().collect()
+
+
+def refuse_no_numbers(
+    argument: str, frame: pl.DataFrame, columns: Iterable[str], *, lists: bool = False
+) -> None:
+    """Raise where a column that is drawn is not of numbers, nor of lists of them where these do."""
+    for column in columns:
+        dtype: Any = frame.schema[column]
+        of = dtype.inner if lists and isinstance(dtype, pl.List) else dtype
+        if not (of.is_numeric() or of in (pl.Boolean, pl.Null)):
+            msg = f"`{argument}` must have numbers in {column!r}, got {dtype}"
+            raise TypeError(msg)
+
+
+def drawable(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns that a chart can show, without NaN and infinity, which are no JSON."""
+    names = cs.by_dtype(pl.Categorical, pl.Enum)
+    shown = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
+    frame = frame.select(shown).with_columns(cs.decimal().cast(pl.Float64), names.cast(pl.String))
+    return frame.with_columns(pl.when(cs.float().is_finite()).then(cs.float()))
+
+
+def text(column: str) -> pl.Expr:
+    """A column of names as text, which is drawn as it is."""
+    return pl.col(column).cast(pl.String).fill_null("null")
+
+
+def number(column: str) -> pl.Expr:
+    """A column of numbers, null where one cannot be drawn."""
+    number = pl.col(column).cast(pl.Float64)
+    return pl.when(number.is_finite()).then(number)
+
+
+def natural(names: Iterable[str]) -> list[str]:
+    """Names in order, with the numbers in them by value: f2 before f10."""
+    return sorted(
+        names,
+        key=lambda name: [
+            (part.isdecimal(), int(part) if part.isdecimal() else 0, part)
+            for part in re.split(r"(\d+)", name)
+        ],
+    )
+
+
+def of_means(
+    argument: str,
+    frame: Frame,
+    numbers: Sequence[str],
+    *,
+    texts: Sequence[str] = (),
+    others: Sequence[str] = (),
+    strategy: str | None = None,
+    panel: str | None = None,
+) -> pl.DataFrame:
+    """The rows of a frame of means that have a number in the first column that must have one.
+
+    Strategies stand in the column `strategy` and panels in `panel`, as text.
+    """
+    keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
+    frame = collected(argument, frame)
+    arguments.columns_of(argument, [*keys.values(), *texts, *others, *numbers], frame.columns)
+    refuse_no_numbers(argument, frame, numbers)
+    panel_count(frame, panel)
+    named = {name: name for name in texts} | keys
+    frame = frame.with_columns(
+        *(number(name) for name in numbers),
+        *(text(column).alias(name) for name, column in named.items()),
+    )
+    frame = drawable(frame).drop_nulls(numbers[0])
+    ends = pl.col("^ci_(low|high)$")
+    if {"ci_low", "ci_high"} <= set(frame.columns):
+        # An interval is there with both its ends.
+        frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
+    refuse_empty(argument, frame, numbers[0])
+    return frame
+
+
+def refuse_many(argument: str, table: pl.DataFrame) -> pl.DataFrame:
+    """The rows, where they are no more than can be drawn."""
+    if table.height > MOST_ROWS:
+        msg = (
+            f"`{argument}` must have at most {MOST_ROWS} rows to draw, got {table.height}; "
+            "filter it"
+        )
+        raise ValueError(msg)
+    return table
+
+
+def curve_points(
+    frame: pl.DataFrame,
+    curve: str,
+    ideal: str | None = None,
+    *,
+    at: dict[str, str],
+    interval: float | None,
+    panel: str | None,
+    strategy: str,
+) -> pl.DataFrame:
+    """The points of curves, at ranks or levels of recall, of a frame of points or of lists."""
+    keys = {"strategy": strategy} | ({"panel": panel} if panel else {})
+    values = {"value": curve} | ({"ideal": ideal} if ideal else {})
+    arguments.columns_of("frame", [*keys.values(), *values.values()], frame.columns)
+    refuse_no_numbers("frame", frame, values.values(), lists=True)
+    refuse_empty("frame", frame, curve)
+    panel_count(frame, panel)
+    if interval is not None:
+        arguments.number("interval", interval, above=0, below=1)
+    frame = frame.with_columns(text(column).alias(name) for name, column in keys.items())
+    if isinstance(frame.schema[curve], pl.List):
+        return _means_of_lists(frame, keys, values, next(iter(at)), interval)
+    if interval is not None:
+        msg = f"`interval` needs a list a query, as evaluate() gives, got a number in {curve!r}"
+        raise ValueError(msg)
+    arguments.columns_of("frame", at.values(), frame.columns)
+    refuse_no_numbers("frame", frame, at.values())
+    points = frame.with_columns(
+        *(pl.col(column).alias(name) for name, column in at.items()),
+        *(number(column).alias(name) for name, column in values.items()),
+    )
+    points = drawable(points).drop_nulls(["value", *at])
+    refuse_empty("frame", points, curve)
+    apart = [name for name, dtype in points.schema.items() if name in at or not dtype.is_float()]
+    if repeated := points.height - points.n_unique(apart):
+        msg = f"a strategy must have each {' '.join(at)} once, got {repeated} again"
+        raise ValueError(msg)
+    replaced = {*keys.values(), *at.values(), *values.values()}
+    drawn = [*keys, *at, *values]
+    others = [name for name in points.columns if name not in replaced.union(drawn)]
+    return thinned(points.select(*drawn, *others), *at)
+
+
+def _means_of_lists(
+    frame: pl.DataFrame,
+    keys: Iterable[str],
+    values: dict[str, str],
+    at: str,
+    interval: float | None,
+) -> pl.DataFrame:
+    """The mean over queries at each position of lists, with its interval where that is asked."""
+    curve = values["value"]
+    frame = frame.drop_nulls(curve)
+    refuse_empty("frame", frame, curve)
+    lengths = frame[curve].list.len().unique().sort()
+    if len(lengths) > 1:
+        msg = (
+            f"the lists of {curve!r} must have one length, as those of a curve with a cutoff have, "
+            f"got {lengths[0]} to {lengths[-1]}"
+        )
+        raise ValueError(msg)
+    positions = _positions(curve, at, lengths[0])
+    n_lines = frame.n_unique(list(keys))
+    kept = equal_steps(len(positions), most_points(n_lines))
+    chosen = pl.lit(pl.Series(kept)).implode()
+    points = frame.select(
+        *keys,
+        pl.lit(positions[kept]).implode().alias(at),
+        *(pl.col(column).list.gather(chosen).alias(name) for name, column in values.items()),
+    ).explode(at, *values, empty_as_null=False)
+    value = number("value")
+    means = points.group_by(*keys, at, maintain_order=True).agg(
+        *(number(name).mean().alias(name) for name in values),
+        value.std().alias("std"),
+        value.count().alias("queries"),
+    )
+    means = means.drop_nulls("value")
+    refuse_empty("frame", means, curve)
+    if interval is not None:
+        margin = mean_margin(means["std"].to_numpy(), means["queries"].to_numpy(), interval)
+        margin = pl.Series(margin, nan_to_null=True)
+        means = means.with_columns(
+            ci_low=pl.col("value") - margin, ci_high=pl.col("value") + margin
+        )
+    return means.drop("std", "queries")
+
+
+def _positions(curve: str, at: str, n: int) -> pl.Series:
+    """What the n values of a list stand at."""
+    measure = _parsed(curve)
+    if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
+        return pl.Series(measure.positions[1])
+    ranks = pl.int_range(1, n + 1, eager=True)
+    return ranks if at == "rank" else (ranks - 1) / max(1, n - 1)
+
+
+def thinned(table: pl.DataFrame, at: str) -> pl.DataFrame:
+    """The rows of as many positions, in equal steps, as can be drawn."""
+    positions = table[at].unique().sort()
+    n_lines: Any = table[at].value_counts()["count"].max()
+    kept = positions[equal_steps(len(positions), most_points(n_lines))]
+    return table.filter(pl.col(at).is_in(kept.implode()))
+
+
+def most_points(n_lines: int) -> int:
+    """How many points each of so many lines can have."""
+    most = MOST_ROWS // n_lines
+    if most < 2:  # noqa: PLR2004
+        msg = f"at most {MOST_ROWS // 2} lines can be drawn, got {n_lines}; filter the frame"
+        raise ValueError(msg)
+    return most
+
+
+def equal_steps(n: int, most: int) -> pl.Series:
+    """Which of n rows to keep so that there are `most`, the first and the last among them."""
+    kept = min(n, most)
+    return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
+
+
+def only_curve(
+    frame: pl.DataFrame, keys: Collection[str | None], wanted: Callable[[str], bool]
+) -> str:
+    """The one column that is a curve: a list where there are any, or else a number."""
+    columns = {n: dtype for n, dtype in frame.schema.items() if n not in keys and wanted(n)}
+    lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
+    found = lists or [name for name, dtype in columns.items() if dtype.is_float()]
+    if len(found) != 1:
+        got = " and ".join(found) or f"none among {', '.join(frame.columns)}"
+        msg = f"`curve` must say which column to draw where there is not just one, got {got}"
+        raise ValueError(msg)
+    return found[0]
+
+
+def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
+    """What a curve is called: of lists, means are drawn, unless each query has its panel."""
+    lists = isinstance(frame.schema[curve], pl.List)
+    return f"mean {curve}" if lists and not each_query else curve
+
+
+def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
+    """The column of the ideal curve with the gain, discount and cutoff of a CG or DCG curve."""
+    measure = _parsed(curve)
+    if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
+        return None
+    options = {"discount": "none", "base": 2.0, **measure.options}
+    for name in columns:
+        other = _parsed(name)
+        if other is not None and (other.function, other.n, other.options) == (
+            "ideal_dcg_curve",
+            measure.n,
+            options,
+        ):
+            return name
+    return None
+
+
+def _parsed(name: str) -> Measure | None:
+    """The measure of that name, if it is one."""
+    try:
+        return Measure.parse(name)
+    except (ValueError, TypeError):
+        return None
+
+
+def threshold_of(name: str) -> float | None:
+    """The threshold of average precision at one."""
+    measure = _parsed(name)
+    if measure is None or measure.function != "ap":
+        return None
+    threshold: float | None = measure.options["threshold"]
+    return threshold
+
+
+def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
+    """A bar a query, or two for `size` neighbours: what each strategy is better by, on average."""
+    bar = (pl.col("position") - 1) // size
+    bars = table.select(
+        pl.col("position").min().over(bar).cast(pl.Int64),
+        pl.col("position").max().over(bar).cast(pl.Int64).alias("last"),
+        pl.col("query"),
+        pl.lit(1, pl.UInt32).alias("queries"),
+        pl.col("difference") / pl.len().over(bar),
+        "better",
+    )
+    if size == 1:
+        return bars
+    return (
+        bars.drop_nulls("better")
+        .group_by("position", "last", "better", maintain_order=True)
+        .agg(
+            (pl.col("query").first() + " … " + pl.col("query").last()),
+            pl.len().alias("queries"),
+            pl.col("difference").sum(),
+        )
+        .select(bars.columns)
+    )
+
+
+BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
+"""The columns of a box, from the bottom to the top."""
+
+
+def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """A row a box, and one for each of the values beyond its whiskers."""
+    value = pl.col("value")
+    q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))
+    inside = value.is_between(q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1))
+    samples = samples.with_columns(inside.alias("inside"))
+    within = value.filter("inside")
+    boxes = samples.group_by(keys, maintain_order=True).agg(
+        pl.len().alias("samples"),
+        pl.col("reference").mean(),
+        within.min().alias("whisker_low"),
+        value.quantile(0.25, "linear").alias("q1"),
+        value.median().alias("median"),
+        value.quantile(0.75, "linear").alias("q3"),
+        within.max().alias("whisker_high"),
+    )
+    most = most_points(2 * boxes.height)
+    beyond = at_equal_steps(samples.filter(~pl.col("inside")), "value", most, keys)
+    points = beyond.select(*keys, pl.col("value").alias("outlier"))
+    return pl.concat([boxes.select(*keys, "samples", *BOX, "reference"), points], how="diagonal")
+
+
+def at_equal_steps(table: pl.DataFrame, value: str, most: int, keys: Sequence[str]) -> pl.DataFrame:
+    """At most so many rows of each group, in equal steps by a value, its ends among them."""
+    table = table.sort(*keys, value)
+    rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
+    if keys:
+        rank, last = rank.over(keys), last.over(keys)
+    return table.filter(rank * (most - 1) // last > (rank - 1) * (most - 1) // last)
+
+
+def counted(table: pl.DataFrame, groups: list[str], most: int) -> pl.DataFrame:
+    """How many differences x - y of a group are in which bin, 0 in the middle of one."""
+    difference = table["x"] - table["y"]
+    # 0 is always on the axis, so that a bin is no narrower than can be seen there.
+    drawn = np.append(difference.to_numpy(), 0.0)
+    width = round_step(float(np.ptp(drawn)) / most)
+    bins = table.with_columns((difference / width).round().alias("bin"))
+    counts = bins.group_by(*groups, "bin").agg(pl.len().alias("queries")).sort(*groups, "bin")
+    return counts.select(
+        *groups,
+        ((pl.col("bin") - 0.5) * width).alias("low"),
+        ((pl.col("bin") + 0.5) * width).alias("high"),
+        "queries",
+    )
+
+
+def round_step(least: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is at least this; 0.02 for 0."""
+    if least <= 0:
+        return 0.02
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
+
+
+def round_ends(values: pl.Series) -> Ends:
+    """Round numbers below and above all values."""
+    array = values.to_numpy()
+    step = round_step(float(np.ptp(array)) / 5)
+    low = math.floor(array.min() / step + 1e-9) * step
+    return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
+
+
+def axes_ends(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
+    """The ends of two axes, the same unless that would leave one of them nearly empty."""
+    both = pl.concat([x, y])
+    spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]
+    if 0 < min(spans) < spans[2] / UNLIKE:
+        return round_ends(x), round_ends(y)
+    return (round_ends(both),) * 2
+
+
+def round_ranks(last: int) -> list[int]:
+    """The ranks that an axis names: all of few, or the first and then round ones."""
+    if last <= 10:  # noqa: PLR2004
+        return list(range(1, last + 1))
+    step = max(5, int(round_step(last / 8)))
+    return [1, *range(step, last + 1, step)]
+
+
+def round_counts(most: int) -> list[int]:
+    """The counts that a legend names: 1, a round one near the highest, and its tenth."""
+    power = 10 ** (len(str(most)) - 1)
+    high = next(step * power for step in (5, 2, 1) if step * power <= most)
+    return sorted({1, max(1, high // 10), high})
+
+
+def gathered(
+    table: pl.DataFrame, groups: list[str], side: int, x_ends: Ends, y_ends: Ends
+) -> pl.DataFrame:
+    """A point for all those of a group in one of `side` by `side` squares, at their mean."""
+    squares = [
+        ((pl.col(name) - low) / (high - low) * side).floor().clip(upper_bound=side - 1)
+        for name, (low, high) in (("x", x_ends), ("y", y_ends))
+    ]
+    points = table.group_by(
+        *groups, *(square.alias(f"{square.meta.output_name()} of square") for square in squares)
+    ).agg(pl.col("x", "y").mean(), pl.len().alias("queries"))
+    return points.sort(*groups, "x", "y").select(*groups, "x", "y", "queries")
+
+
+def refuse_empty(argument: str, table: pl.DataFrame, value: str) -> None:
+    """Raise where there is nothing to draw."""
+    if table.is_empty():
+        msg = f"`{argument}` must have a row with a value in {value!r}, got none"
+        raise ValueError(msg)
+
+
+def panel_count(table: pl.DataFrame, panel: str | None) -> int:
+    """How many panels there are, as many as can be looked at."""
+    n = 1 if panel is None else table[panel].n_unique()
+    if n > MOST_PANELS:
+        msg = f"`panel` must have at most {MOST_PANELS} values, got {n} in {panel!r}; filter them"
+        raise ValueError(msg)
+    return n

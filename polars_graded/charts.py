@@ -1,0 +1,1292 @@
+"""Altair charts of what the other modules return: curves, differences, distributions, φ.
+
+Every function takes a frame (a LazyFrame is collected) and returns a new chart that layers, facets
+and concatenates like any other. Title, size and theme are the caller's: `.properties(...)`,
+`alt.theme`. The frame that is drawn is `chart.data`: Polars makes it, with a few thousand rows at
+most however many come in, under the column names that each function states. What is null, NaN or
+infinite is not drawn; a strategy, query or panel that is null is called so.
+
+Up to ten strategies have the colours of the theme, the same in all charts that show the same ones.
+Lines of more have ten colours in turn, the first ten solid, the next ten dashed; bars and points
+of more have one colour.
+
+`panel` names a column whose values get a panel each, in the order in which they come. With one
+value there is no need of panels, and a plain layered chart comes back, as it does with
+`panel=None`: then `.properties(width=...)` and `.facet(...)` are the caller's, by any column of
+`chart.data`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import altair as alt
+import polars as pl
+
+from polars_graded import arguments, chart_rows
+from polars_graded.compare import Missing, differences
+from polars_graded.namespace import graded
+from polars_graded.relevance import ControlPoints, phi_control_points, phi_curve
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from polars_graded.chart_rows import Frame
+
+__all__ = [
+    "comparison_forest",
+    "dcg_curves",
+    "measure_agreement",
+    "precision_histogram",
+    "recall_precision_curves",
+    "relevance_function",
+    "robustness_curves",
+    "sample_boxes",
+    "strategy_bars",
+    "threshold_profile",
+]
+
+Chart: TypeAlias = alt.LayerChart | alt.FacetChart
+
+MOST_NAMED = 60
+"""How many queries have a bar with a name under it, and how many pairs a line of full height."""
+
+MOST_BARS = 300
+"""How many bars stand side by side; with more queries, several share one."""
+
+MOST_BINS = 40
+"""How many bins a histogram has."""
+
+FEW_POINTS = 30
+"""A curve of so few points shows them."""
+
+MOST_COLOURS = 10
+"""How many strategies are told apart by colour alone."""
+
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
+"""How lines are drawn that share a colour: the first ten solid, the next ten dashed, and so on."""
+
+IDEAL_DASH = [5, 4]
+"""How an ideal curve is drawn."""
+
+LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2}
+"""A legend's symbol that is a piece of a line, long enough to show its dashes."""
+
+MOST_THRESHOLDS = 30
+"""How many thresholds stand under an axis."""
+
+FEW_PANELS = 9
+"""So many panels have the size of a chart; more are smaller."""
+
+
+def dcg_curves(
+    frame: Frame,
+    curve: str | None = None,
+    *,
+    ideal: str | None = None,
+    interval: float | None = None,
+    panel: str | None = None,
+    query: str = "query",
+    strategy: str = "strategy",
+    rank: str = "rank",
+) -> Chart:
+    r"""Draw a curve by rank, a line a strategy, with the ideal curve dashed beside it.
+
+    Parameters
+    ----------
+    frame
+        Either a row a strategy and rank and a column a curve, as `average_curves` returns it; or a
+        row a strategy and query and a curve a list, as `evaluate` does, of which means are drawn.
+    curve
+        The column to draw: of CG, DCG, NDCG, precision, or one's own, such as a ratio of two. By
+        default the only curve there is that is no ideal one.
+    ideal
+        The column of the ideal curve. By default, for `cg_curve` and `dcg_curve`, the
+        `ideal_dcg_curve` of the same gain, discount and cutoff, where the frame has it.
+    interval
+        The confidence of a band around each line, such as 0.95: Student's interval of the mean
+        over queries, as in `summarise`. It needs the lists of `evaluate`.
+    panel
+        A column whose values get a panel each, such as the query.
+    query, strategy, rank
+        The columns that tell queries and strategies apart, and the ranks.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `strategy`, `rank`, `value`, and where they are drawn `ideal`, `ci_low`,
+        `ci_high` and `panel`. Null, NaN and infinity count in no mean, and a rank without a value
+        is left out. With more than 3000 points, ranks in equal steps stand for all. A frame with
+        ranks keeps its other columns, but for lists and the like.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a column is not of numbers or lists of them.
+    ValueError
+        If the frame has no value; if it has several curves and `curve` does not say which, or none;
+        if lists differ in their length; if a rank of a strategy comes twice, or `interval` is given
+        with ranks; if there are more than 60 panels, or more lines than fit.
+
+    References
+    ----------
+    Järvelin, Kekäläinen: Cumulated gain-based evaluation of IR techniques, 2002. Chen, B. Retrieval
+    evaluation (slides), DCG curves.
+
+    Examples
+    --------
+    >>> from polars_graded import average_curves
+    >>> df = pl.DataFrame({"query": 1, "grade": [0, 1, 3], "score": [3, 2, 1]})
+    >>> curves = average_curves(
+    ...     df, "dcg_curve(gain=linear)@3", "ideal_dcg_curve(gain=linear)@3", by="score"
+    ... )
+    >>> curves.pipe(dcg_curves).data
+    shape: (3, 4)
+    ┌──────────┬──────┬─────────┬─────────┐
+    │ strategy ┆ rank ┆ value   ┆ ideal   │
+    │ ---      ┆ ---  ┆ ---     ┆ ---     │
+    │ str      ┆ u32  ┆ f64     ┆ f64     │
+    ╞══════════╪══════╪═════════╪═════════╡
+    │ score    ┆ 1    ┆ 0.0     ┆ 3.0     │
+    │ score    ┆ 2    ┆ 0.63093 ┆ 3.63093 │
+    │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
+    └──────────┴──────┴─────────┴─────────┘
+    """
+    frame = chart_rows.collected("frame", frame)
+    if curve is None:
+        keys = (query, strategy, rank, panel, ideal)
+        others = ("ideal_dcg_curve", "interpolated_precision")
+        curve = chart_rows.only_curve(frame, keys, lambda name: not name.startswith(others))
+    ideal = ideal or chart_rows.ideal_of(curve, frame.columns)
+    table = chart_rows.curve_points(
+        frame,
+        curve,
+        ideal,
+        at={"rank": rank},
+        interval=interval,
+        panel=panel,
+        strategy=strategy,
+    )
+    # A single rank has a place on an axis that goes on to the second.
+    last = max(2, *table["rank"])
+    x = alt.X(
+        "rank:Q",
+        title=rank,
+        scale=alt.Scale(domain=[1, last], nice=False),
+        axis=alt.Axis(format="d", values=chart_rows.round_ranks(last)),
+    )
+    title = chart_rows.title_of(curve, frame, each_query=panel == query)
+    layers = _lines(table, x, title, strategy)
+    if ideal:
+        symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
+        line = _named(alt.Chart(), "ideal", **symbol)
+        line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
+        y = alt.Y("ideal:Q", title=title)
+        layers.insert(0, line.encode(x=x, y=y, detail="strategy:N"))
+    return _panels(layers, table, panel)
+
+
+def recall_precision_curves(
+    frame: Frame,
+    curve: str | None = None,
+    *,
+    interval: float | None = None,
+    panel: str | None = None,
+    query: str = "query",
+    strategy: str = "strategy",
+    recall: str = "recall",
+) -> Chart:
+    r"""Draw interpolated precision at levels of recall, averaged over queries, a line a strategy.
+
+    Parameters
+    ----------
+    frame
+        Either a row a strategy and recall level and a column a curve, as `average_curves` returns
+        it; or a row a strategy and query and a curve a list, as `evaluate` does, of which means are
+        drawn.
+    curve
+        The column to draw; by default the only `interpolated_precision` there is.
+    interval
+        The confidence of a band around each line, such as 0.95, as for `dcg_curves`.
+    panel
+        A column whose values get a panel each, such as the query.
+    query, strategy, recall
+        The columns that tell queries and strategies apart, and the levels of recall.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `strategy`, `recall`, `value`, and where they are drawn `ci_low`, `ci_high` and
+        `panel`; both axes from 0 to 1. Missing values are as for `dcg_curves`.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `dcg_curves`.
+
+    References
+    ----------
+    Chen, B. Retrieval evaluation (slides), average recall-precision graphs.
+
+    Examples
+    --------
+    The slides' example 3.2, which finds the first of ten relevant documents at once:
+
+    >>> from polars_graded import average_curves
+    >>> from polars_graded.datasets import worked_example
+    >>> slides = worked_example("chen").filter(query="example 3.2")
+    >>> chart = average_curves(slides, "interpolated_precision").pipe(recall_precision_curves)
+    >>> chart.data.head(3)
+    shape: (3, 3)
+    ┌──────────┬────────┬──────────┐
+    │ strategy ┆ recall ┆ value    │
+    │ ---      ┆ ---    ┆ ---      │
+    │ str      ┆ f64    ┆ f64      │
+    ╞══════════╪════════╪══════════╡
+    │ score    ┆ 0.0    ┆ 1.0      │
+    │ score    ┆ 0.1    ┆ 1.0      │
+    │ score    ┆ 0.2    ┆ 0.666667 │
+    └──────────┴────────┴──────────┘
+    """
+    frame = chart_rows.collected("frame", frame)
+    if curve is None:
+        keys = (query, strategy, recall, panel)
+        curve = chart_rows.only_curve(
+            frame, keys, lambda name: name.startswith("interpolated_precision")
+        )
+    table = chart_rows.curve_points(
+        frame, curve, at={"recall": recall}, interval=interval, panel=panel, strategy=strategy
+    )
+    x = alt.X("recall:Q", title=recall, scale=alt.Scale(domain=[0, 1]))
+    layers = _lines(
+        table, x, chart_rows.title_of(curve, frame, each_query=panel == query), strategy
+    )
+    return _panels(layers, table, panel)
+
+
+def precision_histogram(
+    per_query: Frame,
+    measure: str,
+    a: Any,
+    b: Any,
+    *,
+    order: Literal["difference", "query"] = "difference",
+    query: str = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+) -> alt.LayerChart:
+    r"""Draw by how much one strategy is better than another, a bar a query.
+
+    .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
+
+    Up to 60 queries have their names under their bars, up to 300 a bar each. Of more, several
+    neighbours share a bar, which above the axis is what A is better by and below it what B is, each
+    summed over the queries and divided by their number.
+
+    Parameters
+    ----------
+    per_query
+        One row a strategy and query with a column a measure, as `evaluate` returns it.
+    measure
+        The column to compare; for a precision histogram `"r_precision"`.
+    a, b
+        The two strategies; bars above the axis are queries where `a` has more.
+    order
+        Whether bars come by falling `"difference"`, or by `"query"`.
+    query, strategy, missing
+        As for `differences`: where a value is missing, that is an error, or the query is dropped,
+        or the value is zero.
+
+    Returns
+    -------
+    LayerChart
+        Of rows with `position` (of the first query of a bar, from 1), `last`, `query` (its name, or
+        those of its first and last), `queries` (how many), `difference`, `better` (for how many
+        queries which strategy is better, as the legend has it). Ties are counted in the legend's
+        title and have no bar.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `differences`; also if no query is left.
+
+    References
+    ----------
+    Chen, B. Retrieval evaluation (slides), method 3, precision histograms.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "r_precision": [0.5, 1.0, 0.25, 0.5, 0.75, 0.75],
+    ...     }
+    ... )
+    >>> precision_histogram(per_query, "r_precision", "ours", "bm25").data
+    shape: (3, 6)
+    ┌──────────┬──────┬───────┬─────────┬────────────┬────────────────────┐
+    │ position ┆ last ┆ query ┆ queries ┆ difference ┆ better             │
+    │ ---      ┆ ---  ┆ ---   ┆ ---     ┆ ---        ┆ ---                │
+    │ i64      ┆ i64  ┆ str   ┆ u32     ┆ f64        ┆ str                │
+    ╞══════════╪══════╪═══════╪═════════╪════════════╪════════════════════╡
+    │ 1        ┆ 1    ┆ c     ┆ 1       ┆ 0.5        ┆ 1 better with ours │
+    │ 2        ┆ 2    ┆ a     ┆ 1       ┆ 0.0        ┆ null               │
+    │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ 1 better with bm25 │
+    └──────────┴──────┴───────┴─────────┴────────────┴────────────────────┘
+    """
+    table = differences(
+        per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
+    )
+    n = table.height
+    if not n:
+        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
+        raise ValueError(msg)
+    winner = pl.col("winner")
+    won = {name: table.select((winner == pl.lit(name)).sum()).item() for name in (a, b)}
+    labels = {name: f"{count} better with {name}" for name, count in won.items()}
+    better = pl.when(winner == pl.lit(a)).then(pl.lit(labels[a]))
+    # The column of queries could be called like one that is drawn.
+    table = table.select(
+        chart_rows.text(query).alias("query"),
+        "difference",
+        better.when(winner == pl.lit(b)).then(pl.lit(labels[b])).alias("better"),
+    ).with_row_index("position", offset=1)
+    size = -(-n // MOST_BARS)
+    rows = chart_rows.shared_bars(table, size)
+    ties = table["better"].null_count()
+    counted = f"{n} {'query' if n == 1 else 'queries'}, {ties} {'tie' if ties == 1 else 'ties'}"
+    shown = list(labels.values())
+    counts: dict[str, Any] = {
+        "title": counted,
+        "scale": alt.Scale(domain=_places(per_query.lazy().select(strategy), labels)),
+        "legend": _legend(titleLimit=300, values=shown),
+    }
+    y = alt.Y("difference:Q", title=f"{measure}: {a} - {b}", axis=alt.Axis(titleLimit=300))
+    tooltip = ["query:N", "queries:Q", *_decimals("difference"), "better:N"]
+    bars = (
+        alt.Chart().mark_bar().encode(y=y, color=alt.Color("better:N", **counts), tooltip=tooltip)
+    )
+    if n <= MOST_NAMED:
+        step, names = _step(n), rows["query"].to_list()
+        axis = _names_axis(names, step, labelLimit=120)
+        bars = bars.encode(x=alt.X("query:N", title=query, sort=names, axis=axis))
+        return _layered([bars, _rule(y=0)], rows, width=alt.Step(step))
+    title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
+    if size > 1:
+        title += f", {size} a bar"
+    ends = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
+    x = alt.X(
+        "start:Q",
+        title=title,
+        scale=alt.Scale(domain=[0.5, n + 0.5], nice=False),
+        axis=alt.Axis(format="d", tickCount=6),
+    )
+    bars = bars.transform_calculate(**ends).encode(x=x, x2="end:Q", y2=alt.Y2Datum(0))
+    # A thin stroke closes the seams between bars that do not end at a pixel.
+    bars = bars.mark_bar(strokeWidth=0.5).encode(stroke=alt.Stroke("better:N", **counts))
+    return _layered([bars, _rule(y=0)], rows)
+
+
+def threshold_profile(
+    frame: Frame, *, panel: str | None = "grade", strategy: str = "strategy"
+) -> Chart:
+    """Draw average precision at each threshold beside measures that need none.
+
+    Parameters
+    ----------
+    frame
+        A row a strategy and measure with its mean, as `experiments.threshold_profile` returns it.
+        AP at a threshold is what is called `ap(threshold=1)`.
+    panel
+        A column whose values get a panel each: the judge, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `strategy` as text and `at`, what stands under the axis: the
+        thresholds, joined by a line, and then the other measures as points; `joined`, which is the
+        mean at a threshold; `panel` where it is drawn. Of more than 30 thresholds, some in equal
+        steps stand for all. A mean that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If `mean` is not of numbers.
+    ValueError
+        If the frame has no mean; if there are more than 60 panels or 3000 rows to draw.
+
+    References
+    ----------
+    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 6
+    to 8.
+
+    Examples
+    --------
+    >>> from polars_graded import experiments
+    >>> df = pl.DataFrame({"query": [1, 1], "grade": [1, 2], "score": [2, 1]})
+    >>> profile = experiments.threshold_profile(df, by="score", measures="mu_ap")
+    >>> profile.pipe(threshold_profile).data.drop("grade", "strategy")
+    shape: (3, 4)
+    ┌─────────────────┬──────┬───────┬────────┐
+    │ measure         ┆ mean ┆ at    ┆ joined │
+    │ ---             ┆ ---  ┆ ---   ┆ ---    │
+    │ str             ┆ f64  ┆ str   ┆ f64    │
+    ╞═════════════════╪══════╪═══════╪════════╡
+    │ ap(threshold=1) ┆ 1.0  ┆ 1     ┆ 1.0    │
+    │ ap(threshold=2) ┆ 0.5  ┆ 2     ┆ 0.5    │
+    │ mu_ap           ┆ 0.75 ┆ mu_ap ┆ null   │
+    └─────────────────┴──────┴───────┴────────┘
+    """
+    table = chart_rows.of_means(
+        "frame", frame, ["mean"], texts=["measure"], strategy=strategy, panel=panel
+    )
+    names = table["measure"].unique(maintain_order=True).to_list()
+    at = {name: t for name in names if (t := chart_rows.threshold_of(name)) is not None}
+    thresholds = pl.Series(sorted(at, key=at.__getitem__), dtype=pl.String)
+    thresholds = thresholds[chart_rows.equal_steps(len(thresholds), MOST_THRESHOLDS)]
+    joined = [f"{at[name]:g}" for name in thresholds]
+    others = [name for name in names if name not in at]
+    under = dict(zip([*thresholds, *others], [*joined, *others], strict=True))
+    table = table.filter(pl.col("measure").is_in(list(under))).with_columns(
+        pl.col("measure").replace_strict(under, return_dtype=pl.String).alias("at"),
+        pl.when(pl.col("measure").is_in(thresholds.implode())).then("mean").alias("joined"),
+    )
+    chart_rows.refuse_many("frame", table)
+    step = _step(len(under))
+    x = alt.X(
+        "at:N",
+        title="AP at threshold, and measures without one" if joined else "measure",
+        sort=list(under.values()),
+        scale=alt.Scale(paddingInner=0.2),
+        axis=_names_axis(under.values(), step),
+    )
+    y, y_joined = (
+        alt.Y(f"{name}:Q", title="mean", scale=_unit(table["mean"])) for name in ("mean", "joined")
+    )
+    # Side by side, strategies that are alike do not hide each other.
+    names = chart_rows.natural(table["strategy"].unique())
+    base = alt.Chart().encode(
+        x=x, xOffset=alt.XOffset("strategy:N", sort=names), color=_strategy_colour(table, strategy)
+    )
+    tooltip = ["strategy:N", "measure:N", *_decimals("mean")]
+    layers = [
+        base.mark_line().encode(y=y_joined, **_strategy_dash(table, strategy)),
+        base.mark_point(filled=True, size=40, opacity=1).encode(y=y, tooltip=tooltip),
+    ]
+    return _panels(layers, table, panel, width=alt.Step(step, **{"for": "position"}))
+
+
+def robustness_curves(
+    frame: Frame,
+    *,
+    panel: str | None = "measure",
+    levels: str = "levels",
+    swaps: str = "swaps",
+) -> Chart:
+    """Draw how a measure falls as rankings go wrong, a line a number of relevance levels.
+
+    Parameters
+    ----------
+    frame
+        A row a measure, number of levels and number of swaps with its mean, as
+        `experiments.robustness_to_levels` returns it.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    levels, swaps
+        The columns of the numbers of levels and of swaps.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `levels`, `swaps` and `mean`, and `panel` where it is drawn.
+        With more than 3000, numbers of swaps in equal steps stand for all. A mean that is null, NaN
+        or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If the means or the swaps are not numbers.
+    ValueError
+        If the frame has no mean; if there are more than 60 panels, or more lines than fit.
+
+    References
+    ----------
+    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 4
+    and 5.
+
+    Examples
+    --------
+    >>> from polars_graded import experiments
+    >>> frame = experiments.robustness_to_levels([2, 50], [0, 5], measures="ndcg", runs=10)
+    >>> chart = frame.pipe(robustness_curves)
+    >>> chart.data.height, [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+    (4, ['line'])
+    """
+    texts = ["measure"] if panel == "measure" else []
+    table = chart_rows.of_means(
+        "frame", frame, ["mean"], texts=texts, others=[levels, swaps], panel=panel
+    )
+    chart_rows.refuse_no_numbers("frame", table, [swaps])
+    table = table.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
+    table = chart_rows.thinned(table.drop_nulls("swaps"), "swaps")
+    lines = alt.Chart().mark_line(point=table["swaps"].n_unique() <= FEW_POINTS)
+    lines = lines.encode(
+        x=alt.X("swaps:Q", title="swapped pairs" if swaps == "swaps" else swaps),
+        y=alt.Y("mean:Q", title=_mean_title(table), scale=_unit(table["mean"])),
+        color=alt.Color("levels:O", title=levels),
+        tooltip=["levels:O", "swaps:Q", *_decimals("mean")],
+    )
+    return _panels([lines], table, panel)
+
+
+def relevance_function(
+    frame: Frame,
+    score: str,
+    *,
+    panel: str | None = None,
+    control_points: ControlPoints | None = None,
+    whisker: float = 1.5,
+) -> Chart:
+    """Draw φ over the scores it is made of, with its control points and the scores themselves.
+
+    Parameters
+    ----------
+    frame
+        A row is a score, of a query where `panel` says so.
+    score
+        The column of scores.
+    panel
+        The column that tells queries apart: each has a φ of its own, in a panel. None if all rows
+        are one query.
+    control_points, whisker
+        As in `Graded.phi_relevance`.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `part` (what is drawn: `φ`, `score` or `control point`), `score` and
+        `relevance`; `panel` where it is drawn. Of many scores, some at equal steps by rank stand
+        for all, the lowest and the highest among them. A score that is null is left out, and a
+        query without any.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError, ValueError
+        As `phi_curve`, so if a score is NaN or infinite; also if the frame has no score, or there
+        are more than 60 panels.
+
+    References
+    ----------
+    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figure 1.
+
+    Examples
+    --------
+    >>> news = pl.DataFrame({"tweets": [10, 15, 20, 30, 100]})
+    >>> relevance_function(news, "tweets").data.filter(part="control point")
+    shape: (4, 3)
+    ┌───────────────┬───────┬───────────┐
+    │ part          ┆ score ┆ relevance │
+    │ ---           ┆ ---   ┆ ---       │
+    │ str           ┆ f64   ┆ f64       │
+    ╞═══════════════╪═══════╪═══════════╡
+    │ control point ┆ 10.0  ┆ 0.0       │
+    │ control point ┆ 20.0  ┆ 0.0       │
+    │ control point ┆ 30.0  ┆ 0.222222  │
+    │ control point ┆ 100.0 ┆ 1.0       │
+    └───────────────┴───────┴───────────┘
+    """
+    frame = chart_rows.collected("frame", frame)
+    arguments.columns_of("frame", [score] if panel is None else [panel, score], frame.columns)
+    chart_rows.refuse_no_numbers("frame", frame, [score])
+    # An error of φ names the column, which must not be called like another of the result.
+    named = f"score {score}" if score in {"panel", "relevance"} else score
+    keys = [] if panel is None else ["panel"]
+    scores = frame.select(
+        *([] if panel is None else [chart_rows.text(panel).alias("panel")]),
+        pl.col(score).alias(named),
+    ).drop_nulls(named)
+    if scores.is_empty():
+        msg = f"`frame` must have a score in {score!r}, got none"
+        raise ValueError(msg)
+    n_panels = chart_rows.panel_count(scores, "panel" if panel else None)
+    most = max(2, chart_rows.MOST_ROWS // 3 // n_panels)
+    phi = graded(named).phi_relevance(control_points, whisker)
+    relevance = (phi.over("panel") if panel else phi).alias("relevance")
+    chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
+    chosen["query"] = "panel" if panel else None
+    parts = {
+        "φ": phi_curve(scores, named, points=min(200, most), **chosen),
+        "score": chart_rows.at_equal_steps(scores.with_columns(relevance), named, most, keys),
+        "control point": phi_control_points(scores, named, **chosen),
+    }
+    table = pl.concat(
+        part.select(
+            *keys,
+            pl.lit(name).alias("part"),
+            pl.col(named).cast(pl.Float64).alias("score"),
+            "relevance",
+        )
+        for name, part in parts.items()
+    )
+    base = alt.Chart().encode(
+        x=alt.X("score:Q", title=score, scale=alt.Scale(zero=False)),
+        y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
+        color=alt.Color("part:N", title=None, sort=list(parts), legend=_legend()),
+        tooltip=["part:N", "score:Q", *_decimals("relevance")],
+    )
+    line, cloud, points = (base.transform_filter(f"datum.part === '{name}'") for name in parts)
+    layers = [
+        cloud.mark_tick(orient="vertical", opacity=0.6, size=10),
+        line.mark_line(),
+        points.mark_point(filled=True, size=80, opacity=1),
+    ]
+    return _panels(layers, table, panel, "independent")
+
+
+def measure_agreement(
+    frame: Frame,
+    x: str,
+    y: str,
+    *,
+    show: Literal["agreement", "difference"] = "agreement",
+    panel: str | None = None,
+    query: str = "query",
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw one measure against another, a point a query, or the histogram of their difference.
+
+    The two stand side by side as
+    ``measure_agreement(frame, x, y) | measure_agreement(frame, x, y, show="difference")``.
+
+    Parameters
+    ----------
+    frame
+        A row a strategy and query with a column a measure, as `evaluate` and
+        `experiments.ndcg_by_relevance` return it.
+    x, y
+        The columns of the two measures.
+    show
+        `"agreement"`: points, and the diagonal on which both measures are the same.
+        `"difference"`: how many queries have which difference x - y.
+    panel
+        A column whose values get a panel each, such as a cutoff.
+    query, strategy
+        The columns that tell queries and strategies apart; a frame without such columns will do.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        For `"agreement"`, rows with `strategy`, `query`, `x` and `y`; with more than 3000 rows, a
+        point stands for the `queries` of a strategy near it, at their mean. For `"difference"`,
+        rows with `strategy`, `low`, `high` and `queries`, of bins of equal width, 0 in the middle
+        of one. `panel` where it is drawn. A row where a measure is null, NaN or infinite is left
+        out. More than ten strategies have no colours, and are counted together.
+
+        Both axes have the same ends, unless one measure spans ten times as much as the other: then
+        each has its own, and there is no diagonal.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a measure is not a number a query.
+    ValueError
+        If no row has both measures; if there are more than 60 panels.
+
+    References
+    ----------
+    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figures 3
+    and 4.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": "bm25",
+    ...         "query": ["a", "b", "c"],
+    ...         "ndcg": [0.75, 0.5, 1.0],
+    ...         "ndcg_phi": [0.25, 0.5, 1.0],
+    ...     }
+    ... )
+    >>> measure_agreement(per_query, "ndcg", "ndcg_phi", show="difference").data
+    shape: (2, 4)
+    ┌──────────┬────────┬───────┬─────────┐
+    │ strategy ┆ low    ┆ high  ┆ queries │
+    │ ---      ┆ ---    ┆ ---   ┆ ---     │
+    │ str      ┆ f64    ┆ f64   ┆ u32     │
+    ╞══════════╪════════╪═══════╪═════════╡
+    │ bm25     ┆ -0.025 ┆ 0.025 ┆ 2       │
+    │ bm25     ┆ 0.475  ┆ 0.525 ┆ 1       │
+    └──────────┴────────┴───────┴─────────┘
+    """
+    arguments.choice("show", show, ("agreement", "difference"))
+    frame = chart_rows.collected("frame", frame)
+    keys = {name: column for name, column in [("panel", panel)] if column is not None}
+    keys |= {
+        name: c for name, c in (("strategy", strategy), ("query", query)) if c in frame.columns
+    }
+    arguments.columns_of("frame", [x, y, *keys.values()], frame.columns)
+    chart_rows.refuse_no_numbers("frame", frame, [x, y])
+    table = frame.select(
+        *(chart_rows.text(column).alias(name) for name, column in keys.items()),
+        chart_rows.number(x).alias("x"),
+        chart_rows.number(y).alias("y"),
+    ).drop_nulls(["x", "y"])
+    if table.is_empty():
+        msg = f"`frame` must have a row with both {x!r} and {y!r}, got none"
+        raise ValueError(msg)
+    n_panels = chart_rows.panel_count(table, "panel" if panel else None)
+    groups, colour = ["panel"] if panel else [], {}
+    n_groups = n_panels
+    if "strategy" in keys and (n := table["strategy"].n_unique()) <= MOST_COLOURS:
+        groups, n_groups = [*groups, "strategy"], n_groups * n
+        colour = {"color": _strategy_colour(table, strategy)}
+    most = chart_rows.most_points(n_groups)
+    if show == "difference":
+        bins = min(most - 2, MOST_BINS, 10 + math.isqrt(table.height // n_groups))
+        table = chart_rows.counted(table, groups, bins)
+        layers = _counts(f"{x} - {y}", colour)
+    else:
+        ends = chart_rows.axes_ends(table["x"], table["y"])
+        if table.height > chart_rows.MOST_ROWS:
+            table = chart_rows.gathered(table, groups, math.isqrt(most), *ends)
+        layers = _points_and_diagonal(table, (x, y), ends, colour)
+    return _panels(layers, table, panel)
+
+
+def sample_boxes(
+    frame: Frame,
+    value: str,
+    *,
+    group: str = "strategy",
+    reference: str | float | None = None,
+    panel: str | None = None,
+) -> Chart:
+    """Draw the distribution of a measure as a box a group, with a reference line across each.
+
+    A box reaches from the lower to the upper quartile with the median in it, its whiskers to the
+    last values within 1.5 times its height; what lies beyond is a point each.
+
+    Parameters
+    ----------
+    frame
+        A row a sample, as `experiments.popularity_scenarios` returns it, or `evaluate`.
+    value
+        The column of the measure.
+    group
+        The column whose values get a box each.
+    reference
+        A column, whose mean of each group is drawn as a line across the box, or one number.
+    panel
+        A column whose values get a panel each.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `group`, `samples`, `whisker_low`, `q1`, `median`, `q3`, `whisker_high`,
+        `reference` where there is one and `panel` where it is drawn; and a row for each point, with
+        `outlier`. Of many points, some at equal steps stand for all, the first and last of them
+        among them. A value that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a column is not of numbers, or `reference` is neither a column nor a number.
+    ValueError
+        If the column has no value; if there are more than 60 panels, or more groups than fit.
+
+    References
+    ----------
+    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figure 2.
+
+    Examples
+    --------
+    >>> samples = pl.DataFrame({"strategy": "ours", "ap": [0.5, 0.5, 0.75, 1.0, 1.0]})
+    >>> sample_boxes(samples, "ap", reference=0.7).data.select("group", "q1", "median", "q3")
+    shape: (1, 4)
+    ┌───────┬─────┬────────┬─────┐
+    │ group ┆ q1  ┆ median ┆ q3  │
+    │ ---   ┆ --- ┆ ---    ┆ --- │
+    │ str   ┆ f64 ┆ f64    ┆ f64 │
+    ╞═══════╪═════╪════════╪═════╡
+    │ ours  ┆ 0.5 ┆ 0.75   ┆ 1.0 │
+    └───────┴─────┴────────┴─────┘
+    """
+    frame = chart_rows.collected("frame", frame)
+    keys = {"group": group} if panel is None else {"panel": panel, "group": group}
+    columns = [value, reference] if isinstance(reference, str) else [value]
+    arguments.columns_of("frame", [*keys.values(), *columns], frame.columns)
+    chart_rows.refuse_no_numbers("frame", frame, columns)
+    if isinstance(reference, str):
+        line = chart_rows.number(reference)
+    elif reference is not None:
+        line = pl.lit(arguments.number("reference", reference))
+    else:
+        line = pl.lit(None, dtype=pl.Float64)
+    samples = frame.select(
+        *(chart_rows.text(column).alias(name) for name, column in keys.items()),
+        chart_rows.number(value).alias("value"),
+        line.alias("reference"),
+    ).drop_nulls("value")
+    chart_rows.refuse_empty("frame", samples, value)
+    chart_rows.panel_count(samples, "panel" if panel else None)
+    table = chart_rows.boxes(samples, list(keys))
+    groups = chart_rows.natural(table["group"].unique())
+    step = _step(len(groups))
+    x = alt.X("group:N", title=group, sort=groups, axis=_names_axis(groups, step))
+    drawn = pl.concat([samples["value"], table["reference"].drop_nulls()])
+    # Each layer says so, for else the bars among them would have 0 on the axis.
+    ends = chart_rows.round_ends(drawn)
+    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    low, q1, q3, median, outlier, line_at = (
+        alt.Y(f"{name}:Q", title=value, scale=scale)
+        for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
+    )
+    base = alt.Chart().encode(x=x)
+    tooltip = ["group:N", "samples:Q", *_decimals(*chart_rows.BOX)]
+    box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
+    # Bars and ticks have the colour of the theme, which rules have not.
+    layers = [
+        box.mark_bar(size=1.5).encode(y=low, y2="q1:Q"),
+        box.mark_bar(size=1.5).encode(y=q3, y2="whisker_high:Q"),
+        box.mark_bar(size=step / 2, fillOpacity=0.3).encode(y=q1, y2="q3:Q"),
+        box.mark_tick(size=step / 2, thickness=3).encode(y=median),
+        base.transform_filter("datum.outlier !== null")
+        .mark_point(size=15)
+        .encode(y=outlier, tooltip=["group:N", *_decimals("outlier")]),
+    ]
+    if reference is not None:
+        name = f"mean {reference}" if isinstance(reference, str) else f"{reference:g}"
+        lines = _named(box, name, symbolType="square")
+        lines = lines.mark_tick(size=step * 0.8, thickness=2, color="firebrick")
+        layers.append(lines.encode(y=line_at))
+    return _panels(layers, table, panel, width=alt.Step(step))
+
+
+def strategy_bars(
+    summary: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
+) -> Chart:
+    """Draw the mean of each strategy as a bar with its interval, a panel a measure.
+
+    Parameters
+    ----------
+    summary
+        A row a measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are drawn
+        where they are there and not missing.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `strategy` as text, and `panel` where it is drawn; the
+        strategy with the highest mean of the first measure is at the top. A mean that is null, NaN
+        or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If `mean` is not of numbers.
+    ValueError
+        If the frame has no mean; if there are more than 60 panels or 3000 rows.
+
+    Examples
+    --------
+    >>> from polars_graded import summarise
+    >>> per_query = pl.DataFrame(
+    ...     {"strategy": ["bm25", "ours"] * 2, "query": [1, 1, 2, 2], "ap": [0.25, 0.5, 0.75, 1.0]}
+    ... )
+    >>> summarise(per_query).pipe(strategy_bars).data.select("strategy", "mean")
+    shape: (2, 2)
+    ┌──────────┬──────┐
+    │ strategy ┆ mean │
+    │ ---      ┆ ---  │
+    │ str      ┆ f64  │
+    ╞══════════╪══════╡
+    │ bm25     ┆ 0.5  │
+    │ ours     ┆ 0.75 │
+    └──────────┴──────┘
+    """
+    table = chart_rows.of_means(
+        "summary", summary, ["mean"], texts=["measure"], strategy=strategy, panel=panel
+    )
+    chart_rows.refuse_many("summary", table)
+    names = _by_falling(table, "mean", "strategy")
+    title = _mean_title(table)
+    y = alt.Y("strategy:N", title=None, sort=names, axis=alt.Axis(labelLimit=300))
+    ends = [name for name in ("ci_low", "ci_high") if name in table.columns]
+    tooltip = ["measure:N", "strategy:N", *_decimals("mean", *ends)]
+    base = alt.Chart().encode(y=y, tooltip=tooltip)
+    if len(names) <= MOST_COLOURS:
+        base = base.encode(color=_strategy_colour(table, strategy, legend=False))
+    x = alt.X("mean:Q", title=title, axis=alt.Axis(tickCount=6))
+    layers = [base.mark_bar(fillOpacity=0.5).encode(x=x)]
+    if len(ends) == 2:  # noqa: PLR2004
+        layers.append(_interval(base, title))
+    return _panels(layers, table, panel, _measures_axis(table["mean"]))
+
+
+def comparison_forest(
+    comparison: Frame,
+    *,
+    alpha: float = 0.05,
+    panel: str | None = "measure",
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw differences to the baseline with their intervals, significant ones filled.
+
+    All pairs of many strategies make a tall chart: those of 25 are 300. A baseline, or a filter,
+    makes one that is seen at a glance.
+
+    Parameters
+    ----------
+    comparison
+        A row a measure and pair, as `compare` returns it. An interval that is null is not drawn.
+    alpha
+        The level of significance: a difference is significant if `p_corrected` is below it, and not
+        if that is null.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `pair` (the strategy, and its baseline where there are
+        several), `significance`, and `panel` where it is drawn; the largest difference of the first
+        measure is at the top. A difference that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If `alpha` is not a number, or a column of them not of numbers.
+    ValueError
+        If `alpha` is not between 0 and 1; if the frame has no difference; if there are more than 60
+        panels or 3000 rows.
+
+    Examples
+    --------
+    >>> from polars_graded import compare
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
+    ...     }
+    ... )
+    >>> comparison = compare(per_query, baseline="bm25")
+    >>> comparison.pipe(comparison_forest, alpha=0.1).data.select("pair", "significance")
+    shape: (1, 2)
+    ┌──────┬──────────────┐
+    │ pair ┆ significance │
+    │ ---  ┆ ---          │
+    │ str  ┆ str          │
+    ╞══════╪══════════════╡
+    │ ours ┆ p < 0.1      │
+    └──────┴──────────────┘
+    """
+    alpha = arguments.number("alpha", alpha, above=0, below=1)
+    numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
+    texts = ["measure", "baseline"]
+    table = chart_rows.of_means(
+        "comparison", comparison, numbers, texts=texts, strategy=strategy, panel=panel
+    )
+    chart_rows.refuse_many("comparison", table)
+    several = table["baseline"].n_unique() > 1
+    versus = [pl.lit(" - "), pl.col("baseline")] if several else []
+    believed, doubted = f"p < {alpha:g}", "not significant"
+    significant = pl.when(pl.col("p_corrected") < alpha).then(pl.lit(believed))
+    table = table.with_columns(
+        pl.concat_str("strategy", *versus).alias("pair"),
+        significant.otherwise(pl.lit(doubted)).alias("significance"),
+    )
+    pairs = _by_falling(table, "difference", "pair")
+    many = len(pairs) > MOST_NAMED
+    y = alt.Y(
+        "pair:N",
+        title=None,
+        sort=pairs,
+        axis=alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined),
+    )
+    title = _mean_title(table, "difference of ", "difference of means")
+    if not several:
+        title += f", to {table['baseline'][0]}"
+    x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6))
+    known = alt.Scale(domain=[believed, doubted])
+    colour = alt.Color("significance:N", title=None, scale=known)
+    tooltip = ["measure:N", "strategy:N", "baseline:N", *_decimals(*numbers)]
+    base = alt.Chart().encode(y=y, color=colour, tooltip=tooltip)
+    hollow = alt.FieldEqualPredicate(field="significance", equal=doubted)
+    layers = [
+        _rule(x=0),
+        _interval(base, title),
+        base.mark_point(size=40 if many else 60, filled=True, strokeWidth=2, opacity=1).encode(
+            x=x,
+            stroke=alt.Stroke("significance:N", title=None, scale=known),
+            fillOpacity=alt.condition(hollow, alt.value(0), alt.value(1)),
+        ),
+    ]
+    return _panels(
+        layers,
+        table,
+        panel,
+        _measures_axis(table["difference"]),
+        **({"height": alt.Step(10)} if many else {}),
+    )
+
+
+# What charts have in common
+
+
+def _panels(
+    layers: Sequence[alt.Chart],
+    table: pl.DataFrame,
+    panel: str | None,
+    x: Literal["shared", "independent"] = "shared",
+    **size: Any,
+) -> Chart:
+    """The layers as one chart, or where there are several values of `panel`, a panel for each."""
+    if panel is None:
+        return _layered(layers, table, **size)
+    names = table["panel"].unique(maintain_order=True).to_list()
+    if len(names) == 1:
+        return _layered(layers, table.drop("panel"), **size)
+    header = alt.Header(labelLimit=300)
+    facet = alt.Facet("panel:N", title=None, sort=names, header=header)
+    columns = 2 if len(names) == 4 else 3  # noqa: PLR2004
+    if len(names) > FEW_PANELS:
+        columns, size = 5, {"width": 180, "height": 180} | size
+    panels = _layered(layers, table, **size).facet(facet, columns=columns).resolve_scale(x=x)
+    if len(names) % columns:
+        # A shared axis would stand under the empty places of the last row.
+        panels = panels.resolve_axis(x="independent")
+    faceted: alt.FacetChart = panels
+    return faceted
+
+
+def _layered(layers: Sequence[alt.Chart], table: pl.DataFrame, **size: Any) -> alt.LayerChart:
+    """The layers as one chart of one data set, so that it can be faceted."""
+    chart: Any = alt.layer(*layers, data=table, **size)
+    layered: alt.LayerChart = chart
+    return layered
+
+
+def _strategy_colour(table: pl.DataFrame, title: str, *, legend: bool = True) -> alt.Color:
+    """A colour a strategy, the same wherever the same strategies are drawn."""
+    names = chart_rows.natural(table["strategy"].unique())
+    return alt.Color(
+        "strategy:N",
+        title=title,
+        scale=alt.Scale(domain=names, scheme=_scheme(names)),
+        legend=_strategy_legend(names) if legend else None,
+    )
+
+
+def _places(strategies: pl.LazyFrame, labels: dict[Any, str]) -> list[str]:
+    """The labels of two strategies at their places among all, which give them their colours."""
+    names = strategies.unique().collect().to_series()
+    texts = dict(zip(names.cast(pl.String).fill_null("null"), names, strict=True))
+    if len(texts) > MOST_COLOURS:
+        return list(labels.values())
+    return [labels.get(texts[text], text) for text in chart_rows.natural(texts)]
+
+
+def _strategy_dash(table: pl.DataFrame, title: str) -> dict[str, Any]:
+    """What tells lines apart that share a colour, where there are more lines than colours."""
+    names = chart_rows.natural(table["strategy"].unique())
+    if len(names) <= MOST_COLOURS:
+        return {}
+    dashes = [DASHES[place // MOST_COLOURS % len(DASHES)] for place in range(len(names))]
+    scale = alt.Scale(domain=names, range=dashes)
+    legend = _strategy_legend(names)
+    return {"strokeDash": alt.StrokeDash("strategy:N", title=title, scale=scale, legend=legend)}
+
+
+def _scheme(names: Collection[str]) -> Any:
+    """The theme's colours, where they can be enough; or else ten, used in turn."""
+    return alt.Undefined if len(names) <= MOST_COLOURS else "tableau10"
+
+
+def _strategy_legend(names: Collection[str]) -> alt.Legend:
+    """A legend of strategies, in columns where they are many."""
+    symbol = LINE_SYMBOL if len(names) > MOST_COLOURS else {}
+    return _legend(symbolLimit=len(names), columns=-(-len(names) // 20), **symbol)
+
+
+def _legend(**options: Any) -> alt.Legend:
+    """A legend whose symbols are seen, however faint what they stand for, and whose names too."""
+    return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
+
+
+def _step(n: int) -> int:
+    """How wide each of n names under an axis stands."""
+    return min(60, max(12, 400 // n))
+
+
+def _names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
+    """An axis of names, upright where they fit side by side, at about six pixels a letter."""
+    fits = all(len(name) * 6 <= step - 4 for name in names)
+    angle = 0 if fits else alt.Undefined
+    return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
+
+
+def _lines(table: pl.DataFrame, x: alt.X, title: str, strategy: str) -> list[alt.Chart]:
+    """A line a strategy, its band where there is an interval, and points that say their values."""
+    highest = table.select(pl.col("^value|ideal$").max()).row(0)
+    y = alt.Y("value:Q", title=title, scale=_unit(pl.Series(highest)))
+    field = x.shorthand.removesuffix(":Q")
+    base = alt.Chart().encode(x=x, y=y, color=_strategy_colour(table, strategy))
+    few = table[field].n_unique() <= FEW_POINTS and table["strategy"].n_unique() <= MOST_COLOURS
+    tooltip = ["strategy:N", f"{field}:Q", *_decimals("value")]
+    layers = [
+        base.mark_line().encode(**_strategy_dash(table, strategy)),
+        base.mark_point(filled=True, opacity=1 if few else 0).encode(tooltip=tooltip),
+    ]
+    if "ci_low" in table.columns:
+        band = alt.Chart().mark_area(opacity=0.2, clip=True)
+        low = alt.Y("ci_low:Q", title=title)
+        layers.insert(0, band.encode(x=x, y=low, y2="ci_high:Q", color=base.encoding.color))
+    return layers
+
+
+def _counts(title: str, colour: dict[str, Any]) -> list[alt.Chart]:
+    """The bars of a histogram, strategies on top of each other."""
+    tooltip = ["strategy:N"] if colour else []
+    tooltip += _decimals("low", "high")
+    bars = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            x=alt.X("low:Q", title=title, bin="binned"),
+            x2="high:Q",
+            y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="~d", tickMinStep=1)),
+            tooltip=[*tooltip, "queries:Q"],
+            **colour,
+        )
+    )
+    return [bars, _rule(x=0)]
+
+
+def _points_and_diagonal(
+    table: pl.DataFrame,
+    names: tuple[str, str],
+    ends: tuple[chart_rows.Ends, chart_rows.Ends],
+    colour: dict[str, Any],
+) -> list[alt.Chart]:
+    """A point a row, larger where it stands for many, over the diagonal of equal axes."""
+    scales = [alt.Scale(domain=list(each), nice=False) for each in ends]
+    tooltip = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
+    points = (
+        alt.Chart()
+        .mark_point(filled=True, opacity=0.6)
+        .encode(
+            x=alt.X("x:Q", title=names[0], scale=scales[0]),
+            y=alt.Y("y:Q", title=names[1], scale=scales[1]),
+            tooltip=[*tooltip, *_decimals("x", "y")],
+            **colour,
+        )
+    )
+    if "queries" in table.columns:
+        counts: Any = table["queries"].max()
+        points = points.encode(
+            size=alt.Size(
+                "queries:Q",
+                title="queries",
+                scale=alt.Scale(domain=[0, counts], range=[8, 360]),
+                legend=alt.Legend(values=chart_rows.round_counts(counts)),
+            ),
+            tooltip=[*tooltip, *_decimals("x", "y"), "queries:Q"],
+        )
+    if ends[0] != ends[1]:
+        return [points]
+    low, high = ends[0]
+    diagonal = (
+        _once()
+        .mark_rule(color="gray")
+        .encode(
+            x=alt.XDatum(low, scale=scales[0]),
+            x2=alt.X2Datum(high),
+            y=alt.YDatum(low, scale=scales[1]),
+            y2=alt.Y2Datum(high),
+        )
+    )
+    return [diagonal, points]
+
+
+def _interval(base: alt.Chart, title: str) -> alt.Chart:
+    """A line for each interval that there is; as a bar, it has the colour of the theme."""
+    low = alt.X("ci_low:Q", title=title, axis=alt.Axis(titleLimit=300))
+    chart: alt.Chart = base.mark_bar(size=2).encode(x=low, x2="ci_high:Q")
+    return chart
+
+
+def _once() -> alt.Chart:
+    """What is drawn once, however many rows there are."""
+    chart: alt.Chart = alt.Chart().transform_aggregate(rows="count()")
+    return chart
+
+
+def _named(base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
+    """A line that is no strategy's, with its name in a legend of its own."""
+    named = base.transform_calculate(line=alt.expr.toString(name))
+    # The channel is one that no such line has a use for.
+    line = alt.Opacity("line:O", title=None, scale=alt.Scale(range=[1]), legend=_legend(**symbol))
+    chart: alt.Chart = named.encode(opacity=line)
+    return chart
+
+
+def _rule(**at: float) -> alt.Chart:
+    """One grey line at a value of x or y."""
+    value = alt.XDatum(at["x"]) if "x" in at else alt.YDatum(at["y"])
+    chart: alt.Chart = _once().mark_rule(color="gray").encode(value)
+    return chart
+
+
+def _decimals(*fields: str) -> list[Any]:
+    """Numbers in a tooltip, with as many decimals as a table has."""
+    return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
+
+
+def _mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mean") -> str:
+    """What the means are of, where they are of one measure."""
+    names = table["measure"].unique().to_list() if "measure" in table.columns else []
+    return f"{before}{names[0]}" if len(names) == 1 else otherwise
+
+
+def _by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:
+    """Names by the values of the first measure, the highest first; then those it lacks."""
+    first = (pl.col("measure") == pl.col("measure").first()).alias("first")
+    ordered = table.sort(first, value, descending=True, maintain_order=True)
+    return ordered[name].unique(maintain_order=True).to_list()
+
+
+def _unit(values: pl.Series) -> alt.Scale:
+    """The scale of a measure, from 0 to 1 where it has no other values."""
+    return alt.Scale(domain=[0, 1]) if values.is_between(0, 1).all() else alt.Scale()
+
+
+def _measures_axis(values: pl.Series) -> Literal["shared", "independent"]:
+    """Whether measures can share an axis: not where one counts and another is a share."""
+    return "shared" if values.is_between(-1, 1).all() else "independent"

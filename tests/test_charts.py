@@ -1,0 +1,1353 @@
+"""Charts: each is valid, drawn, composed and true to the numbers, whatever the frame."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+import pytest
+import vl_convert
+from helpers import frame_of
+from PIL import Image
+from polars.testing import assert_frame_equal
+from test_papers import CG, CHEN_MEANS, CUMULATED, DCG, ICG, IDCG, as_printed, entries
+
+from polars_graded import (
+    average_curves,
+    chart_rows,
+    charts,
+    compare,
+    datasets,
+    differences,
+    evaluate,
+    experiments,
+    phi_control_points,
+    summarise,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DCG_20, IDEAL_20 = "dcg_curve@20", "ideal_dcg_curve@20"
+MEASURES = ["mu_ap", "ndcg"]
+
+# One row a chart function: the frame it takes, of k strategies and n queries, and how it is called.
+
+
+@cache
+def results(k: int, n: int, ranks: int = 20) -> pl.DataFrame:
+    """What `evaluate` returns, of k strategies and n queries, with random numbers."""
+    rng = np.random.default_rng(k + n)
+    curve = f"dcg_curve@{ranks}"
+    gain = np.cumsum(1 / np.log2(np.arange(ranks) + 2))
+    parts = []
+    for place in range(1, k + 1):
+        ap = np.clip(rng.beta(2, 2, n) * 0.8 + 0.15 * place / k, 0, 1).round(2)
+        columns = {
+            "strategy": [f"s{place}"] * n,
+            "query": range(1, n + 1),
+            "mu_ap": ap,
+            "ndcg": np.sqrt(ap),
+            "r_precision": ap.round(1),
+            curve: ap[:, None] * gain,
+            f"ideal_{curve}": np.ones((n, 1)) * gain,
+            "interpolated_precision": 1 - np.linspace(0, 1, 11) ** (ap[:, None] + 0.1),
+            "panel": [f"panel {place % 3}"] * n,
+        }
+        arrays = {"strategy": pl.String, "query": pl.Int64, "panel": pl.String}
+        parts.append(
+            pl.DataFrame(columns, schema_overrides=arrays).with_columns(
+                pl.col(curve, f"ideal_{curve}", "interpolated_precision").arr.to_list()
+            )
+        )
+    return pl.concat(parts)
+
+
+def ranks_of(k: int, n: int) -> pl.DataFrame:
+    """What `average_curves` returns, of k strategies and n ranks."""
+    lines = pl.DataFrame({"strategy": [f"s{place}" for place in range(1, k + 1)]})
+    ranks = pl.DataFrame({"rank": range(1, n + 1)}, schema={"rank": pl.UInt32})
+    return lines.join(ranks, how="cross").with_columns(
+        (pl.col("rank").log1p() * pl.col("strategy").str.slice(1).cast(pl.Int64)).alias("cg")
+    )
+
+
+def profile_of(k: int, n: int) -> pl.DataFrame:
+    """What `experiments.threshold_profile` returns, of k strategies and n thresholds."""
+    names = [f"ap(threshold={threshold})" for threshold in range(1, n + 1)] + ["mu_ap", "ndcng"]
+    lines = pl.DataFrame({"strategy": [f"s{place}" for place in range(1, k + 1)]})
+    means = pl.DataFrame({"measure": names, "mean": np.linspace(0.9, 0.1, n + 2)})
+    return lines.join(means, how="cross").with_columns(grade=pl.lit("grade"))
+
+
+def robustness_of(k: int, n: int) -> pl.DataFrame:
+    """What `experiments.robustness_to_levels` returns, of k levels and n numbers of swaps."""
+    rows = [
+        (levels, swaps, name, math.exp(-swaps * levels / n / k))
+        for name in MEASURES
+        for levels in range(2, k + 2)
+        for swaps in range(n)
+    ]
+    return pl.DataFrame(rows, ["levels", "swaps", "measure", "mean"], orient="row")
+
+
+def scores_of(k: int, n: int) -> pl.DataFrame:
+    """k queries of n scores."""
+    scores = np.random.default_rng(k + n).lognormal(2, 1, (k, n))
+    return pl.DataFrame({"query": np.repeat(np.arange(k), n), "popularity": scores.ravel()})
+
+
+def summary_of(k: int, n: int) -> pl.DataFrame:
+    return summarise(results(k, n), *MEASURES)
+
+
+def comparison_of(k: int, n: int) -> pl.DataFrame:
+    return compare(results(k, n), *MEASURES, baseline="s1")
+
+
+def all_pairs_of(k: int, n: int) -> pl.DataFrame:
+    return compare(results(k, n), *MEASURES)
+
+
+@dataclass(frozen=True)
+class Row:
+    function: Callable[..., Any]
+    frame: Callable[[int, int], pl.DataFrame]
+    columns: dict[str, str]
+    """The keywords that name columns, and the columns they name."""
+    options: dict[str, Any] = field(default_factory=dict)
+    value: str = ""
+    """The column of the numbers that are drawn."""
+    fewest: int = 1
+    """How many strategies it takes."""
+
+    def draw(self, frame: pl.DataFrame | pl.LazyFrame, **options: Any) -> Any:
+        return self.function(frame, **(self.columns | self.options | options))
+
+    def of(self, k: int, n: int, **options: Any) -> Any:
+        return self.draw(self.frame(k, n), **options)
+
+
+KEYS = {"query": "query", "strategy": "strategy"}
+AGREEMENT = {"x": "mu_ap", "y": "ndcg", **KEYS}
+PAIR = {"a": "s1", "b": "s2"}
+
+ROWS = {
+    "dcg_curves": Row(
+        charts.dcg_curves, results, {"curve": DCG_20, "ideal": IDEAL_20, **KEYS}, value=DCG_20
+    ),
+    "dcg_curves with an interval": Row(
+        charts.dcg_curves, results, {"curve": DCG_20, **KEYS}, {"interval": 0.9}, DCG_20
+    ),
+    "dcg_curves of ranks": Row(
+        charts.dcg_curves,
+        ranks_of,
+        {"curve": "cg", "strategy": "strategy", "rank": "rank"},
+        value="cg",
+    ),
+    "recall_precision_curves": Row(
+        charts.recall_precision_curves,
+        results,
+        {"curve": "interpolated_precision", **KEYS},
+        value="interpolated_precision",
+    ),
+    "precision_histogram": Row(
+        charts.precision_histogram,
+        results,
+        {"measure": "r_precision", **KEYS},
+        {"missing": "drop", **PAIR},
+        "r_precision",
+        fewest=2,
+    ),
+    "precision_histogram by query": Row(
+        charts.precision_histogram,
+        results,
+        {"measure": "mu_ap", **KEYS},
+        {"missing": "zero", "order": "query", **PAIR},
+        "mu_ap",
+        fewest=2,
+    ),
+    "threshold_profile": Row(
+        charts.threshold_profile, profile_of, {"strategy": "strategy"}, value="mean"
+    ),
+    "robustness_curves": Row(
+        charts.robustness_curves,
+        robustness_of,
+        {"levels": "levels", "swaps": "swaps"},
+        value="mean",
+    ),
+    "relevance_function": Row(
+        charts.relevance_function, scores_of, {"score": "popularity", "panel": "query"}
+    ),
+    "measure_agreement": Row(charts.measure_agreement, results, AGREEMENT, value="mu_ap"),
+    "measure_agreement, difference": Row(
+        charts.measure_agreement, results, AGREEMENT, {"show": "difference"}, "mu_ap"
+    ),
+    "sample_boxes": Row(
+        charts.sample_boxes,
+        results,
+        {"value": "mu_ap", "group": "strategy", "reference": "ndcg"},
+        value="mu_ap",
+    ),
+    "strategy_bars": Row(charts.strategy_bars, summary_of, {"strategy": "strategy"}, value="mean"),
+    "comparison_forest": Row(
+        charts.comparison_forest,
+        comparison_of,
+        {"strategy": "strategy"},
+        value="difference",
+        fewest=2,
+    ),
+    "comparison_forest of all pairs": Row(
+        charts.comparison_forest,
+        all_pairs_of,
+        {"strategy": "strategy"},
+        value="difference",
+        fewest=2,
+    ),
+}
+every_chart = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+
+NAMES = [
+    *("a.b", "a[0]", "it's", 'say "x"', "C:\\new", "naïve 排序 φ", "two\nlines", ""),
+    *("a very long name " * 20, "datum['x']", "<b>", "null", "1", " ", "#", "%", "\t", "{}"),
+]
+
+IDENTIFIERS = {
+    "whole numbers": (pl.Int64, range(18)),
+    "dates": (pl.Date, [date(2024, 1, day) for day in range(1, 19)]),
+    "times": (pl.Datetime, [datetime(2024, 1, day, 12) for day in range(1, 19)]),  # noqa: DTZ001
+    "text": (pl.String, NAMES),
+    "categories": (pl.Categorical, NAMES),
+    "an enum": (pl.Enum(NAMES), NAMES),
+    "numbers": (pl.Float64, [place + 0.5 for place in range(18)]),
+}
+
+
+# What a chart is made of
+
+
+def spec_of(chart: Any) -> dict[str, Any]:
+    """A chart as JSON, which Altair has checked against its schema."""
+    spec = chart.to_dict()
+    json.dumps(spec, allow_nan=False)
+    return spec
+
+
+def rows_of(chart: Any) -> list[dict[str, Any]]:
+    """The rows of the one data set of a chart."""
+    [rows] = spec_of(chart)["datasets"].values()
+    return rows
+
+
+def png_of(chart: Any, capfd: pytest.CaptureFixture[str]) -> Image.Image:
+    """The picture of a chart, with nothing to be warned of."""
+    spec = spec_of(chart)
+    capfd.readouterr()
+    version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    options = {} if version not in vl_convert.get_vegalite_versions() else {"vl_version": version}
+    picture = vl_convert.vegalite_to_png(spec, show_warnings=True, **options)
+    assert "".join(capfd.readouterr()) == ""
+    return Image.open(io.BytesIO(picture)).convert("RGB")
+
+
+def assert_drawn(chart: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    """The picture is neither blank nor too large to look at."""
+    picture = png_of(chart, capfd)
+    colours = picture.getcolors(maxcolors=2**24)
+    assert len(colours) > 10
+    assert max(count for count, _ in colours) < 0.99 * picture.width * picture.height
+    assert picture.width < 2000
+
+
+def encodings(spec: Any) -> list[dict[str, Any]]:
+    """Every encoding in a chart, whatever it is nested in."""
+    if isinstance(spec, list):
+        return [found for each in spec for found in encodings(each)]
+    if not isinstance(spec, dict):
+        return []
+    own = [spec["encoding"]] if "encoding" in spec else []
+    return own + [
+        found
+        for name, each in spec.items()
+        if name not in ("encoding", "datasets")
+        for found in encodings(each)
+    ]
+
+
+# Every chart, of any size
+
+
+@every_chart
+@pytest.mark.parametrize(("k", "n"), [(2, 5), (25, 106)])
+def test_it_is_drawn_without_a_warning(row, k, n, capfd):
+    assert_drawn(row.of(k, n), capfd)
+
+
+@every_chart
+@pytest.mark.parametrize(
+    ("k", "n"), [(2, 5), (2, 106), (25, 5), (25, 5000), (1, 1), (1, 5), (2, 1)]
+)
+def test_at_most_3000_rows_reach_it(row, k, n):
+    assert 1 <= len(rows_of(row.of(max(k, row.fewest), n))) <= chart_rows.MOST_ROWS
+
+
+@pytest.mark.parametrize("name", ["precision_histogram", "measure_agreement", "sample_boxes"])
+def test_5000_queries_are_drawn(name, capfd):
+    assert_drawn(ROWS[name].of(2, 5000), capfd)
+
+
+@pytest.mark.parametrize("name", ["dcg_curves with an interval", "sample_boxes", "strategy_bars"])
+def test_one_query_of_one_strategy_is_drawn(name, capfd):
+    png_of(ROWS[name].of(1, 1), capfd)
+
+
+@pytest.mark.parametrize("k", [1, 7])
+def test_a_thousand_ranks_are_drawn_with_the_first_and_the_last(k):
+    rows = rows_of(charts.dcg_curves(results(k, 3, ranks=1000)))
+    ranks = [row["rank"] for row in rows if row["strategy"] == "s1"]
+    assert (ranks[0], ranks[-1]) == (1, 1000)
+    assert len(ranks) == min(1000, 3000 // k)
+    assert set(np.diff(ranks)) <= {1, 2, 3}
+
+
+@every_chart
+def test_a_lazy_frame_will_do_and_the_frame_stays_as_it_is(row):
+    frame = row.frame(3, 8)
+    before = frame.clone()
+    eager, lazy = row.draw(frame), row.draw(frame.lazy())
+    assert_frame_equal(frame, before)
+    assert_frame_equal(eager.data, lazy.data)
+    assert spec_of(eager) == spec_of(lazy)
+
+
+@every_chart
+def test_its_rows_stay_the_same_frame_however_the_rows_of_their_frame_stand(row):
+    frame = row.frame(3, 8)
+    one, other = (
+        row.draw(each).data for each in (frame, frame.sample(fraction=1, shuffle=True, seed=1))
+    )
+    if row.function is not charts.precision_histogram:
+        one, other = (each.sort(sorted(each.columns)) for each in (one, other))
+    floats = one.select(pl.col(pl.Float64)).columns
+    assert_frame_equal(one, other.select(one.columns), check_exact=not floats)
+
+
+# Values and names of any kind
+
+
+@pytest.mark.parametrize("bad", [None, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.value])
+def test_a_value_that_is_no_number_is_not_drawn(name, bad):
+    row = ROWS[name]
+    frame = row.frame(3, 8)
+    dtype = frame.schema[row.value]
+    wrong = [bad] * frame[row.value].list.len()[0] if isinstance(dtype, pl.List) else bad
+    first = pl.when(pl.int_range(pl.len()) == 0)
+    spoilt = frame.with_columns(
+        first.then(pl.lit(wrong, dtype)).otherwise(row.value).alias(row.value),
+        first.then(pl.lit(bad, pl.Float64)).otherwise(0.5).alias("other"),
+    )
+    if row.function is charts.precision_histogram and bad in (math.inf, -math.inf):
+        with pytest.raises(ValueError, match="must be finite"):
+            row.draw(spoilt)
+        return
+    drawn = row.draw(spoilt)
+    spec_of(drawn)
+    if row.options.get("missing") == "zero":
+        frame = frame.with_columns(first.then(0.0).otherwise(row.value).alias(row.value))
+    else:
+        frame = frame.slice(1)
+    expected = row.draw(frame).data
+    assert_frame_equal(drawn.data.select(expected.columns), expected)
+
+
+@pytest.mark.parametrize("name", ["dcg_curves", "recall_precision_curves"])
+def test_a_value_of_a_list_that_is_no_number_counts_in_no_mean(name):
+    row = ROWS[name]
+    frame = results(1, 3)
+    lists = frame[row.value].to_list()
+    lists[0][:3] = [None, math.nan, math.inf]
+    drawn = row.draw(frame.with_columns(pl.Series(row.value, lists))).data["value"]
+    for place, value in enumerate(drawn):
+        there = [each[place] for each in lists if place > 2 or each is not lists[0]]
+        assert value == pytest.approx(np.mean(there))
+
+
+def keyed(row: Row) -> list[str]:
+    """The columns of names that a chart takes."""
+    named = {"strategy", "query", "group"} & set(row.columns)
+    return [row.columns[name] for name in named if row.columns[name] in row.frame(2, 5).columns]
+
+
+@pytest.mark.parametrize("kind", IDENTIFIERS)
+@every_chart
+def test_names_of_any_kind_are_drawn_as_they_are(row, kind):
+    dtype, values = IDENTIFIERS[kind]
+    values = list(values)
+    frame = row.frame(3, 18)
+    renamed, options = frame, {}
+    for column in keyed(row):
+        known = frame[column].unique(maintain_order=True).to_list()
+        names = dict(zip(known, values, strict=False))
+        renamed = renamed.with_columns(pl.col(column).replace_strict(names, return_dtype=dtype))
+        if column == "strategy" and "a" in row.options:
+            options = {"a": names["s1"], "b": names["s2"]}
+        if column == "strategy" and "baseline" in frame.columns:
+            baselines = {"s1": values[16], "s3": values[17]} | names
+            renamed = renamed.with_columns(
+                pl.col("baseline").replace_strict(
+                    {name: baselines[name] for name in frame["baseline"].unique()},
+                    return_dtype=dtype,
+                )
+            )
+    before, after = row.draw(frame), row.draw(renamed, **options)
+    assert len(rows_of(before)) == len(rows_of(after))
+    drawn = {column: pl.Series(values, dtype=dtype).cast(pl.String).to_list() for column in KEYS}
+    for column in set(drawn) & set(after.data.columns) & {"strategy", "query"}:
+        if column == "query" and row.function is not charts.measure_agreement:
+            continue
+        assert set(after.data[column]) <= {*drawn[column], *frame[column].cast(pl.String)}
+
+
+@pytest.mark.parametrize("kind", ["text", "times"])
+@pytest.mark.parametrize("name", ["precision_histogram", "measure_agreement", "sample_boxes"])
+def test_odd_names_are_drawn(name, kind, capfd):
+    dtype, values = IDENTIFIERS[kind]
+    row, values = ROWS[name], list(values)
+    frame = row.frame(4, 18).with_columns(
+        pl.col("query").replace_strict(dict(enumerate(values, 1)), return_dtype=dtype),
+        pl.col("strategy").replace_strict(
+            {f"s{place}": values[place] for place in range(1, 5)}, return_dtype=dtype
+        ),
+    )
+    pair = {"a": values[1], "b": values[2]} if "a" in row.options else {}
+    assert_drawn(row.draw(frame, **pair), capfd)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["dcg_curves", "threshold_profile", "measure_agreement", "sample_boxes", "strategy_bars"],
+)
+def test_a_strategy_that_is_null_is_called_so(name):
+    row = ROWS[name]
+    first = pl.when(pl.col("strategy") != "s1").then("strategy").alias("strategy")
+    chart = row.draw(row.frame(2, 5).with_columns(first))
+    assert "null" in chart.data["group" if name == "sample_boxes" else "strategy"].to_list()
+
+
+ODD_COLUMNS = ["a.b[0] {}", 'it\'s "{}"', "\\排序\n {}", "value {}"]
+
+
+@every_chart
+@pytest.mark.parametrize("pattern", ODD_COLUMNS)
+def test_columns_may_have_any_name(row, pattern):
+    frame = row.frame(3, 8)
+    odd = {name: pattern.format(name) for name in row.columns.values() if name in frame.columns}
+    keywords = {keyword: odd.get(name, name) for keyword, name in row.columns.items()}
+    chart = row.function(frame.rename(odd), **(keywords | row.options))
+    spec_of(chart)
+    plain = row.draw(frame).data
+    kept = [name for name in plain.columns if name in chart.data.columns]
+    assert_frame_equal(chart.data.select(kept), plain.select(kept))
+
+
+@pytest.mark.parametrize("pattern", ["a.b {}", "{}[0] \\ 'x' \"y\""])
+@pytest.mark.parametrize("name", ["dcg_curves", "precision_histogram", "sample_boxes"])
+def test_columns_of_odd_names_are_drawn_alike(name, pattern, capfd):
+    row = ROWS[name]
+    odd = {name: pattern.format(name) for name in row.columns.values()}
+    keywords = {keyword: odd[name] for keyword, name in row.columns.items()}
+    assert_drawn(row.function(row.frame(2, 8).rename(odd), **(keywords | row.options)), capfd)
+
+
+CLASHES = {
+    "strategy and panel swapped": (
+        charts.strategy_bars,
+        summary_of(2, 5).with_columns(system="strategy", strategy=pl.lit("other")),
+        {"strategy": "system", "panel": "strategy"},
+        {"strategy": ["s1", "s2"]},
+    ),
+    "ranks called value": (
+        charts.dcg_curves,
+        ranks_of(1, 3).rename({"rank": "value"}),
+        {"curve": "cg", "rank": "value"},
+        {"rank": [1, 2, 3]},
+    ),
+    "swaps called levels": (
+        charts.robustness_curves,
+        robustness_of(1, 3).rename({"swaps": "levels", "levels": "swaps"}),
+        {"levels": "swaps", "swaps": "levels"},
+        {"levels": [2], "swaps": [0, 1, 2]},
+    ),
+    "scores called relevance": (
+        charts.relevance_function,
+        pl.DataFrame({"relevance": [1.0, 2.0, 3.0, 4.0]}),
+        {"score": "relevance"},
+        {"relevance": [0.0, 1.0]},
+    ),
+    "groups called value": (
+        charts.sample_boxes,
+        pl.DataFrame({"value": ["a", "a"], "group": [1.0, 2.0]}),
+        {"value": "group", "group": "value"},
+        {"group": ["a"], "median": [1.5]},
+    ),
+    "a column panel of one's own": (
+        charts.strategy_bars,
+        summary_of(2, 5).with_columns(panel="strategy"),
+        {"panel": None},
+        {"strategy": ["s1", "s2"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CLASHES)
+def test_columns_may_be_called_like_those_that_are_drawn(case):
+    function, frame, options, expected = CLASHES[case]
+    chart = function(frame, **options)
+    spec_of(chart)
+    for column, values in expected.items():
+        assert set(values) <= set(chart.data[column])
+    if case.startswith("a column panel"):
+        assert isinstance(chart, alt.LayerChart)
+
+
+def test_columns_that_no_chart_can_show_are_left_out():
+    frame = summary_of(2, 5).with_columns(
+        lists=pl.lit([1.0]),
+        time=pl.duration(hours=1),
+        bytes=pl.lit(b"x"),
+        day=pl.date(2024, 1, 1),
+        share=pl.lit(0.5).cast(pl.Decimal(4, 2)),
+        kind=pl.lit("x").cast(pl.Categorical),
+    )
+    chart = charts.strategy_bars(frame)
+    spec_of(chart)
+    assert {"lists", "time", "bytes"}.isdisjoint(chart.data.columns)
+    assert {"day", "share", "kind"} <= set(chart.data.columns)
+
+
+# Composed by the caller
+
+
+COMPOSED = {
+    "layered": lambda chart, _: chart + chart,
+    "over a rule": lambda chart, _: chart + alt.Chart().mark_rule().encode(y=alt.datum(0.5)),
+    "beside another": lambda chart, other: chart | other,
+    "above another": lambda chart, other: chart & other,
+    "of another size": lambda chart, _: chart.properties(title="mine", width=420, height=130),
+    "configured": lambda chart, _: chart.configure_axis(labelFontSize=20),
+}
+
+
+def unpanelled(row: Row) -> Any:
+    """A chart without panels, which the caller can layer and facet."""
+    panel = {"panel": None} if "histogram" not in row.function.__name__ else {}
+    return row.of(3, 8, **panel)
+
+
+@every_chart
+@pytest.mark.parametrize("how", COMPOSED)
+def test_it_composes(row, how):
+    assert isinstance(unpanelled(row), alt.LayerChart)
+    spec_of(COMPOSED[how](unpanelled(row), ROWS["sample_boxes"].of(2, 5)))
+
+
+FACETED_BY = {
+    "precision_histogram": "better",
+    "precision_histogram by query": "better",
+    "robustness_curves": "measure",
+    "relevance_function": "part",
+    "sample_boxes": "group",
+    "comparison_forest": "measure",
+    "comparison_forest of all pairs": "measure",
+    "strategy_bars": "measure",
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_it_can_be_faceted_by_a_column_of_its_data(name, capfd):
+    chart = unpanelled(ROWS[name])
+    column = FACETED_BY.get(name, "strategy")
+    assert column in chart.data.columns
+    faceted = chart.facet(alt.Facet(f"{column}:N"), columns=2)
+    assert len(spec_of(faceted)["datasets"]) == 1
+    if name in ("dcg_curves", "sample_boxes", "strategy_bars"):
+        assert_drawn(faceted, capfd)
+
+
+@pytest.mark.parametrize("name", ["dcg_curves", "precision_histogram", "comparison_forest"])
+def test_it_is_drawn_beside_and_under_others(name, capfd):
+    chart = ROWS[name].of(2, 8)
+    assert_drawn(
+        (chart | ROWS["sample_boxes"].of(2, 8)) & ROWS["relevance_function"].of(1, 9), capfd
+    )
+
+
+@pytest.mark.parametrize("name", ["strategy_bars", "comparison_forest", "threshold_profile"])
+def test_panels_concatenate_with_others(name):
+    spec_of(ROWS[name].of(3, 8) | ROWS["dcg_curves"].of(2, 8))
+
+
+@pytest.fixture
+def night() -> Iterator[None]:
+    """A theme of the user's own."""
+    night = {"config": {"background": "#123", "range": {"category": ["#fed", "#abc"]}}}
+    alt.theme.register("night", enable=False)(lambda: alt.theme.ThemeConfig(night))
+    try:
+        with alt.theme.enable("night"):
+            yield
+    finally:
+        alt.theme.unregister("night")
+
+
+@every_chart
+@pytest.mark.usefixtures("night")
+def test_a_theme_of_the_user_is_followed(row):
+    spec = spec_of(row.of(2, 8))
+    assert spec["config"]["background"] == "#123"
+    assert "#4c78a8" not in json.dumps(spec)
+
+
+@pytest.mark.parametrize("name", ["dcg_curves", "sample_boxes", "comparison_forest"])
+@pytest.mark.usefixtures("night")
+def test_it_is_drawn_in_the_colours_of_a_theme(name, capfd):
+    picture = png_of(ROWS[name].of(2, 8), capfd)
+    assert picture.getpixel((0, 0)) == (0x11, 0x22, 0x33)
+    assert any(colour == (0xFF, 0xEE, 0xDD) for _, colour in picture.getcolors(2**24)) == (
+        name != "sample_boxes"
+    )
+
+
+@every_chart
+def test_it_leaves_the_state_of_altair_and_the_look_to_the_caller(row):
+    def state() -> list[Any]:
+        parts = (alt.renderers, alt.data_transformers, alt.theme)
+        return [(part.active, dict(part.options)) for part in parts]
+
+    before = state()
+    chart = row.of(2, 8)
+    assert state() == before
+    assert chart.config is alt.Undefined
+    with alt.theme.enable("none"):
+        spec = spec_of(chart)
+    assert "config" not in spec
+    assert "title" not in spec
+    assert len(spec["datasets"]) == 1
+
+
+@every_chart
+def test_every_name_and_axis_has_a_title(row):
+    for encoding in encodings(spec_of(row.of(2, 8))):
+        for channel in {"x", "y", "color"} & set(encoding):
+            if "field" in encoding[channel]:
+                assert "title" in encoding[channel]
+
+
+# Panels
+
+
+def test_panels_keep_all_values_and_their_order():
+    frame = results(2, 6).with_columns(
+        topic=(pl.col("query") % 3).replace_strict({0: "b", 1: "a", 2: "c"})
+    )
+    chart = charts.measure_agreement(frame, "mu_ap", "ndcg", panel="topic")
+    assert isinstance(chart, alt.FacetChart)
+    assert spec_of(chart)["facet"]["sort"] == ["a", "c", "b"]
+    got = chart.data.sort("strategy", pl.col("query").cast(pl.Int64))
+    assert got["x"].to_list() == frame["mu_ap"].to_list()
+    assert got["panel"].to_list() == frame["topic"].to_list()
+
+
+def test_a_panel_a_query_draws_its_curves_not_their_means():
+    frame = results(2, 4)
+    chart = charts.dcg_curves(frame, panel="query")
+    for (query,), rows in chart.data.group_by("panel"):
+        expected = frame.filter(query=int(query), strategy="s2")[DCG_20][0]
+        assert rows.filter(strategy="s2")["value"].to_list() == pytest.approx(expected.to_list())
+    assert "mean" not in json.dumps(spec_of(chart)["spec"])
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5, 9, 10, 60])
+def test_any_number_of_panels_up_to_60(n):
+    chart = charts.dcg_curves(results(2, n), panel="query")
+    assert isinstance(chart, alt.LayerChart if n == 1 else alt.FacetChart)
+    assert chart.data.height <= chart_rows.MOST_ROWS
+    spec_of(chart)
+
+
+def test_many_panels_are_drawn(capfd):
+    assert_drawn(charts.dcg_curves(results(2, 13), panel="query"), capfd)
+
+
+# Colours
+
+
+def colours_of(chart: Any) -> list[dict[str, Any]]:
+    return [each["color"] for each in encodings(spec_of(chart)) if "scale" in each.get("color", {})]
+
+
+@pytest.mark.parametrize("k", [2, 10])
+def test_strategies_have_the_same_colours_in_all_charts(k):
+    names = ("dcg_curves", "recall_precision_curves", "measure_agreement", "strategy_bars")
+    drawn = [colours_of(ROWS[name].of(k, 5)) for name in names]
+    domains = [colour["scale"] for chart in drawn for colour in chart]
+    assert all(scale == {"domain": [f"s{i}" for i in range(1, k + 1)]} for scale in domains)
+
+
+def test_more_lines_than_colours_have_dashes_too():
+    spec = spec_of(ROWS["dcg_curves"].of(25, 5))
+    [line] = [each for each in encodings(spec) if "strokeDash" in each]
+    pairs = [
+        (place % 10, str(dash)) for place, dash in enumerate(line["strokeDash"]["scale"]["range"])
+    ]
+    assert len(set(pairs)) == 25
+
+
+@pytest.mark.parametrize("name", ["measure_agreement", "strategy_bars"])
+def test_more_points_and_bars_than_colours_have_one(name):
+    assert not colours_of(ROWS[name].of(11, 5))
+
+
+# Errors
+
+
+def without(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda frame: frame.drop(column)
+
+
+FRAME_NAMES = {"strategy_bars": "summary", "comparison_forest": "comparison"}
+
+
+@every_chart
+def test_what_is_no_frame_is_refused(row):
+    name = row.function.__name__
+    argument = FRAME_NAMES.get(name, "per_query" if name == "precision_histogram" else "frame")
+    with pytest.raises(
+        TypeError, match=f"`{argument}` must be a DataFrame or a LazyFrame, got list"
+    ):
+        row.draw([1, 2])
+
+
+@every_chart
+def test_a_missing_column_is_named_beside_those_there_are(row):
+    frame = row.frame(2, 5)
+    for name in set(row.columns.values()) & set(frame.columns):
+        optional = row.function is charts.measure_agreement and name in KEYS
+        unused = name == "query" and row.function in (
+            charts.dcg_curves,
+            charts.recall_precision_curves,
+        )
+        if not (optional or unused):
+            with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
+                row.draw(frame.rename({name: f"{name}x"}))
+            assert f"column {name!r}; did you mean '{name}x'?" in str(error.value)
+
+
+@every_chart
+def test_a_frame_without_rows_is_refused(row):
+    with pytest.raises(ValueError, match=r"got none|there are none|there is no strategy"):
+        row.draw(row.frame(2, 5).clear())
+
+
+def with_columns(**columns: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda frame: frame.with_columns(**columns)
+
+
+def repeated(times: int) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return lambda frame: pl.concat([frame.with_columns(topic=place) for place in range(times)])
+
+
+MISSING_COLUMNS = {
+    # the row: a column its frame lacks, or the option that names it, and the sentence
+    "strategy_bars": ("mean", {}, "`summary` has no column 'mean'"),
+    "comparison_forest": ("baseline", {}, "`comparison` has no column 'baseline'"),
+    "dcg_curves": ("", {"panel": "topics"}, "`frame` has no column 'topics'"),
+    "sample_boxes": (
+        "",
+        {"reference": "ndgc"},
+        "`frame` has no column 'ndgc'; did you mean 'ndcg'?",
+    ),
+    "precision_histogram": ("query", {}, "there is no column 'query'"),
+}
+NO_NUMBERS = {
+    # the row: the column that is of text
+    "strategy_bars": "mean",
+    "comparison_forest": "p_corrected",
+    "threshold_profile": "mean",
+    "robustness_curves": "swaps",
+    "dcg_curves": DCG_20,
+    "dcg_curves of ranks": "rank",
+    "recall_precision_curves": "interpolated_precision",
+    "measure_agreement": "ndcg",
+    "sample_boxes": "mu_ap",
+    "relevance_function": "popularity",
+}
+ERRORS = {
+    # the row, what is done to its frame, the options, and the sentence
+    "two curves": (
+        "dcg_curves",
+        with_columns(cg=DCG_20),
+        {"curve": None},
+        f"there is not just one, got {DCG_20} and cg",
+    ),
+    "no curve": (
+        "recall_precision_curves",
+        without("interpolated_precision"),
+        {"curve": None},
+        "there is not just one, got none among strategy",
+    ),
+    "an interval of ranks": (
+        "dcg_curves of ranks",
+        None,
+        {"interval": 0.9},
+        "`interval` needs a list a query, as evaluate() gives, got a number in 'cg'",
+    ),
+    "an interval of 1": ("dcg_curves", None, {"interval": 1}, "`interval` must be below 1, got 1"),
+    "lists of any length": (
+        "dcg_curves",
+        with_columns(**{DCG_20: pl.col(DCG_20).list.head("query")}),
+        {},
+        "must have one length, as those of a curve with a cutoff have, got 1 to 5",
+    ),
+    "a rank twice": (
+        "dcg_curves of ranks",
+        lambda frame: pl.concat([frame, frame.head(1)]),
+        {},
+        "a strategy must have each rank once, got 1 again",
+    ),
+    "too many panels": (
+        "dcg_curves",
+        repeated(61),
+        {"panel": "topic"},
+        "`panel` must have at most 60 values, got 61 in 'topic'; filter them",
+    ),
+    "too many lines": (
+        "dcg_curves",
+        lambda frame: (
+            frame.head(1).with_columns(strategy=pl.lit(list(range(1501)))).explode("strategy")
+        ),
+        {},
+        "at most 1500 lines can be drawn, got 1501; filter the frame",
+    ),
+    "too many bars": (
+        "strategy_bars",
+        repeated(1000),
+        {},
+        "`summary` must have at most 3000 rows to draw, got 4000; filter it",
+    ),
+    "too many pairs": (
+        "comparison_forest",
+        repeated(2000),
+        {},
+        "`comparison` must have at most 3000 rows to draw, got 4000; filter it",
+    ),
+    "too many means": (
+        "threshold_profile",
+        repeated(1000),
+        {},
+        "`frame` must have at most 3000 rows to draw, got 14000; filter it",
+    ),
+    "no mean": (
+        "strategy_bars",
+        with_columns(mean=math.nan),
+        {},
+        "`summary` must have a row with a value in 'mean', got none",
+    ),
+    "no difference": (
+        "comparison_forest",
+        with_columns(difference=None),
+        {},
+        "`comparison` must have a row with a value in 'difference', got none",
+    ),
+    "no value in lists": (
+        "dcg_curves",
+        with_columns(**{DCG_20: pl.lit([math.nan])}),
+        {},
+        f"`frame` must have a row with a value in '{DCG_20}', got none",
+    ),
+    "no score": (
+        "relevance_function",
+        with_columns(popularity=None),
+        {},
+        "`frame` must have a score in 'popularity', got none",
+    ),
+    "an infinite score": (
+        "relevance_function",
+        with_columns(popularity=math.inf),
+        {},
+        "score 'popularity' must be finite",
+    ),
+    "no pair of values": (
+        "measure_agreement",
+        with_columns(ndcg=None),
+        {},
+        "`frame` must have a row with both 'mu_ap' and 'ndcg', got none",
+    ),
+    "no query in common": (
+        "precision_histogram",
+        with_columns(r_precision=math.nan),
+        {},
+        "'s1' and 's2' must have a query with a value of r_precision, got none",
+    ),
+    "no such strategy": (
+        "precision_histogram",
+        None,
+        {"a": "s3"},
+        "there is no strategy 's3'; there are 's1', 's2'",
+    ),
+    "one strategy": (
+        "precision_histogram",
+        None,
+        {"a": "s2"},
+        "`a` and `b` must be two strategies, got 's2' twice",
+    ),
+    "a missing value": (
+        "precision_histogram",
+        with_columns(r_precision=math.nan),
+        {"missing": "error"},
+        "missing='drop' or missing='zero' allows it",
+    ),
+    "an order": (
+        "precision_histogram",
+        None,
+        {"order": "queries"},
+        "`order` must be one of 'difference', 'query', got 'queries'",
+    ),
+    "something to show": (
+        "measure_agreement",
+        None,
+        {"show": "differences"},
+        "got 'differences'; did you mean 'difference'?",
+    ),
+    "significance": ("comparison_forest", None, {"alpha": 0}, "`alpha` must be above 0, got 0"),
+}
+
+
+@pytest.mark.parametrize("name", MISSING_COLUMNS)
+def test_a_missing_column_is_an_error_that_names_it(name):
+    column, options, sentence = MISSING_COLUMNS[name]
+    frame = ROWS[name].frame(2, 5)
+    with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
+        ROWS[name].draw(frame.drop(column) if column else frame, **options)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("name", NO_NUMBERS)
+def test_a_column_of_text_is_an_error_where_numbers_are_drawn(name):
+    column, row = NO_NUMBERS[name], ROWS[name]
+    argument = FRAME_NAMES.get(name, "frame")
+    with pytest.raises(TypeError) as error:
+        row.draw(row.frame(2, 5).with_columns(pl.lit("x").alias(column)))
+    assert str(error.value) == f"`{argument}` must have numbers in {column!r}, got String"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "sentence"),
+    [
+        ("comparison_forest", {"alpha": "low"}, "`alpha` must be a number, got 'low'"),
+        ("sample_boxes", {"reference": True}, "`reference` must be a number, got True"),
+        ("measure_agreement", {"x": DCG_20}, f"`frame` must have numbers in '{DCG_20}', got List("),
+        ("precision_histogram", {"measure": DCG_20}, "must be a number a query, got List("),
+    ],
+)
+def test_an_argument_of_the_wrong_kind_is_an_error(name, options, sentence):
+    with pytest.raises(TypeError) as error:
+        ROWS[name].of(2, 5, **options)
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_a_wrong_value_is_an_error_that_says_what_is_wrong(case):
+    name, change, options, sentence = ERRORS[case]
+    frame = ROWS[name].frame(2, 5)
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        ROWS[name].draw(change(frame) if change else frame, **options)
+    assert sentence in str(error.value)
+
+
+# The numbers are those of the measures
+
+
+def printed_curve(line: str) -> list[object]:
+    return [as_printed(number) for number in entries(line)]
+
+
+@pytest.mark.parametrize("line", CHEN_MEANS)
+def test_the_slides_curves_are_drawn(line):
+    expr, printed = CHEN_MEANS[line]
+    curves = average_curves(frame_of(CUMULATED), CG, DCG, ICG, IDCG).with_columns(expr.alias(line))
+    rows = rows_of(charts.dcg_curves(curves, line))
+    assert [row["rank"] for row in rows] == list(range(1, 16))
+    assert [row["value"] for row in rows] == printed_curve(printed)
+
+
+@pytest.mark.parametrize(
+    ("curve", "ideal", "printed"),
+    [
+        (CG, ICG, ["3", "5.5", "7.5"]),  # (3 + 3) / 2, (6 + 5) / 2, (9 + 6) / 2
+        (DCG, IDCG, ["3.0", "5.5", "6.8"]),  # likewise, and (7.9 + 5.6) / 2
+    ],
+)
+def test_the_ideal_of_the_same_gain_and_discount_is_dashed_beside_a_curve(curve, ideal, printed):
+    frame = frame_of(CUMULATED)
+    for source in (average_curves(frame, CG, DCG, ICG, IDCG), evaluate(frame, CG, DCG, ICG, IDCG)):
+        chart = charts.dcg_curves(source, curve)
+        means = average_curves(frame, ideal)[ideal].to_list()
+        assert [row["ideal"] for row in rows_of(chart)] == pytest.approx(means)
+        assert means[:3] == [pytest.approx(float(number), abs=0.06) for number in printed]
+        assert any("ideal" in str(each["y"]) for each in encodings(chart.to_dict()))
+    assert "ideal" not in charts.dcg_curves(average_curves(frame, CG, DCG, IDCG), CG).data.columns
+
+
+def test_each_slide_query_has_its_own_curve():
+    data = charts.dcg_curves(evaluate(frame_of(CUMULATED), CG, ICG), CG, panel="query").data
+    first, second = (data.filter(panel=query) for query in ("0", "1"))
+    assert first["value"].to_list() == [1, 1, 2, 2, 2, 5, 5, 5, 5, 7, 7, 7, 7, 7, 10]
+    assert second["ideal"].to_list() == [3, 5] + [6] * 13
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("example 3.2", [1, 1, 2 / 3, 1 / 2, 2 / 5, 1 / 3, 0, 0, 0, 0, 0]),
+        ("example 3.3", [1 / 3] * 4 + [1 / 4] * 3 + [1 / 5] * 4),
+    ],
+)
+def test_the_slides_interpolated_precision_is_drawn(query, expected):
+    slides = datasets.worked_example("chen").filter(query=query)
+    for make in (evaluate, average_curves):
+        rows = rows_of(charts.recall_precision_curves(make(slides, "interpolated_precision")))
+        assert [row["recall"] for row in rows] == pytest.approx([i / 10 for i in range(11)])
+        assert [row["value"] for row in rows] == pytest.approx(expected)
+
+
+def test_recall_levels_of_ones_own_are_where_they_are_drawn():
+    name = "interpolated_precision(recall_levels=[0.25, 0.5, 1.0])"
+    slides = datasets.worked_example("chen")
+    chart = charts.recall_precision_curves(evaluate(slides, name))
+    assert chart.data["recall"].to_list() == [0.25, 0.5, 1.0]
+
+
+def test_the_band_is_the_interval_that_summarise_gives():
+    frame = results(2, 9)
+    chart = charts.dcg_curves(frame, interval=0.9)
+    for rank in (1, 7, 20):
+        at_rank = frame.with_columns(pl.col(DCG_20).list.get(rank - 1).alias("at"))
+        expected = summarise(at_rank, "at", confidence=0.9).select(
+            "strategy", "mean", "ci_low", "ci_high"
+        )
+        got = chart.data.filter(rank=rank).select("strategy", "value", "ci_low", "ci_high")
+        assert_frame_equal(got, expected.rename({"mean": "value"}))
+
+
+def test_a_histogram_of_r_precision_has_what_each_query_differs_by():
+    ranking = {"a": [1, 0, 0], "b": [0, 1, 0], "c": [1, 0, 0]}
+    frame = pl.DataFrame(
+        [
+            (query, grade, -place, place)
+            for query, grades in ranking.items()
+            for place, grade in enumerate(grades)
+        ],
+        ["query", "grade", "down", "up"],
+        orient="row",
+    )
+    per_query = evaluate(frame, "r_precision", by=["down", "up"])
+    rows = rows_of(charts.precision_histogram(per_query, "r_precision", "down", "up"))
+    assert [(row["query"], row["difference"]) for row in rows] == [("a", 1), ("c", 1), ("b", 0)]
+    assert [row["better"] for row in rows] == ["2 better with down"] * 2 + [None]
+
+
+@pytest.mark.parametrize("order", ["difference", "query"])
+@pytest.mark.parametrize("n", [1, 60, 61, 300, 301, 5000])
+def test_bars_add_up_to_the_mean_difference_however_many_share_one(n, order):
+    frame = results(2, n)
+    chart = charts.precision_histogram(frame, "mu_ap", "s1", "s2", order=order)
+    expected = differences(frame, "mu_ap", "s1", "s2", order=order)
+    size = -(-n // 300)
+    total = sum(row["difference"] * (row["last"] - row["position"] + 1) for row in rows_of(chart))
+    assert total == pytest.approx(expected["difference"].sum())
+    assert all((row["position"] - 1) % size == 0 for row in rows_of(chart))
+    counted = {
+        label: sum(row["queries"] for row in rows_of(chart) if row["better"] == label)
+        for label in {row["better"] for row in rows_of(chart)} - {None}
+    }
+    wins = dict(expected["winner"].drop_nulls().value_counts().iter_rows())
+    assert counted == {f"{count} better with {name}": count for name, count in wins.items()}
+    ties = expected["winner"].null_count()
+    title = encodings(spec_of(chart))[0]["color"]["title"]
+    assert title == f"{n} quer{'y' if n == 1 else 'ies'}, {ties} tie{'' if ties == 1 else 's'}"
+    if size == 1:
+        assert chart.data["difference"].to_list() == expected["difference"].to_list()
+
+
+def test_wins_ties_and_losses_are_those_of_compare():
+    frame = results(2, 106)
+    [row] = compare(frame, "r_precision", baseline="s2").to_dicts()
+    chart = charts.precision_histogram(frame, "r_precision", "s1", "s2")
+    colour = encodings(spec_of(chart))[0]["color"]
+    assert colour["scale"]["domain"] == [
+        f"{row['wins']} better with s1",
+        f"{row['losses']} better with s2",
+    ]
+    assert colour["title"].startswith(f"106 queries, {row['ties']} tie")
+
+
+def test_a_measure_that_is_best_at_its_lowest_is_won_from_below():
+    frame = results(2, 5).with_columns(
+        pl.when(strategy="s1").then(0.2).otherwise(0.3).alias("e_measure@5")
+    )
+    chart = charts.precision_histogram(frame, "e_measure@5", "s1", "s2")
+    assert set(chart.data["better"]) == {"5 better with s1"}
+    assert chart.data["difference"].to_list() == pytest.approx([-0.1] * 5)
+
+
+def test_the_profile_has_the_means_of_the_experiment():
+    frame = experiments.threshold_profile(datasets.worked_example("scheel"), by="score")
+    data = charts.threshold_profile(frame).data
+    # Scheel, Lommatzsch and Albayrak (2011), table 1, from threshold 1 on, and μAP.
+    assert data["at"].to_list() == ["1", "2", "3", "4", "mu_ap", "ndcg", "ndcng"]
+    assert data["mean"].head(5).to_list() == printed_curve("0.780 0.483 0.403 0.125 0.448")
+    assert data["joined"].to_list() == [*data["mean"].head(4), None, None, None]
+
+
+def test_of_158_thresholds_some_stand_for_all_in_their_order():
+    data = charts.threshold_profile(profile_of(1, 158)).data
+    thresholds = data["at"].head(-2).cast(pl.Int64)
+    assert (thresholds[0], thresholds[-1], len(thresholds)) == (1, 158, 30)
+    assert thresholds.is_sorted()
+
+
+def test_robustness_has_the_means_of_the_experiment():
+    frame = experiments.robustness_to_levels([2, 50], [0, 5], runs=3)
+    data = charts.robustness_curves(frame).data
+    keys = ["measure", "levels", "swaps"]
+    assert_frame_equal(
+        data.select(*keys, "mean").sort(keys), frame.select(*keys, "mean").sort(keys)
+    )
+
+
+def test_phi_has_its_control_points_and_every_score():
+    # Moniz, Torgo and Vinagre (2016), figure 1: with scores beyond the whisker, and without.
+    for scores in ([10, 15, 20, 30, 100], [10, 20, 30, 40, 50]):
+        frame = pl.DataFrame({"popularity": scores})
+        parts = charts.relevance_function(frame, "popularity").data.partition_by(
+            "part", as_dict=True
+        )
+        expected = phi_control_points(frame, "popularity")
+        assert parts["control point",]["score"].to_list() == expected["popularity"].to_list()
+        assert parts["control point",]["relevance"].to_list() == expected["relevance"].to_list()
+        phi = frame.select(pl.col("popularity").graded.phi_relevance()).to_series()
+        assert parts["score",]["score"].to_list() == scores
+        assert parts["score",]["relevance"].to_list() == pytest.approx(phi.to_list())
+        assert parts["φ",]["score"][0] == min(scores)
+        assert parts["φ",]["score"][-1] == max(scores)
+    # The whisker of the first is 30, so that its relevance is 1 - (100 - 30) / (100 - 10).
+    assert phi_control_points(pl.DataFrame({"p": [10, 15, 20, 30, 100]}), "p")["relevance"][2] == (
+        pytest.approx(1 - 70 / 90)
+    )
+
+
+def test_of_many_scores_the_ends_are_among_those_drawn():
+    frame = scores_of(1, 5000)
+    drawn = charts.relevance_function(frame, "popularity").data.filter(part="score")["score"]
+    scores = frame["popularity"]
+    assert (drawn.min(), drawn.max()) == (scores.min(), scores.max())
+    assert drawn.is_in(scores.implode()).all()
+
+
+@pytest.mark.parametrize("n", [1, 106, 5000])
+@pytest.mark.parametrize("k", [2, 25])
+def test_differences_of_measures_count_every_query_once(k, n):
+    frame = results(k, n)
+    chart = charts.measure_agreement(frame, "mu_ap", "ndcg", show="difference")
+    assert chart.data["queries"].sum() == k * n
+    difference = frame["mu_ap"] - frame["ndcg"]
+    for row in rows_of(chart):
+        strategy = {"strategy": row["strategy"]} if "strategy" in row else {}
+        values = frame.with_columns(d=difference).filter(**strategy)["d"]
+        inside = values.is_between(row["low"] - 1e-9, row["high"] + 1e-9).sum()
+        assert inside >= row["queries"]
+    middles = (chart.data["low"] + chart.data["high"]) / 2
+    widths = chart.data["high"] - chart.data["low"]
+    assert (middles / widths - (middles / widths).round()).abs().max() < 1e-6
+
+
+def test_measures_that_are_the_same_have_one_bin_around_0():
+    [row] = rows_of(charts.measure_agreement(results(1, 9), "ndcg", "ndcg", show="difference"))
+    assert (row["low"], row["high"], row["queries"]) == (-0.01, 0.01, 9)
+
+
+@pytest.mark.parametrize("n", [5, 5000])
+def test_points_of_agreement_are_the_queries_or_their_means(n):
+    frame = results(2, n)
+    data = charts.measure_agreement(frame, "mu_ap", "ndcg").data
+    weights = data["queries"] if "queries" in data.columns else pl.Series([1] * data.height)
+    assert weights.sum() == 2 * n
+    for name, measure in (("x", "mu_ap"), ("y", "ndcg")):
+        mean = (data[name] * weights).sum() / (2 * n)
+        assert mean == pytest.approx(frame[measure].mean())
+    if n == 5:
+        assert data["x"].to_list() == frame["mu_ap"].to_list()
+
+
+def test_the_diagonal_is_there_where_both_axes_are_the_same():
+    frame = results(2, 9).with_columns(found=pl.col("mu_ap") * 1000)
+    for y, layers in (("ndcg", ["rule", "point"]), ("found", ["point"])):
+        spec = spec_of(charts.measure_agreement(frame, "mu_ap", y))
+        assert [layer["mark"]["type"] for layer in spec["layer"]] == layers
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 106])
+def test_boxes_are_the_percentiles(n):
+    frame = results(3, n).with_columns(pl.col("mu_ap") ** 3)
+    data = charts.sample_boxes(frame, "mu_ap", reference="ndcg").data
+    for (name,), samples in frame.group_by("strategy"):
+        values = samples["mu_ap"].to_numpy()
+        own = data.filter(group=name)
+        [box] = own.filter(pl.col("median").is_not_null()).to_dicts()
+        quartiles = np.percentile(values, [25, 50, 75])
+        assert [box["q1"], box["median"], box["q3"]] == pytest.approx(list(quartiles))
+        reach = 1.5 * (quartiles[2] - quartiles[0])
+        inside = (values >= quartiles[0] - reach) & (values <= quartiles[2] + reach)
+        assert box["whisker_low"] == values[inside].min()
+        assert box["whisker_high"] == values[inside].max()
+        assert sorted(own["outlier"].drop_nulls()) == sorted(values[~inside])
+        assert (box["samples"], box["reference"]) == (n, pytest.approx(samples["ndcg"].mean()))
+
+
+def test_whiskers_end_within_one_and_a_half_times_the_height_of_the_box():
+    for value, is_inside in ((7.0, True), (7.1, False)):  # the box is from 2 to 4
+        frame = pl.DataFrame({"strategy": "s", "ap": [1.0, 2.0, 3.0, 4.0, value]})
+        data = charts.sample_boxes(frame, "ap").data
+        assert data["whisker_high"][0] == (value if is_inside else 4)
+        assert data["outlier"].drop_nulls().to_list() == ([] if is_inside else [value])
+
+
+def test_moniz_figure_2_has_ndcg_as_a_line_and_ndcg_phi_as_boxes():
+    samples = experiments.popularity_scenarios(20)
+    chart = charts.sample_boxes(
+        samples, "ndcg_phi", group="imbalance", reference="ndcg", panel="strategy"
+    )
+    lines = chart.data.filter(panel="scenario_1")["reference"].drop_nulls()
+    assert lines.to_list() == pytest.approx([samples.filter(strategy="scenario_1")["ndcg"][0]] * 2)
+
+
+def test_bars_are_the_means_and_intervals_of_summarise():
+    summary = summary_of(3, 9)
+    columns = ["measure", "strategy", "mean", "ci_low", "ci_high"]
+    assert_frame_equal(charts.strategy_bars(summary).data.select(columns), summary.select(columns))
+
+
+def test_the_best_strategy_of_the_first_measure_is_at_the_top():
+    summary = summary_of(3, 9)
+    first = summary.filter(measure="mu_ap").sort("mean", descending=True)["strategy"].to_list()
+    spec = spec_of(charts.strategy_bars(summary))
+    assert all(each["y"]["sort"] == first for each in encodings(spec))
+
+
+def test_the_forest_has_the_numbers_of_compare_and_fills_what_is_significant():
+    frame = results(5, 106)
+    comparison = compare(frame, *MEASURES)
+    data = charts.comparison_forest(comparison, alpha=0.01).data
+    columns = ["measure", "strategy", "baseline", "difference", "ci_low", "ci_high", "p_corrected"]
+    assert_frame_equal(data.select(columns), comparison.select(columns))
+    assert data["pair"].to_list() == [
+        f"{a} - {b}" for a, b in data.select("strategy", "baseline").rows()
+    ]
+    believed = data.filter(significance="p < 0.01")
+    assert 0 < believed.height < data.height
+    assert believed["p_corrected"].max() < 0.01
+    assert data.filter(significance="not significant")["p_corrected"].min() >= 0.01
+
+
+def test_the_forest_says_what_it_is_of_and_leaves_hollow_what_is_not_significant():
+    spec = spec_of(charts.comparison_forest(comparison_of(3, 9).filter(measure="mu_ap")))
+    *_, points = encodings(spec)
+    assert points["x"]["title"] == "difference of mu_ap, to s1"
+    [hollow] = [points["fillOpacity"]["condition"]]
+    assert hollow["test"] == {"field": "significance", "equal": "not significant"}
+    assert (hollow["value"], points["fillOpacity"]["value"]) == (0, 1)
+
+
+def test_without_intervals_there_are_bars_alone():
+    spec = spec_of(charts.strategy_bars(summary_of(2, 9).drop("ci_low"), panel=None))
+    assert [layer["mark"]["fillOpacity"] for layer in spec["layer"]] == [0.5]
+
+
+def test_an_interval_without_one_end_is_not_drawn():
+    summary = summary_of(2, 9).with_columns(ci_low=pl.when(strategy="s1").then("ci_low"))
+    data = charts.strategy_bars(summary).data
+    assert data.filter(strategy="s2")["ci_high"].null_count() == len(MEASURES)
+    assert data.filter(strategy="s1")["ci_high"].null_count() == 0
+
+
+# What charts have in common
+
+
+@pytest.mark.parametrize(
+    ("last", "ranks"),
+    [
+        (2, [1, 2]),
+        (10, list(range(1, 11))),
+        (11, [1, 5, 10]),
+        (20, [1, 5, 10, 15, 20]),
+        (100, [1, 20, 40, 60, 80, 100]),
+        (1000, [1, 200, 400, 600, 800, 1000]),
+    ],
+)
+def test_an_axis_names_the_first_rank_and_round_ones(last, ranks):
+    assert chart_rows.round_ranks(last) == ranks
+
+
+@pytest.mark.parametrize(
+    ("most", "counts"), [(1, [1]), (2, [1, 2]), (7, [1, 5]), (60, [1, 5, 50]), (399, [1, 20, 200])]
+)
+def test_a_legend_of_sizes_begins_at_1(most, counts):
+    assert chart_rows.round_counts(most) == counts
+
+
+def test_names_stand_in_their_natural_order():
+    assert chart_rows.natural(["f10", "f2", "", "a", "f²", "2"]) == [
+        "",
+        "2",
+        "a",
+        "f2",
+        "f10",
+        "f²",
+    ]
+
+
+def test_every_chart_function_is_tested():
+    assert {row.function.__name__ for row in ROWS.values()} == set(charts.__all__)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_the_histogram_gives_strategies_the_colours_of_other_charts(k):
+    names = [f"f{i}" for i in range(k, 0, -1)]
+    per_query = pl.DataFrame(
+        {"strategy": names * 2, "query": [1] * k + [2] * k, "ap": [0.1 * i for i in range(2 * k)]}
+    )
+    chart = charts.precision_histogram(per_query, "ap", "f2", "f1")
+    colour = chart.to_dict()["layer"][0]["encoding"]["color"]
+    shown = colour["legend"]["values"]
+    assert [text.split()[-1] for text in shown] == ["f2", "f1"]
+    assert set(chart.data["better"]) <= {*shown, None}
+    bars = charts.strategy_bars(summarise(per_query)).to_dict()
+    places = bars["layer"][0]["encoding"]["color"]["scale"]["domain"]
+    assert [text.split()[-1] for text in colour["scale"]["domain"]] == places
+
+
+def test_strategies_that_are_alike_stand_side_by_side_in_a_profile():
+    frame = pl.DataFrame(
+        {"strategy": ["b", "a"], "measure": "mu_ap", "mean": [0.5, 0.5], "grade": "grade"}
+    )
+    for layer in charts.threshold_profile(frame).to_dict()["layer"]:
+        assert layer["encoding"]["xOffset"]["sort"] == ["a", "b"]
