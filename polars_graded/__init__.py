@@ -12,6 +12,7 @@ from polars_graded.evaluate import average_curves, evaluate, summary_table
 from polars_graded.judgments import judge, read_letor, read_qrels, read_run
 from polars_graded.namespace import Graded, graded
 from polars_graded.relevance import phi_control_points, phi_curve
+from polars_graded.report import report
 
 if TYPE_CHECKING:
     from polars_graded import charts, datasets, experiments
@@ -33,6 +34,7 @@ __all__ = [
     "read_letor",
     "read_qrels",
     "read_run",
+    "report",
     "summarise",
     "summary_table",
 ]

@@ -16,12 +16,15 @@ from polars_graded.compare import CORRECTIONS, TESTS, compare
 from polars_graded.evaluate import evaluate
 from polars_graded.judgments import judge, read_letor, read_qrels, read_run
 from polars_graded.measure import DEFINITIONS, Best, Measure
+from polars_graded.report import drawing_scripts, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
-SUFFIXES = (".csv", ".parquet")
+SUFFIXES = {"--per-query": (".csv", ".parquet"), "--report": (".html", ".htm")}
+OF_REPORT = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
+"""What a report shows beside the measures that are asked for."""
 LINES, PLAIN = "UTF8_FULL_CONDENSED", "ASCII_FULL_CONDENSED"
 
 
@@ -33,17 +36,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         warnings.simplefilter("always", UserWarning)
         try:
             measures = _checked(options)
-            per_query = _evaluated(options)
-            report = _report(per_query, measures, options)
+            names = [measure.name for measure in measures]
+            added = [name for name in OF_REPORT if options.report and name not in names]
+            evaluated = _evaluated(options, added)
+            per_query = evaluated.drop(added)
+            printed = _printed(per_query, measures, options)
             if options.per_query:
                 _write(per_query, options.per_query)
+            if options.report:
+                page = report(evaluated, options.report, **_comparing(options))
+                printed += f"\n\nReport: {page}"
         except OSError as error:
             parser.error(f"{error.strerror}: {error.filename}" if error.filename else str(error))
         except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
             parser.error(str(error).split("\n", maxsplit=1)[0])
+        except ImportError as error:
+            parser.error(str(error))
     for warning in caught:
         print(f"warning: {warning.message}", file=sys.stderr)
-    print(report)
+    print(printed)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -111,6 +122,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write the values of every strategy and query to a .csv or .parquet file",
     )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write one .html page that shows strategies, differences, curves and queries, linked; "
+        "it needs no network",
+    )
     return parser
 
 
@@ -121,13 +139,16 @@ def _checked(options: argparse.Namespace) -> list[Measure]:
         if measure.is_curve and measure.positions is None:
             msg = f"a curve needs a cutoff to be averaged, such as '{measure.function}@20'"
             raise ValueError(msg)
-    path = options.per_query
-    if path and path.suffix.lower() not in SUFFIXES:
-        msg = f"--per-query takes a .csv or a .parquet file, got {str(path)!r}"
-        raise ValueError(msg)
-    if path and not path.parent.is_dir():
-        msg = f"No such file or directory to write to: {path}"
-        raise ValueError(msg)
+    for option, path in (("--per-query", options.per_query), ("--report", options.report)):
+        suffixes = SUFFIXES[option]
+        if path and path.suffix.lower() not in suffixes:
+            msg = f"{option} takes a {suffixes[0]} or a {suffixes[1]} file, got {str(path)!r}"
+            raise ValueError(msg)
+        if path and not path.parent.is_dir():
+            msg = f"No such file or directory to write to: {path}"
+            raise ValueError(msg)
+    if options.report:
+        drawing_scripts()
     if (options.strategy or options.grade != "grade") and not options.letor:
         msg = "--strategy and --grade name columns of LETOR files, so they need --letor"
         raise ValueError(msg)
@@ -137,14 +158,13 @@ def _checked(options: argparse.Namespace) -> list[Measure]:
     return measures
 
 
-def _evaluated(options: argparse.Namespace) -> pl.DataFrame:
-    """The values of every strategy and query that the options ask for."""
+def _evaluated(options: argparse.Namespace, added: Sequence[str]) -> pl.DataFrame:
+    """The values of every strategy and query that the options ask for, and those that are added."""
+    measures = [*options.measure, *added]
     scale = {"irrelevant": options.irrelevant, "highest": options.highest}
     if options.qrels:
         frame = _judged(*options.qrels)
-        return evaluate(
-            frame, *options.measure, by=[["score", "doc"]], strategy="strategy", **scale
-        )
+        return evaluate(frame, *measures, by=[["score", "doc"]], strategy="strategy", **scale)
     frame = read_letor(options.letor) if options.letor else datasets.example()
     _refuse_empty(frame, *(options.letor or []))
     strategies = options.strategy or [
@@ -153,7 +173,7 @@ def _evaluated(options: argparse.Namespace) -> pl.DataFrame:
     if not strategies:
         msg = f"{', '.join(options.letor)} must have a feature to rank by, got none"
         raise ValueError(msg)
-    return evaluate(frame, *options.measure, grade=options.grade, by=strategies, **scale)
+    return evaluate(frame, *measures, grade=options.grade, by=strategies, **scale)
 
 
 def _judged(qrels: str, *runs: str) -> pl.DataFrame:
@@ -198,7 +218,7 @@ def _write(per_query: pl.DataFrame, path: Path) -> None:
     per_query.with_columns(text if curves else []).write_csv(path)
 
 
-def _report(
+def _printed(
     per_query: pl.DataFrame, measures: Sequence[Measure], options: argparse.Namespace
 ) -> str:
     """The mean of each measure a strategy, the best of each column marked; a table a curve."""
@@ -231,10 +251,8 @@ def _curve_table(per_query: pl.DataFrame, curve: Measure) -> str:
 
 def _comparison(per_query: pl.DataFrame, names: Iterable[str], options: argparse.Namespace) -> str:
     """Each strategy against the baseline, or all pairs."""
-    test: Any = options.test or "t"
-    # Randomised Tukey p values already hold for all pairs together.
-    correction: Any = options.correction or ("none" if test == "randomised_tukey" else "holm")
-    result = compare(per_query, *names, baseline=options.baseline, test=test, correction=correction)
+    how = _comparing(options)
+    result = compare(per_query, *names, **how)
     numbers, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
     counts = ["wins", "ties", "losses"]
     shown = result.select("measure", "strategy", "baseline", *numbers, *p_values, *counts)
@@ -244,8 +262,17 @@ def _comparison(per_query: pl.DataFrame, names: Iterable[str], options: argparse
     )
     return (
         f"{_shown(written)}\n"
-        f"Differences with their 95 % intervals, test {test}, correction {correction}."
+        f"Differences with their 95 % intervals, test {how['test']}, "
+        f"correction {how['correction']}."
     )
+
+
+def _comparing(options: argparse.Namespace) -> dict[str, Any]:
+    """How strategies are compared."""
+    test = options.test or "t"
+    # Randomised Tukey p values already hold for all pairs together.
+    correction = options.correction or ("none" if test == "randomised_tukey" else "holm")
+    return {"baseline": options.baseline, "test": test, "correction": correction}
 
 
 def _marked_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:

@@ -1,12 +1,20 @@
-"""What several test files need: settings of hypothesis, the folder of real data."""
+"""What several test files need: settings of hypothesis, the folder of real data, a browser."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from browser import FLAGS, LOGS, console_errors, requests_of
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from selenium.webdriver.remote.webdriver import WebDriver
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("searching", deadline=None, max_examples=500)
@@ -20,3 +28,40 @@ def data() -> Path:
     if folder is None:
         pytest.skip("POLARS_GRADED_DATA does not name the folder of real data")
     return Path(folder)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a browser, so that `-m "not browser"` does without."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
+    """One headless Chromium for all tests, which log what it does; a test takes a `page` of it."""
+    pytest.importorskip("selenium", reason="selenium is not installed")
+    from selenium.webdriver import Chrome, ChromeOptions
+    from selenium.webdriver.chrome.service import Service
+
+    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if browser is None or driver is None:
+        pytest.skip("chromium and chromedriver are not installed")
+    options = ChromeOptions()
+    options.binary_location = browser
+    options.set_capability("goog:loggingPrefs", LOGS)
+    for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
+        options.add_argument(flag)
+    # Selenium looks for no driver on the network when it is told of one.
+    with Chrome(options=options, service=Service(driver)) as started:
+        yield started
+
+
+@pytest.fixture
+def page(chromium: WebDriver) -> WebDriver:
+    """The browser at an empty page, its logs empty too."""
+    chromium.get("about:blank")
+    console_errors(chromium)
+    requests_of(chromium)
+    return chromium

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -26,6 +28,7 @@ from polars_graded import (
 from polars_graded.__main__ import MEASURES, main
 from polars_graded.judgments import read_run
 from polars_graded.measure import DEFINITIONS
+from polars_graded.report import drawing_scripts
 
 # f1 ranks every query in the ideal order, f2 in the opposite one.
 LETOR = """\
@@ -501,6 +504,63 @@ def test_a_file_of_values_is_written_over(table):
     assert pl.read_csv("values.csv").columns == ["strategy", "query", "cg"]
 
 
+# A report.
+
+
+def of_page(name: str) -> dict[str, Any]:
+    """What a page has."""
+    text = Path(name).read_text(encoding="utf-8")
+    (payload,) = re.findall(r'<script type="application/json" id="payload">(.*?)</script>', text)
+    return json.loads(payload)
+
+
+def test_a_report_adds_what_it_shows_and_changes_nothing_else(command):
+    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    arguments = [*JUDGED, "--measure", "ap", "ndcg@3", "dcg_curve@2", "--per-query"]
+    printed = command(*arguments, "without.csv").out
+    assert command(*arguments, "with.csv", "--report", "page.html").out == (
+        f"{printed}\nReport: page.html\n"
+    )
+    assert Path("with.csv").read_text() == Path("without.csv").read_text()
+    page = of_page("page.html")
+    assert page["strategies"] == ["good", "poor"]
+    assert [measure["name"] for measure in page["measures"]] == ["ap", "ndcg@3", "r_precision"]
+    curves = [curve["name"] for curve in page["curves"]]
+    assert curves == ["dcg_curve@2", "dcg_curve@20", "interpolated_precision"]
+    assert page["curves"][1]["ideal"]
+
+
+def test_what_is_asked_for_comes_once_and_in_its_order(command):
+    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    command("--measure", "interpolated_precision", "r_precision", "ap", "--report", "page.htm")
+    page = of_page("page.htm")
+    assert [measure["name"] for measure in page["measures"]] == ["r_precision", "ap"]
+
+
+@pytest.mark.parametrize(
+    ("options", "baseline", "said"),
+    [
+        ([], None, "the paired t test; p values corrected after Holm for the 3 pairs"),
+        (["--baseline", "weak"], 2, "corrected after Holm for the 2 pairs"),
+        (["--test", "wilcoxon", "--correction", "none"], None, "signed rank test; p values not"),
+        (["--test", "randomised_tukey"], None, "the randomised Tukey test"),
+    ],
+)
+def test_a_report_compares_as_the_options_say(command, options, baseline, said):
+    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    command("--measure", "ap", "--report", "page.html", *options)
+    comparison = of_page("page.html")["comparison"]
+    assert comparison["baseline"] == baseline
+    assert said in comparison["note"]
+
+
+def test_a_report_without_what_it_needs_is_refused_before_files_are_read(refusal, monkeypatch):
+    drawing_scripts.cache_clear()
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    sentence = refusal("--letor", "absent.txt", "--report", "page.html")
+    assert sentence.endswith('pip install "polars-graded[report]"')
+
+
 # Warnings.
 
 
@@ -571,6 +631,8 @@ ERRORS = [
     (["--per-query", "values"], r"--per-query takes .*\.csv.*\.parquet.*, got 'values'"),
     (["--per-query", "absent/values.csv"], r"No such file or directory.*: absent/values\.csv"),
     (["--per-query", "absent/v.parquet"], r"No such file or directory.*: absent/v\.parquet"),
+    (["--report", "page.pdf"], r"--report takes .*\.html.*\.htm.*, got 'page\.pdf'"),
+    (["--report", "absent/page.html"], r"No such file or directory.*: absent/page\.html"),
 ]
 
 

@@ -1,0 +1,664 @@
+"""One HTML page that shows strategies, their differences, curves and queries, linked."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_graded import arguments, chart_rows
+from polars_graded.compare import compare, summarise
+from polars_graded.measure import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from polars_graded.compare import Missing
+
+__all__ = ["report"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+STEPS = 2**16 - 2
+"""How many steps lie between a query's lowest and highest value of a curve."""
+
+MOST_POINTS = 2**20
+"""How many points the curves of all strategies and queries have together."""
+
+FEWEST_POINTS = 20
+"""How many points each curve has, however many there are."""
+
+MOST_PAIRS = 4
+"""With so many strategies every pair is shown; with more, each is compared with one."""
+
+ALPHA = 0.05
+
+TESTS = {
+    "t": "the paired t test",
+    "wilcoxon": "Wilcoxon's signed rank test",
+    "permutation": "Fisher's randomisation test",
+    "bootstrap": "the bootstrap",
+    "randomised_tukey": "the randomised Tukey test, which holds for all pairs together",
+}
+CORRECTIONS = {
+    "none": "not corrected",
+    "bonferroni": "corrected after Bonferroni",
+    "holm": "corrected after Holm",
+    "benjamini_hochberg": "corrected after Benjamini and Hochberg",
+}
+MISSING = {
+    "error": "",
+    "drop": "A query in which any strategy lacks a value is left out of that measure.",
+    "zero": "A value that is missing counts as 0.",
+}
+ABSENT = {
+    "measures": "There is no measure to show: only curves were evaluated. Add one, such as ap.",
+    "rank": "There is no curve by rank. Add dcg_curve@20 and ideal_dcg_curve@20 to what is "
+    "evaluated.",
+    "recall": "There is no recall-precision curve. Add interpolated_precision to what is "
+    "evaluated.",
+}
+CONFIG = {
+    "background": "white",
+    "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",
+    "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
+    "legend": {"orient": "top", "labelFontSize": 12, "titleFontSize": 12},
+}
+
+
+def report(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    file: str | Path,
+    *measures: str,
+    query: str = "query",
+    strategy: str = "strategy",
+    baseline: Any = None,
+    test: Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"] = "t",
+    correction: Literal["none", "bonferroni", "holm", "benjamini_hochberg"] = "holm",
+    missing: Missing = "error",
+    title: str = "Strategies compared",
+) -> Path:
+    """Write one HTML page that shows the strategies, their differences, their curves, each query.
+
+    The page needs neither a network nor a server: it is a file to open, to send and to keep. What
+    is chosen in one part shows in all others: strategies in their table, a query by its name or a
+    click on its bar. It has these parts, each for what the frame has:
+
+    - the strategies with the mean of each measure and its interval, as `summarise` has them, the
+      best marked; beside them the values of the query that is chosen;
+    - their differences with intervals and p values, as `compare` has them, for two strategies or
+      more: against the baseline, or else every pair;
+    - curves by rank, such as `dcg_curve@20`, with the ideal curve where `ideal_dcg_curve@20` is
+      there too: means, or those of the query that is chosen;
+    - recall-precision curves, for which there has to be an `interpolated_precision`, likewise;
+    - the precision histogram of two strategies: by how much one is better, a bar a query. It starts
+      with `r_precision` where that is there.
+
+    Parameters
+    ----------
+    per_query
+        One row a strategy and query with a column a measure or curve, as `evaluate` returns it. A
+        LazyFrame is collected.
+    file
+        Where to write the page, which replaces a file that is there.
+    *measures
+        The columns to show, in the order in which they are wanted. Naming measures leaves out other
+        measures, naming curves other curves; by default every column of numbers, or lists of
+        them, but `query` and `strategy`.
+    query
+        The column that tells the queries apart.
+    strategy
+        The column that tells the strategies apart.
+    baseline
+        The strategy that all others are compared with; without it every pair is.
+    test, correction
+        How differences are tested and p values corrected, as for `compare`.
+    missing
+        What to do where a value of a measure or curve is missing, as for `compare`. With `"drop"`,
+        the values that are there still show where their query is chosen.
+    title
+        What the page is called.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ImportError
+        If vl-convert is not installed, which has the scripts that draw charts:
+        ``pip install "polars-graded[report]"``.
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a column that is named has neither numbers nor lists of them; if `title` is not a string.
+    ValueError
+        If there is no column to show, or one is named twice; if curves in a column differ in
+        length, as those without a cutoff do; as `compare`.
+    OSError
+        If the file cannot be written.
+
+    Notes
+    -----
+    The page has each value of a measure with 24 bits, about seven digits; values that differ by
+    less than a four millionth of the largest are ties there. The point of a query's curve is right
+    to a hundred thousandth of the height of that query's curves. Means, intervals, p values and
+    counts of the comparison are as `summarise` and `compare` have them. With many strategies and
+    queries a curve has fewer points, at ranks in equal steps: 25 strategies, 1000 queries, five
+    measures and curves to rank 20 make 4 MB, of which the scripts are 1 MB.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from polars_graded import datasets, evaluate
+    >>> per_query = evaluate(
+    ...     datasets.example(10),
+    ...     "ndcg@10",
+    ...     "r_precision",
+    ...     "dcg_curve@20",
+    ...     "ideal_dcg_curve@20",
+    ...     "interpolated_precision",
+    ...     by=["strong", "fair", "weak"],
+    ... )
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = report(per_query, f"{folder}/page.html", baseline="weak")
+    ...     page.name, page.stat().st_size > 0
+    ('page.html', True)
+    """
+    if not isinstance(title, str):
+        msg = f"`title` must be a string, got {title!r}"
+        raise TypeError(msg)
+    arguments.choice("missing", missing, MISSING)
+    arguments.choice("test", test, TESTS)
+    arguments.choice("correction", correction, CORRECTIONS)
+    scripts = drawing_scripts()
+    from polars_graded import charts
+
+    if not isinstance(per_query, pl.DataFrame | pl.LazyFrame):
+        msg = f"`per_query` must be a DataFrame or a LazyFrame, got {type(per_query).__name__}"
+        raise TypeError(msg)
+    numbers, curves = _columns(per_query.collect_schema(), measures, query, strategy)
+    frame = per_query.lazy().select(strategy, query, *numbers, *curves).collect()
+    grid = _Grid(frame, query, strategy, missing)
+    keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
+    payload: dict[str, Any] = {
+        "about": f"{_counted(len(grid.strategies), 'strategy', 'strategies')}, "
+        f"{_counted(len(grid.queries), 'query', 'queries')}.",
+        "strategies": grid.strategies,
+        "queries": grid.queries,
+        "measures": _measures(grid, numbers, keys),
+        "curves": _curves(grid, curves),
+        "missing": MISSING[missing],
+        "steps": STEPS,
+        "alpha": ALPHA,
+        "mostPairs": MOST_PAIRS,
+        "mostNamed": charts.MOST_NAMED,
+        "mostColours": charts.MOST_COLOURS,
+        "absent": dict(ABSENT),
+        "specs": _specs(grid.strategies),
+    }
+    if numbers and (len(grid.strategies) > 1 or baseline is not None):
+        options = keys | {"baseline": baseline, "test": test, "correction": correction}
+        payload |= _comparison(grid, numbers, options)
+        payload["absent"]["comparison"] = None
+    else:
+        payload["absent"]["comparison"] = (
+            "There is one strategy alone: comparing needs two."
+            if numbers
+            else "There is no measure to compare strategies by."
+        )
+        payload["comparison"] = {"baseline": None, "rows": [], "columns": []}
+    page = _filled(
+        _part("report.html"),
+        {
+            "title": html.escape(title),
+            "style": _part("report.css"),
+            "script": _part("report.js"),
+            "vega": scripts,
+            # No text can end the script that it stands in.
+            "payload": json.dumps(
+                payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+            ).replace("<", "\\u003c"),
+        },
+    )
+    path = Path(file)
+    path.write_text(page, encoding="utf-8", newline="\n")
+    return path
+
+
+@cache
+def drawing_scripts() -> str:
+    """Vega, Vega-Lite and Vega-Embed, of the version that Altair writes for."""
+    try:
+        import vl_convert
+    except ImportError:
+        msg = (
+            "a report needs vl-convert, which has the scripts that draw its charts: "
+            'pip install "polars-graded[report]"'
+        )
+        raise ImportError(msg) from None
+    import altair as alt
+
+    major, minor, *_ = alt.SCHEMA_VERSION.removeprefix("v").split(".")
+    known = vl_convert.get_vegalite_versions()
+    same = [version for version in known if version.startswith(f"{major}.")]
+    wanted = f"{major}.{minor}"
+    version = wanted if wanted in known else [wanted, *same][-1]
+    bundle: Any = vl_convert.javascript_bundle
+    scripts: str = bundle(vl_version=version)
+    return scripts
+
+
+# From a frame to what the page has
+
+
+class _Grid:
+    """The frame as arrays: a row a strategy, in the order of their colours, a column a query."""
+
+    def __init__(self, frame: pl.DataFrame, query: str, strategy: str, missing: Missing) -> None:
+        # What keys must be is for `compare` and `summarise` to say, of any frame.
+        keys = frame.select(strategy, query)
+        summarise(
+            keys.with_columns(pl.lit(0.0).alias(f"value of {strategy}, {query}")),
+            query=query,
+            strategy=strategy,
+            missing="zero",
+        )
+        names = keys.get_column(strategy).unique().sort()
+        texts = names.cast(pl.String).to_list()
+        self.strategies = chart_rows.natural(texts)
+        places = [texts.index(name) for name in self.strategies]
+        self.names = names[places]
+        queries = keys.get_column(query).unique().sort()
+        self.queries = queries.cast(pl.String).fill_null("null").to_list()
+        self.missing = missing
+        self.frame = (
+            pl.DataFrame([self.names])
+            .join(pl.DataFrame([queries]), how="cross")
+            .join(frame, on=[strategy, query], how="left", nulls_equal=True, maintain_order="left")
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many strategies and queries there are."""
+        return len(self.strategies), len(self.queries)
+
+    def values(self, measure: str) -> Floats:
+        """The values of a measure, NaN where there is none that is shown."""
+        values = self.frame.get_column(measure).cast(pl.Float64).fill_null(np.nan).to_numpy()
+        return self.shown(values.reshape(self.shape))
+
+    def points(self, curve: str, kept: npt.NDArray[np.int64] | None = None) -> Floats:
+        """The values of a curve, with a third axis for its points."""
+        lists = self.frame.get_column(curve)
+        there = lists.is_not_null().to_numpy()
+        rows = lists.drop_nulls().cast(pl.List(pl.Float64))
+        lengths = rows.list.len().unique().sort()
+        if len(lengths) > 1:
+            msg = (
+                f"the lists of {curve!r} must have one length, as those of a curve with a cutoff "
+                f"have, got {lengths[0]} to {lengths[-1]}"
+            )
+            raise ValueError(msg)
+        length = lengths[0] if len(lengths) else 0
+        points = np.full((len(lists), length), np.nan)
+        flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
+        points[there] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
+        if np.isinf(points).any():
+            msg = f"curve {curve!r} must be finite, got infinity"
+            raise ValueError(msg)
+        absent = np.isnan(points).any(axis=1)
+        if self.missing == "error" and absent.any():
+            keys = self.frame[:, :2].row(int(absent.argmax()))
+            msg = (
+                f"curve {curve!r} must have a value for each strategy and query, got none, null or "
+                f"NaN {absent.sum()} times, first in {keys[1]!r} of {keys[0]!r}; missing='drop' or "
+                "missing='zero' allows it"
+            )
+            raise ValueError(msg)
+        points = points if kept is None else points[:, kept]
+        return self.shown(points.reshape(*self.shape, -1))
+
+    def shown(self, values: Floats) -> Floats:
+        """Values as the page has them."""
+        return np.nan_to_num(values) if self.missing == "zero" else values
+
+
+def _columns(
+    schema: Mapping[str, pl.DataType], measures: Iterable[str], query: str, strategy: str
+) -> tuple[list[str], list[str]]:
+    """The columns of measures and of curves to show."""
+    for argument, name in (("query", query), ("strategy", strategy)):
+        arguments.column_name(argument, name)
+    named = list(measures)
+    for name in named:
+        arguments.column_name("measures", name)
+    arguments.columns_of("per_query", [strategy, query, *named], schema)
+    if len({strategy, query, *named}) < len([strategy, query, *named]):
+        columns = ", ".join([strategy, query, *named])
+        msg = f"each column must be named once, got {columns}"
+        raise ValueError(msg)
+
+    def chosen(name: str) -> str | None:
+        dtype = schema[name]
+        if dtype.is_numeric() or (dtype == pl.Boolean and name in named):
+            return "number"
+        inner = getattr(dtype, "inner", None)
+        return "curve" if isinstance(dtype, pl.List) and inner and inner.is_numeric() else None
+
+    for name in named:
+        if chosen(name) is None:
+            msg = f"measure {name!r} must be a number or a list of them, got {schema[name]}"
+            raise TypeError(msg)
+    kinds = {name: chosen(name) for name in schema if name not in (query, strategy)}
+    found = []
+    for kind in ("number", "curve"):
+        of_kind = [name for name, other in kinds.items() if other == kind]
+        found.append([name for name in named if name in of_kind] or of_kind)
+    if not any(found):
+        msg = f"`per_query` must have a column of numbers to show, got {', '.join(schema)}"
+        raise ValueError(msg)
+    return found[0], found[1]
+
+
+def _parsed(name: str) -> Measure | None:
+    """The measure of that name, if it is one."""
+    try:
+        return Measure.parse(name)
+    except (ValueError, TypeError):
+        return None
+
+
+def _measures(grid: _Grid, names: list[str], keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the page has of each measure: its means, and its values packed."""
+    if not names:
+        return []
+    strategy = keys["strategy"]
+    summary = summarise(grid.frame, *names, **keys)
+    result = []
+    for name in names:
+        rows = pl.DataFrame([grid.names]).join(
+            summary.filter(measure=name), on=strategy, maintain_order="left"
+        )
+        parsed = _parsed(name)
+        best = "highest" if parsed is None else parsed.definition.best
+        means = rows["mean"].round(12)
+        top = {"highest": means.max(), "lowest": means.min(), "none": None}[best]
+        result.append(
+            {
+                "name": name,
+                "best": best,
+                "queries": rows["queries"][0],
+                "means": _json(rows["mean"]),
+                "margins": _json(rows["ci_high"] - rows["mean"]),
+                "bests": [i for i, mean in enumerate(means) if top is not None and mean == top],
+                "values": _base64(grid.values(name).astype("<f4")),
+            }
+        )
+    return result
+
+
+def _curves(grid: _Grid, names: list[str]) -> list[dict[str, Any]]:
+    """What the page has of each curve: its chart, its means, and its values packed."""
+    result = []
+    for name in names:
+        parsed = _parsed(name)
+        if parsed is not None and parsed.function == "ideal_dcg_curve":
+            continue
+        everything = grid.points(name)
+        if np.isnan(everything).all():
+            continue
+        kind = "recall" if name.startswith("interpolated_precision") else "rank"
+        length = everything.shape[2]
+        at = _positions(parsed, kind, length)
+        kept = _kept(length, grid.shape) if kind == "rank" else np.arange(length)
+        points = everything[:, :, kept]
+        ideal_name = chart_rows.ideal_of(name, names) if kind == "rank" else None
+        ideal = None
+        if ideal_name is not None:
+            ideal = grid.points(ideal_name, kept)
+            if np.array_equal(ideal, np.broadcast_to(ideal[:1], ideal.shape), equal_nan=True):
+                ideal = ideal[:1]
+        result.append(
+            {
+                "name": name,
+                "kind": kind,
+                "at": at[kept].tolist(),
+                "queries": int(_whole(points).sum()),
+                "means": _means(points),
+                "packed": _packed(points),
+                "ideal": ideal if ideal is None else _packed(ideal) | {"means": _means(ideal)},
+                "spec": _curve_spec(grid.strategies, name, kind, at[kept], points, ideal),
+            }
+        )
+    return result
+
+
+def _positions(parsed: Measure | None, kind: str, n: int) -> npt.NDArray[Any]:
+    """What the n values of a list stand at."""
+    if parsed is not None and parsed.positions is not None and len(parsed.positions[1]) == n:
+        return np.array(parsed.positions[1])
+    return np.arange(1, n + 1) if kind == "rank" else np.arange(n) / max(1, n - 1)
+
+
+def _kept(n: int, shape: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """Which of n points to keep so that all curves fit, the first and the last among them."""
+    fitting = max(FEWEST_POINTS, MOST_POINTS // (shape[0] * shape[1]))
+    most = max(2, min(n, fitting, chart_rows.most_points(shape[0])))
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
+
+
+def _whole(points: Floats) -> npt.NDArray[np.bool_]:
+    """Which queries have all values of all strategies."""
+    return np.asarray(np.isfinite(points).all(axis=(0, 2)))
+
+
+def _means(points: Floats) -> list[list[float | None]]:
+    """The means over the queries, a list of points a strategy."""
+    whole = _whole(points)
+    used = points[:, whole]
+    means = used.mean(axis=1) if whole.any() else np.full((len(points), points.shape[2]), np.nan)
+    return [[_rounded(value) for value in row] for row in means]
+
+
+def _packed(points: Floats) -> dict[str, Any]:
+    """Each point as a whole number of steps from the lowest to the highest of its query."""
+    there = ~np.isnan(points)
+    low = np.where(there, points, np.inf).min(axis=(0, 2))
+    high = np.where(there, points, -np.inf).max(axis=(0, 2))
+    # A query without any point has ends that are numbers all the same.
+    low, high = (np.where(np.isfinite(ends), ends, 0).astype("<f4") for ends in (low, high))
+    span = (high - low).astype(np.float64)[:, None]
+    share = np.divide(points - low[:, None], span, out=np.zeros_like(points), where=span > 0)
+    codes = np.where(there, np.clip(np.rint(share * STEPS), 0, STEPS), STEPS + 1)
+    return {
+        "lines": len(points),
+        "codes": _base64(codes.astype("<u2")),
+        "low": _base64(low),
+        "high": _base64(high),
+    }
+
+
+def _base64(array: npt.NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+
+
+def _rounded(value: float) -> float | None:
+    """A number with as many digits as are looked at; None for none."""
+    return None if value is None or np.isnan(value) else float(f"{value:.7g}")
+
+
+def _json(values: Iterable[Any]) -> list[float | None]:
+    return [_rounded(value) for value in values]
+
+
+def _comparison(grid: _Grid, names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The differences of each measure, strategies by their places, and what was done."""
+    result = compare(grid.frame, *names, **options)
+    places = {name: i for i, name in enumerate(grid.names.to_list())}
+    baseline, test = options["baseline"], options["test"]
+    columns = {
+        "strategy": options["strategy"],
+        "baseline": "baseline",
+        "difference": "difference",
+        "low": "ci_low",
+        "high": "ci_high",
+        "wins": "wins",
+        "ties": "ties",
+        "losses": "losses",
+        "p": "p_corrected",
+    }
+    rows = []
+    for name in names:
+        table = result.filter(measure=name).select(columns.values())
+        rows.append(
+            [
+                [places[first], places[second], *(_cell(value) for value in others)]
+                for first, second, *others in table.iter_rows()
+            ]
+        )
+    n = len(rows[0])
+    corrected = CORRECTIONS[options["correction"]]
+    if options["correction"] != "none":
+        corrected += f" for the {n} pairs of each measure" if n > 1 else ""
+    tukey = test == "randomised_tukey"
+    p_values = "" if tukey else f"; p values {corrected}"
+    note = (
+        f"Means of one strategy minus those of another over the same queries, tested by "
+        f"{TESTS[test]}{p_values}. p below {ALPHA:g} is in bold and filled in the chart."
+    )
+    return {
+        "corrected": "p" if tukey or options["correction"] == "none" else "p, corrected",
+        "comparison": {
+            "baseline": None if baseline is None else places[baseline],
+            "columns": list(columns),
+            "rows": rows,
+            "note": note,
+        },
+    }
+
+
+def _cell(value: float | None) -> float | int | None:
+    return value if isinstance(value, int) else _rounded(value)  # type: ignore[arg-type]
+
+
+# Charts
+
+
+def _specs(strategies: list[str]) -> dict[str, Any]:
+    """The charts whose rows the page makes, and one that has the colours of all strategies."""
+    from polars_graded import charts
+
+    colours = pl.DataFrame({"strategy": strategies, "rank": 1, "value": 0.0})
+    pair = pl.DataFrame({"strategy": ["a", "b"], "value": [1.0, 0.0]})
+    forest = pl.DataFrame(
+        {"measure": "m", "strategy": ["a", "b"], "baseline": "c", "p_corrected": [0.0, 1.0]}
+    ).with_columns(pl.lit(0.0).alias(name) for name in ("difference", "ci_low", "ci_high"))
+    drawn = charts.comparison_forest(forest, alpha=ALPHA)
+    rows: Any = drawn.data
+    specs = {
+        "colours": _spec(charts.dcg_curves(colours, "value")),
+        "forest": _spec(drawn),
+        "significance": rows["significance"].to_list(),
+    }
+    for name, n in (("named", 1), ("many", charts.MOST_NAMED + 1)):
+        per_query = pair.join(pl.DataFrame({"query": range(n)}), how="cross")
+        spec = _spec(charts.precision_histogram(per_query, "value", "a", "b"))
+        specs[name] = _with_chosen(spec) | {"height": 240}
+    return specs
+
+
+def _with_chosen(spec: dict[str, Any]) -> dict[str, Any]:
+    """A chart of bars with a line through the bar of the query that is chosen."""
+    [bars, *others] = spec["layer"]
+    x = {name: value for name, value in bars["encoding"]["x"].items() if name != "bin"}
+    if x["type"] == "quantitative":
+        x["field"] = "position"
+    line = {
+        "transform": [{"filter": "datum.index === chosen"}],
+        "mark": {"type": "rule", "color": "#1b1f24", "strokeWidth": 2, "strokeDash": [3, 2]},
+        "encoding": {"x": x},
+    }
+    return spec | {
+        "layer": [bars, *others, line],
+        "params": [{"name": "chosen", "value": -1}],
+    }
+
+
+def _curve_spec(
+    strategies: list[str],
+    name: str,
+    kind: str,
+    at: npt.NDArray[Any],
+    points: Floats,
+    ideal: Floats | None,
+) -> dict[str, Any]:
+    """The chart of a curve, whose scale holds the values of all queries."""
+    from polars_graded import charts
+
+    n = len(strategies)
+    highest = np.nanmax(points) if np.nanmin(points) >= 0 else np.nan
+    table = pl.DataFrame(
+        {
+            "strategy": np.repeat(strategies, len(at)),
+            kind: np.tile(at, n),
+            "value": np.full(n * len(at), highest if np.isfinite(highest) else -1.0),
+        }
+    )
+    if kind == "recall":
+        chart = charts.recall_precision_curves(table, "value")
+    elif ideal is None:
+        chart = charts.dcg_curves(table, "value")
+    else:
+        top = max(np.nanmax(ideal), 0) if not np.isnan(ideal).all() else 0.0
+        chart = charts.dcg_curves(table.with_columns(ideal=pl.lit(top)), "value", ideal="ideal")
+    spec = _spec(chart)
+    for layer in spec["layer"]:
+        for channel, encoded in layer["encoding"].items():
+            if channel == "y":
+                encoded["title"] = name
+            # The page has one legend for all charts of strategies.
+            elif channel in ("color", "strokeDash") and encoded.get("field") == "strategy":
+                encoded["legend"] = None
+    return spec | {"height": 280}
+
+
+def _spec(chart: Any) -> dict[str, Any]:
+    """A chart as the page draws it: as wide as its place, with rows that it is given."""
+    import altair as alt
+
+    chart = chart.copy(deep=False)
+    chart.data = alt.NamedData("rows")
+    spec: dict[str, Any] = chart.to_dict()
+    # A theme that is switched on is made for other pages.
+    return spec | {
+        "config": CONFIG,
+        "width": "container",
+        "autosize": {"type": "fit-x", "contains": "padding"},
+    }
+
+
+# The page
+
+
+def _part(name: str) -> str:
+    return resources.files("polars_graded").joinpath(name).read_text(encoding="utf-8")
+
+
+def _filled(template: str, parts: Mapping[str, str]) -> str:
+    """The template with its parts; what looks like a part within a part is left as it is."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+
+
+def _counted(n: int, one: str, several: str) -> str:
+    return f"{n} {one if n == 1 else several}"
