@@ -146,6 +146,9 @@ def columns_of(name: str, wanted: Iterable[str], present: Iterable[str]) -> None
     """Raise where the frame `name` has not all the columns that are wanted."""
     known = list(present)
     for column in wanted:
+        if not isinstance(column, str):
+            msg = f"a column of `{name}` must be named by a string, got {column!r}"
+            raise TypeError(msg)
         if column not in known:
             hint = did_you_mean(column, known)
             msg = f"`{name}` has no column {column!r}{hint}; it has {', '.join(known) or 'none'}"

@@ -129,6 +129,19 @@ def refuse_many(argument: str, table: pl.DataFrame) -> pl.DataFrame:
     return table
 
 
+def refuse_repeated(
+    argument: str, table: pl.DataFrame, keys: Sequence[str], panel: str | None
+) -> None:
+    """Raise where a panel has something twice, which would be drawn as one."""
+    apart = [*keys, "panel"] if panel else []
+    if apart and (repeated := table.height - table.n_unique(apart)):
+        msg = (
+            f"`{argument}` must have each {keys[0]} once in a panel, got {repeated} again; "
+            "`panel` names the column that sets them apart"
+        )
+        raise ValueError(msg)
+
+
 def curve_points(
     frame: pl.DataFrame,
     curve: str,
@@ -137,25 +150,45 @@ def curve_points(
     at: dict[str, str],
     interval: float | None,
     panel: str | None,
+    query: str,
     strategy: str,
 ) -> pl.DataFrame:
     """The points of curves, at ranks or levels of recall, of a frame of points or of lists."""
     keys = {"strategy": strategy} | ({"panel": panel} if panel else {})
-    values = {"value": curve} | ({"ideal": ideal} if ideal else {})
+    values = {"value": curve} | ({"ideal": ideal} if ideal is not None else {})
     arguments.columns_of("frame", [*keys.values(), *values.values()], frame.columns)
-    refuse_no_numbers("frame", frame, values.values(), lists=True)
+    is_list = isinstance(frame.schema[curve], pl.List)
+    refuse_no_numbers("frame", frame, values.values(), lists=is_list)
+    if ideal is not None and is_list and not isinstance(frame.schema[ideal], pl.List | pl.Null):
+        msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal]} in {ideal!r}"
+        raise TypeError(msg)
     refuse_empty("frame", frame, curve)
     panel_count(frame, panel)
     if interval is not None:
         arguments.number("interval", interval, above=0, below=1)
     frame = frame.with_columns(text(column).alias(name) for name, column in keys.items())
-    if isinstance(frame.schema[curve], pl.List):
+    if is_list:
+        arguments.columns_of("frame", [query], frame.columns)
+        if repeated := frame.height - frame.n_unique([*keys, query]):
+            msg = f"`frame` must have each {query} of a {strategy} once, got {repeated} again"
+            raise ValueError(msg)
         return _means_of_lists(frame, keys, values, next(iter(at)), interval)
     if interval is not None:
         msg = f"`interval` needs a list a query, as evaluate() gives, got a number in {curve!r}"
         raise ValueError(msg)
+    for name, column in at.items():
+        if isinstance(column, str) and column not in frame.columns:
+            msg = (
+                f"{curve!r} must be a curve, a list a query, or stand beside a column of {name}s, "
+                f"got numbers and no column {column!r}"
+            )
+            raise pl.exceptions.ColumnNotFoundError(msg)
     arguments.columns_of("frame", at.values(), frame.columns)
     refuse_no_numbers("frame", frame, at.values())
+    for column in at.values() if "rank" in at else ():
+        if wrong := frame.filter((pl.col(column) < 1) | (pl.col(column) % 1 != 0)).height:
+            msg = f"{column!r} must be ranks, whole numbers from 1 on, got {wrong} others"
+            raise ValueError(msg)
     points = frame.with_columns(
         *(pl.col(column).alias(name) for name, column in at.items()),
         *(number(column).alias(name) for name, column in values.items()),
@@ -183,21 +216,28 @@ def _means_of_lists(
     curve = values["value"]
     frame = frame.drop_nulls(curve)
     refuse_empty("frame", frame, curve)
-    lengths = frame[curve].list.len().unique().sort()
-    if len(lengths) > 1:
+    frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
+    lengths = pl.concat([frame[column].list.len().drop_nulls() for column in values.values()])
+    n, longest = min(lengths), max(lengths)
+    if n != longest:
         msg = (
-            f"the lists of {curve!r} must have one length, as those of a curve with a cutoff have, "
-            f"got {lengths[0]} to {lengths[-1]}"
+            f"the lists of {' and '.join(values.values())} must have one length, as those of a "
+            f"curve with a cutoff have, got {n} to {longest}"
         )
         raise ValueError(msg)
-    positions = _positions(curve, at, lengths[0])
+    positions = _positions(curve, at, n)
     n_lines = frame.n_unique(list(keys))
     kept = equal_steps(len(positions), most_points(n_lines))
     chosen = pl.lit(pl.Series(kept)).implode()
+    nothing = pl.lit(pl.Series([[None] * n], dtype=pl.List(pl.Float64))).first()
     points = frame.select(
         *keys,
         pl.lit(positions[kept]).implode().alias(at),
-        *(pl.col(column).list.gather(chosen).alias(name) for name, column in values.items()),
+        *(
+            # An ideal list that is null beside a curve is as many nulls.
+            pl.col(column).fill_null(nothing).list.gather(chosen).alias(name)
+            for name, column in values.items()
+        ),
     ).explode(at, *values, empty_as_null=False)
     value = number("value")
     means = points.group_by(*keys, at, maintain_order=True).agg(
@@ -218,7 +258,7 @@ def _means_of_lists(
 
 def _positions(curve: str, at: str, n: int) -> pl.Series:
     """What the n values of a list stand at."""
-    measure = _parsed(curve)
+    measure = parsed(curve)
     if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
         return pl.Series(measure.positions[1])
     ranks = pl.int_range(1, n + 1, eager=True)
@@ -235,11 +275,15 @@ def thinned(table: pl.DataFrame, at: str) -> pl.DataFrame:
 
 def most_points(n_lines: int) -> int:
     """How many points each of so many lines can have."""
-    most = MOST_ROWS // n_lines
-    if most < 2:  # noqa: PLR2004
-        msg = f"at most {MOST_ROWS // 2} lines can be drawn, got {n_lines}; filter the frame"
+    refuse_crowd("lines", n_lines, MOST_ROWS // 2)
+    return MOST_ROWS // n_lines
+
+
+def refuse_crowd(what: str, n: int, most: int) -> None:
+    """Raise where there are more than can be drawn."""
+    if n > most:
+        msg = f"at most {most} {what} can be drawn, got {n}; filter the frame"
         raise ValueError(msg)
-    return most
 
 
 def equal_steps(n: int, most: int) -> pl.Series:
@@ -254,7 +298,8 @@ def only_curve(
     """The one column that is a curve: a list where there are any, or else a number."""
     columns = {n: dtype for n, dtype in frame.schema.items() if n not in keys and wanted(n)}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
-    found = lists or [name for name, dtype in columns.items() if dtype.is_float()]
+    floats = [name for name, dtype in columns.items() if dtype.is_float()]
+    found = lists or floats or [name for name, dtype in columns.items() if dtype.is_numeric()]
     if len(found) != 1:
         got = " and ".join(found) or f"none among {', '.join(frame.columns)}"
         msg = f"`curve` must say which column to draw where there is not just one, got {got}"
@@ -270,12 +315,12 @@ def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
 
 def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
     """The column of the ideal curve with the gain, discount and cutoff of a CG or DCG curve."""
-    measure = _parsed(curve)
+    measure = parsed(curve)
     if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
         return None
     options = {"discount": "none", "base": 2.0, **measure.options}
     for name in columns:
-        other = _parsed(name)
+        other = parsed(name)
         if other is not None and (other.function, other.n, other.options) == (
             "ideal_dcg_curve",
             measure.n,
@@ -285,7 +330,7 @@ def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
     return None
 
 
-def _parsed(name: str) -> Measure | None:
+def parsed(name: str) -> Measure | None:
     """The measure of that name, if it is one."""
     try:
         return Measure.parse(name)
@@ -294,9 +339,9 @@ def _parsed(name: str) -> Measure | None:
 
 
 def threshold_of(name: str) -> float | None:
-    """The threshold of average precision at one."""
-    measure = _parsed(name)
-    if measure is None or measure.function != "ap":
+    """The threshold of average precision at one, of whole lists and over all that is relevant."""
+    measure = parsed(name)
+    if measure is None or name != Measure.of("ap", threshold=measure.options.get("threshold")).name:
         return None
     threshold: float | None = measure.options["threshold"]
     return threshold
@@ -347,7 +392,8 @@ def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         value.quantile(0.75, "linear").alias("q3"),
         within.max().alias("whisker_high"),
     )
-    most = most_points(2 * boxes.height)
+    refuse_crowd("boxes", boxes.height, MOST_ROWS // 3)
+    most = MOST_ROWS // boxes.height - 1
     beyond = at_equal_steps(samples.filter(~pl.col("inside")), "value", most, keys)
     points = beyond.select(*keys, pl.col("value").alias("outlier"))
     return pl.concat([boxes.select(*keys, "samples", *BOX, "reference"), points], how="diagonal")
@@ -439,9 +485,9 @@ def refuse_empty(argument: str, table: pl.DataFrame, value: str) -> None:
         raise ValueError(msg)
 
 
-def panel_count(table: pl.DataFrame, panel: str | None) -> int:
-    """How many panels there are, as many as can be looked at."""
-    n = 1 if panel is None else table[panel].n_unique()
+def panel_count(table: pl.DataFrame, panel: str | None, column: str | None = None) -> int:
+    """How many panels there are, as many as can be looked at; `column` is what it is called now."""
+    n = 1 if panel is None else table[column or panel].n_unique()
     if n > MOST_PANELS:
         msg = f"`panel` must have at most {MOST_PANELS} values, got {n} in {panel!r}; filter them"
         raise ValueError(msg)

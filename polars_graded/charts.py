@@ -4,11 +4,13 @@ Every function takes a frame (a LazyFrame is collected) and returns a new chart 
 and concatenates like any other. Title, size and theme are the caller's: `.properties(...)`,
 `alt.theme`. The frame that is drawn is `chart.data`: Polars makes it, with a few thousand rows at
 most however many come in, under the column names that each function states. What is null, NaN or
-infinite is not drawn; a strategy, query or panel that is null is called so.
+infinite is not drawn, but where `differences` or φ refuse it; a strategy, query or panel that is
+null is called so.
 
 Up to ten strategies have the colours of the theme, the same in all charts that show the same ones.
-Lines of more have ten colours in turn, the first ten solid, the next ten dashed; bars and points
-of more have one colour.
+Lines of more have ten colours in turn, the first ten solid, the next ten dashed; bars, and points
+without lines, of more have one colour. Charts side by side share colours and legends, as is
+Altair's way; `.resolve_scale(color="independent")` gives each its own.
 
 `panel` names a column whose values get a panel each, in the order in which they come. With one
 value there is no need of panels, and a plain layered chart comes back, as it does with
@@ -128,8 +130,9 @@ def dcg_curves(
         If a column is not of numbers or lists of them.
     ValueError
         If the frame has no value; if it has several curves and `curve` does not say which, or none;
-        if lists differ in their length; if a rank of a strategy comes twice, or `interval` is given
-        with ranks; if there are more than 60 panels, or more lines than fit.
+        if lists differ in their length; if a query or a rank of a strategy comes twice and no
+        other column sets them apart, or `interval` is given with ranks; if there are more than 60
+        panels, or more lines than fit.
 
     References
     ----------
@@ -160,7 +163,8 @@ def dcg_curves(
         keys = (query, strategy, rank, panel, ideal)
         others = ("ideal_dcg_curve", "interpolated_precision")
         curve = chart_rows.only_curve(frame, keys, lambda name: not name.startswith(others))
-    ideal = ideal or chart_rows.ideal_of(curve, frame.columns)
+    if ideal is None:
+        ideal = chart_rows.ideal_of(curve, frame.columns)
     table = chart_rows.curve_points(
         frame,
         curve,
@@ -168,10 +172,11 @@ def dcg_curves(
         at={"rank": rank},
         interval=interval,
         panel=panel,
+        query=query,
         strategy=strategy,
     )
     # A single rank has a place on an axis that goes on to the second.
-    last = max(2, *table["rank"])
+    last = max(2, *map(int, table["rank"]))
     x = alt.X(
         "rank:Q",
         title=rank,
@@ -180,7 +185,7 @@ def dcg_curves(
     )
     title = chart_rows.title_of(curve, frame, each_query=panel == query)
     layers = _lines(table, x, title, strategy)
-    if ideal:
+    if ideal is not None:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
         line = _named(alt.Chart(), "ideal", **symbol)
         line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
@@ -258,7 +263,13 @@ def recall_precision_curves(
             frame, keys, lambda name: name.startswith("interpolated_precision")
         )
     table = chart_rows.curve_points(
-        frame, curve, at={"recall": recall}, interval=interval, panel=panel, strategy=strategy
+        frame,
+        curve,
+        at={"recall": recall},
+        interval=interval,
+        panel=panel,
+        query=query,
+        strategy=strategy,
     )
     x = alt.X("recall:Q", title=recall, scale=alt.Scale(domain=[0, 1]))
     layers = _lines(
@@ -304,9 +315,8 @@ def precision_histogram(
     -------
     LayerChart
         Of rows with `position` (of the first query of a bar, from 1), `last`, `query` (its name, or
-        those of its first and last), `queries` (how many), `difference`, `better` (for how many
-        queries which strategy is better, as the legend has it). Ties are counted in the legend's
-        title and have no bar.
+        those of its first and last), `queries` (how many), `difference`, `better` (which of the
+        two). Ties have no bar; under the axis stands how many queries each strategy is better with.
 
     Raises
     ------
@@ -328,16 +338,17 @@ def precision_histogram(
     ... )
     >>> precision_histogram(per_query, "r_precision", "ours", "bm25").data
     shape: (3, 6)
-    ┌──────────┬──────┬───────┬─────────┬────────────┬────────────────────┐
-    │ position ┆ last ┆ query ┆ queries ┆ difference ┆ better             │
-    │ ---      ┆ ---  ┆ ---   ┆ ---     ┆ ---        ┆ ---                │
-    │ i64      ┆ i64  ┆ str   ┆ u32     ┆ f64        ┆ str                │
-    ╞══════════╪══════╪═══════╪═════════╪════════════╪════════════════════╡
-    │ 1        ┆ 1    ┆ c     ┆ 1       ┆ 0.5        ┆ 1 better with ours │
-    │ 2        ┆ 2    ┆ a     ┆ 1       ┆ 0.0        ┆ null               │
-    │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ 1 better with bm25 │
-    └──────────┴──────┴───────┴─────────┴────────────┴────────────────────┘
+    ┌──────────┬──────┬───────┬─────────┬────────────┬────────┐
+    │ position ┆ last ┆ query ┆ queries ┆ difference ┆ better │
+    │ ---      ┆ ---  ┆ ---   ┆ ---     ┆ ---        ┆ ---    │
+    │ i64      ┆ i64  ┆ str   ┆ u32     ┆ f64        ┆ str    │
+    ╞══════════╪══════╪═══════╪═════════╪════════════╪════════╡
+    │ 1        ┆ 1    ┆ c     ┆ 1       ┆ 0.5        ┆ ours   │
+    │ 2        ┆ 2    ┆ a     ┆ 1       ┆ 0.0        ┆ null   │
+    │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ bm25   │
+    └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
+    per_query = chart_rows.collected("per_query", per_query)
     table = differences(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
@@ -346,34 +357,28 @@ def precision_histogram(
         msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
         raise ValueError(msg)
     winner = pl.col("winner")
-    won = {name: table.select((winner == pl.lit(name)).sum()).item() for name in (a, b)}
-    labels = {name: f"{count} better with {name}" for name, count in won.items()}
-    better = pl.when(winner == pl.lit(a)).then(pl.lit(labels[a]))
+    won = [table.select((winner == pl.lit(name)).sum()).item() for name in (a, b)]
     # The column of queries could be called like one that is drawn.
     table = table.select(
         chart_rows.text(query).alias("query"),
         "difference",
-        better.when(winner == pl.lit(b)).then(pl.lit(labels[b])).alias("better"),
+        winner.cast(pl.String).alias("better"),
     ).with_row_index("position", offset=1)
     size = -(-n // MOST_BARS)
     rows = chart_rows.shared_bars(table, size)
-    ties = table["better"].null_count()
-    counted = f"{n} {'query' if n == 1 else 'queries'}, {ties} {'tie' if ties == 1 else 'ties'}"
-    shown = list(labels.values())
-    counts: dict[str, Any] = {
-        "title": counted,
-        "scale": alt.Scale(domain=_places(per_query.lazy().select(strategy), labels)),
-        "legend": _legend(titleLimit=300, values=shown),
-    }
+    ties = n - sum(won)
+    counts = f"{won[0]} better with {a}, {won[1]} with {b}, {ties} {'tie' if ties == 1 else 'ties'}"
+    # Among all strategies, the two have the colours that they have in other charts.
+    everyone = per_query.select(chart_rows.text(strategy).unique()).to_series()
+    known = everyone if len(everyone) <= MOST_COLOURS else table["better"].drop_nulls()
+    colour = _strategy_colour(known, strategy, field="better")
     y = alt.Y("difference:Q", title=f"{measure}: {a} - {b}", axis=alt.Axis(titleLimit=300))
     tooltip = ["query:N", "queries:Q", *_decimals("difference"), "better:N"]
-    bars = (
-        alt.Chart().mark_bar().encode(y=y, color=alt.Color("better:N", **counts), tooltip=tooltip)
-    )
+    bars = alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
     if n <= MOST_NAMED:
         step, names = _step(n), rows["query"].to_list()
-        axis = _names_axis(names, step, labelLimit=120)
-        bars = bars.encode(x=alt.X("query:N", title=query, sort=names, axis=axis))
+        axis = _names_axis(names, step, labelLimit=120, titleLimit=400)
+        bars = bars.encode(x=alt.X("query:N", title=[query, counts], sort=names, axis=axis))
         return _layered([bars, _rule(y=0)], rows, width=alt.Step(step))
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
@@ -381,13 +386,15 @@ def precision_histogram(
     ends = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
     x = alt.X(
         "start:Q",
-        title=title,
+        title=[title, counts],
         scale=alt.Scale(domain=[0.5, n + 0.5], nice=False),
-        axis=alt.Axis(format="d", tickCount=6),
+        axis=alt.Axis(format="d", tickCount=6, titleLimit=400),
     )
-    bars = bars.transform_calculate(**ends).encode(x=x, x2="end:Q", y2=alt.Y2Datum(0))
     # A thin stroke closes the seams between bars that do not end at a pixel.
-    bars = bars.mark_bar(strokeWidth=0.5).encode(stroke=alt.Stroke("better:N", **counts))
+    same: Any = colour.to_dict()
+    stroke = alt.Stroke(**same)
+    bars = bars.mark_bar(strokeWidth=0.5).transform_calculate(**ends)
+    bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=stroke)
     return _layered([bars, _rule(y=0)], rows)
 
 
@@ -452,7 +459,7 @@ def threshold_profile(
     at = {name: t for name in names if (t := chart_rows.threshold_of(name)) is not None}
     thresholds = pl.Series(sorted(at, key=at.__getitem__), dtype=pl.String)
     thresholds = thresholds[chart_rows.equal_steps(len(thresholds), MOST_THRESHOLDS)]
-    joined = [f"{at[name]:g}" for name in thresholds]
+    joined = [repr(at[name]).removesuffix(".0") for name in thresholds]
     others = [name for name in names if name not in at]
     under = dict(zip([*thresholds, *others], [*joined, *others], strict=True))
     table = table.filter(pl.col("measure").is_in(list(under))).with_columns(
@@ -474,7 +481,9 @@ def threshold_profile(
     # Side by side, strategies that are alike do not hide each other.
     names = chart_rows.natural(table["strategy"].unique())
     base = alt.Chart().encode(
-        x=x, xOffset=alt.XOffset("strategy:N", sort=names), color=_strategy_colour(table, strategy)
+        x=x,
+        xOffset=alt.XOffset("strategy:N", sort=names),
+        color=_strategy_colour(table["strategy"], strategy),
     )
     tooltip = ["strategy:N", "measure:N", *_decimals("mean")]
     layers = [
@@ -539,11 +548,12 @@ def robustness_curves(
     chart_rows.refuse_no_numbers("frame", table, [swaps])
     table = table.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
     table = chart_rows.thinned(table.drop_nulls("swaps"), "swaps")
+    numbers = table["levels"].unique().sort().to_list()
     lines = alt.Chart().mark_line(point=table["swaps"].n_unique() <= FEW_POINTS)
     lines = lines.encode(
         x=alt.X("swaps:Q", title="swapped pairs" if swaps == "swaps" else swaps),
         y=alt.Y("mean:Q", title=_mean_title(table), scale=_unit(table["mean"])),
-        color=alt.Color("levels:O", title=levels),
+        color=alt.Color("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
         tooltip=["levels:O", "swaps:Q", *_decimals("mean")],
     )
     return _panels([lines], table, panel)
@@ -620,7 +630,7 @@ def relevance_function(
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
-    n_panels = chart_rows.panel_count(scores, "panel" if panel else None)
+    n_panels = chart_rows.panel_count(scores, panel, "panel")
     most = max(2, chart_rows.MOST_ROWS // 3 // n_panels)
     phi = graded(named).phi_relevance(control_points, whisker)
     relevance = (phi.over("panel") if panel else phi).alias("relevance")
@@ -643,14 +653,16 @@ def relevance_function(
     base = alt.Chart().encode(
         x=alt.X("score:Q", title=score, scale=alt.Scale(zero=False)),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
-        color=alt.Color("part:N", title=None, sort=list(parts), legend=_legend()),
         tooltip=["part:N", "score:Q", *_decimals("relevance")],
     )
     line, cloud, points = (base.transform_filter(f"datum.part === '{name}'") for name in parts)
+    # Not `color`, which is the strategies' where charts stand side by side.
+    shown: dict[str, Any] = {"title": None, "scale": alt.Scale(domain=list(parts))}
+    fill = alt.Fill("part:N", legend=_legend(), **shown)
     layers = [
-        cloud.mark_tick(orient="vertical", opacity=0.6, size=10),
-        line.mark_line(),
-        points.mark_point(filled=True, size=80, opacity=1),
+        cloud.mark_tick(orient="vertical", opacity=0.6, size=10).encode(fill=fill),
+        line.mark_line().encode(stroke=alt.Stroke("part:N", legend=_legend(), **shown)),
+        points.mark_point(filled=True, size=80, opacity=1).encode(fill=fill),
     ]
     return _panels(layers, table, panel, "independent")
 
@@ -735,8 +747,11 @@ def measure_agreement(
     arguments.choice("show", show, ("agreement", "difference"))
     frame = chart_rows.collected("frame", frame)
     keys = {name: column for name, column in [("panel", panel)] if column is not None}
+    # A frame may do without strategies or queries, but not without a column that is named.
     keys |= {
-        name: c for name, c in (("strategy", strategy), ("query", query)) if c in frame.columns
+        name: column
+        for name, column in (("strategy", strategy), ("query", query))
+        if column != name or column in frame.columns
     }
     arguments.columns_of("frame", [x, y, *keys.values()], frame.columns)
     chart_rows.refuse_no_numbers("frame", frame, [x, y])
@@ -748,12 +763,12 @@ def measure_agreement(
     if table.is_empty():
         msg = f"`frame` must have a row with both {x!r} and {y!r}, got none"
         raise ValueError(msg)
-    n_panels = chart_rows.panel_count(table, "panel" if panel else None)
+    n_panels = chart_rows.panel_count(table, panel, "panel")
     groups, colour = ["panel"] if panel else [], {}
     n_groups = n_panels
     if "strategy" in keys and (n := table["strategy"].n_unique()) <= MOST_COLOURS:
         groups, n_groups = [*groups, "strategy"], n_groups * n
-        colour = {"color": _strategy_colour(table, strategy)}
+        colour = {"color": _strategy_colour(table["strategy"], strategy)}
     most = chart_rows.most_points(n_groups)
     if show == "difference":
         bins = min(most - 2, MOST_BINS, 10 + math.isqrt(table.height // n_groups))
@@ -844,7 +859,7 @@ def sample_boxes(
         line.alias("reference"),
     ).drop_nulls("value")
     chart_rows.refuse_empty("frame", samples, value)
-    chart_rows.panel_count(samples, "panel" if panel else None)
+    chart_rows.panel_count(samples, panel, "panel")
     table = chart_rows.boxes(samples, list(keys))
     groups = chart_rows.natural(table["group"].unique())
     step = _step(len(groups))
@@ -907,7 +922,8 @@ def strategy_bars(
     TypeError
         If `mean` is not of numbers.
     ValueError
-        If the frame has no mean; if there are more than 60 panels or 3000 rows.
+        If the frame has no mean; if a panel has a strategy twice; if there are more than 60 panels
+        or 3000 rows.
 
     Examples
     --------
@@ -930,6 +946,7 @@ def strategy_bars(
         "summary", summary, ["mean"], texts=["measure"], strategy=strategy, panel=panel
     )
     chart_rows.refuse_many("summary", table)
+    chart_rows.refuse_repeated("summary", table, ["strategy"], panel)
     names = _by_falling(table, "mean", "strategy")
     title = _mean_title(table)
     y = alt.Y("strategy:N", title=None, sort=names, axis=alt.Axis(labelLimit=300))
@@ -937,8 +954,8 @@ def strategy_bars(
     tooltip = ["measure:N", "strategy:N", *_decimals("mean", *ends)]
     base = alt.Chart().encode(y=y, tooltip=tooltip)
     if len(names) <= MOST_COLOURS:
-        base = base.encode(color=_strategy_colour(table, strategy, legend=False))
-    x = alt.X("mean:Q", title=title, axis=alt.Axis(tickCount=6))
+        base = base.encode(color=_strategy_colour(table["strategy"], strategy))
+    x = alt.X("mean:Q", title=title, axis=alt.Axis(tickCount=6), stack=None)
     layers = [base.mark_bar(fillOpacity=0.5).encode(x=x)]
     if len(ends) == 2:  # noqa: PLR2004
         layers.append(_interval(base, title))
@@ -999,13 +1016,13 @@ def comparison_forest(
     >>> comparison = compare(per_query, baseline="bm25")
     >>> comparison.pipe(comparison_forest, alpha=0.1).data.select("pair", "significance")
     shape: (1, 2)
-    ┌──────┬──────────────┐
-    │ pair ┆ significance │
-    │ ---  ┆ ---          │
-    │ str  ┆ str          │
-    ╞══════╪══════════════╡
-    │ ours ┆ p < 0.1      │
-    └──────┴──────────────┘
+    ┌──────┬───────────────────┐
+    │ pair ┆ significance      │
+    │ ---  ┆ ---               │
+    │ str  ┆ str               │
+    ╞══════╪═══════════════════╡
+    │ ours ┆ corrected p < 0.1 │
+    └──────┴───────────────────┘
     """
     alpha = arguments.number("alpha", alpha, above=0, below=1)
     numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
@@ -1016,12 +1033,13 @@ def comparison_forest(
     chart_rows.refuse_many("comparison", table)
     several = table["baseline"].n_unique() > 1
     versus = [pl.lit(" - "), pl.col("baseline")] if several else []
-    believed, doubted = f"p < {alpha:g}", "not significant"
+    believed, doubted = f"corrected p < {alpha:g}", "not significant"
     significant = pl.when(pl.col("p_corrected") < alpha).then(pl.lit(believed))
     table = table.with_columns(
         pl.concat_str("strategy", *versus).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
     )
+    chart_rows.refuse_repeated("comparison", table, ["pair"], panel)
     pairs = _by_falling(table, "difference", "pair")
     many = len(pairs) > MOST_NAMED
     y = alt.Y(
@@ -1034,20 +1052,20 @@ def comparison_forest(
     if not several:
         title += f", to {table['baseline'][0]}"
     x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6))
+    # What is not significant is hollow; not `color`, which is the strategies' where charts join.
+    shown: dict[str, Any] = {"title": None, "legend": _legend()}
     known = alt.Scale(domain=[believed, doubted])
-    colour = alt.Color("significance:N", title=None, scale=known)
+    solid = alt.Scale(domain=[believed, doubted], range=[1, 0])
+    hollow = alt.FillOpacity("significance:O", sort=[believed, doubted], scale=solid, **shown)
     tooltip = ["measure:N", "strategy:N", "baseline:N", *_decimals(*numbers)]
-    base = alt.Chart().encode(y=y, color=colour, tooltip=tooltip)
-    hollow = alt.FieldEqualPredicate(field="significance", equal=doubted)
-    layers = [
-        _rule(x=0),
-        _interval(base, title),
-        base.mark_point(size=40 if many else 60, filled=True, strokeWidth=2, opacity=1).encode(
-            x=x,
-            stroke=alt.Stroke("significance:N", title=None, scale=known),
-            fillOpacity=alt.condition(hollow, alt.value(0), alt.value(1)),
-        ),
-    ]
+    base = alt.Chart().encode(
+        y=y,
+        fill=alt.Fill("significance:N", scale=known, **shown),
+        stroke=alt.Stroke("significance:N", scale=known, **shown),
+        tooltip=tooltip,
+    )
+    point = base.mark_point(size=40 if many else 60, strokeWidth=2, opacity=1)
+    layers = [_rule(x=0), _interval(base, title), point.encode(x=x, fillOpacity=hollow)]
     return _panels(
         layers,
         table,
@@ -1093,24 +1111,15 @@ def _layered(layers: Sequence[alt.Chart], table: pl.DataFrame, **size: Any) -> a
     return layered
 
 
-def _strategy_colour(table: pl.DataFrame, title: str, *, legend: bool = True) -> alt.Color:
+def _strategy_colour(names: Iterable[str], title: str, *, field: str = "strategy") -> alt.Color:
     """A colour a strategy, the same wherever the same strategies are drawn."""
-    names = chart_rows.natural(table["strategy"].unique())
+    names = chart_rows.natural(set(names))
     return alt.Color(
-        "strategy:N",
+        f"{field}:N",
         title=title,
         scale=alt.Scale(domain=names, scheme=_scheme(names)),
-        legend=_strategy_legend(names) if legend else None,
+        legend=_strategy_legend(names),
     )
-
-
-def _places(strategies: pl.LazyFrame, labels: dict[Any, str]) -> list[str]:
-    """The labels of two strategies at their places among all, which give them their colours."""
-    names = strategies.unique().collect().to_series()
-    texts = dict(zip(names.cast(pl.String).fill_null("null"), names, strict=True))
-    if len(texts) > MOST_COLOURS:
-        return list(labels.values())
-    return [labels.get(texts[text], text) for text in chart_rows.natural(texts)]
 
 
 def _strategy_dash(table: pl.DataFrame, title: str) -> dict[str, Any]:
@@ -1154,10 +1163,10 @@ def _names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
 
 def _lines(table: pl.DataFrame, x: alt.X, title: str, strategy: str) -> list[alt.Chart]:
     """A line a strategy, its band where there is an interval, and points that say their values."""
-    highest = table.select(pl.col("^value|ideal$").max()).row(0)
-    y = alt.Y("value:Q", title=title, scale=_unit(pl.Series(highest)))
+    drawn = pl.concat([table[name] for name in ("value", "ideal") if name in table.columns])
+    y = alt.Y("value:Q", title=title, scale=_unit(drawn.drop_nulls()))
     field = x.shorthand.removesuffix(":Q")
-    base = alt.Chart().encode(x=x, y=y, color=_strategy_colour(table, strategy))
+    base = alt.Chart().encode(x=x, y=y, color=_strategy_colour(table["strategy"], strategy))
     few = table[field].n_unique() <= FEW_POINTS and table["strategy"].n_unique() <= MOST_COLOURS
     tooltip = ["strategy:N", f"{field}:Q", *_decimals("value")]
     layers = [
@@ -1181,7 +1190,7 @@ def _counts(title: str, colour: dict[str, Any]) -> list[alt.Chart]:
         .encode(
             x=alt.X("low:Q", title=title, bin="binned"),
             x2="high:Q",
-            y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="~d", tickMinStep=1)),
+            y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="d", tickMinStep=1)),
             tooltip=[*tooltip, "queries:Q"],
             **colour,
         )
@@ -1252,7 +1261,9 @@ def _named(base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
     """A line that is no strategy's, with its name in a legend of its own."""
     named = base.transform_calculate(line=alt.expr.toString(name))
     # The channel is one that no such line has a use for.
-    line = alt.Opacity("line:O", title=None, scale=alt.Scale(range=[1]), legend=_legend(**symbol))
+    line = alt.Opacity(
+        "line:O", title=None, scale=alt.Scale(domain=[name], range=[1]), legend=_legend(**symbol)
+    )
     chart: alt.Chart = named.encode(opacity=line)
     return chart
 

@@ -650,7 +650,7 @@ def _refuse(
 
 def _first(keys: pl.DataFrame) -> str:
     """The first few strategies and queries."""
-    shown = [f"{query!r} of {strategy!r}" for strategy, query in keys.head(SHOWN).iter_rows()]
+    shown = [f"query {query!r} of {strategy!r}" for strategy, query in keys.head(SHOWN).iter_rows()]
     return ", ".join(shown if keys.height <= SHOWN else [*shown, "..."])
 
 
@@ -671,7 +671,9 @@ def _place(strategies: pl.Series, name: Any) -> int:
     known = strategies.to_list()
     if name in known:
         return known.index(name)
-    hint = arguments.did_you_mean(name, map(str, known)) if isinstance(name, str) else ""
+    texts = [str(each) for each in known]
+    meant = isinstance(name, str) and name not in texts
+    hint = arguments.did_you_mean(name, texts) if meant else ""
     msg = f"there is no strategy {name!r}{hint}; there are {_listed(strategies)}"
     raise ValueError(msg)
 

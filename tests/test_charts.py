@@ -267,6 +267,12 @@ def assert_drawn(chart: Any, capfd: pytest.CaptureFixture[str]) -> None:
     assert picture.width < 2000
 
 
+def coloured(picture: Image.Image) -> int:
+    """How many points of a picture have a colour."""
+    saturation = np.asarray(picture.convert("HSV"))[:, :, 1]
+    return int((saturation > 40).sum())
+
+
 def encodings(spec: Any) -> list[dict[str, Any]]:
     """Every encoding in a chart, whatever it is nested in."""
     if isinstance(spec, list):
@@ -471,7 +477,9 @@ def test_columns_of_odd_names_are_drawn_alike(name, pattern, capfd):
 CLASHES = {
     "strategy and panel swapped": (
         charts.strategy_bars,
-        summary_of(2, 5).with_columns(system="strategy", strategy=pl.lit("other")),
+        summary_of(2, 5)
+        .filter(measure="mu_ap")
+        .with_columns(system="strategy", strategy=pl.lit("other")),
         {"strategy": "system", "panel": "strategy"},
         {"strategy": ["s1", "s2"]},
     ),
@@ -560,6 +568,22 @@ def test_it_composes(row, how):
     spec_of(COMPOSED[how](unpanelled(row), ROWS["sample_boxes"].of(2, 5)))
 
 
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("dcg_curves", "layered"),
+        ("dcg_curves", "over a rule"),
+        ("threshold_profile", "beside another"),
+        ("strategy_bars", "above another"),
+        ("precision_histogram", "of another size"),
+        ("relevance_function", "configured"),
+        ("measure_agreement", "over a rule"),
+    ],
+)
+def test_it_is_drawn_as_composed(name, how, capfd):
+    assert_drawn(COMPOSED[how](unpanelled(ROWS[name]), ROWS["sample_boxes"].of(2, 5)), capfd)
+
+
 FACETED_BY = {
     "precision_histogram": "better",
     "precision_histogram by query": "better",
@@ -583,12 +607,22 @@ def test_it_can_be_faceted_by_a_column_of_its_data(name, capfd):
         assert_drawn(faceted, capfd)
 
 
-@pytest.mark.parametrize("name", ["dcg_curves", "precision_histogram", "comparison_forest"])
-def test_it_is_drawn_beside_and_under_others(name, capfd):
-    chart = ROWS[name].of(2, 8)
-    assert_drawn(
-        (chart | ROWS["sample_boxes"].of(2, 8)) & ROWS["relevance_function"].of(1, 9), capfd
-    )
+@pytest.mark.parametrize(
+    ("one", "other", "join"),
+    [
+        ("dcg_curves", "precision_histogram", alt.hconcat),
+        ("dcg_curves", "comparison_forest", alt.hconcat),
+        ("dcg_curves", "relevance_function", alt.vconcat),
+        ("strategy_bars", "comparison_forest", alt.vconcat),
+        ("sample_boxes", "precision_histogram by query", alt.hconcat),
+        ("measure_agreement", "measure_agreement, difference", alt.hconcat),
+    ],
+)
+def test_it_is_drawn_beside_and_under_others(one, other, join, capfd):
+    drawn = ROWS[one].of(2, 8), ROWS[other].of(2, 8)
+    alone = [coloured(png_of(each, capfd)) for each in drawn]
+    # The marks of both are there, in colours that are no greys.
+    assert coloured(png_of(join(*drawn), capfd)) == pytest.approx(sum(alone), rel=0.1)
 
 
 @pytest.mark.parametrize("name", ["strategy_bars", "comparison_forest", "threshold_profile"])
@@ -724,6 +758,10 @@ def without(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
 
 
 FRAME_NAMES = {"strategy_bars": "summary", "comparison_forest": "comparison"}
+NO_RANKS = (
+    "'cg' must be a curve, a list a query, or stand beside a column of ranks, "
+    "got numbers and no column 'rank'"
+)
 
 
 @every_chart
@@ -740,15 +778,24 @@ def test_what_is_no_frame_is_refused(row):
 def test_a_missing_column_is_named_beside_those_there_are(row):
     frame = row.frame(2, 5)
     for name in set(row.columns.values()) & set(frame.columns):
-        optional = row.function is charts.measure_agreement and name in KEYS
-        unused = name == "query" and row.function in (
-            charts.dcg_curves,
-            charts.recall_precision_curves,
-        )
-        if not (optional or unused):
-            with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
-                row.draw(frame.rename({name: f"{name}x"}))
-            assert f"column {name!r}; did you mean '{name}x'?" in str(error.value)
+        if row.function is charts.measure_agreement and name in KEYS:
+            continue
+        with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
+            row.draw(frame.rename({name: f"{name}x"}))
+        sentence = f"column {name!r}; did you mean '{name}x'?"
+        assert (NO_RANKS if name == "rank" else sentence) in str(error.value)
+
+
+@every_chart
+def test_a_column_that_is_not_named_by_a_string_is_an_error(row):
+    frame = row.frame(2, 5)
+    panel = {"panel"} if "histogram" not in row.function.__name__ else set()
+    for keyword in {*row.columns, *panel} - {"reference"}:
+        with pytest.raises(
+            TypeError, match=r"must be (named by a string|the name of a column)"
+        ) as error:
+            row.draw(frame, **{keyword: 5})
+        assert str(error.value).endswith(", got 5")
 
 
 @every_chart
@@ -759,6 +806,17 @@ def test_a_frame_without_rows_is_refused(row):
 
 def with_columns(**columns: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return lambda frame: frame.with_columns(**columns)
+
+
+def shortened(column: str, length: Any) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    return with_columns(**{column: pl.col(column).list.head(length)})
+
+
+AGAIN = "`panel` names the column that sets them apart"
+
+
+def first_again(frame: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat([frame, frame.head(1)])
 
 
 def repeated(times: int) -> Callable[[pl.DataFrame], pl.DataFrame]:
@@ -776,6 +834,13 @@ MISSING_COLUMNS = {
         "`frame` has no column 'ndgc'; did you mean 'ndcg'?",
     ),
     "precision_histogram": ("query", {}, "there is no column 'query'"),
+    "dcg_curves with an interval": (
+        "query",
+        {"query": "query"},
+        "`frame` has no column 'query'; it has strategy",
+    ),
+    "measure_agreement": ("", {"query": "quary"}, "no column 'quary'; did you mean 'query'?"),
+    "measure_agreement, difference": ("", {"strategy": "system"}, "no column 'system'; it has"),
 }
 NO_NUMBERS = {
     # the row: the column that is of text
@@ -813,15 +878,59 @@ ERRORS = {
     "an interval of 1": ("dcg_curves", None, {"interval": 1}, "`interval` must be below 1, got 1"),
     "lists of any length": (
         "dcg_curves",
-        with_columns(**{DCG_20: pl.col(DCG_20).list.head("query")}),
+        lambda frame: frame.with_columns(pl.col(DCG_20, IDEAL_20).list.head("query")),
         {},
-        "must have one length, as those of a curve with a cutoff have, got 1 to 5",
+        f"the lists of {DCG_20} and {IDEAL_20} must have one length, as those of a curve with",
+    ),
+    "ideal lists of another length": (
+        "dcg_curves",
+        shortened(IDEAL_20, 3),
+        {},
+        "must have one length, as those of a curve with a cutoff have, got 3 to 20",
+    ),
+    "a query twice": (
+        "dcg_curves",
+        first_again,
+        {},
+        "`frame` must have each query of a strategy once, got 1 again",
     ),
     "a rank twice": (
         "dcg_curves of ranks",
-        lambda frame: pl.concat([frame, frame.head(1)]),
+        first_again,
         {},
         "a strategy must have each rank once, got 1 again",
+    ),
+    "a rank of 0": (
+        "dcg_curves of ranks",
+        with_columns(rank=pl.col("rank").cast(pl.Int64) - 1),
+        {},
+        "'rank' must be ranks, whole numbers from 1 on, got 2 others",
+    ),
+    "half a rank": (
+        "dcg_curves of ranks",
+        with_columns(rank=pl.col("rank") / 2),
+        {},
+        "'rank' must be ranks, whole numbers from 1 on, got 6 others",
+    ),
+    "a strategy twice": (
+        "strategy_bars",
+        first_again,
+        {},
+        f"`summary` must have each strategy once in a panel, got 1 again; {AGAIN}",
+    ),
+    "a pair twice": (
+        "comparison_forest",
+        first_again,
+        {},
+        f"`comparison` must have each pair once in a panel, got 1 again; {AGAIN}",
+    ),
+    "too many boxes": (
+        "sample_boxes",
+        lambda frame: repeated(101)(frame).with_columns(
+            box=pl.format("{}{}{}", "topic", "strategy", "query")
+        ),
+        {"group": "box"},
+        "at most 1000 boxes can be drawn, got 1010; filter the frame",
     ),
     "too many panels": (
         "dcg_curves",
@@ -869,7 +978,7 @@ ERRORS = {
     ),
     "no value in lists": (
         "dcg_curves",
-        with_columns(**{DCG_20: pl.lit([math.nan])}),
+        with_columns(**{DCG_20: pl.lit([math.nan]), IDEAL_20: pl.lit([1.0])}),
         {},
         f"`frame` must have a row with a value in '{DCG_20}', got none",
     ),
@@ -973,6 +1082,435 @@ def test_a_wrong_value_is_an_error_that_says_what_is_wrong(case):
     assert sentence in str(error.value)
 
 
+# What is drawn where
+
+
+def at(field: str, title: Any, **more: Any) -> dict[str, Any]:
+    return {"field": field, "title": title} | more
+
+
+def properties(channel: dict[str, Any]) -> dict[str, Any]:
+    """What a channel shows, in which order and between which ends."""
+    kept = {
+        name: channel[name]
+        for name in ("field", "datum", "aggregate", "title", "sort", "stack", "bin", "value")
+        if name in channel
+    }
+    scale = channel.get("scale") or {}
+    named = ("domain", "range", "zero", "reverse", "type")
+    return kept | {name: scale[name] for name in named if name in scale}
+
+
+def layers_of(chart: Any) -> list[tuple[str, dict[str, Any]]]:
+    """A mark a layer, with its channels and what is done to its rows before."""
+    spec = spec_of(chart)
+    layers = []
+    for layer in spec.get("spec", spec)["layer"]:
+        drawn = {
+            name: properties(channel)
+            for name, channel in layer["encoding"].items()
+            if name != "tooltip"
+        }
+        for step in layer.get("transform", []):
+            if "calculate" in step:
+                drawn[step["as"]] = step["calculate"]
+            else:
+                [name] = step.keys()
+                drawn[name] = step[name]
+        layers.append((layer["mark"]["type"], drawn))
+    return layers
+
+
+BOTH = ["s1", "s2"]
+COLOUR = {"color": at("strategy", "strategy", domain=BOTH)}
+ONCE = {"aggregate": [{"op": "count", "as": "rows"}]}
+AT_RANK = {"x": at("rank", "rank", domain=[1, 20])}
+MEAN_DCG = f"mean {DCG_20}"
+LINE_AND_POINTS = [
+    (mark, {**AT_RANK, "y": at("value", MEAN_DCG), **COLOUR}) for mark in ("line", "point")
+]
+
+
+def named_line(name: str) -> dict[str, Any]:
+    return {
+        "opacity": at("line", None, domain=[name], range=[1]),
+        "line": f"toString('{name}')",
+    }
+
+
+IDEAL_LINE = (
+    "line",
+    {
+        **AT_RANK,
+        "y": at("ideal", MEAN_DCG),
+        "detail": {"field": "strategy"},
+        **named_line("ideal"),
+    },
+)
+BAND = ("area", {**AT_RANK, "y": at("ci_low", MEAN_DCG), "y2": {"field": "ci_high"}, **COLOUR})
+
+
+def bars_of(field: str, title: str, order: list[str]) -> dict[str, Any]:
+    """Bars of differences by query."""
+    return {
+        "x": at("query", ["query", "2 better with s1, 1 with s2, 1 tie"], sort=order),
+        "y": at(field, title),
+        "color": at("better", "strategy", domain=BOTH),
+    }
+
+
+def part(name: str, channel: str) -> dict[str, Any]:
+    """A part of the chart of φ."""
+    return {
+        "filter": f"datum.part === '{name}'",
+        "x": at("score", "popularity", zero=False),
+        "y": at("relevance", "relevance φ", domain=[0, 1]),
+        channel: at("part", None, domain=["φ", "score", "control point"]),
+    }
+
+
+def of_box(y: str, y2: str | None = None, kept: str = "median") -> dict[str, Any]:
+    return {
+        "filter": f"datum.{kept} !== null",
+        "x": at("group", "strategy", sort=BOTH),
+        "y": at(y, "mu_ap", domain=[0, 1], zero=False),
+    } | ({"y2": {"field": y2}} if y2 else {})
+
+
+def of_forest(x: str, title: str, pairs: list[str]) -> dict[str, Any]:
+    known = ["corrected p < 0.05", "not significant"]
+    return {
+        "x": at(x, title),
+        "y": at("pair", None, sort=pairs),
+        "fill": at("significance", None, domain=known),
+        "stroke": at("significance", None, domain=known),
+    }
+
+
+def forest_of(title: str, pairs: list[str]) -> list[tuple[str, dict[str, Any]]]:
+    known = ["corrected p < 0.05", "not significant"]
+    filled = at("significance", None, sort=known, domain=known, range=[1, 0])
+    return [
+        ("rule", {"x": {"datum": 0}, **ONCE}),
+        ("bar", {**of_forest("ci_low", title, pairs), "x2": {"field": "ci_high"}}),
+        ("point", {**of_forest("difference", title, pairs), "fillOpacity": filled}),
+    ]
+
+
+# Four queries: s1 is better with 2 and 4, s2 with 3, by less.
+FOUR = pl.DataFrame(
+    {
+        "strategy": ["s1"] * 4 + ["s2"] * 4,
+        "query": [1, 2, 3, 4] * 2,
+        "mu_ap": [0.5, 0.5, 0.25, 1.0, 0.5, 0.25, 0.5, 0.0],
+        "ndcg": [0.5, 0.75, 0.25, 1.0, 0.5, 0.5, 0.75, 0.0],
+    }
+)
+MANY = pl.concat(
+    FOUR.with_columns(pl.col("query") + 4 * place).with_columns(many=pl.col("ndcg") * 1000)
+    for place in range(76)
+)
+PHI_PARTS = [
+    ("tick", part("score", "fill")),
+    ("line", part("φ", "stroke")),
+    ("point", part("control point", "fill")),
+]
+THRESHOLDS = {
+    "x": at(
+        "at",
+        "AP at threshold, and measures without one",
+        sort=["1", "2", "3", "mu_ap", "ndcng"],
+    ),
+    "xOffset": {"field": "strategy", "sort": BOTH},
+    **COLOUR,
+}
+ENDS = {"domain": [0, 1]}
+DIAGONAL = (
+    "rule",
+    {
+        "x": {"datum": 0, **ENDS},
+        "x2": {"datum": 1},
+        "y": {"datum": 0, **ENDS},
+        "y2": {"datum": 1},
+        **ONCE,
+    },
+)
+POINTS = {"x": at("x", "mu_ap", **ENDS), "y": at("y", "ndcg", **ENDS)}
+BOXES = [
+    ("bar", of_box("whisker_low", "q1")),
+    ("bar", of_box("q3", "whisker_high")),
+    ("bar", of_box("q1", "q3")),
+    ("tick", of_box("median")),
+    ("point", of_box("outlier", kept="outlier")),
+]
+MEANS = {"y": at("strategy", None, sort=["s1", "s2"]), **COLOUR}
+MANY_QUERIES = {
+    "y": at("difference", "mu_ap: s1 - s2"),
+    "y2": {"datum": 0},
+    "x2": {"field": "end"},
+    "color": at("better", "strategy", domain=BOTH),
+    "stroke": at("better", "strategy", domain=BOTH),
+    "start": "datum.position - 0.5",
+    "end": "datum.last + 0.5",
+}
+AXIS = ("rule", {"y": {"datum": 0}, **ONCE})
+
+DRAWN = {
+    # a chart: what makes it, and its layers from the back to the front
+    "dcg_curves": (lambda: ROWS["dcg_curves"].of(2, 5), [IDEAL_LINE, *LINE_AND_POINTS]),
+    "dcg_curves with an interval": (
+        lambda: ROWS["dcg_curves with an interval"].of(2, 5),
+        [IDEAL_LINE, BAND, *LINE_AND_POINTS],
+    ),
+    "dcg_curves of ranks called otherwise": (
+        lambda: charts.dcg_curves(ranks_of(2, 5).rename({"rank": "k"}), "cg", rank="k"),
+        [
+            (mark, {"x": at("rank", "k", domain=[1, 5]), "y": at("value", "cg"), **COLOUR})
+            for mark in ("line", "point")
+        ],
+    ),
+    "recall_precision_curves": (
+        lambda: ROWS["recall_precision_curves"].of(2, 5),
+        [
+            (
+                mark,
+                {
+                    "x": at("recall", "recall", **ENDS),
+                    "y": at("value", "mean interpolated_precision", **ENDS),
+                    **COLOUR,
+                },
+            )
+            for mark in ("line", "point")
+        ],
+    ),
+    "precision_histogram": (
+        lambda: charts.precision_histogram(FOUR, "mu_ap", "s1", "s2"),
+        [("bar", bars_of("difference", "mu_ap: s1 - s2", ["4", "2", "1", "3"])), AXIS],
+    ),
+    "precision_histogram by query": (
+        lambda: charts.precision_histogram(FOUR, "ndcg", "s1", "s2", order="query"),
+        [("bar", bars_of("difference", "ndcg: s1 - s2", ["1", "2", "3", "4"])), AXIS],
+    ),
+    "precision_histogram of many": (
+        lambda: charts.precision_histogram(
+            MANY.filter(pl.col("query") <= 100), "mu_ap", "s1", "s2"
+        ),
+        [
+            (
+                "bar",
+                MANY_QUERIES
+                | {
+                    "x": at(
+                        "start",
+                        [
+                            "query, by falling difference",
+                            "50 better with s1, 25 with s2, 25 ties",
+                        ],
+                        domain=[0.5, 100.5],
+                    )
+                },
+            ),
+            AXIS,
+        ],
+    ),
+    "precision_histogram of shared bars": (
+        lambda: charts.precision_histogram(MANY, "mu_ap", "s1", "s2", order="query"),
+        [
+            (
+                "bar",
+                MANY_QUERIES
+                | {
+                    "x": at(
+                        "start",
+                        [
+                            "query, in order, 2 a bar",
+                            "152 better with s1, 76 with s2, 76 ties",
+                        ],
+                        domain=[0.5, 304.5],
+                    )
+                },
+            ),
+            AXIS,
+        ],
+    ),
+    "threshold_profile": (
+        lambda: ROWS["threshold_profile"].of(2, 3),
+        [
+            ("line", {**THRESHOLDS, "y": at("joined", "mean", **ENDS)}),
+            ("point", {**THRESHOLDS, "y": at("mean", "mean", **ENDS)}),
+        ],
+    ),
+    "robustness_curves": (
+        lambda: ROWS["robustness_curves"].of(2, 5),
+        [
+            (
+                "line",
+                {
+                    "x": at("swaps", "swapped pairs"),
+                    "y": at("mean", "mean", **ENDS),
+                    "color": at("levels", "levels", domain=[2, 3]),
+                },
+            )
+        ],
+    ),
+    "relevance_function": (lambda: ROWS["relevance_function"].of(2, 9), PHI_PARTS),
+    "measure_agreement": (
+        lambda: charts.measure_agreement(FOUR, "mu_ap", "ndcg"),
+        [DIAGONAL, ("point", {**POINTS, **COLOUR})],
+    ),
+    "measure_agreement of more strategies than colours": (
+        lambda: ROWS["measure_agreement"].of(11, 5),
+        [DIAGONAL, ("point", POINTS)],
+    ),
+    "measure_agreement of many": (
+        lambda: charts.measure_agreement(pl.concat([MANY] * 5), "mu_ap", "ndcg"),
+        [
+            DIAGONAL,
+            (
+                "point",
+                {
+                    **POINTS,
+                    **COLOUR,
+                    "size": at("queries", "queries", domain=[0, 380], range=[8, 360]),
+                },
+            ),
+        ],
+    ),
+    "measure_agreement of unlike measures": (
+        lambda: charts.measure_agreement(MANY, "mu_ap", "many"),
+        [
+            (
+                "point",
+                {"x": POINTS["x"], "y": at("y", "many", domain=[0, 1000]), **COLOUR},
+            )
+        ],
+    ),
+    "measure_agreement, difference": (
+        lambda: charts.measure_agreement(FOUR, "ndcg", "mu_ap", show="difference"),
+        [
+            (
+                "bar",
+                {
+                    "x": at("low", "ndcg - mu_ap", bin="binned"),
+                    "x2": {"field": "high"},
+                    "y": at("queries", "queries"),
+                    **COLOUR,
+                },
+            ),
+            ("rule", {"x": {"datum": 0}, **ONCE}),
+        ],
+    ),
+    "sample_boxes": (lambda: charts.sample_boxes(FOUR, "mu_ap"), BOXES),
+    "sample_boxes with a reference": (
+        lambda: charts.sample_boxes(FOUR, "mu_ap", reference="ndcg"),
+        [*BOXES, ("tick", of_box("reference") | named_line("mean ndcg"))],
+    ),
+    "sample_boxes with a number": (
+        lambda: charts.sample_boxes(FOUR, "mu_ap", reference=0.5),
+        [*BOXES, ("tick", of_box("reference") | named_line("0.5"))],
+    ),
+    "strategy_bars": (
+        lambda: charts.strategy_bars(summarise(FOUR, *MEASURES)),
+        [
+            ("bar", {**MEANS, "x": at("mean", "mean", stack=None)}),
+            ("bar", {**MEANS, "x": at("ci_low", "mean"), "x2": {"field": "ci_high"}}),
+        ],
+    ),
+    "strategy_bars of one measure": (
+        lambda: charts.strategy_bars(summarise(FOUR, "mu_ap").drop("ci_low")),
+        [("bar", {**MEANS, "x": at("mean", "mean mu_ap", stack=None)})],
+    ),
+    "comparison_forest": (
+        lambda: charts.comparison_forest(compare(FOUR, "mu_ap", baseline="s1")),
+        forest_of("difference of mu_ap, to s1", ["s2"]),
+    ),
+    "comparison_forest of all pairs": (
+        lambda: charts.comparison_forest(
+            compare(
+                pl.concat([FOUR, FOUR.head(4).with_columns(strategy=pl.lit("s3"), mu_ap=0.0)]),
+                "mu_ap",
+                "ndcg",
+            )
+        ),
+        forest_of("difference of means", ["s1 - s3", "s2 - s3", "s1 - s2"]),
+    ),
+}
+
+
+def rounded(value: Any) -> Any:
+    """Numbers without what is lost in calculating them."""
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return round(value, 9) if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_each_layer_draws_what_it_is_of(name):
+    chart, expected = DRAWN[name]
+    layers = [(mark, rounded(drawn)) for mark, drawn in layers_of(chart())]
+    assert [mark for mark, _ in layers] == [mark for mark, _ in expected]
+    for (_, got), (_, wanted) in zip(layers, expected, strict=True):
+        assert got == wanted
+
+
+def test_every_chart_function_has_its_layers_tested():
+    assert {name.split()[0].rstrip(",") for name in DRAWN} == set(charts.__all__)
+
+
+@every_chart
+def test_every_field_is_one_of_its_data(row):
+    chart = row.of(3, 70)
+    spec = spec_of(chart)
+    made = {
+        step["as"]
+        for layer in spec.get("spec", spec)["layer"]
+        for step in layer.get("transform", [])
+        if "as" in step
+    }
+    for encoding in encodings(spec):
+        for channel in encoding.values():
+            for each in channel if isinstance(channel, list) else [channel]:
+                assert each.get("field", "position") in {*chart.data.columns, *made, "position"}
+
+
+@pytest.mark.parametrize(
+    ("make", "x"),
+    [
+        (lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "ndcg")), "shared"),
+        (lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "many")), "independent"),
+        (lambda: charts.comparison_forest(compare(MANY, "mu_ap", "ndcg")), "shared"),
+        (lambda: charts.comparison_forest(compare(MANY, "mu_ap", "many")), "independent"),
+        (lambda: ROWS["relevance_function"].of(2, 9), "independent"),
+        (lambda: ROWS["robustness_curves"].of(2, 5), "shared"),
+        (lambda: charts.dcg_curves(results(2, 2), panel="query"), "shared"),
+    ],
+)
+def test_panels_share_an_axis_where_their_measures_can(make, x):
+    spec = spec_of(make())
+    assert properties(spec["facet"]) == {
+        "field": "panel",
+        "title": None,
+        "sort": make().data["panel"].unique(maintain_order=True).to_list(),
+    }
+    assert spec["resolve"]["scale"] == {"x": x}
+
+
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [
+        ([0.0, 1.0], (0, 1)),
+        ([0.3, 0.75], (0.3, 0.8)),
+        ([0.31, 0.71], (0.3, 0.8)),
+        ([-7.0, 41.0], (-10, 50)),
+        ([0.5], (0.5, 0.52)),
+    ],
+)
+def test_an_axis_ends_at_round_numbers_around_all_values(values, ends):
+    assert chart_rows.round_ends(pl.Series(values)) == pytest.approx(ends)
+
+
 # The numbers are those of the measures
 
 
@@ -1036,6 +1574,24 @@ def test_recall_levels_of_ones_own_are_where_they_are_drawn():
     assert chart.data["recall"].to_list() == [0.25, 0.5, 1.0]
 
 
+def test_an_ideal_list_that_is_null_counts_in_no_mean():
+    first = pl.when(pl.int_range(pl.len()) > 0)
+    frame = results(1, 3).with_columns(pl.col(IDEAL_20) * pl.col("query"))
+    data = charts.dcg_curves(frame.with_columns(first.then(IDEAL_20).alias(IDEAL_20))).data
+    assert data["value"].to_list() == charts.dcg_curves(frame).data["value"].to_list()
+    ideal = charts.dcg_curves(frame.slice(1)).data["ideal"]
+    assert data["ideal"].to_list() == pytest.approx(ideal.to_list())
+    nothing = frame.with_columns(pl.lit(None, pl.List(pl.Float64)).alias(IDEAL_20))
+    assert charts.dcg_curves(nothing).data["ideal"].null_count() == 20
+
+
+def test_ranks_may_be_whole_floats():
+    frame = ranks_of(2, 5)
+    chart = charts.dcg_curves(frame.with_columns(pl.col("rank").cast(pl.Float64)), "cg")
+    assert chart.data["value"].to_list() == charts.dcg_curves(frame, "cg").data["value"].to_list()
+    assert chart.data["rank"].to_list() == [1, 2, 3, 4, 5] * 2
+
+
 def test_the_band_is_the_interval_that_summarise_gives():
     frame = results(2, 9)
     chart = charts.dcg_curves(frame, interval=0.9)
@@ -1062,7 +1618,7 @@ def test_a_histogram_of_r_precision_has_what_each_query_differs_by():
     per_query = evaluate(frame, "r_precision", by=["down", "up"])
     rows = rows_of(charts.precision_histogram(per_query, "r_precision", "down", "up"))
     assert [(row["query"], row["difference"]) for row in rows] == [("a", 1), ("c", 1), ("b", 0)]
-    assert [row["better"] for row in rows] == ["2 better with down"] * 2 + [None]
+    assert [row["better"] for row in rows] == ["down", "down", None]
 
 
 @pytest.mark.parametrize("order", ["difference", "query"])
@@ -1075,15 +1631,15 @@ def test_bars_add_up_to_the_mean_difference_however_many_share_one(n, order):
     total = sum(row["difference"] * (row["last"] - row["position"] + 1) for row in rows_of(chart))
     assert total == pytest.approx(expected["difference"].sum())
     assert all((row["position"] - 1) % size == 0 for row in rows_of(chart))
-    counted = {
-        label: sum(row["queries"] for row in rows_of(chart) if row["better"] == label)
-        for label in {row["better"] for row in rows_of(chart)} - {None}
-    }
     wins = dict(expected["winner"].drop_nulls().value_counts().iter_rows())
-    assert counted == {f"{count} better with {name}": count for name, count in wins.items()}
-    ties = expected["winner"].null_count()
-    title = encodings(spec_of(chart))[0]["color"]["title"]
-    assert title == f"{n} quer{'y' if n == 1 else 'ies'}, {ties} tie{'' if ties == 1 else 's'}"
+    won = {
+        name: sum(row["queries"] for row in rows_of(chart) if row["better"] == name)
+        for name in ("s1", "s2")
+    }
+    assert won == {"s1": 0, "s2": 0} | wins
+    ties = n - sum(wins.values())
+    counts = f"{won['s1']} better with s1, {won['s2']} with s2, {ties} tie{'s' * (ties != 1)}"
+    assert encodings(spec_of(chart))[0]["x"]["title"][1] == counts
     if size == 1:
         assert chart.data["difference"].to_list() == expected["difference"].to_list()
 
@@ -1092,12 +1648,11 @@ def test_wins_ties_and_losses_are_those_of_compare():
     frame = results(2, 106)
     [row] = compare(frame, "r_precision", baseline="s2").to_dicts()
     chart = charts.precision_histogram(frame, "r_precision", "s1", "s2")
-    colour = encodings(spec_of(chart))[0]["color"]
-    assert colour["scale"]["domain"] == [
-        f"{row['wins']} better with s1",
-        f"{row['losses']} better with s2",
+    assert min(row["wins"], row["losses"], row["ties"]) > 1
+    assert encodings(spec_of(chart))[0]["x"]["title"] == [
+        "query, by falling difference",
+        f"{row['wins']} better with s1, {row['losses']} with s2, {row['ties']} ties",
     ]
-    assert colour["title"].startswith(f"106 queries, {row['ties']} tie")
 
 
 def test_a_measure_that_is_best_at_its_lowest_is_won_from_below():
@@ -1105,7 +1660,9 @@ def test_a_measure_that_is_best_at_its_lowest_is_won_from_below():
         pl.when(strategy="s1").then(0.2).otherwise(0.3).alias("e_measure@5")
     )
     chart = charts.precision_histogram(frame, "e_measure@5", "s1", "s2")
-    assert set(chart.data["better"]) == {"5 better with s1"}
+    assert set(chart.data["better"]) == {"s1"}
+    title = ["query", "5 better with s1, 0 with s2, 0 ties"]
+    assert encodings(spec_of(chart))[0]["x"]["title"] == title
     assert chart.data["difference"].to_list() == pytest.approx([-0.1] * 5)
 
 
@@ -1123,6 +1680,26 @@ def test_of_158_thresholds_some_stand_for_all_in_their_order():
     thresholds = data["at"].head(-2).cast(pl.Int64)
     assert (thresholds[0], thresholds[-1], len(thresholds)) == (1, 158, 30)
     assert thresholds.is_sorted()
+
+
+def test_only_ap_of_whole_lists_is_at_a_threshold_and_thresholds_are_exact():
+    names = {
+        "ap(threshold=1000001)": "1000001",
+        "ap(threshold=1000000)": "1000000",
+        "ap(threshold=0.5)": "0.5",
+        "ap(threshold=1)@5": None,
+        "ap(threshold=1, over=retrieved)": None,
+        "precision(threshold=1)@5": None,
+        "mine": None,
+    }
+    frame = pl.DataFrame({"strategy": "s", "measure": list(names), "mean": 0.5})
+    chart = charts.threshold_profile(frame, panel=None)
+    at = [label or name for name, label in names.items()]
+    assert chart.data["at"].to_list() == at
+    assert chart.data["joined"].is_not_null().to_list() == [
+        label is not None for label in names.values()
+    ]
+    assert encodings(spec_of(chart))[0]["x"]["sort"] == [at[2], at[1], at[0], *at[3:]]
 
 
 def test_robustness_has_the_means_of_the_experiment():
@@ -1176,6 +1753,9 @@ def test_differences_of_measures_count_every_query_once(k, n):
         inside = values.is_between(row["low"] - 1e-9, row["high"] + 1e-9).sum()
         assert inside >= row["queries"]
     middles = (chart.data["low"] + chart.data["high"]) / 2
+    width = (chart.data["high"] - chart.data["low"]).max()
+    mean = (middles * chart.data["queries"]).sum() / (k * n)
+    assert mean == pytest.approx(difference.mean(), abs=width / 2)
     widths = chart.data["high"] - chart.data["low"]
     assert (middles / widths - (middles / widths).round()).abs().max() < 1e-6
 
@@ -1262,19 +1842,16 @@ def test_the_forest_has_the_numbers_of_compare_and_fills_what_is_significant():
     assert data["pair"].to_list() == [
         f"{a} - {b}" for a, b in data.select("strategy", "baseline").rows()
     ]
-    believed = data.filter(significance="p < 0.01")
+    believed = data.filter(significance="corrected p < 0.01")
     assert 0 < believed.height < data.height
     assert believed["p_corrected"].max() < 0.01
     assert data.filter(significance="not significant")["p_corrected"].min() >= 0.01
 
 
-def test_the_forest_says_what_it_is_of_and_leaves_hollow_what_is_not_significant():
-    spec = spec_of(charts.comparison_forest(comparison_of(3, 9).filter(measure="mu_ap")))
-    *_, points = encodings(spec)
-    assert points["x"]["title"] == "difference of mu_ap, to s1"
-    [hollow] = [points["fillOpacity"]["condition"]]
-    assert hollow["test"] == {"field": "significance", "equal": "not significant"}
-    assert (hollow["value"], points["fillOpacity"]["value"]) == (0, 1)
+@pytest.mark.parametrize("p", [None, math.nan, 0.05, 1.0])
+def test_only_a_p_below_alpha_is_significant(p):
+    comparison = comparison_of(3, 9).with_columns(p_corrected=pl.lit(p, pl.Float64))
+    assert set(charts.comparison_forest(comparison).data["significance"]) == {"not significant"}
 
 
 def test_without_intervals_there_are_bars_alone():
@@ -1329,20 +1906,22 @@ def test_every_chart_function_is_tested():
     assert {row.function.__name__ for row in ROWS.values()} == set(charts.__all__)
 
 
-@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.parametrize("k", [2, 10, 11])
 def test_the_histogram_gives_strategies_the_colours_of_other_charts(k):
     names = [f"f{i}" for i in range(k, 0, -1)]
     per_query = pl.DataFrame(
         {"strategy": names * 2, "query": [1] * k + [2] * k, "ap": [0.1 * i for i in range(2 * k)]}
     )
     chart = charts.precision_histogram(per_query, "ap", "f2", "f1")
-    colour = chart.to_dict()["layer"][0]["encoding"]["color"]
-    shown = colour["legend"]["values"]
-    assert [text.split()[-1] for text in shown] == ["f2", "f1"]
-    assert set(chart.data["better"]) <= {*shown, None}
-    bars = charts.strategy_bars(summarise(per_query)).to_dict()
-    places = bars["layer"][0]["encoding"]["color"]["scale"]["domain"]
-    assert [text.split()[-1] for text in colour["scale"]["domain"]] == places
+    assert set(chart.data["better"]) == {"f1"}
+    [colour] = colours_of(chart)
+    bars = colours_of(charts.strategy_bars(summarise(per_query)))
+    if k > charts.MOST_COLOURS:
+        assert colour["scale"] == {"domain": ["f1"]}
+        assert not bars
+    else:
+        assert colour["scale"] == bars[0]["scale"] == {"domain": names[::-1]}
+        assert "values" not in colour["legend"]
 
 
 def test_strategies_that_are_alike_stand_side_by_side_in_a_profile():
@@ -1351,3 +1930,17 @@ def test_strategies_that_are_alike_stand_side_by_side_in_a_profile():
     )
     for layer in charts.threshold_profile(frame).to_dict()["layer"]:
         assert layer["encoding"]["xOffset"]["sort"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "ideal", "error", "sentence"),
+    [
+        ({"c": [[0.1]], "i": [1.0]}, "i", TypeError, "`ideal` must hold lists, as 'c' does, got"),
+        ({"c": [0.1], "rank": [1], "i": [[1.0]]}, "i", TypeError, "must have numbers in 'i'"),
+        ({"c": [[0.1]]}, "", pl.exceptions.ColumnNotFoundError, "`frame` has no column ''"),
+    ],
+)
+def test_an_ideal_that_is_no_curve_beside_the_other_is_refused(frame, ideal, error, sentence):
+    frame = pl.DataFrame({"strategy": "a", "query": 1} | frame)
+    with pytest.raises(error, match=sentence):
+        charts.dcg_curves(frame, "c", ideal=ideal)

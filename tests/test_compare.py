@@ -547,9 +547,13 @@ def test_missing_results_are_an_error_that_names_them():
     rule = "must have a value for each strategy and query, got none, null or NaN in 2 of 4 queries"
     hint = "; missing='drop' or missing='zero' allows it"
     for call in (compare, summarise, rank_correlation):
-        with pytest.raises(ValueError, match=f"^measure 'ap' {rule}: 3 of 'a', 4 of 'b'{hint}$"):
+        with pytest.raises(
+            ValueError, match=f"^measure 'ap' {rule}: query 3 of 'a', query 4 of 'b'{hint}$"
+        ):
             call(WITH_HOLES)
-        with pytest.raises(ValueError, match=f"'ndcg' {rule}: 1 of 'b', 4 of 'b'{hint}"):
+        with pytest.raises(
+            ValueError, match=f"'ndcg' {rule}: query 1 of 'b', query 4 of 'b'{hint}"
+        ):
             call(WITH_HOLES.drop("ap"))
     with pytest.raises(ValueError, match=f"'ap' {rule}"):
         differences(WITH_HOLES, "ap", "a", "b")
@@ -558,7 +562,8 @@ def test_missing_results_are_an_error_that_names_them():
 def test_many_missing_results_are_counted():
     frame = frame_of({"a": [0.5] * 9, "b": [None] * 9})
     with pytest.raises(
-        ValueError, match=r"in 9 of 9 queries: 0 of 'b', 1 of 'b', 2 of 'b', \.\.\."
+        ValueError,
+        match=r"in 9 of 9 queries: query 0 of 'b', query 1 of 'b', query 2 of 'b', \.\.\.",
     ):
         compare(frame)
 
@@ -584,7 +589,7 @@ def test_missing_results_are_zero():
 @pytest.mark.parametrize("missing", ["error", "drop", "zero"])
 def test_infinity_is_refused(missing):
     frame = frame_of({"a": [0.5, math.inf], "b": [0.5, 0.5]})
-    sentence = "'ap' must be finite, got infinity in 1 of 2 queries: 1 of 'a'$"
+    sentence = "'ap' must be finite, got infinity in 1 of 2 queries: query 1 of 'a'$"
     with pytest.raises(ValueError, match=sentence):
         compare(frame, missing=missing)
 
@@ -655,7 +660,9 @@ def test_frames_that_are_none(call):
         call({"ap": []})
     with pytest.raises(ValueError, match="must have a column of numbers to compare, got strategy"):
         call(FRAME.drop("ap"))
-    with pytest.raises(ValueError, match=r"have each query once, got 15 more often: 0 of 's0', "):
+    with pytest.raises(
+        ValueError, match=r"have each query once, got 15 more often: query 0 of 's0', "
+    ):
         call(pl.concat([FRAME, FRAME]))
     with pytest.raises(ValueError, match="strategy 'strategy' must not be null, got 5 nulls"):
         call(FRAME.with_columns(pl.col("strategy").replace("s1", None)))
