@@ -16,7 +16,7 @@ from polars_graded.compare import CORRECTIONS, TESTS, compare
 from polars_graded.evaluate import evaluate
 from polars_graded.judgments import judge, read_letor, read_qrels, read_run
 from polars_graded.measure import DEFINITIONS, Best, Measure
-from polars_graded.report import drawing_scripts, report
+from polars_graded.report import bests, drawing_scripts, report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         help="write one .html page that shows strategies, differences, curves and queries, linked; "
-        "it needs no network",
+        f"it needs no network; beside what is measured it has {', '.join(OF_REPORT)}",
     )
     return parser
 
@@ -285,10 +285,9 @@ def _marked_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
 
 def _marked(means: pl.Series, which: Best) -> pl.Series:
     """The numbers as text, the best of them with a star."""
-    rounded = means.round(12)
-    top = {"highest": rounded.max(), "lowest": rounded.min(), "none": None}[which]
-    stars = ["*" if top is not None and mean == top else " " for mean in rounded]
-    return _written(means) + pl.Series([f" {star}" for star in stars], dtype=pl.String)
+    best = bests(means, which)
+    stars = [" *" if place in best else "  " for place in range(len(means))]
+    return _written(means) + pl.Series(stars, dtype=pl.String)
 
 
 def _written(numbers: pl.Series, least: float | None = None) -> pl.Series:

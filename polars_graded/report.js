@@ -23,6 +23,14 @@
     curve.idealValue = curve.ideal && unpacked(curve.ideal);
   }
   const valueOf = (measure, strategy, query) => values[measure][strategy * queries.length + query];
+  // A query counts in a measure where all strategies have a value, as it does in the comparison.
+  const whole = values.map((all) => {
+    const found = queries.map(() => true);
+    all.forEach((value, i) => {
+      if (Number.isNaN(value)) found[i % queries.length] = false;
+    });
+    return found;
+  });
   const sign = (measure) => (measures[measure].best === "lowest" ? -1 : 1);
   const written = (number) =>
     number == null || Number.isNaN(number) ? "–" : number.toFixed(Math.abs(number) < 1000 ? 4 : 1).replace(/^-/, "\u2212");
@@ -120,6 +128,7 @@
       if (chart?.key === key) {
         chart.view.data("rows", rows);
       } else {
+        embedded.delete(holder);
         chart?.finalize();
         const embed = await vegaEmbed(holder, { ...spec, data: { name: "rows", values: rows } }, {
           actions: { export: true, source: false, compiled: false, editor: false },
@@ -128,12 +137,22 @@
         });
         chart = { key, view: embed.view, finalize: embed.finalize };
         embedded.set(holder, chart);
-        if (click) chart.view.addEventListener("click", (event) => click(chart.view, event));
+        holder.view = embed.view; // for who looks into the page
       }
+      // The whole plot is clicked on, not what is drawn there alone.
+      holder.onclick = click && ((event) => event.target.closest("details") || click(chart.view, event));
       for (const [name, value] of Object.entries(signals)) chart.view.signal(name, value);
       await chart.view.runAsync();
     };
-    const mine = (drawing = drawing.then(step).then(() => {
+    // What cannot be drawn is said in its place, and keeps nothing else from being drawn.
+    const fail = (error) => {
+      console.error(error);
+      embedded.get(holder)?.finalize();
+      embedded.delete(holder);
+      holder.onclick = null;
+      holder.replaceChildren(element("p", `This chart could not be drawn: ${error?.message ?? error}`, { class: "failed" }));
+    };
+    const mine = (drawing = drawing.then(step).catch(fail).then(() => {
       if (drawing === mine) $("main").setAttribute("aria-busy", "false");
     }));
   };
@@ -310,8 +329,9 @@
           ? { ideal: query === null ? curve.ideal.means[s % curve.ideal.lines][point] : curve.idealValue(s, query, point) }
           : {}),
       })));
-    const there = rows.filter(({ value }) => value !== null);
-    if (!say(within, there.length ? null : "There is no value to draw.")) return;
+    if (!say(within, rows.some(({ value }) => value !== null) ? null : "There is no value to draw.")) return;
+    // The one ideal curve stands in the rows of a strategy that may have no curve itself.
+    const there = rows.filter(({ value, ideal }) => value !== null || (ideal ?? null) !== null);
     draw($(".chart", within), String(state[kind]), curve.spec, there);
   };
 
@@ -331,7 +351,7 @@
     for (let query = 0; query < queries.length; query += 1) {
       const [x, y] = [valueOf(measure, a, query), valueOf(measure, b, query)];
       largest = Math.max(largest, Math.abs(x) || 0, Math.abs(y) || 0);
-      if (!Number.isNaN(x - y)) rows.push({ query, difference: x - y });
+      if (whole[measure][query]) rows.push({ query, difference: x - y });
     }
     // Values are rounded to 24 bits: what differs in the last of them is the same number.
     for (const row of rows) if (Math.abs(row.difference) <= largest * 2 ** -22) row.difference = 0;
@@ -350,7 +370,7 @@
     const here = sorted.find((row) => row.query === query);
     const lower = sign(measure) < 0 ? " Lower is better." : "";
     $("h2", within).textContent = `Query by query: ${sides[0]} against ${sides[1]}`;
-    if (!say(within, sorted.length ? null : "There is no query in which both have a value.")) {
+    if (!say(within, sorted.length ? null : "There is no query in which all strategies have a value.")) {
       $(".note", within).textContent = "";
       return;
     }
@@ -358,8 +378,8 @@
       `${name} of A minus that of B, a bar a query.${lower} ` +
       `A is better in ${nQueries(wins[0])}, B in ${wins[1]}, ${counted(ties, "tie", "ties")}. ` +
       (query === null
-        ? "Click on a bar to see its query everywhere."
-        : `Query ${queries[query]}: ${here ? `${written(valueOf(measure, a, query))} − ${written(valueOf(measure, b, query))} = ${signed(here.difference)}` : "no value"}.`);
+        ? "Click on a bar, or above or below it, to see its query everywhere."
+        : `Query ${queries[query]}: ${here ? `${written(valueOf(measure, a, query))} − ${written(valueOf(measure, b, query))} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
     const labels = sides.map((side, i) => `${wins[i]} better with ${i ? "B" : "A"}, ${side}`);
     const named = sorted.length <= page.mostNamed;
     const spec = structuredClone(named ? specs.named : specs.many);
@@ -374,7 +394,7 @@
       } else if (encoding.x) encoding.x.scale.domain = [0.5, sorted.length + 0.5];
       for (const channel of Object.values(encoding).filter(({ field }) => field === "better")) {
         channel.title = null;
-        delete channel.legend.values;
+        if (channel.legend) delete channel.legend.columns;
         // Among many strategies the colours of two can be the same.
         channel.scale = { domain: labels, ...(strategies.length > page.mostColours ? {} : { range: [colour(a), colour(b)] }) };
       }
@@ -390,9 +410,10 @@
     }));
     // A click chooses the query below or above which it is, so that ties and thin bars can be hit.
     const click = (view, event) => {
-      const x = event.clientX - $("svg", within).getBoundingClientRect().left - view.origin()[0];
+      const { left, top } = $("svg.marks", within).getBoundingClientRect();
+      const [x, y] = [event.clientX - left - view.origin()[0], event.clientY - top - view.origin()[1]];
       const place = Math.floor((x / view.width()) * sorted.length);
-      if (place >= 0 && place < sorted.length) change({ query: sorted[place].query });
+      if (y >= 0 && place >= 0 && place < sorted.length) change({ query: sorted[place].query });
     };
     draw($(".chart", within), JSON.stringify([measure, a, b]), spec, rows, { chosen: query ?? -1 }, click);
   };

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import os
 import re
 from functools import cache
 from importlib import resources
@@ -17,12 +18,12 @@ import polars as pl
 
 from polars_graded import arguments, chart_rows
 from polars_graded.compare import compare, summarise
-from polars_graded.measure import Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from polars_graded.compare import Missing
+    from polars_graded.measure import Best, Measure
 
 __all__ = ["report"]
 
@@ -113,7 +114,7 @@ def report(
     *measures
         The columns to show, in the order in which they are wanted. Naming measures leaves out other
         measures, naming curves other curves; by default every column of numbers, or lists of
-        them, but `query` and `strategy`.
+        them, but `query` and `strategy`. A Boolean column is a measure where it is named.
     query
         The column that tells the queries apart.
     strategy
@@ -124,7 +125,8 @@ def report(
         How differences are tested and p values corrected, as for `compare`.
     missing
         What to do where a value of a measure or curve is missing, as for `compare`. With `"drop"`,
-        the values that are there still show where their query is chosen.
+        a query that any strategy lacks is in no mean and has no bar; the values that are there
+        still show where it is chosen.
     title
         What the page is called.
 
@@ -141,10 +143,11 @@ def report(
     ColumnNotFoundError
         If a column is not there.
     TypeError
-        If a column that is named has neither numbers nor lists of them; if `title` is not a string.
+        If a column that is named has neither numbers nor lists of them; if `title` is not a string
+        or `file` not the name of a file.
     ValueError
-        If there is no column to show, or one is named twice; if curves in a column differ in
-        length, as those without a cutoff do; as `compare`.
+        If there is no row or no column to show, or one is named twice; if curves in a column, or
+        their ideal curves, differ in length, as those without a cutoff do; as `compare`.
     OSError
         If the file cannot be written.
 
@@ -155,7 +158,9 @@ def report(
     to a hundred thousandth of the height of that query's curves. Means, intervals, p values and
     counts of the comparison are as `summarise` and `compare` have them. With many strategies and
     queries a curve has fewer points, at ranks in equal steps: 25 strategies, 1000 queries, five
-    measures and curves to rank 20 make 4 MB, of which the scripts are 1 MB.
+    measures and curves to rank 20 make 4 MB, of which the scripts are 1 MB. The page grows with
+    strategies times queries: 25 strategies, 5000 queries and one measure make 1.7 MB, with curves
+    by rank and recall 12 MB. Each query is a bar, however thin.
 
     Examples
     --------
@@ -178,6 +183,9 @@ def report(
     if not isinstance(title, str):
         msg = f"`title` must be a string, got {title!r}"
         raise TypeError(msg)
+    if not isinstance(file, str | os.PathLike):
+        msg = f"`file` must be the name of a file, a string or a Path, got {file!r}"
+        raise TypeError(msg)
     arguments.choice("missing", missing, MISSING)
     arguments.choice("test", test, TESTS)
     arguments.choice("correction", correction, CORRECTIONS)
@@ -189,23 +197,27 @@ def report(
         raise TypeError(msg)
     numbers, curves = _columns(per_query.collect_schema(), measures, query, strategy)
     frame = per_query.lazy().select(strategy, query, *numbers, *curves).collect()
+    if frame.is_empty():
+        msg = "`per_query` must have a row a strategy and query to show, got none"
+        raise ValueError(msg)
     grid = _Grid(frame, query, strategy, missing)
     keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
+    measured, drawn = _measures(grid, numbers, keys), _curves(grid, curves)
     payload: dict[str, Any] = {
         "about": f"{_counted(len(grid.strategies), 'strategy', 'strategies')}, "
         f"{_counted(len(grid.queries), 'query', 'queries')}.",
         "strategies": grid.strategies,
         "queries": grid.queries,
-        "measures": _measures(grid, numbers, keys),
-        "curves": _curves(grid, curves),
+        "measures": measured,
+        "curves": drawn,
         "missing": MISSING[missing],
         "steps": STEPS,
         "alpha": ALPHA,
         "mostPairs": MOST_PAIRS,
         "mostNamed": charts.MOST_NAMED,
         "mostColours": charts.MOST_COLOURS,
-        "absent": dict(ABSENT),
-        "specs": _specs(grid.strategies),
+        "absent": ABSENT | _without_value(curves, drawn),
+        "specs": _specs(grid.strategies, _p_value(test, correction)),
     }
     if numbers and (len(grid.strategies) > 1 or baseline is not None):
         options = keys | {"baseline": baseline, "test": test, "correction": correction}
@@ -262,6 +274,18 @@ def drawing_scripts() -> str:
 # From a frame to what the page has
 
 
+def _labels(queries: pl.Series) -> Iterator[str]:
+    """A text a query that can be typed in a line: no two are the same, none is empty."""
+    texts = queries.cast(pl.String).to_list()
+    kept, labels = set(texts), set[str]()
+    for text in texts:
+        label = "null" if text is None else " ".join(text.splitlines()) or "empty"
+        while label in labels or (label != text and label in kept):
+            label = f"({label})"
+        labels.add(label)
+        yield label
+
+
 class _Grid:
     """The frame as arrays: a row a strategy, in the order of their colours, a column a query."""
 
@@ -280,7 +304,7 @@ class _Grid:
         places = [texts.index(name) for name in self.strategies]
         self.names = names[places]
         queries = keys.get_column(query).unique().sort()
-        self.queries = queries.cast(pl.String).fill_null("null").to_list()
+        self.queries = list(_labels(queries))
         self.missing = missing
         self.frame = (
             pl.DataFrame([self.names])
@@ -298,19 +322,23 @@ class _Grid:
         values = self.frame.get_column(measure).cast(pl.Float64).fill_null(np.nan).to_numpy()
         return self.shown(values.reshape(self.shape))
 
-    def points(self, curve: str, kept: npt.NDArray[np.int64] | None = None) -> Floats:
+    def length(self, *columns: str) -> int:
+        """How long the lists of curves are, 0 where there is none."""
+        every = [self.frame.get_column(column).list.len().drop_nulls() for column in columns]
+        lengths = pl.concat(every).unique().sort()
+        if len(lengths) > 1:
+            msg = (
+                f"the lists of {' and '.join(map(repr, columns))} must have one length, as those "
+                f"of a curve with a cutoff have, got {lengths[0]} to {lengths[-1]}"
+            )
+            raise ValueError(msg)
+        return lengths[0] if len(lengths) else 0
+
+    def points(self, curve: str, length: int) -> Floats:
         """The values of a curve, with a third axis for its points."""
         lists = self.frame.get_column(curve)
         there = lists.is_not_null().to_numpy()
         rows = lists.drop_nulls().cast(pl.List(pl.Float64))
-        lengths = rows.list.len().unique().sort()
-        if len(lengths) > 1:
-            msg = (
-                f"the lists of {curve!r} must have one length, as those of a curve with a cutoff "
-                f"have, got {lengths[0]} to {lengths[-1]}"
-            )
-            raise ValueError(msg)
-        length = lengths[0] if len(lengths) else 0
         points = np.full((len(lists), length), np.nan)
         flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
         points[there] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
@@ -326,8 +354,7 @@ class _Grid:
                 "missing='zero' allows it"
             )
             raise ValueError(msg)
-        points = points if kept is None else points[:, kept]
-        return self.shown(points.reshape(*self.shape, -1))
+        return self.shown(points.reshape(*self.shape, length))
 
     def shown(self, values: Floats) -> Floats:
         """Values as the page has them."""
@@ -371,14 +398,6 @@ def _columns(
     return found[0], found[1]
 
 
-def _parsed(name: str) -> Measure | None:
-    """The measure of that name, if it is one."""
-    try:
-        return Measure.parse(name)
-    except (ValueError, TypeError):
-        return None
-
-
 def _measures(grid: _Grid, names: list[str], keys: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What the page has of each measure: its means, and its values packed."""
     if not names:
@@ -390,10 +409,8 @@ def _measures(grid: _Grid, names: list[str], keys: Mapping[str, Any]) -> list[di
         rows = pl.DataFrame([grid.names]).join(
             summary.filter(measure=name), on=strategy, maintain_order="left"
         )
-        parsed = _parsed(name)
-        best = "highest" if parsed is None else parsed.definition.best
-        means = rows["mean"].round(12)
-        top = {"highest": means.max(), "lowest": means.min(), "none": None}[best]
+        parsed = chart_rows.parsed(name)
+        best: Best = "highest" if parsed is None else parsed.definition.best
         result.append(
             {
                 "name": name,
@@ -401,47 +418,78 @@ def _measures(grid: _Grid, names: list[str], keys: Mapping[str, Any]) -> list[di
                 "queries": rows["queries"][0],
                 "means": _json(rows["mean"]),
                 "margins": _json(rows["ci_high"] - rows["mean"]),
-                "bests": [i for i, mean in enumerate(means) if top is not None and mean == top],
+                "bests": bests(rows["mean"], best),
                 "values": _base64(grid.values(name).astype("<f4")),
             }
         )
     return result
 
 
+def bests(means: pl.Series, which: Best) -> list[int]:
+    """The places of the best means, of which rounding parts none."""
+    rounded = means.round(12)
+    top = {"highest": rounded.max(), "lowest": rounded.min(), "none": None}[which]
+    return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
+
+
 def _curves(grid: _Grid, names: list[str]) -> list[dict[str, Any]]:
     """What the page has of each curve: its chart, its means, and its values packed."""
     result = []
-    for name in names:
-        parsed = _parsed(name)
-        if parsed is not None and parsed.function == "ideal_dcg_curve":
-            continue
-        everything = grid.points(name)
+    for name, kind in _kinds(names).items():
+        ideal_name = chart_rows.ideal_of(name, names) if kind == "rank" else None
+        length = grid.length(name, *([] if ideal_name is None else [ideal_name]))
+        everything = grid.points(name, length)
         if np.isnan(everything).all():
             continue
-        kind = "recall" if name.startswith("interpolated_precision") else "rank"
-        length = everything.shape[2]
-        at = _positions(parsed, kind, length)
+        at = _positions(chart_rows.parsed(name), kind, length)
         kept = _kept(length, grid.shape) if kind == "rank" else np.arange(length)
         points = everything[:, :, kept]
-        ideal_name = chart_rows.ideal_of(name, names) if kind == "rank" else None
-        ideal = None
-        if ideal_name is not None:
-            ideal = grid.points(ideal_name, kept)
-            if np.array_equal(ideal, np.broadcast_to(ideal[:1], ideal.shape), equal_nan=True):
-                ideal = ideal[:1]
+        whole = _whole(everything)
+        ideal = None if ideal_name is None else grid.points(ideal_name, length)[:, :, kept]
+        if ideal is not None and np.isnan(ideal).all():
+            ideal = None
+        if ideal is not None and _same(ideal):
+            ideal = ideal[:1]
         result.append(
             {
                 "name": name,
                 "kind": kind,
                 "at": at[kept].tolist(),
-                "queries": int(_whole(points).sum()),
-                "means": _means(points),
+                "queries": int(whole.sum()),
+                "means": _means(points, whole),
                 "packed": _packed(points),
-                "ideal": ideal if ideal is None else _packed(ideal) | {"means": _means(ideal)},
+                "ideal": None
+                if ideal is None
+                else _packed(ideal) | {"means": _means(ideal, whole)},
                 "spec": _curve_spec(grid.strategies, name, kind, at[kept], points, ideal),
             }
         )
     return result
+
+
+def _kinds(names: list[str]) -> dict[str, str]:
+    """Which curves are by rank and which by recall; an ideal curve is no curve of its own."""
+    parsed = {name: chart_rows.parsed(name) for name in names}
+    return {
+        name: "recall" if name.startswith("interpolated_precision") else "rank"
+        for name, measure in parsed.items()
+        if measure is None or measure.function != "ideal_dcg_curve"
+    }
+
+
+def _without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, str]:
+    """What is said of curves that are there where none of their kind has a value to draw."""
+    kinds = _kinds(names)
+    empty = set(kinds.values()) - {curve["kind"] for curve in drawn}
+    return {
+        kind: f"There is no value of {' or '.join(name for name in kinds if kinds[name] == kind)}."
+        for kind in empty
+    }
+
+
+def _same(lines: Floats) -> bool:
+    """Whether all strategies have the same line in each query."""
+    return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
 
 
 def _positions(parsed: Measure | None, kind: str, n: int) -> npt.NDArray[Any]:
@@ -454,8 +502,8 @@ def _positions(parsed: Measure | None, kind: str, n: int) -> npt.NDArray[Any]:
 def _kept(n: int, shape: tuple[int, int]) -> npt.NDArray[np.int64]:
     """Which of n points to keep so that all curves fit, the first and the last among them."""
     fitting = max(FEWEST_POINTS, MOST_POINTS // (shape[0] * shape[1]))
-    most = max(2, min(n, fitting, chart_rows.most_points(shape[0])))
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.int64))
+    most = max(2, min(fitting, chart_rows.most_points(shape[0])))
+    return chart_rows.equal_steps(n, most).to_numpy()
 
 
 def _whole(points: Floats) -> npt.NDArray[np.bool_]:
@@ -463,12 +511,11 @@ def _whole(points: Floats) -> npt.NDArray[np.bool_]:
     return np.asarray(np.isfinite(points).all(axis=(0, 2)))
 
 
-def _means(points: Floats) -> list[list[float | None]]:
-    """The means over the queries, a list of points a strategy."""
-    whole = _whole(points)
+def _means(points: Floats, whole: npt.NDArray[np.bool_]) -> list[list[float | None]]:
+    """The means over those queries, a list of points a strategy."""
     used = points[:, whole]
     means = used.mean(axis=1) if whole.any() else np.full((len(points), points.shape[2]), np.nan)
-    return [[_rounded(value) for value in row] for row in means]
+    return [_json(row) for row in means]
 
 
 def _packed(points: Floats) -> dict[str, Any]:
@@ -493,7 +540,7 @@ def _base64(array: npt.NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
 
 
-def _rounded(value: float) -> float | None:
+def _rounded(value: float | None) -> float | None:
     """A number with as many digits as are looked at; None for none."""
     return None if value is None or np.isnan(value) else float(f"{value:.7g}")
 
@@ -531,14 +578,13 @@ def _comparison(grid: _Grid, names: list[str], options: Mapping[str, Any]) -> di
     corrected = CORRECTIONS[options["correction"]]
     if options["correction"] != "none":
         corrected += f" for the {n} pairs of each measure" if n > 1 else ""
-    tukey = test == "randomised_tukey"
-    p_values = "" if tukey else f"; p values {corrected}"
+    p_values = "" if test == "randomised_tukey" else f"; p values {corrected}"
     note = (
         f"Means of one strategy minus those of another over the same queries, tested by "
         f"{TESTS[test]}{p_values}. p below {ALPHA:g} is in bold and filled in the chart."
     )
     return {
-        "corrected": "p" if tukey or options["correction"] == "none" else "p, corrected",
+        "corrected": _p_value(test, options["correction"]),
         "comparison": {
             "baseline": None if baseline is None else places[baseline],
             "columns": list(columns),
@@ -548,14 +594,20 @@ def _comparison(grid: _Grid, names: list[str], options: Mapping[str, Any]) -> di
     }
 
 
-def _cell(value: float | None) -> float | int | None:
-    return value if isinstance(value, int) else _rounded(value)  # type: ignore[arg-type]
+def _p_value(test: str, correction: str) -> str:
+    """What a p value is called; those of a Tukey test are corrected by nothing else."""
+    return "p" if test == "randomised_tukey" or correction == "none" else "corrected p"
+
+
+def _cell(value: float | None) -> float | None:
+    """A count as it is, and any other number rounded."""
+    return value if isinstance(value, int) else _rounded(value)
 
 
 # Charts
 
 
-def _specs(strategies: list[str]) -> dict[str, Any]:
+def _specs(strategies: list[str], p_value: str) -> dict[str, Any]:
     """The charts whose rows the page makes, and one that has the colours of all strategies."""
     from polars_graded import charts
 
@@ -564,12 +616,19 @@ def _specs(strategies: list[str]) -> dict[str, Any]:
     forest = pl.DataFrame(
         {"measure": "m", "strategy": ["a", "b"], "baseline": "c", "p_corrected": [0.0, 1.0]}
     ).with_columns(pl.lit(0.0).alias(name) for name in ("difference", "ci_low", "ci_high"))
-    drawn = charts.comparison_forest(forest, alpha=ALPHA)
-    rows: Any = drawn.data
+    significance = [f"{p_value} < {ALPHA:g}", "not significant"]
+    drawn = _spec(charts.comparison_forest(forest, alpha=ALPHA))
+    hollow = {"test": f"datum.value === '{significance[1]}'", "value": 0}
+    for encoded in _encoded(drawn, "significance"):
+        encoded["scale"]["domain"] = significance
+        if encoded.get("legend"):
+            # Vega-Lite has it, its schema does not: a legend's points are as hollow as the chart's.
+            symbols = {"fillOpacity": {"condition": hollow, "value": 1}}
+            encoded["legend"] = encoded["legend"] | {"encoding": {"symbols": symbols}}
     specs = {
         "colours": _spec(charts.dcg_curves(colours, "value")),
-        "forest": _spec(drawn),
-        "significance": rows["significance"].to_list(),
+        "forest": drawn,
+        "significance": significance,
     }
     for name, n in (("named", 1), ("many", charts.MOST_NAMED + 1)):
         per_query = pair.join(pl.DataFrame({"query": range(n)}), how="cross")
@@ -578,10 +637,25 @@ def _specs(strategies: list[str]) -> dict[str, Any]:
     return specs
 
 
+def _encoded(spec: dict[str, Any], field: str) -> list[dict[str, Any]]:
+    """The channels of all layers that show a field."""
+    channels = [channel for layer in spec["layer"] for channel in layer["encoding"].values()]
+    return [
+        channel
+        for channel in channels
+        if isinstance(channel, dict) and channel.get("field") == field
+    ]
+
+
 def _with_chosen(spec: dict[str, Any]) -> dict[str, Any]:
-    """A chart of bars with a line through the bar of the query that is chosen."""
+    """A chart of bars with a line through the bar of the query that is chosen.
+
+    Its counts are those of other rows: the page has its own, in the names of A and B.
+    """
     [bars, *others] = spec["layer"]
-    x = {name: value for name, value in bars["encoding"]["x"].items() if name != "bin"}
+    x = bars["encoding"]["x"]
+    x["title"] = x["title"][0]
+    x = dict(x)
     if x["type"] == "quantitative":
         x["field"] = "position"
     line = {

@@ -537,6 +537,18 @@ def test_what_is_asked_for_comes_once_and_in_its_order(command):
     assert [measure["name"] for measure in page["measures"]] == ["r_precision", "ap"]
 
 
+def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_asked_for(
+    command, capsys
+):
+    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    command("--measure", "interpolated_precision", "dcg_curve@5", "--report", "page.html")
+    assert [measure["name"] for measure in of_page("page.html")["measures"]] == ["r_precision"]
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert "beside what is measured it has r_precision, dcg_curve@20, ideal_dcg_curve@20" in told
+
+
 @pytest.mark.parametrize(
     ("options", "baseline", "said"),
     [

@@ -16,7 +16,8 @@ import polars as pl
 import pytest
 from browser import colours, console_errors, requests_of
 
-from polars_graded import compare, datasets, evaluate, summarise
+from polars_graded import compare, datasets, differences, evaluate, summarise
+from polars_graded.compare import CORRECTIONS, TESTS
 from polars_graded.report import drawing_scripts, report
 
 if TYPE_CHECKING:
@@ -240,6 +241,8 @@ QUERIES = [
     (["b", "a", None], ["null", "a", "b"]),
     ([dt.date(2024, 1, 31), dt.date(2023, 5, 1)], ["2023-05-01", "2024-01-31"]),
     (["x"], ["x"]),
+    (["null", None, "", "(empty)"], ["(null)", "empty", "(empty)", "null"]),
+    (["a\nb", "a b", "a\r\nb"], ["(a b)", "((a b))", "a b"]),
 ]
 
 
@@ -250,8 +253,8 @@ def test_queries_are_of_any_type(written, queries, shown):
     page = payload(written(both.with_columns(pl.col("ap").cast(pl.Float64))))
     assert page["queries"] == shown
     values = numbers(page["measures"][0]["values"], "<f4").reshape(2, -1)
-    order = [str(q) if q is not None else "null" for q in queries]
-    assert values.tolist() == [[order.index(q) for q in shown]] * 2
+    order = both["query"].unique().sort().to_list()
+    assert values.tolist() == [[queries.index(q) for q in order]] * 2
 
 
 def test_missing_values_are_dropped_or_zero(per_query, written):
@@ -280,6 +283,63 @@ def test_missing_values_are_dropped_or_zero(per_query, written):
     assert not np.isnan(numbers(page["measures"][0]["values"], "<f4")).any()
     assert (unpacked(page["curves"][0]["packed"], page)[2, 0] == 0).all()
     assert "missing counts as 0" in page["missing"]
+
+
+SOME = pl.DataFrame(
+    {
+        "strategy": ["a"] * 3 + ["b"] * 3,
+        "query": [1, 2, 3] * 2,
+        "dcg_curve@2": [[1.0, 2.0], None, [3.0, 4.0], [1.0, 1.0], [2.0, 3.0], [5.0, 5.0]],
+        "ideal_dcg_curve@2": [[2.0, 4.0], [6.0, 7.0], [6.0, 8.0]] * 2,
+    }
+)
+
+
+def test_ideal_and_curves_are_means_over_the_same_queries(written):
+    (curve,) = payload(written(SOME, missing="drop"))["curves"]
+    assert curve["queries"] == 2
+    assert curve["means"] == [[2, 3], [3, 3]]
+    assert curve["ideal"]["means"] == [[4, 6]]
+
+
+def test_an_ideal_that_is_null_is_not_there(written):
+    ideal = pl.when(pl.col("query") != 3).then("ideal_dcg_curve@2")
+    page = payload(written(SOME.with_columns(ideal.alias("ideal_dcg_curve@2")), missing="drop"))
+    (curve,) = page["curves"]
+    assert curve["ideal"]["means"] == [[None, None]]
+    found = unpacked(curve["ideal"], page)
+    np.testing.assert_allclose(found, [[[2, 4], [6, 7], [np.nan, np.nan]]], rtol=1e-5)
+    nothing = pl.lit(None, pl.List(pl.Float64)).alias("ideal_dcg_curve@2")
+    (curve,) = payload(written(SOME.with_columns(nothing), missing="drop"))["curves"]
+    assert curve["ideal"] is None
+
+
+def test_ideal_lists_have_the_length_of_their_curve(written):
+    shorter = SOME.with_columns(pl.col("ideal_dcg_curve@2").list.head(1))
+    sentence = "lists of 'dcg_curve@2' and 'ideal_dcg_curve@2' must have one length, .* got 1 to 2"
+    with pytest.raises(ValueError, match=sentence):
+        written(shorter, missing="drop")
+
+
+def test_a_curve_without_a_value_is_said_to_have_none(written):
+    nan = pl.lit([float("nan")] * 2).alias("dcg_curve@2")
+    page = payload(written(SOME.with_columns(nan, ap=0.5), missing="drop"))
+    assert page["curves"] == []
+    assert page["absent"]["rank"] == "There is no value of dcg_curve@2."
+    assert page["absent"]["recall"].startswith("There is no recall-precision curve.")
+
+
+def test_a_boolean_column_is_a_measure_where_it_is_named(per_query, written):
+    frame = per_query.select(KEYS, "ap", found=pl.col("ap") > 0.9)
+    assert [m["name"] for m in payload(written(frame))["measures"]] == ["ap"]
+    (measure,) = payload(written(frame, "found"))["measures"]
+    assert measure["means"] == pytest.approx(summarise(frame, "found")["mean"].to_list())
+
+
+def test_every_test_and_correction_has_its_words():
+    module = sys.modules["polars_graded.report"]
+    assert set(module.TESTS) == set(TESTS)
+    assert set(module.CORRECTIONS) == set(CORRECTIONS)
 
 
 def test_long_curves_of_many_queries_are_thinned_to_what_fits(written):
@@ -359,6 +419,7 @@ FRAMES = [
         "the lists of 'dcg_curve@20' must have one length",
     ),
     (lambda f: f.filter(strategy="weak"), "at least two strategies"),
+    (lambda f: f.head(0), "must have a row a strategy and query to show, got none"),
 ]
 
 
@@ -371,6 +432,12 @@ def test_frames_that_cannot_be_shown_are_refused(per_query, tmp_path, changed, s
 def test_something_else_than_a_frame_is_refused(tmp_path):
     with pytest.raises(TypeError, match="`per_query` must be a DataFrame or a LazyFrame, got dict"):
         report({}, tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("file", [None, 3])
+def test_a_file_that_is_none_is_refused(per_query, file):
+    with pytest.raises(TypeError, match=f"`file` must be the name of a file, .* got {file}"):
+        report(per_query, file)
 
 
 def test_a_folder_that_is_not_there_is_an_error(per_query, tmp_path):
@@ -474,6 +541,76 @@ class Page:
             .map((e) => e.getAttribute('stroke') + e.getAttribute('d'))"""
         return self.driver.execute_script(script, section)
 
+    def curves(self, section: str) -> dict[str, tuple[str, list[float]]]:
+        """The stroke of each line, and the values that it is drawn through."""
+        script = """const holder = document.querySelector(arguments[0] + ' .chart');
+            const y = holder.view.scale('y');
+            return [...holder.querySelectorAll('.mark-line path')]
+                .filter((path) => path.getAttribute('d'))
+                .map((path) => [path.getAttribute('stroke'), path.__data__.mark.items])
+                .map(([stroke, items]) => [
+                    stroke === 'gray' ? 'ideal' : items[0].datum.strategy,
+                    stroke,
+                    items.filter((item) => item.defined !== false).map((item) => y.invert(item.y)),
+                ])"""
+        drawn = self.driver.execute_script(script, section)
+        assert len({name for name, *_ in drawn}) == len(drawn)
+        return {name: (stroke, values) for name, stroke, values in drawn}
+
+    def forest(self) -> dict[str, dict[str, Any]]:
+        """Where the point and the interval of each pair are drawn, and whether it is filled."""
+        script = """const holder = document.querySelector('#forest');
+            const x = holder.view.scale('x');
+            const rows = {};
+            for (const path of holder.querySelectorAll('.mark-symbol.role-mark path')) {
+                const { datum, x: at, y } = path.__data__;
+                rows[datum.pair] = { at: x.invert(at), y, fill: path.getAttribute('fill-opacity') };
+                rows[datum.pair].stroke = path.getAttribute('stroke');
+            }
+            for (const path of holder.querySelectorAll('.mark-rect.role-mark path')) {
+                const { datum, x: low, width } = path.__data__;
+                const [start, end] = [low, low + width].map((at) => x.invert(at));
+                Object.assign(rows[datum.pair], { low: start, high: end });
+            }
+            return rows"""
+        return self.driver.execute_script(script)
+
+    def heights(self) -> list[dict[str, Any]]:
+        """The bars of the histogram from the left to the right, as they are drawn."""
+        script = """const holder = document.querySelector('#histogram .chart');
+            const y = holder.view.scale('y');
+            return [...holder.querySelectorAll('.mark-rect.role-mark path')]
+                .map((path) => [path, path.__data__])
+                .sort(([, a], [, b]) => a.x - b.x)
+                .map(([path, { datum, y: top, height }]) => ({
+                    query: datum.query, better: datum.better, fill: path.getAttribute('fill'),
+                    top: y.invert(top), bottom: y.invert(top + height),
+                }))"""
+        return self.driver.execute_script(script)
+
+    def swatches(self, section: str) -> dict[str, str]:
+        """The colour before each name."""
+        script = """return [...document.querySelectorAll(arguments[0] + ' .name')].map((name) =>
+            [name.textContent, name.parentElement.querySelector('.sample line')])
+            .map(([name, line]) => [name, line.getAttribute('stroke')])"""
+        return dict(self.driver.execute_script(script, section))
+
+    def hit(self, place: float, height: float) -> None:
+        """Click within the histogram's plot, at shares of its width and its height."""
+        from selenium.webdriver import ActionChains
+
+        script = """const holder = document.querySelector('#histogram .chart');
+            holder.scrollIntoView({block: 'center'});
+            const { left, top } = holder.querySelector('svg.marks').getBoundingClientRect();
+            const [x, y] = holder.view.origin();
+            return [left + x, top + y, holder.view.width(), holder.view.height()]"""
+        left, top, wide, high = self.driver.execute_script(script)
+        at = ActionChains(self.driver).w3c_actions
+        at.pointer_action.move_to_location(round(left + place * wide), round(top + height * high))
+        at.pointer_action.click()
+        at.perform()
+        self.drawn()
+
     def bars(self) -> list[WebElement]:
         return self.all("#histogram .mark-rect path")
 
@@ -574,6 +711,231 @@ def test_a_click_on_a_bar_shows_its_query_everywhere(per_query, shown):
     assert (page.lines("#rank"), page.lines("#recall")) == before
     assert page.one("#query").get_property("value") == ""
     assert not page.all("#histogram .mark-rule line[stroke='#1b1f24']")
+    page.quiet()
+
+
+# What is drawn, against the frame.
+
+
+def test_lines_are_the_means_and_the_curves_of_each_strategy(per_query, shown):
+    page = shown(per_query)
+    swatches = page.swatches("#strategies")
+    assert len(set(swatches.values())) == 3
+    assert page.swatches("#legend") == swatches
+    for query in (None, 7, 31):
+        if query is not None:
+            page.find(str(query))
+        rows = per_query if query is None else per_query.filter(query=query)
+        for section, column in (("#rank", "dcg_curve@20"), ("#recall", "interpolated_precision")):
+            drawn = page.curves(section)
+            ideal = drawn.pop("ideal", None)
+            assert sorted(drawn) == sorted(STRATEGIES)
+            for strategy, (stroke, values) in drawn.items():
+                expected = np.mean(rows.filter(strategy=strategy)[column].to_list(), axis=0)
+                np.testing.assert_allclose(values, expected, atol=2e-5 * expected.max())
+                assert stroke == swatches[strategy]
+            if section == "#rank":
+                expected = np.mean(rows["ideal_dcg_curve@20"].to_list(), axis=0)
+                np.testing.assert_allclose(ideal[1], expected, atol=2e-5 * expected.max())
+            else:
+                assert ideal is None
+    page.quiet()
+
+
+def test_the_ideal_is_drawn_where_a_strategy_has_no_curve(shown):
+    page = shown(SOME, missing="drop")
+    page.find("2")
+    drawn = page.curves("#rank")
+    assert sorted(drawn) == ["b", "ideal"]
+    assert drawn["ideal"][1] == pytest.approx([6, 7], rel=1e-4)
+    assert drawn["b"][1] == pytest.approx([2, 3], rel=1e-4)
+    page.quiet()
+
+
+def test_means_have_their_intervals_and_the_best_of_each_its_star(per_query, shown):
+    page = shown(per_query, *NUMBERS)
+    summary = {m: summarise(per_query, m).rows_by_key("strategy", named=True) for m in NUMBERS}
+    best = "return [...document.querySelectorAll('#strategies td.best')].map((e) => e.textContent)"
+    rows = page.rows("#strategies")
+    for strategy, cells in rows.items():
+        for measure, cell in zip(NUMBERS, cells, strict=True):
+            (row,) = summary[measure][strategy]
+            mean, *star, margin = cell.split()
+            assert float(mean) == pytest.approx(row["mean"], abs=6e-5)
+            assert margin.startswith("±")
+            assert float(margin[1:]) == pytest.approx(row["ci_high"] - row["mean"], abs=6e-5)
+            assert star == (["*"] if strategy == "strong" else [])
+    assert page.driver.execute_script(best) == page.texts("#strategies tbody tr:first-child td")
+    page.quiet()
+
+
+def test_strategies_come_in_the_order_of_a_measure(shown):
+    frame = pl.DataFrame(
+        {
+            "strategy": ["a", "b", "c"],
+            "query": 1,
+            "ap": [0.3, 0.1, 0.2],
+            "mine": [0.1, 0.3, 0.2],
+            "e_measure@5": [0.2, 0.3, 0.1],
+        }
+    )
+    page = shown(frame)
+    assert list(page.rows("#strategies")) == ["a", "c", "b"]
+    page.click("#strategies th:nth-child(3) button")
+    assert list(page.rows("#strategies")) == ["b", "c", "a"]
+    page.click("#strategies th:nth-child(4) button")
+    assert list(page.rows("#strategies")) == ["c", "a", "b"]
+    page.quiet()
+
+
+@pytest.fixture(scope="module")
+def doubtful() -> pl.DataFrame:
+    """Three strategies, of which one is hardly better than another: p is about 0.2."""
+    good = np.tile([0.5, 0.6, 0.7, 0.8], 5)
+    hardly = good - np.tile([0.2, -0.1, 0.1, -0.1, 0.0], 4)
+    values = np.concatenate([good, hardly, good / 4])
+    strategies = np.repeat(["good", "hardly", "bad"], 20)
+    return pl.DataFrame({"strategy": strategies, "query": [*range(20)] * 3, "ap": values})
+
+
+@pytest.mark.parametrize("against", ["every pair", "bad", "good"])
+def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
+    page = shown(doubtful)
+    page.choose("#against", against)
+    columns = ["strategy", "baseline", "difference", "ci_low", "ci_high", "p_corrected"]
+    one = compare(doubtful).select(columns)
+    other = one.select(
+        pl.col("baseline").alias("strategy"),
+        pl.col("strategy").alias("baseline"),
+        -pl.col("difference"),
+        (-pl.col("ci_high")).alias("ci_low"),
+        (-pl.col("ci_low")).alias("ci_high"),
+        "p_corrected",
+    )
+    every = against == "every pair"
+    wanted = pl.col("difference") > 0 if every else pl.col("baseline") == against
+    expected = pl.concat([one, other]).filter(wanted).sort("difference", descending=True)
+    drawn = page.forest()
+    names = [f"{a} - {b}" if every else a for a, b in expected[:, :2].iter_rows()]
+    assert sorted(drawn, key=lambda pair: drawn[pair]["y"]) == names
+    strokes: dict[bool, set[str]] = {True: set(), False: set()}
+    for name, (*ends, p) in zip(names, expected[:, 2:].iter_rows(), strict=True):
+        found = [drawn[name][part] for part in ("at", "low", "high")]
+        assert found == pytest.approx(ends, abs=2e-3)
+        assert drawn[name]["fill"] == ("1" if p < 0.05 else "0")
+        strokes[p < 0.05].add(drawn[name]["stroke"])
+    assert not strokes[True] & strokes[False]
+    written = ["<0.0001" if p < 0.0001 else f"{p:.4f}" for p in expected["p_corrected"]]
+    assert page.texts(f"#comparison tbody tr > :nth-child({4 + every})") == written
+    small = [text for text in written if text.startswith("<") or float(text) < 0.05]
+    assert page.texts("#comparison td.best") == small
+    assert len(small) < len(written) or against == "bad"
+    page.quiet()
+
+
+def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
+    page = shown(doubtful)
+    legend = page.texts("#forest .role-legend-label text")
+    assert legend == ["corrected p < 0.05", "not significant"]
+    script = """return [...document.querySelectorAll('#forest .role-legend-symbol path')]
+        .map((path) => path.getAttribute('fill-opacity'))"""
+    assert page.driver.execute_script(script) == ["1", "0"]
+    page = shown(doubtful, correction="none")
+    assert page.texts("#forest .role-legend-label text") == ["p < 0.05", "not significant"]
+    page.quiet()
+
+
+@pytest.mark.parametrize(("queries", "sides"), [(80, ("strong", "weak")), (20, ("weak", "fair"))])
+def test_bars_are_the_differences_in_the_colour_of_the_better(per_query, shown, queries, sides):
+    frame = per_query.filter(pl.col("query") <= queries)
+    page = shown(frame)
+    a, b = sides
+    page.choose("#a", a)
+    page.choose("#b", b)
+    page.choose("#a", a)
+    swatches = page.swatches("#strategies")
+    # What rounding alone sets apart is the same on the page.
+    expected = differences(frame, "r_precision", a, b).sort(
+        pl.col("difference").round(6), "query", descending=[True, False]
+    )
+    drawn = page.heights()
+    assert [bar["query"] for bar in drawn] == [str(q) for q in expected["query"]]
+    wins = [expected.filter(winner=side).height for side in sides]
+    labels = dict(
+        zip(sides, [f"{wins[0]} better with A, {a}", f"{wins[1]} better with B, {b}"], strict=True)
+    )
+    for bar, row in zip(drawn, expected.iter_rows(named=True), strict=True):
+        ends = sorted([row["difference"], 0.0])
+        assert sorted([bar["top"], bar["bottom"]]) == pytest.approx(ends, abs=1e-4)
+        if row["winner"]:
+            assert bar["better"] == labels[row["winner"]]
+            assert bar["fill"] == swatches[row["winner"]]
+    assert page.texts("#histogram .role-legend-label text") == list(labels.values())
+    title = "query, by falling difference" if queries > 60 else "query"
+    assert page.texts("#histogram .role-axis-title text") == [title, "r_precision: A − B"]
+    page.quiet()
+
+
+@pytest.mark.parametrize("queries", [80, 20])
+def test_any_place_of_a_query_can_be_clicked_on(per_query, shown, queries):
+    page = shown(per_query.filter(pl.col("query") <= queries))
+    order = [bar["query"] for bar in page.heights()]
+    last = queries - 1
+    for place, height in ((0, 0.99), (last - 2, 0.02), (last, 0.02), (last // 2, 0.98)):
+        page.hit((place + 0.5) / queries, height)
+        assert page.text("#status") == f"Query {order[place]} is shown."
+    page.hit(0.5, -0.1)  # the legend
+    assert page.text("#status") == f"Query {order[last // 2]} is shown."
+    page.quiet()
+
+
+def test_a_query_that_a_strategy_lacks_is_in_no_part_of_a_measure(shown):
+    frame = pl.DataFrame(
+        {
+            "strategy": ["a"] * 3 + ["b"] * 3 + ["c"] * 3,
+            "query": [1, 2, 3] * 3,
+            "ap": [0.9, 0.8, 0.1, 0.5, 0.5, 0.5, 0.1, 0.1, None],
+        }
+    )
+    page = shown(frame, missing="drop")
+    assert "A is better in 2 queries, B in 0, 0 ties" in page.text("#histogram .note")
+    assert page.rows("#comparison")["a"][-3:] == ["2", "0", "0"]
+    assert [bar["query"] for bar in page.heights()] == ["1", "2"]
+    for query in ("1", "2", "1"):
+        page.click("#next")
+        assert page.text("#status") == f"Query {query} is shown."
+    page.find("3")
+    assert "left out, for a strategy has no value" in page.text("#histogram .note")
+    assert page.rows("#strategies")["a"][-1] == "0.1000"
+    page.quiet()
+
+
+def test_queries_whose_names_are_alike_are_all_found(shown):
+    frame = pl.DataFrame({"query": ["null", None, ""], "ap": [0.1, 0.2, 0.3]})
+    page = shown(pl.concat([frame.with_columns(strategy=pl.lit(name)) for name in ("a", "b")]))
+    for name, value in (("null", "0.1000"), ("(null)", "0.2000"), ("empty", "0.3000")):
+        page.find(name)
+        assert page.rows("#strategies")["a"][-1] == value
+    page.quiet()
+
+
+def test_a_chart_that_cannot_be_drawn_keeps_no_other_from_it(per_query, shown):
+    page = shown(per_query)
+    page.driver.execute_script(
+        """const embed = window.vegaEmbed;
+        window.vegaEmbed = (holder, ...rest) => {
+            window.vegaEmbed = embed;
+            return Promise.reject(new Error('out of ink'));
+        }"""
+    )
+    page.choose("#compared", "ap")
+    assert page.text("#forest") == "This chart could not be drawn: out of ink"
+    assert "out of ink" in console_errors(page.driver)[0]
+    page.find("7")
+    assert page.text("#rank h2") == "Curves by rank: query 7"
+    assert len(page.lines("#rank")) == 3
+    page.choose("#compared", "mu_ap")
+    assert len(page.forest()) == 3
     page.quiet()
 
 
