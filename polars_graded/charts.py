@@ -1141,7 +1141,9 @@ def _scheme(names: Collection[str]) -> Any:
 def _strategy_legend(names: Collection[str]) -> alt.Legend:
     """A legend of strategies, in columns where they are many."""
     symbol = LINE_SYMBOL if len(names) > MOST_COLOURS else {}
-    return _legend(symbolLimit=len(names), columns=-(-len(names) // 20), **symbol)
+    # Beside another chart, whose names come into the same legend, there is room for them.
+    limit = len(names) + MOST_NAMED
+    return _legend(symbolLimit=limit, columns=-(-len(names) // 20), **symbol)
 
 
 def _legend(**options: Any) -> alt.Legend:
