@@ -42,6 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     """One headless Chromium for all tests, which log what it does; a test takes a `page` of it."""
     pytest.importorskip("selenium", reason="selenium is not installed")
+    from selenium.common.exceptions import WebDriverException
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
@@ -54,7 +55,17 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     for flag in [*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('chromium')}"]:
         options.add_argument(flag)
     # Selenium looks for no driver on the network when it is told of one.
-    with Chrome(options=options, service=Service(driver)) as started:
+    service = Service(driver)
+    try:
+        started = Chrome(options=options, service=service)
+        # A browser without any font ends where it looks for one.
+        text = "<p style='font-family: system-ui'>− … μ φ</p><pre>text</pre><input value=text>"
+        started.get(f"data:text/html,{text}<svg><text y=20>text</text></svg>")
+        started.get_screenshot_as_png()
+    except WebDriverException as error:
+        service.stop()
+        pytest.skip(f"chromium does not run here: {str(error.msg).splitlines()[0]}")
+    with started:
         yield started
 
 
