@@ -142,6 +142,19 @@ def column_name(name: str, value: Any) -> str:
     return value
 
 
+def a_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
+    """`value`, a DataFrame or a LazyFrame."""
+    if not isinstance(value, pl.DataFrame | pl.LazyFrame):
+        msg = f"`{name}` must be a DataFrame or a LazyFrame, got {type(value).__name__}"
+        raise TypeError(msg)
+    return value
+
+
+def collected(name: str, value: Any) -> pl.DataFrame:
+    """`value`, a DataFrame or a LazyFrame, which is collected."""
+    return a_frame(name, value).lazy().collect()
+
+
 def columns_of(name: str, wanted: Iterable[str], present: Iterable[str]) -> None:
     """Raise where the frame `name` has not all the columns that are wanted."""
     known = list(present)

@@ -35,14 +35,6 @@ UNLIKE = 10
 """A measure that spans so many times less than another needs an axis of its own."""
 
 
-def collected(argument: str, frame: Frame) -> pl.DataFrame:
-    """The frame, collected if it is lazy."""
-    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
-        msg = f"`{argument}` must be a DataFrame or a LazyFrame, got {type(frame).__name__}"
-        raise TypeError(msg)
-    return frame.lazy().collect()
-
-
 def refuse_no_numbers(
     argument: str, frame: pl.DataFrame, columns: Iterable[str], *, lists: bool = False
 ) -> None:
@@ -100,7 +92,7 @@ def of_means(
     Strategies stand in the column `strategy` and panels in `panel`, as text.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
-    frame = collected(argument, frame)
+    frame = arguments.collected(argument, frame)
     arguments.columns_of(argument, [*keys.values(), *texts, *others, *numbers], frame.columns)
     refuse_no_numbers(argument, frame, numbers)
     panel_count(frame, panel)
@@ -118,25 +110,21 @@ def of_means(
     return frame
 
 
-def refuse_many(argument: str, table: pl.DataFrame) -> pl.DataFrame:
-    """The rows, where they are no more than can be drawn."""
+def refuse_many(argument: str, table: pl.DataFrame) -> None:
+    """Raise where there are more rows than can be drawn."""
     if table.height > MOST_ROWS:
         msg = (
             f"`{argument}` must have at most {MOST_ROWS} rows to draw, got {table.height}; "
             "filter it"
         )
         raise ValueError(msg)
-    return table
 
 
-def refuse_repeated(
-    argument: str, table: pl.DataFrame, keys: Sequence[str], panel: str | None
-) -> None:
+def refuse_repeated(argument: str, table: pl.DataFrame, name: str, panel: str | None) -> None:
     """Raise where a panel has something twice, which would be drawn as one."""
-    apart = [*keys, "panel"] if panel else []
-    if apart and (repeated := table.height - table.n_unique(apart)):
+    if panel and (repeated := table.height - table.n_unique([name, "panel"])):
         msg = (
-            f"`{argument}` must have each {keys[0]} once in a panel, got {repeated} again; "
+            f"`{argument}` must have each {name} once in a panel, got {repeated} again; "
             "`panel` names the column that sets them apart"
         )
         raise ValueError(msg)
@@ -225,7 +213,7 @@ def _means_of_lists(
             f"curve with a cutoff have, got {n} to {longest}"
         )
         raise ValueError(msg)
-    positions = _positions(curve, at, n)
+    positions = positions_of(curve, at, n)
     n_lines = frame.n_unique(list(keys))
     kept = equal_steps(len(positions), most_points(n_lines))
     chosen = pl.lit(pl.Series(kept)).implode()
@@ -256,9 +244,9 @@ def _means_of_lists(
     return means.drop("std", "queries")
 
 
-def _positions(curve: str, at: str, n: int) -> pl.Series:
+def positions_of(curve: str, at: str, n: int) -> pl.Series:
     """What the n values of a list stand at."""
-    measure = parsed(curve)
+    measure = Measure.parsed(curve)
     if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
         return pl.Series(measure.positions[1])
     ranks = pl.int_range(1, n + 1, eager=True)
@@ -315,12 +303,12 @@ def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
 
 def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
     """The column of the ideal curve with the gain, discount and cutoff of a CG or DCG curve."""
-    measure = parsed(curve)
+    measure = Measure.parsed(curve)
     if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
         return None
     options = {"discount": "none", "base": 2.0, **measure.options}
     for name in columns:
-        other = parsed(name)
+        other = Measure.parsed(name)
         if other is not None and (other.function, other.n, other.options) == (
             "ideal_dcg_curve",
             measure.n,
@@ -330,17 +318,9 @@ def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
     return None
 
 
-def parsed(name: str) -> Measure | None:
-    """The measure of that name, if it is one."""
-    try:
-        return Measure.parse(name)
-    except (ValueError, TypeError):
-        return None
-
-
 def threshold_of(name: str) -> float | None:
     """The threshold of average precision at one, of whole lists and over all that is relevant."""
-    measure = parsed(name)
+    measure = Measure.parsed(name)
     if measure is None or name != Measure.of("ap", threshold=measure.options.get("threshold")).name:
         return None
     threshold: float | None = measure.options["threshold"]

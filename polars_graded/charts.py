@@ -158,7 +158,7 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    frame = chart_rows.collected("frame", frame)
+    frame = arguments.collected("frame", frame)
     if curve is None:
         keys = (query, strategy, rank, panel, ideal)
         others = ("ideal_dcg_curve", "interpolated_precision")
@@ -256,7 +256,7 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    frame = chart_rows.collected("frame", frame)
+    frame = arguments.collected("frame", frame)
     if curve is None:
         keys = (query, strategy, recall, panel)
         curve = chart_rows.only_curve(
@@ -348,7 +348,7 @@ def precision_histogram(
     │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ bm25   │
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
-    per_query = chart_rows.collected("per_query", per_query)
+    per_query = arguments.collected("per_query", per_query)
     table = differences(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
@@ -617,7 +617,7 @@ def relevance_function(
     │ control point ┆ 100.0 ┆ 1.0       │
     └───────────────┴───────┴───────────┘
     """
-    frame = chart_rows.collected("frame", frame)
+    frame = arguments.collected("frame", frame)
     arguments.columns_of("frame", [score] if panel is None else [panel, score], frame.columns)
     chart_rows.refuse_no_numbers("frame", frame, [score])
     # An error of φ names the column, which must not be called like another of the result.
@@ -745,7 +745,7 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     arguments.choice("show", show, ("agreement", "difference"))
-    frame = chart_rows.collected("frame", frame)
+    frame = arguments.collected("frame", frame)
     keys = {name: column for name, column in [("panel", panel)] if column is not None}
     # A frame may do without strategies or queries, but not without a column that is named.
     keys |= {
@@ -842,7 +842,7 @@ def sample_boxes(
     │ ours  ┆ 0.5 ┆ 0.75   ┆ 1.0 │
     └───────┴─────┴────────┴─────┘
     """
-    frame = chart_rows.collected("frame", frame)
+    frame = arguments.collected("frame", frame)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
     columns = [value, reference] if isinstance(reference, str) else [value]
     arguments.columns_of("frame", [*keys.values(), *columns], frame.columns)
@@ -946,7 +946,7 @@ def strategy_bars(
         "summary", summary, ["mean"], texts=["measure"], strategy=strategy, panel=panel
     )
     chart_rows.refuse_many("summary", table)
-    chart_rows.refuse_repeated("summary", table, ["strategy"], panel)
+    chart_rows.refuse_repeated("summary", table, "strategy", panel)
     names = _by_falling(table, "mean", "strategy")
     title = _mean_title(table)
     y = alt.Y("strategy:N", title=None, sort=names, axis=alt.Axis(labelLimit=300))
@@ -1039,7 +1039,7 @@ def comparison_forest(
         pl.concat_str("strategy", *versus).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
     )
-    chart_rows.refuse_repeated("comparison", table, ["pair"], panel)
+    chart_rows.refuse_repeated("comparison", table, "pair", panel)
     pairs = _by_falling(table, "difference", "pair")
     many = len(pairs) > MOST_NAMED
     y = alt.Y(

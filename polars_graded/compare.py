@@ -538,10 +538,8 @@ class _Results:
     @property
     def higher_is_better(self) -> bool:
         """Whether a higher value is better: of the measures known, some are best at the lowest."""
-        try:
-            return Measure.parse(self.measure).definition.best != "lowest"
-        except (ValueError, TypeError):
-            return True
+        measure = Measure.parsed(self.measure)
+        return measure is None or measure.definition.best != "lowest"
 
     @property
     def order(self) -> Floats:
@@ -594,10 +592,7 @@ def _checked(
     per_query: pl.DataFrame | pl.LazyFrame, measures: Sequence[str], query: str, strategy: str
 ) -> pl.DataFrame:
     """The strategy, the query and the measures as Float64, or the error of a frame without them."""
-    if not isinstance(per_query, pl.DataFrame | pl.LazyFrame):
-        msg = f"`per_query` must be a DataFrame or a LazyFrame, got {type(per_query).__name__}"
-        raise TypeError(msg)
-    schema = per_query.collect_schema()
+    schema = arguments.a_frame("per_query", per_query).collect_schema()
     keys = [strategy, query]
     for name in [*keys, *measures]:
         if not isinstance(name, str):

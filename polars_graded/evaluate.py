@@ -136,9 +136,7 @@ def evaluate(
     │ ours     ┆ 0.75            │
     └──────────┴─────────────────┘
     """
-    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
-        msg = f"`frame` must be a DataFrame or a LazyFrame, got {type(frame).__name__}"
-        raise TypeError(msg)
+    arguments.a_frame("frame", frame)
     chosen = [Measure.parse(name) for name in measures]
     strategies = _strategies(by)
     for argument, name in (("query", query), ("grade", grade), ("strategy", strategy)):

@@ -313,8 +313,8 @@ def judge(
     │ q2    ┆ d1  ┆ null  ┆ 1     │
     └───────┴─────┴───────┴───────┘
     """
-    run = _collected(run, "run")
-    judgments = _collected(judgments, "judgments")
+    run = arguments.collected("run", run)
+    judgments = arguments.collected("judgments", judgments)
     pair = [query, doc]
     arguments.columns_of("run", pair if strategy is None else [strategy, *pair], run.columns)
     arguments.columns_of("judgments", [*pair, grade], judgments.columns)
@@ -512,13 +512,6 @@ def _refuse(path: Path, number: int, sentence: str, line: str) -> None:
 
 
 # Judging
-
-
-def _collected(frame: pl.DataFrame | pl.LazyFrame, name: str) -> pl.DataFrame:
-    if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
-        msg = f"`{name}` must be a DataFrame or a LazyFrame, got {type(frame).__name__}"
-        raise TypeError(msg)
-    return frame.lazy().collect()
 
 
 def _strategy_column(run: pl.DataFrame, strategy: str | None) -> str | None:

@@ -282,6 +282,14 @@ class Measure:
         n = None if cutoff is None else int(cutoff)
         return cls.of(function, n, **_options(text, brackets))
 
+    @classmethod
+    def parsed(cls, text: str) -> Measure | None:
+        """The measure that `text` names, if it names one."""
+        try:
+            return cls.parse(text)
+        except (ValueError, TypeError):
+            return None
+
     @property
     def definition(self) -> Definition:
         """What is computed."""

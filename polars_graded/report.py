@@ -18,12 +18,13 @@ import polars as pl
 
 from polars_graded import arguments, chart_rows
 from polars_graded.compare import compare, summarise
+from polars_graded.measure import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from polars_graded.compare import Missing
-    from polars_graded.measure import Best, Measure
+    from polars_graded.measure import Best
 
 __all__ = ["report"]
 
@@ -192,10 +193,8 @@ def report(
     scripts = drawing_scripts()
     from polars_graded import charts
 
-    if not isinstance(per_query, pl.DataFrame | pl.LazyFrame):
-        msg = f"`per_query` must be a DataFrame or a LazyFrame, got {type(per_query).__name__}"
-        raise TypeError(msg)
-    numbers, curves = _columns(per_query.collect_schema(), measures, query, strategy)
+    schema = arguments.a_frame("per_query", per_query).collect_schema()
+    numbers, curves = _columns(schema, measures, query, strategy)
     frame = per_query.lazy().select(strategy, query, *numbers, *curves).collect()
     if frame.is_empty():
         msg = "`per_query` must have a row a strategy and query to show, got none"
@@ -409,7 +408,7 @@ def _measures(grid: _Grid, names: list[str], keys: Mapping[str, Any]) -> list[di
         rows = pl.DataFrame([grid.names]).join(
             summary.filter(measure=name), on=strategy, maintain_order="left"
         )
-        parsed = chart_rows.parsed(name)
+        parsed = Measure.parsed(name)
         best: Best = "highest" if parsed is None else parsed.definition.best
         result.append(
             {
@@ -441,7 +440,7 @@ def _curves(grid: _Grid, names: list[str]) -> list[dict[str, Any]]:
         everything = grid.points(name, length)
         if np.isnan(everything).all():
             continue
-        at = _positions(chart_rows.parsed(name), kind, length)
+        at = chart_rows.positions_of(name, kind, length).to_numpy()
         kept = _kept(length, grid.shape) if kind == "rank" else np.arange(length)
         points = everything[:, :, kept]
         whole = _whole(everything)
@@ -469,7 +468,7 @@ def _curves(grid: _Grid, names: list[str]) -> list[dict[str, Any]]:
 
 def _kinds(names: list[str]) -> dict[str, str]:
     """Which curves are by rank and which by recall; an ideal curve is no curve of its own."""
-    parsed = {name: chart_rows.parsed(name) for name in names}
+    parsed = {name: Measure.parsed(name) for name in names}
     return {
         name: "recall" if name.startswith("interpolated_precision") else "rank"
         for name, measure in parsed.items()
@@ -490,13 +489,6 @@ def _without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, s
 def _same(lines: Floats) -> bool:
     """Whether all strategies have the same line in each query."""
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
-
-
-def _positions(parsed: Measure | None, kind: str, n: int) -> npt.NDArray[Any]:
-    """What the n values of a list stand at."""
-    if parsed is not None and parsed.positions is not None and len(parsed.positions[1]) == n:
-        return np.array(parsed.positions[1])
-    return np.arange(1, n + 1) if kind == "rank" else np.arange(n) / max(1, n - 1)
 
 
 def _kept(n: int, shape: tuple[int, int]) -> npt.NDArray[np.int64]:
