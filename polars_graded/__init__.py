@@ -7,12 +7,15 @@ modules `charts`, `datasets` and `experiments` are loaded when they are first us
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from polars_graded.compare import compare, differences, rank_correlation, summarise
-from polars_graded.evaluate import average_curves, evaluate, summary_table
-from polars_graded.judgments import judge, read_letor, read_qrels, read_run
+from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.judging import judge
+from polars_graded._frames.reading import read_letor, read_qrels, read_run
+from polars_graded._measuring.phi import phi_control_points, phi_curve
+from polars_graded._report.page import report
+from polars_graded._results.averages import average_curves, summary_table
+from polars_graded._results.comparing import compare, differences, summarise
+from polars_graded._results.correlation import rank_correlation
 from polars_graded.namespace import Graded, graded
-from polars_graded.relevance import phi_control_points, phi_curve
-from polars_graded.report import report
 
 if TYPE_CHECKING:
     from polars_graded import charts, datasets, experiments

@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded import __version__, datasets
-from polars_graded.compare import CORRECTIONS, TESTS, compare
-from polars_graded.evaluate import evaluate
-from polars_graded.judgments import judge, read_letor, read_qrels, read_run
-from polars_graded.measure import DEFINITIONS, Best, Measure
-from polars_graded.report import bests, drawing_scripts, report
+from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.judging import judge
+from polars_graded._frames.reading import read_letor, read_qrels, read_run
+from polars_graded._measuring.definitions import DEFINITIONS, Best
+from polars_graded._measuring.names import Measure
+from polars_graded._report.page import drawing_scripts, report
+from polars_graded._results.comparing import compare
+from polars_graded._results.per_query import bests, curve_means
+from polars_graded._results.significance import CORRECTIONS, TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            measures = _checked(options)
+            measures = _check_options(options)
             names = [measure.name for measure in measures]
             added = [name for name in OF_REPORT if options.report and name not in names]
             evaluated = _evaluated(options, added)
@@ -132,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _checked(options: argparse.Namespace) -> list[Measure]:
+def _check_options(options: argparse.Namespace) -> list[Measure]:
     """The measures that are asked for; what is wrong is said before large files are read."""
     measures = [Measure.parse(name) for name in options.measure]
     for measure in measures:
@@ -166,7 +170,7 @@ def _evaluated(options: argparse.Namespace, added: Sequence[str]) -> pl.DataFram
         frame = _judged(*options.qrels)
         return evaluate(frame, *measures, by=[["score", "doc"]], strategy="strategy", **scale)
     frame = read_letor(options.letor) if options.letor else datasets.example()
-    _refuse_empty(frame, *(options.letor or []))
+    _check_not_empty(frame, *(options.letor or []))
     strategies = options.strategy or [
         name for name in frame.columns if name not in ("query", "doc", "grade", options.grade)
     ]
@@ -182,10 +186,10 @@ def _judged(qrels: str, *runs: str) -> pl.DataFrame:
         msg = "--qrels takes a judgment file and at least one run, got no run"
         raise ValueError(msg)
     judgments = read_qrels(qrels)
-    _refuse_empty(judgments, qrels)
+    _check_not_empty(judgments, qrels)
     frames = [read_run(run) for run in runs]
     for frame, run in zip(frames, runs, strict=True):
-        _refuse_empty(frame, run)
+        _check_not_empty(frame, run)
     tags = Counter(tag for frame in frames for tag in frame.get_column("strategy").unique())
     if max(tags.values()) > 1:
         # Tags that two runs share do not tell them apart: their files do.
@@ -202,7 +206,7 @@ def _renamed(run: pl.DataFrame, name: str) -> pl.DataFrame:
     return run.with_columns(strategy=tag)
 
 
-def _refuse_empty(frame: pl.DataFrame, *files: str) -> None:
+def _check_not_empty(frame: pl.DataFrame, *files: str) -> None:
     if frame.is_empty():
         msg = f"{', '.join(files)} must have at least one line, got none"
         raise ValueError(msg)
@@ -239,11 +243,9 @@ def _printed(
 def _curve_table(per_query: pl.DataFrame, curve: Measure) -> str:
     """The mean of a curve at each of its positions."""
     name, places = curve.positions or ("", ())
-    at = pl.lit(pl.Series("at", places)).implode()
-    long = per_query.select("strategy", at, curve.name).explode(
-        "at", curve.name, empty_as_null=False
-    )
-    wide = long.pivot("at", index="strategy", values=curve.name, aggregate_function="mean")
+    positions = pl.Series("at", places)
+    means = curve_means(per_query.lazy(), [curve.name], positions, ["strategy"]).collect()
+    wide = means.pivot("at", index="strategy", values=curve.name)
     wide.columns = ["strategy", *(f"{place:g}" for place in places)]
     best = dict.fromkeys(wide.columns[1:], curve.definition.best)
     return f"{curve.name} by {name}\n{_shown(_marked_best(wide, best))}"

@@ -26,15 +26,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import altair as alt
 import polars as pl
 
-from polars_graded import arguments, chart_rows
-from polars_graded.compare import Missing, differences
+from polars_graded._checks import check_choice, check_collected, check_columns, check_number
+from polars_graded._drawing import rows as chart_rows
+from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
+from polars_graded._results.comparing import differences
+from polars_graded._results.per_query import Missing, natural_order
 from polars_graded.namespace import graded
-from polars_graded.relevance import ControlPoints, phi_control_points, phi_curve
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from polars_graded.chart_rows import Frame
+    from polars_graded._drawing.rows import Frame
 
 __all__ = [
     "comparison_forest",
@@ -158,7 +160,7 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    frame = arguments.collected("frame", frame)
+    frame = check_collected("frame", frame)
     if curve is None:
         keys = (query, strategy, rank, panel, ideal)
         others = ("ideal_dcg_curve", "interpolated_precision")
@@ -256,7 +258,7 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    frame = arguments.collected("frame", frame)
+    frame = check_collected("frame", frame)
     if curve is None:
         keys = (query, strategy, recall, panel)
         curve = chart_rows.only_curve(
@@ -348,7 +350,7 @@ def precision_histogram(
     │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ bm25   │
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
-    per_query = arguments.collected("per_query", per_query)
+    per_query = check_collected("per_query", per_query)
     table = differences(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
@@ -466,7 +468,7 @@ def threshold_profile(
         pl.col("measure").replace_strict(under, return_dtype=pl.String).alias("at"),
         pl.when(pl.col("measure").is_in(thresholds.implode())).then("mean").alias("joined"),
     )
-    chart_rows.refuse_many("frame", table)
+    chart_rows.check_row_count("frame", table)
     step = _step(len(under))
     x = alt.X(
         "at:N",
@@ -479,7 +481,7 @@ def threshold_profile(
         alt.Y(f"{name}:Q", title="mean", scale=_unit(table["mean"])) for name in ("mean", "joined")
     )
     # Side by side, strategies that are alike do not hide each other.
-    names = chart_rows.natural(table["strategy"].unique())
+    names = natural_order(table["strategy"].unique())
     base = alt.Chart().encode(
         x=x,
         xOffset=alt.XOffset("strategy:N", sort=names),
@@ -545,7 +547,7 @@ def robustness_curves(
     table = chart_rows.of_means(
         "frame", frame, ["mean"], texts=texts, others=[levels, swaps], panel=panel
     )
-    chart_rows.refuse_no_numbers("frame", table, [swaps])
+    chart_rows.check_numbers("frame", table, [swaps])
     table = table.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
     table = chart_rows.thinned(table.drop_nulls("swaps"), "swaps")
     numbers = table["levels"].unique().sort().to_list()
@@ -617,9 +619,9 @@ def relevance_function(
     │ control point ┆ 100.0 ┆ 1.0       │
     └───────────────┴───────┴───────────┘
     """
-    frame = arguments.collected("frame", frame)
-    arguments.columns_of("frame", [score] if panel is None else [panel, score], frame.columns)
-    chart_rows.refuse_no_numbers("frame", frame, [score])
+    frame = check_collected("frame", frame)
+    check_columns("frame", [score] if panel is None else [panel, score], frame.columns)
+    chart_rows.check_numbers("frame", frame, [score])
     # An error of φ names the column, which must not be called like another of the result.
     named = f"score {score}" if score in {"panel", "relevance"} else score
     keys = [] if panel is None else ["panel"]
@@ -744,8 +746,8 @@ def measure_agreement(
     │ bm25     ┆ 0.475  ┆ 0.525 ┆ 1       │
     └──────────┴────────┴───────┴─────────┘
     """
-    arguments.choice("show", show, ("agreement", "difference"))
-    frame = arguments.collected("frame", frame)
+    check_choice("show", show, ("agreement", "difference"))
+    frame = check_collected("frame", frame)
     keys = {name: column for name, column in [("panel", panel)] if column is not None}
     # A frame may do without strategies or queries, but not without a column that is named.
     keys |= {
@@ -753,8 +755,8 @@ def measure_agreement(
         for name, column in (("strategy", strategy), ("query", query))
         if column != name or column in frame.columns
     }
-    arguments.columns_of("frame", [x, y, *keys.values()], frame.columns)
-    chart_rows.refuse_no_numbers("frame", frame, [x, y])
+    check_columns("frame", [x, y, *keys.values()], frame.columns)
+    chart_rows.check_numbers("frame", frame, [x, y])
     table = frame.select(
         *(chart_rows.text(column).alias(name) for name, column in keys.items()),
         chart_rows.number(x).alias("x"),
@@ -842,15 +844,15 @@ def sample_boxes(
     │ ours  ┆ 0.5 ┆ 0.75   ┆ 1.0 │
     └───────┴─────┴────────┴─────┘
     """
-    frame = arguments.collected("frame", frame)
+    frame = check_collected("frame", frame)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
     columns = [value, reference] if isinstance(reference, str) else [value]
-    arguments.columns_of("frame", [*keys.values(), *columns], frame.columns)
-    chart_rows.refuse_no_numbers("frame", frame, columns)
+    check_columns("frame", [*keys.values(), *columns], frame.columns)
+    chart_rows.check_numbers("frame", frame, columns)
     if isinstance(reference, str):
         line = chart_rows.number(reference)
     elif reference is not None:
-        line = pl.lit(arguments.number("reference", reference))
+        line = pl.lit(check_number("reference", reference))
     else:
         line = pl.lit(None, dtype=pl.Float64)
     samples = frame.select(
@@ -858,10 +860,10 @@ def sample_boxes(
         chart_rows.number(value).alias("value"),
         line.alias("reference"),
     ).drop_nulls("value")
-    chart_rows.refuse_empty("frame", samples, value)
+    chart_rows.check_not_empty("frame", samples, value)
     chart_rows.panel_count(samples, panel, "panel")
     table = chart_rows.boxes(samples, list(keys))
-    groups = chart_rows.natural(table["group"].unique())
+    groups = natural_order(table["group"].unique())
     step = _step(len(groups))
     x = alt.X("group:N", title=group, sort=groups, axis=_names_axis(groups, step))
     drawn = pl.concat([samples["value"], table["reference"].drop_nulls()])
@@ -945,8 +947,8 @@ def strategy_bars(
     table = chart_rows.of_means(
         "summary", summary, ["mean"], texts=["measure"], strategy=strategy, panel=panel
     )
-    chart_rows.refuse_many("summary", table)
-    chart_rows.refuse_repeated("summary", table, "strategy", panel)
+    chart_rows.check_row_count("summary", table)
+    chart_rows.check_not_repeated("summary", table, "strategy", panel)
     names = _by_falling(table, "mean", "strategy")
     title = _mean_title(table)
     y = alt.Y("strategy:N", title=None, sort=names, axis=alt.Axis(labelLimit=300))
@@ -1024,13 +1026,13 @@ def comparison_forest(
     │ ours ┆ corrected p < 0.1 │
     └──────┴───────────────────┘
     """
-    alpha = arguments.number("alpha", alpha, above=0, below=1)
+    alpha = check_number("alpha", alpha, above=0, below=1)
     numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
     texts = ["measure", "baseline"]
     table = chart_rows.of_means(
         "comparison", comparison, numbers, texts=texts, strategy=strategy, panel=panel
     )
-    chart_rows.refuse_many("comparison", table)
+    chart_rows.check_row_count("comparison", table)
     several = table["baseline"].n_unique() > 1
     versus = [pl.lit(" - "), pl.col("baseline")] if several else []
     believed, doubted = f"corrected p < {alpha:g}", "not significant"
@@ -1039,7 +1041,7 @@ def comparison_forest(
         pl.concat_str("strategy", *versus).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
     )
-    chart_rows.refuse_repeated("comparison", table, "pair", panel)
+    chart_rows.check_not_repeated("comparison", table, "pair", panel)
     pairs = _by_falling(table, "difference", "pair")
     many = len(pairs) > MOST_NAMED
     y = alt.Y(
@@ -1113,7 +1115,7 @@ def _layered(layers: Sequence[alt.Chart], table: pl.DataFrame, **size: Any) -> a
 
 def _strategy_colour(names: Iterable[str], title: str, *, field: str = "strategy") -> alt.Color:
     """A colour a strategy, the same wherever the same strategies are drawn."""
-    names = chart_rows.natural(set(names))
+    names = natural_order(set(names))
     return alt.Color(
         f"{field}:N",
         title=title,
@@ -1124,7 +1126,7 @@ def _strategy_colour(names: Iterable[str], title: str, *, field: str = "strategy
 
 def _strategy_dash(table: pl.DataFrame, title: str) -> dict[str, Any]:
     """What tells lines apart that share a colour, where there are more lines than colours."""
-    names = chart_rows.natural(table["strategy"].unique())
+    names = natural_order(table["strategy"].unique())
     if len(names) <= MOST_COLOURS:
         return {}
     dashes = [DASHES[place // MOST_COLOURS % len(DASHES)] for place in range(len(names))]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_graded import arguments
+from polars_graded._checks import check_choice, check_increasing, check_number, check_whole_number
 
 __all__ = [
     "ad_hoc_grade",
@@ -95,9 +95,9 @@ def reference_rankings(
     │ 1     ┆ 5   ┆ 0     │
     └───────┴─────┴───────┘
     """
-    n_queries = arguments.whole_number("queries", queries)
-    n_documents = arguments.whole_number("documents", documents)
-    n_levels = arguments.whole_number("levels", levels, at_least=2)
+    n_queries = check_whole_number("queries", queries)
+    n_documents = check_whole_number("documents", documents)
+    n_levels = check_whole_number("levels", levels, at_least=2)
     rng = _generator(seed)
 
     def draw(n: int) -> Integers:
@@ -178,7 +178,7 @@ def swapped_rankings(
     └───────┴───────┴─────┴───────┴───────┘
     """
     numbers = [
-        arguments.whole_number("swaps", number, at_least=0)
+        check_whole_number("swaps", number, at_least=0)
         for number in (swaps if isinstance(swaps, Iterable) else [swaps])
     ]
     if len(set(numbers)) < len(numbers):
@@ -316,9 +316,9 @@ def popularity_rankings(
     │ 1     ┆ 11  ┆ 17.511108  ┆ 2     ┆ 2          ┆ 1          │
     └───────┴─────┴────────────┴───────┴────────────┴────────────┘
     """
-    n_queries = arguments.whole_number("queries", queries)
-    n_documents = arguments.whole_number("documents", documents, at_least=TOP + 1)
-    share = arguments.number("imbalance", imbalance, at_least=0, at_most=0.2)
+    n_queries = check_whole_number("queries", queries)
+    n_documents = check_whole_number("documents", documents, at_least=TOP + 1)
+    share = check_number("imbalance", imbalance, at_least=0, at_most=0.2)
     n_high = max(1, round(share * n_documents))
     rng = _generator(seed)
 
@@ -407,8 +407,8 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     │ 2   ┆ 10         ┆ 1     │
     └─────┴────────────┴───────┘
     """
-    ranks = arguments.increasing("cuts", cuts)
-    arguments.number("cuts", ranks[0], at_least=1)
+    ranks = check_increasing("cuts", cuts)
+    check_number("cuts", ranks[0], at_least=1)
     expr = pl.col(score) if isinstance(score, str) else score
     rank = expr.rank("ordinal", descending=True)
     return pl.sum_horizontal(
@@ -454,7 +454,7 @@ def worked_example(paper: str) -> pl.DataFrame:
     │ day 2 ┆ 5   ┆ 10         ┆ 10    │
     └───────┴─────┴────────────┴───────┘
     """
-    return EXAMPLES[arguments.choice("paper", paper, EXAMPLES)]()
+    return EXAMPLES[check_choice("paper", paper, EXAMPLES)]()
 
 
 def _scheel() -> pl.DataFrame:
@@ -513,7 +513,7 @@ EXAMPLES: dict[str, Callable[[], pl.DataFrame]] = {
 
 
 def _generator(seed: int) -> np.random.Generator:
-    return np.random.default_rng(arguments.whole_number("seed", seed, at_least=0))
+    return np.random.default_rng(check_whole_number("seed", seed, at_least=0))
 
 
 def _rankings(n_queries: int, n_documents: int) -> pl.DataFrame:

@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_graded import arguments
+from polars_graded._checks import (
+    check_column_name,
+    check_columns,
+    check_increasing,
+    check_list,
+    check_whole_number,
+)
+from polars_graded._frames.evaluating import evaluate
+from polars_graded._measuring.names import Measure
 from polars_graded.datasets import popularity_rankings, reference_rankings, swapped_rankings
-from polars_graded.evaluate import evaluate
-from polars_graded.measure import Measure
 from polars_graded.namespace import graded
 
 if TYPE_CHECKING:
@@ -80,10 +86,10 @@ def robustness_to_levels(
     │ 50     ┆ 0     ┆ ndcg    ┆ 1.0  │
     └────────┴───────┴─────────┴──────┘
     """
-    names, numbers = _names(measures), arguments.listed("swaps", swaps)
-    queries = arguments.whole_number("runs", runs)
+    names, numbers = _names(measures), check_list("swaps", swaps)
+    queries = check_whole_number("runs", runs)
     parts = []
-    for count in arguments.listed("levels", levels):
+    for count in check_list("levels", levels):
         reference = reference_rankings(
             queries, documents=documents, levels=count, uniform=uniform, seed=seed
         )
@@ -153,12 +159,12 @@ def threshold_profile(
     └───────┴──────────┴─────────────────┴──────┘
     """
     frame = frame.lazy().collect()
-    judges = [arguments.column_name("grade", judge) for judge in arguments.listed("grade", grade)]
-    wanted = [arguments.column_name("query", query), *judges]
-    arguments.columns_of("frame", wanted, frame.columns)
+    judges = [check_column_name("grade", judge) for judge in check_list("grade", grade)]
+    wanted = [check_column_name("query", query), *judges]
+    check_columns("frame", wanted, frame.columns)
     given = thresholds
     if given is not None:
-        given = arguments.increasing("thresholds", arguments.listed("thresholds", thresholds))
+        given = check_increasing("thresholds", check_list("thresholds", thresholds))
     parts = []
     for judge in judges:
         at = _levels(frame.get_column(judge)) if given is None else given
@@ -235,16 +241,16 @@ def ndcg_by_relevance(
     """
     frame = frame.lazy().collect()
     for argument, name in (("query", query), ("popularity", popularity), ("grade", grade)):
-        arguments.column_name(argument, name)
-    arguments.columns_of("frame", [query, popularity, grade], frame.columns)
+        check_column_name(argument, name)
+    check_columns("frame", [query, popularity, grade], frame.columns)
     if query in NDCG_COLUMNS:
         msg = f"`query` must not be the name of another column of the result, got {query!r}"
         raise ValueError(msg)
     phi = f"φ of {' '.join(frame.columns)}"  # no column's name
     judged = frame.with_columns(graded(popularity).phi_relevance().over(query).alias(phi))
     parts = []
-    for cutoff in arguments.listed("cutoffs", cutoffs):
-        n = arguments.whole_number("cutoffs", cutoff)
+    for cutoff in check_list("cutoffs", cutoffs):
+        n = check_whole_number("cutoffs", cutoff)
         by_grade, by_phi = (
             evaluate(judged, f"ndcg@{n}", query=query, grade=judge, by=by) for judge in (grade, phi)
         )
@@ -309,9 +315,9 @@ def popularity_scenarios(
     └────────────┴────────┴───────┘
     """
     scenarios = ["scenario_1", "scenario_2"]
-    queries, cutoff = arguments.whole_number("samples", samples), arguments.whole_number("n", n)
+    queries, cutoff = check_whole_number("samples", samples), check_whole_number("n", n)
     parts = []
-    for imbalance in arguments.listed("imbalances", imbalances):
+    for imbalance in check_list("imbalances", imbalances):
         rankings = popularity_rankings(queries, imbalance=imbalance, seed=seed)
         both = ndcg_by_relevance(rankings, by=scenarios, cutoffs=cutoff)
         parts.append(both.select(pl.lit(float(imbalance)).alias("imbalance"), pl.all()))

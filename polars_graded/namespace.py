@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polars_graded import measure
-from polars_graded.measure import Measure
-from polars_graded.ranking import Ranking
-from polars_graded.relevance import phi_relevance
+from polars_graded._measuring.expression import one, several
+from polars_graded._measuring.names import Measure
+from polars_graded._measuring.phi import phi_relevance
+from polars_graded._measuring.ranking import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polars_graded.gains import Discount, GainName
-    from polars_graded.kernels.queries import Over, Ties
-    from polars_graded.relevance import ControlPoints
+    from polars_graded._measuring.kernels.gains import Discount, GainName
+    from polars_graded._measuring.kernels.queries import Over, Ties
+    from polars_graded._measuring.phi import ControlPoints
 
 
 @pl.api.register_expr_namespace("graded")
@@ -70,14 +70,14 @@ class Graded:
         return other
 
     def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
-        return measure.one(Measure.of(function, n, **options), self._ranking)
+        return one(Measure.of(function, n, **options), self._ranking)
 
     def _of_known(self, function: str, known: str | pl.Expr, threshold: float | None) -> pl.Expr:
         if not isinstance(known, str | pl.Expr):
             msg = f"`known` must be a column name or an expression, got {known!r}"
             raise TypeError(msg)
         known = pl.col(known) if isinstance(known, str) else known
-        return measure.one(Measure.of(function, threshold=threshold), self._ranking, known)
+        return one(Measure.of(function, threshold=threshold), self._ranking, known)
 
     # How rows are read.
 
@@ -339,7 +339,7 @@ class Graded:
         │ b     ┆ 1.0 ┆ 1.0         │
         └───────┴─────┴─────────────┘
         """
-        return measure.several(map(Measure.parse, names), self._ranking)
+        return several(map(Measure.parse, names), self._ranking)
 
     # Counting relevant documents.
 

@@ -30,9 +30,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from registry import KNOWN, ROWS
 
-from polars_graded import Graded, evaluate, graded, ragged
-from polars_graded.kernels import average_precision
-from polars_graded.measure import DEFINITIONS, Measure
+from polars_graded import Graded, evaluate, graded
+from polars_graded._measuring import batches, expression
+from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._measuring.kernels import average_precision
+from polars_graded._measuring.names import Measure
 
 CHAINED = {"ranked_by", "scaled", "undefined_as", "condensed"}
 NO_ONE_MEASURE = {"measures", "phi_relevance"}
@@ -445,13 +447,13 @@ def test_all_measures_share_one_ranking():
 @pytest.fixture
 def calls(monkeypatch):
     """How many queries each call of a kernel was given."""
-    counted, run = [], ragged.run
+    counted, run = [], batches.run
 
     def counting(columns, kernel, **options):
         counted.append(len(columns[0]))
         return run(columns, kernel, **options)
 
-    monkeypatch.setattr(ragged, "run", counting)
+    monkeypatch.setattr(batches, "run", counting)
     return counted
 
 
@@ -473,21 +475,21 @@ def test_a_kernel_is_called_once_an_expression(calls):
 def test_chunks_do_not_show(monkeypatch, row):
     expected = values(row.of(GRADED), FRAME)
     for chunk_rows in (1, 40):
-        monkeypatch.setattr(ragged, "CHUNK_ROWS", chunk_rows)
+        monkeypatch.setattr(batches, "CHUNK_ROWS", chunk_rows)
         assert_alike(values(row.of(GRADED), FRAME), expected, QUERIES)
 
 
 @over([row for row in ROWS if row.is_curve])
 def test_a_chunk_makes_few_values_however_short_the_lists(monkeypatch, row):
-    made, of_chunk = [], Measure.values
+    made, of_chunk = [], expression._values
 
     def recorded(*arguments):
         values = of_chunk(*arguments)
         made.append(len(values.values))
         return values
 
-    monkeypatch.setattr(Measure, "values", recorded)
-    monkeypatch.setattr(ragged, "CHUNK_ROWS", 200)
+    monkeypatch.setattr(expression, "_values", recorded)
+    monkeypatch.setattr(batches, "CHUNK_ROWS", 200)
     if row.takes_cutoff:
         row = row.cut(50)
     assert sum(map(len, values(row.of(GRADED), FRAME))) == sum(made)
@@ -650,7 +652,7 @@ def queries_of_many_magnitudes() -> list[Query]:
 
 
 @pytest.mark.parametrize("few_levels", [0, 10**9], ids=["bit by bit", "level by level"])
-@pytest.mark.parametrize("chunk_rows", [1000, ragged.CHUNK_ROWS])
+@pytest.mark.parametrize("chunk_rows", [1000, batches.CHUNK_ROWS])
 @pytest.mark.parametrize("irrelevant", [0, 0.5])
 @pytest.mark.parametrize(
     "arguments",
@@ -666,7 +668,7 @@ def test_both_algorithms_of_mu_ap_are_equation_4(
     monkeypatch, few_levels, chunk_rows, irrelevant, arguments
 ):
     monkeypatch.setattr(average_precision, "FEW_LEVELS", few_levels)
-    monkeypatch.setattr(ragged, "CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr(batches, "CHUNK_ROWS", chunk_rows)
     queries, scale = queries_of_many_magnitudes(), reference.Scale(irrelevant)
     expected = [reference.mu_ap(lists_of(query), **arguments, scale=scale) for query in queries]
     expr = GRADED.scaled(irrelevant).mu_ap(**arguments)

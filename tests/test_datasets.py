@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polars_graded import measure
+from polars_graded._measuring.expression import one
+from polars_graded._measuring.names import Measure
+from polars_graded._measuring.phi import phi_relevance
+from polars_graded._measuring.ranking import Ranking
 from polars_graded.datasets import (
     ad_hoc_grade,
     example,
@@ -20,9 +23,6 @@ from polars_graded.datasets import (
     swapped_rankings,
     worked_example,
 )
-from polars_graded.measure import Measure
-from polars_graded.ranking import Ranking
-from polars_graded.relevance import phi_relevance
 
 GRADES = Ranking(pl.col("grade"))
 PHI = Ranking(phi_relevance(pl.col("popularity")))
@@ -30,7 +30,7 @@ PHI = Ranking(phi_relevance(pl.col("popularity")))
 
 def values(frame, ranking, by, name, *keys):
     """A measure of each query, one after the other."""
-    expr = measure.one(Measure.parse(name), ranking.ranked_by((by,)))
+    expr = one(Measure.parse(name), ranking.ranked_by((by,)))
     keys = keys or ("query",)
     return frame.group_by(*keys).agg(expr.alias("value")).sort(*keys).get_column("value")
 
@@ -160,9 +160,9 @@ def test_the_seed_decides():
             popularity_rankings(5, imbalance=0.1, seed=seed),
         )
 
-    for one, again, other in zip(all_of(1), all_of(1), all_of(2), strict=True):
-        assert one.equals(again)
-        assert not one.equals(other)
+    for first, again, other in zip(all_of(1), all_of(1), all_of(2), strict=True):
+        assert first.equals(again)
+        assert not first.equals(other)
 
 
 def test_figure_4_is_made_in_seconds():

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal, assert_series_equal
 
-from polars_graded.judgments import judge, read_letor, read_qrels, read_run
+from polars_graded import judge, read_letor, read_qrels, read_run
 
 QRELS = "301 0 FBIS3-1 2\n301 0 FBIS3-2 0\n"
 RUN = "301 Q0 FBIS3-1 1 2.5 bm25\n301 Q0 FBIS3-9 2 1.5 bm25\n"

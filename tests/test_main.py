@@ -26,9 +26,9 @@ from polars_graded import (
     read_qrels,
 )
 from polars_graded.__main__ import MEASURES, main
-from polars_graded.judgments import read_run
-from polars_graded.measure import DEFINITIONS
-from polars_graded.report import drawing_scripts
+from polars_graded._frames.reading import read_run
+from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._report.page import drawing_scripts
 
 # f1 ranks every query in the ideal order, f2 in the opposite one.
 LETOR = """\

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from helpers import GRADED, Query, frame_of, values
 
-from polars_graded import Graded, graded, ragged
+from polars_graded import Graded, graded
+from polars_graded._measuring import batches
 
 LOG3, LOG5 = math.log2(3), math.log2(5)
 
@@ -860,11 +861,11 @@ BAD_DATA = [
 
 
 @pytest.mark.parametrize(("expr", "queries", "sentence"), BAD_DATA)
-@pytest.mark.parametrize("chunk_rows", [1, ragged.CHUNK_ROWS])
+@pytest.mark.parametrize("chunk_rows", [1, batches.CHUNK_ROWS])
 def test_bad_data_is_refused_with_the_number_of_queries(
     monkeypatch, expr, queries, sentence, chunk_rows
 ):
-    monkeypatch.setattr(ragged, "CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr(batches, "CHUNK_ROWS", chunk_rows)
     frame = frame_of([[(-rank, grade) for rank, grade in enumerate(q)] for q in queries])
     with pytest.raises(ValueError, match=sentence):
         frame.group_by("query", maintain_order=True).agg(expr)

@@ -28,7 +28,7 @@ from polars_graded import (
     summarise,
     summary_table,
 )
-from polars_graded.measure import Measure
+from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

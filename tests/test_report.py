@@ -16,9 +16,10 @@ import polars as pl
 import pytest
 from browser import colours, console_errors, requests_of
 
-from polars_graded import compare, datasets, differences, evaluate, summarise
-from polars_graded.compare import CORRECTIONS, TESTS
-from polars_graded.report import drawing_scripts, report
+from polars_graded import compare, datasets, differences, evaluate, report, summarise
+from polars_graded._report import page as page_module
+from polars_graded._report.page import drawing_scripts
+from polars_graded._results.significance import CORRECTIONS, TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -337,7 +338,7 @@ def test_a_boolean_column_is_a_measure_where_it_is_named(per_query, written):
 
 
 def test_every_test_and_correction_has_its_words():
-    module = sys.modules["polars_graded.report"]
+    module = page_module
     assert set(module.TESTS) == set(TESTS)
     assert set(module.CORRECTIONS) == set(CORRECTIONS)
 
@@ -410,7 +411,7 @@ def test_wrong_arguments_are_refused(per_query, tmp_path, options, error, senten
 
 
 FRAMES = [
-    (lambda f: f.select(KEYS), "must have a column of numbers to show"),
+    (lambda f: f.select(KEYS), "must have a column of numbers"),
     (lambda f: pl.concat([f, f]), "each strategy must have each query once"),
     (lambda f: f.with_columns(strategy=pl.lit(None, str)), "must not be null"),
     (lambda f: f.with_columns(ap=pl.lit(float("inf"))), "must be finite"),
@@ -446,7 +447,7 @@ def test_a_folder_that_is_not_there_is_an_error(per_query, tmp_path):
 
 
 def test_without_vl_convert_it_is_said_what_to_install(per_query, tmp_path, monkeypatch):
-    module = sys.modules["polars_graded.report"]
+    module = page_module
     monkeypatch.setattr(module, "drawing_scripts", drawing_scripts.__wrapped__)  # unremembered
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     with pytest.raises(ImportError, match=re.escape('pip install "polars-graded[report]"')):
@@ -455,7 +456,7 @@ def test_without_vl_convert_it_is_said_what_to_install(per_query, tmp_path, monk
 
 def test_importing_it_loads_nothing_slow():
     code = (
-        "import sys; from polars_graded.report import report;"
+        "import sys; from polars_graded import report;"
         "print([name for name in ('altair', 'scipy', 'vl_convert') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603

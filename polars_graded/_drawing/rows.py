@@ -7,16 +7,15 @@ steps; of more points, how many are where. Names are text, numbers Float64 or nu
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded import arguments
-from polars_graded.compare import mean_margin
-from polars_graded.measure import Measure
+from polars_graded._checks import check_collected, check_columns, check_number
+from polars_graded._measuring.names import Measure
+from polars_graded._results.per_query import curve_means, mean_margin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -35,7 +34,7 @@ UNLIKE = 10
 """A measure that spans so many times less than another needs an axis of its own."""
 
 
-def refuse_no_numbers(
+def check_numbers(
     argument: str, frame: pl.DataFrame, columns: Iterable[str], *, lists: bool = False
 ) -> None:
     """Raise where a column that is drawn is not of numbers, nor of lists of them where these do."""
@@ -66,17 +65,6 @@ def number(column: str) -> pl.Expr:
     return pl.when(number.is_finite()).then(number)
 
 
-def natural(names: Iterable[str]) -> list[str]:
-    """Names in order, with the numbers in them by value: f2 before f10."""
-    return sorted(
-        names,
-        key=lambda name: [
-            (part.isdecimal(), int(part) if part.isdecimal() else 0, part)
-            for part in re.split(r"(\d+)", name)
-        ],
-    )
-
-
 def of_means(
     argument: str,
     frame: Frame,
@@ -92,9 +80,9 @@ def of_means(
     Strategies stand in the column `strategy` and panels in `panel`, as text.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
-    frame = arguments.collected(argument, frame)
-    arguments.columns_of(argument, [*keys.values(), *texts, *others, *numbers], frame.columns)
-    refuse_no_numbers(argument, frame, numbers)
+    frame = check_collected(argument, frame)
+    check_columns(argument, [*keys.values(), *texts, *others, *numbers], frame.columns)
+    check_numbers(argument, frame, numbers)
     panel_count(frame, panel)
     named = {name: name for name in texts} | keys
     frame = frame.with_columns(
@@ -106,11 +94,11 @@ def of_means(
     if {"ci_low", "ci_high"} <= set(frame.columns):
         # An interval is there with both its ends.
         frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
-    refuse_empty(argument, frame, numbers[0])
+    check_not_empty(argument, frame, numbers[0])
     return frame
 
 
-def refuse_many(argument: str, table: pl.DataFrame) -> None:
+def check_row_count(argument: str, table: pl.DataFrame) -> None:
     """Raise where there are more rows than can be drawn."""
     if table.height > MOST_ROWS:
         msg = (
@@ -120,7 +108,7 @@ def refuse_many(argument: str, table: pl.DataFrame) -> None:
         raise ValueError(msg)
 
 
-def refuse_repeated(argument: str, table: pl.DataFrame, name: str, panel: str | None) -> None:
+def check_not_repeated(argument: str, table: pl.DataFrame, name: str, panel: str | None) -> None:
     """Raise where a panel has something twice, which would be drawn as one."""
     if panel and (repeated := table.height - table.n_unique([name, "panel"])):
         msg = (
@@ -144,19 +132,19 @@ def curve_points(
     """The points of curves, at ranks or levels of recall, of a frame of points or of lists."""
     keys = {"strategy": strategy} | ({"panel": panel} if panel else {})
     values = {"value": curve} | ({"ideal": ideal} if ideal is not None else {})
-    arguments.columns_of("frame", [*keys.values(), *values.values()], frame.columns)
+    check_columns("frame", [*keys.values(), *values.values()], frame.columns)
     is_list = isinstance(frame.schema[curve], pl.List)
-    refuse_no_numbers("frame", frame, values.values(), lists=is_list)
+    check_numbers("frame", frame, values.values(), lists=is_list)
     if ideal is not None and is_list and not isinstance(frame.schema[ideal], pl.List | pl.Null):
         msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal]} in {ideal!r}"
         raise TypeError(msg)
-    refuse_empty("frame", frame, curve)
+    check_not_empty("frame", frame, curve)
     panel_count(frame, panel)
     if interval is not None:
-        arguments.number("interval", interval, above=0, below=1)
+        check_number("interval", interval, above=0, below=1)
     frame = frame.with_columns(text(column).alias(name) for name, column in keys.items())
     if is_list:
-        arguments.columns_of("frame", [query], frame.columns)
+        check_columns("frame", [query], frame.columns)
         if repeated := frame.height - frame.n_unique([*keys, query]):
             msg = f"`frame` must have each {query} of a {strategy} once, got {repeated} again"
             raise ValueError(msg)
@@ -171,8 +159,8 @@ def curve_points(
                 f"got numbers and no column {column!r}"
             )
             raise pl.exceptions.ColumnNotFoundError(msg)
-    arguments.columns_of("frame", at.values(), frame.columns)
-    refuse_no_numbers("frame", frame, at.values())
+    check_columns("frame", at.values(), frame.columns)
+    check_numbers("frame", frame, at.values())
     for column in at.values() if "rank" in at else ():
         if wrong := frame.filter((pl.col(column) < 1) | (pl.col(column) % 1 != 0)).height:
             msg = f"{column!r} must be ranks, whole numbers from 1 on, got {wrong} others"
@@ -182,7 +170,7 @@ def curve_points(
         *(number(column).alias(name) for name, column in values.items()),
     )
     points = drawable(points).drop_nulls(["value", *at])
-    refuse_empty("frame", points, curve)
+    check_not_empty("frame", points, curve)
     apart = [name for name, dtype in points.schema.items() if name in at or not dtype.is_float()]
     if repeated := points.height - points.n_unique(apart):
         msg = f"a strategy must have each {' '.join(at)} once, got {repeated} again"
@@ -203,7 +191,7 @@ def _means_of_lists(
     """The mean over queries at each position of lists, with its interval where that is asked."""
     curve = values["value"]
     frame = frame.drop_nulls(curve)
-    refuse_empty("frame", frame, curve)
+    check_not_empty("frame", frame, curve)
     frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
     lengths = pl.concat([frame[column].list.len().drop_nulls() for column in values.values()])
     n, longest = min(lengths), max(lengths)
@@ -218,30 +206,26 @@ def _means_of_lists(
     kept = equal_steps(len(positions), most_points(n_lines))
     chosen = pl.lit(pl.Series(kept)).implode()
     nothing = pl.lit(pl.Series([[None] * n], dtype=pl.List(pl.Float64))).first()
-    points = frame.select(
+    numbers = pl.when(pl.element().is_finite()).then(pl.element())
+    lists = frame.select(
         *keys,
-        pl.lit(positions[kept]).implode().alias(at),
         *(
             # An ideal list that is null beside a curve is as many nulls.
-            pl.col(column).fill_null(nothing).list.gather(chosen).alias(name)
+            pl.col(column).fill_null(nothing).list.gather(chosen).list.eval(numbers).alias(name)
             for name, column in values.items()
         ),
-    ).explode(at, *values, empty_as_null=False)
-    value = number("value")
-    means = points.group_by(*keys, at, maintain_order=True).agg(
-        *(number(name).mean().alias(name) for name in values),
-        value.std().alias("std"),
-        value.count().alias("queries"),
     )
-    means = means.drop_nulls("value")
-    refuse_empty("frame", means, curve)
+    lines = curve_means(lists.lazy(), list(values), positions[kept].alias(at), list(keys))
+    means = lines.collect().drop_nulls("value")
+    check_not_empty("frame", means, curve)
+    queries, std = means["queries of value"].to_numpy(), means["std of value"].to_numpy()
+    means = means.select(*keys, at, *values)
     if interval is not None:
-        margin = mean_margin(means["std"].to_numpy(), means["queries"].to_numpy(), interval)
-        margin = pl.Series(margin, nan_to_null=True)
+        margin = pl.Series(mean_margin(std, queries, interval), nan_to_null=True)
         means = means.with_columns(
             ci_low=pl.col("value") - margin, ci_high=pl.col("value") + margin
         )
-    return means.drop("std", "queries")
+    return means
 
 
 def positions_of(curve: str, at: str, n: int) -> pl.Series:
@@ -263,11 +247,11 @@ def thinned(table: pl.DataFrame, at: str) -> pl.DataFrame:
 
 def most_points(n_lines: int) -> int:
     """How many points each of so many lines can have."""
-    refuse_crowd("lines", n_lines, MOST_ROWS // 2)
+    check_count("lines", n_lines, MOST_ROWS // 2)
     return MOST_ROWS // n_lines
 
 
-def refuse_crowd(what: str, n: int, most: int) -> None:
+def check_count(what: str, n: int, most: int) -> None:
     """Raise where there are more than can be drawn."""
     if n > most:
         msg = f"at most {most} {what} can be drawn, got {n}; filter the frame"
@@ -372,7 +356,7 @@ def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
         value.quantile(0.75, "linear").alias("q3"),
         within.max().alias("whisker_high"),
     )
-    refuse_crowd("boxes", boxes.height, MOST_ROWS // 3)
+    check_count("boxes", boxes.height, MOST_ROWS // 3)
     most = MOST_ROWS // boxes.height - 1
     beyond = at_equal_steps(samples.filter(~pl.col("inside")), "value", most, keys)
     points = beyond.select(*keys, pl.col("value").alias("outlier"))
@@ -458,7 +442,7 @@ def gathered(
     return points.sort(*groups, "x", "y").select(*groups, "x", "y", "queries")
 
 
-def refuse_empty(argument: str, table: pl.DataFrame, value: str) -> None:
+def check_not_empty(argument: str, table: pl.DataFrame, value: str) -> None:
     """Raise where there is nothing to draw."""
     if table.is_empty():
         msg = f"`{argument}` must have a row with a value in {value!r}, got none"

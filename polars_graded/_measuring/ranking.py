@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from polars_graded import arguments
+from polars_graded._checks import check_number
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class Ranking:
 
     def scaled(self, irrelevant: float, highest: float | None) -> Ranking:
         """The same, on a scale of grades."""
-        low = arguments.number("irrelevant", irrelevant)
-        high = None if highest is None else arguments.number("highest", highest, above=low)
+        low = check_number("irrelevant", irrelevant)
+        high = None if highest is None else check_number("highest", highest, above=low)
         return replace(self, irrelevant=low, highest=high)
 
     def undefined_as(self, value: float | None) -> Ranking:
         """The same, with a value for queries without a relevant document."""
-        return replace(self, undefined=None if value is None else arguments.number("value", value))
+        return replace(self, undefined=None if value is None else check_number("value", value))
 
     def where(self, known: pl.Expr) -> Ranking:
         """The same, with the judgments of some documents only."""
@@ -126,14 +126,14 @@ def _first(values: pl.Expr, depth: int | None) -> pl.Expr:
     return values if depth is None else values.head(depth)
 
 
-def refuse_grade(name: str, dtype: pl.DataType) -> None:
+def check_grade(name: str, dtype: pl.DataType) -> None:
     """Raise where a column cannot hold grades."""
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         msg = f"grade {name!r} must be a number or a Boolean, got {dtype}"
         raise TypeError(msg)
 
 
-def refuse_score(name: str, dtype: pl.DataType) -> None:
+def check_score(name: str, dtype: pl.DataType) -> None:
     """Raise where a column cannot be the first one to rank by: text has no useful order."""
     if not (dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.Boolean, pl.Null, pl.Enum)):
         msg = f"score {name!r} must be a number to rank by, got {dtype}"
@@ -143,9 +143,9 @@ def refuse_score(name: str, dtype: pl.DataType) -> None:
 def _unusable(columns: Sequence[pl.Series]) -> pl.Series:
     """For each row the number, from 1, of a column with NaN or infinity; 0 without."""
     grade, *by = columns
-    refuse_grade(grade.name, grade.dtype)
+    check_grade(grade.name, grade.dtype)
     if by:
-        refuse_score(by[0].name, by[0].dtype)
+        check_score(by[0].name, by[0].dtype)
     result = pl.zeros(len(grade), dtype=pl.UInt8, eager=True)
     for number, column in enumerate(columns, 1):
         if len(column) != len(grade):

@@ -7,20 +7,33 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from polars_graded.errors import UnusableDataError
+from polars_graded._measuring.kernels.errors import UnusableDataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polars_graded.ragged import Floats, Integers, Mask, Ragged
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
 Ties: TypeAlias = Literal["order", "average"]
 TIE_RULES: tuple[str, ...] = get_args(Ties)
 
 
+ROUNDING = 1e-9
+"""How far above 1 a share may come out: its sums are added up in another order."""
+
+
 def over_ideal(reached: Floats, ideal: Floats) -> Floats:
-    """What was reached over the most there is; sums in another order must not lift it over 1."""
+    """What was reached over the most there is to reach; NaN where there is nothing.
+
+    Rounding may lift it above 1, where it is put back. More than that is a defect, which nothing
+    must hide.
+    """
+    excess = reached > ideal * (1 + ROUNDING) + np.finfo(np.float64).tiny
+    if excess.any():
+        worst = (reached[excess] / ideal[excess]).max()
+        msg = f"what was reached is {worst:g} of the ideal in {excess.sum()} places"
+        raise ArithmeticError(msg)
     return np.minimum(reached / ideal, 1.0)
 
 
@@ -88,7 +101,7 @@ class Queries:
         new[self.ties.offsets[:-1][self.ties.lengths > 0]] = True
         return np.flatnonzero(new)
 
-    def refuse_grades_above_the_scale(self) -> None:
+    def check_grades_within_scale(self) -> None:
         """Raise where a grade is above the highest that the scale was said to have."""
         if self.highest is not None and (above := self.top > self.highest).any():
             rule = f"grades must not be above `highest`, {self.highest:g}"

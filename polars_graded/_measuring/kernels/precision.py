@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_graded.kernels.queries import over_ideal
+from polars_graded._measuring.kernels.queries import over_ideal
+from polars_graded._measuring.kernels.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polars_graded.kernels.queries import Queries
-    from polars_graded.ragged import Floats, Integers, Ragged
+    from polars_graded._measuring.kernels.queries import Queries
+    from polars_graded._measuring.kernels.ragged import Floats, Integers
 
 
 def precision(
@@ -174,7 +175,7 @@ def interpolated_precision(
         needed = np.ceil(level * n_relevant - 1e-9)
         values[:, column] = ranked.max(at_hits * (found >= np.repeat(needed, ranked.lengths)))
     offsets = np.arange(len(values) + 1) * len(levels)
-    return type(ranked)(values.ravel(), offsets)
+    return Ragged(values.ravel(), offsets)
 
 
 def levels_of_recall(recall_levels: int | tuple[float, ...]) -> tuple[float, ...]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_graded.kernels.cumulated_gain import cumulated, gains
-from polars_graded.kernels.queries import over_ideal
+from polars_graded._measuring.kernels.cumulated_gain import cumulated, gains
+from polars_graded._measuring.kernels.queries import over_ideal
 
 if TYPE_CHECKING:
-    from polars_graded.gains import Gain
-    from polars_graded.kernels.queries import Queries
-    from polars_graded.ragged import Floats, Ragged
+    from polars_graded._measuring.kernels.gains import Gain
+    from polars_graded._measuring.kernels.queries import Queries
+    from polars_graded._measuring.kernels.ragged import Floats, Ragged
 
 
 def err(queries: Queries, n: int | None) -> Floats:
@@ -29,10 +29,17 @@ def nerr(queries: Queries, n: int | None) -> Floats:
 def expected_reciprocal_rank(queries: Queries, documents: Ragged) -> Floats:
     """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}."""
     best = np.repeat(queries.relevance(queries.best), documents.lengths)
-    satisfied = np.exp2(queries.relevance(documents.values) - best) - np.exp2(-best)
+    satisfied = chance_to_satisfy(queries.relevance(documents.values), best)
     not_yet = documents.accumulated(np.multiply, 1 - satisfied)
     before = np.where(documents.rank > 1, np.append(1.0, not_yet[:-1]), 1.0)
     return documents.sum(satisfied * before / documents.depth)
+
+
+def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
+    """R = (2^g - 1) / 2^{g_max}."""
+    # Near 0 the difference would lose what little there is; far from it the quotient overflows.
+    near_0 = np.expm1(np.minimum(relevance, 1) * np.log(2)) * np.exp2(-best)
+    return np.where(relevance < 1, near_0, np.exp2(relevance - best) - np.exp2(-best))
 
 
 def rbp(

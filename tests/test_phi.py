@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy.interpolate import PchipInterpolator
 
-from polars_graded import measure, relevance
-from polars_graded.measure import Measure
-from polars_graded.ranking import Ranking
-from polars_graded.relevance import phi_control_points, phi_curve, phi_relevance
+from polars_graded._measuring import phi as phi_module
+from polars_graded._measuring.expression import one
+from polars_graded._measuring.names import Measure
+from polars_graded._measuring.phi import phi_control_points, phi_curve, phi_relevance
+from polars_graded._measuring.ranking import Ranking
 
 TOLERANCE = 1e-12
 
@@ -257,13 +258,13 @@ def run(build, engine):
 def calls(monkeypatch):
     """How many queries each call of the kernel had."""
     seen = []
-    kernel = relevance._relevance
+    kernel = phi_module._relevance
 
     def counted(columns, points_of):
         seen.append(len(columns[0]))
         return kernel(columns, points_of)
 
-    monkeypatch.setattr(relevance, "_relevance", counted)
+    monkeypatch.setattr(phi_module, "_relevance", counted)
     return seen
 
 
@@ -336,10 +337,10 @@ def test_groups_that_a_filter_empties_have_no_row():
 
 @ENGINES
 def test_it_chains_into_a_measure(engine):
-    ndcg = measure.one(Measure.of("ndcg", 2), Ranking(PHI).ranked_by(("score",)))
+    ndcg = one(Measure.of("ndcg", 2), Ranking(PHI).ranked_by(("score",)))
     got = run(lambda frame: frame.group_by("query").agg(ndcg), engine).sort("query")
     as_column = FRAME.with_columns(PHI.over("query"))
-    plain = measure.one(Measure.of("ndcg", 2), Ranking(pl.col("popularity")).ranked_by(("score",)))
+    plain = one(Measure.of("ndcg", 2), Ranking(pl.col("popularity")).ranked_by(("score",)))
     assert_frame_equal(got, as_column.group_by("query").agg(plain).sort("query"))
     assert got["ndcg@2"].to_list()[1] == 0
 
@@ -520,7 +521,7 @@ def test_a_serious_error_costs_more_than_a_slight_one():
             "popularity": [100, 80, 90, 15, 10, 100, 20, 90, 15, 10],
         }
     )
-    ndcg = measure.one(Measure.of("ndcg"), Ranking(PHI).ranked_by(("predicted",)))
+    ndcg = one(Measure.of("ndcg"), Ranking(PHI).ranked_by(("predicted",)))
     first, second = days.group_by("day").agg(ndcg).sort("day")["ndcg"]
     assert second < first < 1
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sequence
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar
 
 import polars as pl
 
-from polars_graded import arguments, measure
-from polars_graded.measure import Measure
-from polars_graded.ranking import Ranking, refuse_grade, refuse_score
+from polars_graded._checks import (
+    check_column_name,
+    check_columns,
+    check_flag,
+    check_frame,
+)
+from polars_graded._measuring.expression import several
+from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import Ranking, check_grade, check_score
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -136,16 +142,16 @@ def evaluate(
     │ ours     ┆ 0.75            │
     └──────────┴─────────────────┘
     """
-    arguments.a_frame("frame", frame)
+    check_frame("frame", frame)
     chosen = [Measure.parse(name) for name in measures]
     strategies = _strategies(by)
     for argument, name in (("query", query), ("grade", grade), ("strategy", strategy)):
         if name is not None:
-            arguments.column_name(argument, name)
+            check_column_name(argument, name)
     if strategy is not None and len(strategies) > 1:
         msg = f"`by` must name one column where `strategy` is given, got {', '.join(strategies)}"
         raise ValueError(msg)
-    _refuse_columns(frame.collect_schema(), query, grade, strategies, strategy)
+    _check_columns_hold(frame.collect_schema(), query, grade, strategies, strategy)
 
     key = "strategy" if strategy is None else strategy
     if query == key:
@@ -156,15 +162,15 @@ def evaluate(
             msg = f"`{argument}` must not have the name of a measure, got {name!r}"
             raise ValueError(msg)
     if strategy is None and isinstance(frame, pl.DataFrame):
-        _refuse_stacked(frame)
+        _check_not_stacked(frame)
 
-    scaled = Ranking(pl.col(grade), condensed=arguments.flag("condensed", condensed))
+    scaled = Ranking(pl.col(grade), condensed=check_flag("condensed", condensed))
     scaled = scaled.scaled(irrelevant, highest).undefined_as(undefined_as)
     parts = []
     struct = f"measures of {key} and {query}"  # longer than both, so neither's name
     for name, columns in sorted(strategies.items()):
         ranking = scaled.ranked_by(columns, descending=descending)
-        values = measure.several(chosen, ranking).alias(struct)
+        values = several(chosen, ranking).alias(struct)
         groups = frame.lazy().group_by(query if strategy is None else [strategy, query])
         part = groups.agg(values).select(
             pl.lit(name).alias(key) if strategy is None else key, query, struct
@@ -176,133 +182,6 @@ def evaluate(
     if strategy is not None and isinstance(result, pl.DataFrame):
         _warn_of_missing_queries(result, strategy, query)
     return result
-
-
-def average_curves(frame: Frame, *curves: str, **options: Unpack[FrameOptions]) -> Frame:
-    """Curves averaged over queries: one row per strategy and rank.
-
-    At each rank it is the mean over all queries. A normalised curve is so the mean of ratios; the
-    ratio of means is a division of two columns, as in the example.
-
-    Parameters
-    ----------
-    frame
-        A DataFrame, or a LazyFrame, which gives a LazyFrame.
-    *curves
-        Curves with a cutoff, the same in all: `"dcg_curve@20"`, `"ndcg_curve(gain=linear)@20"`;
-        or `"interpolated_precision"` alone.
-    **options
-        The keywords of `evaluate`.
-
-    Returns
-    -------
-    DataFrame or LazyFrame
-        The strategy, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated precision) and
-        a column a curve, sorted by strategy and rank.
-
-    Raises
-    ------
-    ValueError
-        If a measure is not a curve, a curve has no cutoff, or two differ in it; as `evaluate`.
-
-    References
-    ----------
-    Chen, B. Retrieval evaluation (slides), CG and DCG curves.
-
-    Examples
-    --------
-    >>> df = pl.DataFrame(
-    ...     {"query": ["a", "a", "b", "b"], "grade": [1, 0, 0, 3], "score": [2, 1, 2, 1]}
-    ... )
-    >>> curves = average_curves(
-    ...     df, "cg_curve(gain=linear)@2", "ideal_dcg_curve(gain=linear, discount=none)@2"
-    ... )
-    >>> curves.select("strategy", "rank", ncg=pl.nth(2) / pl.nth(3))
-    shape: (2, 3)
-    ┌──────────┬──────┬──────┐
-    │ strategy ┆ rank ┆ ncg  │
-    │ ---      ┆ ---  ┆ ---  │
-    │ str      ┆ u32  ┆ f64  │
-    ╞══════════╪══════╪══════╡
-    │ score    ┆ 1    ┆ 0.25 │
-    │ score    ┆ 2    ┆ 1.0  │
-    └──────────┴──────┴──────┘
-    """
-    name, positions = _positions([Measure.parse(curve) for curve in curves])
-    per_query = evaluate(frame, *curves, **options)
-    strategy, _, *columns = per_query.collect_schema()
-    at = pl.lit(positions).implode().alias(name)
-    long = per_query.select(strategy, at, *columns).explode(name, *columns, empty_as_null=False)
-    means = long.group_by(strategy, name).agg(pl.col(columns).mean())
-    return means.sort(strategy, name)
-
-
-def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
-    """What the values of curves stand at, and what that is called."""
-    if not curves:
-        msg = "name at least one curve, such as 'dcg_curve@20'"
-        raise ValueError(msg)
-    for curve in curves:
-        if not curve.is_curve:
-            msg = f"{curve.name} is not a curve: it has one value a query"
-            raise ValueError(msg)
-    places = [curve.positions for curve in curves]
-    if places[0] is None or None in places:
-        msg = "a curve needs a cutoff to be averaged, such as 'dcg_curve@20'"
-        raise ValueError(msg)
-    if len(set(places)) > 1:
-        msg = f"curves must have one cutoff, got {', '.join(curve.name for curve in curves)}"
-        raise ValueError(msg)
-    name, values = places[0]
-    return name, pl.Series(name, values, dtype=pl.UInt32 if name == "rank" else pl.Float64)
-
-
-def summary_table(
-    frame: Frame, *, threshold: float | None = None, **options: Unpack[FrameOptions]
-) -> Frame:
-    """Count what all queries together retrieved and could have retrieved.
-
-    Parameters
-    ----------
-    frame
-        A DataFrame, or a LazyFrame, which gives a LazyFrame.
-    threshold
-        The lowest relevant grade; without it any grade above irrelevant is relevant.
-    **options
-        The keywords of `evaluate`.
-
-    Returns
-    -------
-    DataFrame or LazyFrame
-        One row a strategy: `queries`, `retrieved`, `relevant` and `relevant_retrieved`, all UInt32
-        sums over the queries, sorted by strategy.
-
-    References
-    ----------
-    Chen, B. Retrieval evaluation (slides), method 4.
-
-    Examples
-    --------
-    >>> df = pl.DataFrame(
-    ...     {"query": ["a", "a", "b"], "grade": [1, 0, 1], "score": [0.5, 0.2, None]}
-    ... )
-    >>> summary_table(df)
-    shape: (1, 5)
-    ┌──────────┬─────────┬───────────┬──────────┬────────────────────┐
-    │ strategy ┆ queries ┆ retrieved ┆ relevant ┆ relevant_retrieved │
-    │ ---      ┆ ---     ┆ ---       ┆ ---      ┆ ---                │
-    │ str      ┆ u32     ┆ u32       ┆ u32      ┆ u32                │
-    ╞══════════╪═════════╪═══════════╪══════════╪════════════════════╡
-    │ score    ┆ 2       ┆ 2         ┆ 2        ┆ 1                  │
-    └──────────┴─────────┴───────────┴──────────┴────────────────────┘
-    """
-    counts = ("retrieved", "relevant", "relevant_retrieved")
-    level = "" if threshold is None else f"(threshold={arguments.number('threshold', threshold)!r})"
-    names = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
-    per_query = evaluate(frame, *names, **options)
-    strategy, _, *columns = per_query.collect_schema()
-    sums = [pl.col(old).sum().alias(new) for old, new in zip(columns, counts, strict=True)]
-    return per_query.group_by(strategy).agg(pl.len().alias("queries"), *sums).sort(strategy)
 
 
 def _collected(part: pl.LazyFrame) -> pl.DataFrame:
@@ -335,7 +214,7 @@ def _strategies(by: str | Sequence[str | Sequence[str]]) -> dict[str, list[str]]
     return strategies
 
 
-def _refuse_columns(
+def _check_columns_hold(
     schema: pl.Schema,
     query: str,
     grade: str,
@@ -345,8 +224,8 @@ def _refuse_columns(
     """Raise where a column is missing or of the wrong kind."""
     scores = [name for columns in strategies.values() for name in columns]
     others = [] if strategy is None else [strategy]
-    arguments.columns_of("frame", [query, grade, *scores, *others], schema)
-    refuse_grade(grade, schema[grade])
+    check_columns("frame", [query, grade, *scores, *others], schema)
+    check_grade(grade, schema[grade])
     for first, *_ in strategies.values():
         if schema[first] == pl.String and len(strategies) > 1:
             msg = (
@@ -354,10 +233,10 @@ def _refuse_columns(
                 "a column that breaks ties goes into a list: `by=[['score', 'doc']]`"
             )
             raise TypeError(msg)
-        refuse_score(first, schema[first])
+        check_score(first, schema[first])
 
 
-def _refuse_stacked(frame: pl.DataFrame) -> None:
+def _check_not_stacked(frame: pl.DataFrame) -> None:
     """Raise where several strategies are stacked that nobody said to tell apart."""
     if "strategy" in frame.columns and (n := frame.get_column("strategy").n_unique()) > 1:
         msg = (
@@ -385,8 +264,9 @@ def _warn_of_missing_queries(result: pl.DataFrame, strategy: str, query: str) ->
 
 
 def _levels_to_the_caller() -> int:
-    """How many calls up the stack is the first that is not this module's, from who asks."""
+    """How many calls up the stack is the first from outside the package, from who asks."""
+    package = __name__.partition(".")[0]
     frame, levels = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__") == __name__:
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(f"{package}."):
         frame, levels = frame.f_back, levels + 1
     return levels

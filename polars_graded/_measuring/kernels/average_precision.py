@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_graded.kernels.queries import over_ideal
+from polars_graded._measuring.kernels.queries import over_ideal
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from polars_graded.kernels.queries import Queries
-    from polars_graded.ragged import Floats, Integers, Mask, Ragged
+    from polars_graded._measuring.kernels.queries import Queries
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
 
 FEW_LEVELS = 64
 """Up to so many levels in a chunk one pass a level is quicker than one pass a bit."""

@@ -16,15 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal, assert_series_equal
 
-from polars_graded import evaluate, read_letor
-from polars_graded.compare import (
-    CORRECTIONS,
-    TESTS,
-    compare,
-    differences,
-    rank_correlation,
-    summarise,
-)
+from polars_graded import compare, differences, evaluate, rank_correlation, read_letor, summarise
+from polars_graded._results import significance
+from polars_graded._results.significance import CORRECTIONS, TESTS
 
 COLUMNS = [
     *("measure", "strategy", "baseline", "queries", "mean", "baseline_mean"),
@@ -165,7 +159,7 @@ def rng(seed):
 def test_bootstrap_blocks_draw_as_one(monkeypatch):
     values = drawn(30, 3)
     whole = compared(values, test="bootstrap", resamples=500)
-    monkeypatch.setattr(sys.modules[compare.__module__], "BLOCK", 1000)
+    monkeypatch.setattr(significance, "BLOCK", 1000)
     assert compared(values, test="bootstrap", resamples=500) == whole
 
 
@@ -444,7 +438,7 @@ def test_the_other_way_round_is_the_mirror_image(test, pairs):
 
 
 def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
-    monkeypatch.setattr(sys.modules[compare.__module__], "BLOCK", 100 * 20)
+    monkeypatch.setattr(significance, "BLOCK", 100 * 20)
     frame = frame_of(drawn(20)).with_columns(ndcg=pl.col("ap"))
     for test in ("permutation", "bootstrap"):
         seen = []
@@ -458,7 +452,7 @@ def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
 
 
 def test_importing_does_not_load_scipy():
-    code = "import sys, polars_graded.compare; print('scipy' in sys.modules)"
+    code = "import sys, polars_graded; print('scipy' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)  # noqa: S603
     assert run.stdout.split() == [b"False"]
 
@@ -600,22 +594,22 @@ FRAME = frame_of(drawn(5, 3)).with_columns(curve=pl.concat_list("ap", "ap"), not
 ColumnNotFound = pl.exceptions.ColumnNotFoundError
 
 ERRORS = [
-    (["app"], {}, ColumnNotFound, "no column 'app'; did you mean 'ap'.*; there are strategy, quer"),
-    ([3], {}, TypeError, "a column must be named by a string, got 3"),
-    ([["ap"]], {}, TypeError, r"a column must be named by a string, got \['ap'\]"),
-    ([], {"strategy": None}, TypeError, "a column must be named by a string, got None"),
-    ([], {"query": "topic"}, ColumnNotFound, "no column 'topic'; there are"),
-    ([], {"strategy": "run"}, ColumnNotFound, "no column 'run'; there are"),
+    (["app"], {}, ColumnNotFound, "no column 'app'; did you mean 'ap'.*; it has strategy, quer"),
+    ([3], {}, TypeError, "`measures` must be the name of a column, got 3"),
+    ([["ap"]], {}, TypeError, r"`measures` must be the name of a column, got \['ap'\]"),
+    ([], {"strategy": None}, TypeError, "`strategy` must be the name of a column, got None"),
+    ([], {"query": "topic"}, ColumnNotFound, "no column 'topic'; it has"),
+    ([], {"strategy": "run"}, ColumnNotFound, "no column 'run'; it has"),
     (
         ["curve"],
         {},
         TypeError,
-        r"'curve' must be a number a query, got List.*: name the measure at",
+        r"'curve' must be one number per query, got List.*: name the measure at",
     ),
-    (["note"], {}, TypeError, "measure 'note' must be a number a query, got String$"),
+    (["note"], {}, TypeError, "measure 'note' must be one number per query, got String$"),
     (["ap", "ap"], {}, ValueError, "each column must be named once, got strategy, query, ap, ap"),
     (["query"], {}, ValueError, "each column must be named once, got strategy, query, query"),
-    ([], {"strategy": "query"}, ValueError, "each column must be named once, got query, query, ap"),
+    ([], {"strategy": "query"}, ValueError, "each column must be named once, got query, query"),
     ([], {"missing": "skip"}, ValueError, "`missing` must be one of 'error', 'drop', 'zero', got"),
 ]
 
@@ -658,7 +652,7 @@ def test_the_others_refuse_the_same(call, measures, options, exception, sentence
 def test_frames_that_are_none(call):
     with pytest.raises(TypeError, match="`per_query` must be a DataFrame or a LazyFrame, got dict"):
         call({"ap": []})
-    with pytest.raises(ValueError, match="must have a column of numbers to compare, got strategy"):
+    with pytest.raises(ValueError, match="must have a column of numbers, got strategy"):
         call(FRAME.drop("ap"))
     with pytest.raises(
         ValueError, match=r"have each query once, got 15 more often: query 0 of 's0', "

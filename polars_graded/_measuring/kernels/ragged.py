@@ -1,29 +1,18 @@
-"""Where Polars meets NumPy: columns of lists as flat arrays, kernels run over them in chunks."""
+"""Lists of numbers, one per query, end to end in one array."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
-
-from polars_graded.errors import UnusableDataError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
-Result = TypeVar("Result")
-
-CHUNK_ROWS = 1 << 18
-"""Rows that a kernel sees at once: few enough that the arrays it makes of them stay in cache."""
 
 
 @dataclass(frozen=True)
@@ -160,77 +149,3 @@ EMPTY = Ragged(np.empty(0), np.zeros(1, np.int64))
 def offsets_of(lengths: Integers) -> Integers:
     """Where lists of these lengths begin when laid end to end, and where the last one ends."""
     return np.concatenate(([0], np.cumsum(lengths)))
-
-
-def list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Lists of these lengths, end to end in `values`."""
-    ends = lengths.cast(pl.Int64).cum_sum()
-    rows = pl.int_ranges(ends - lengths, ends, eager=True)
-    take = pl.element().map_batches(values.gather, return_dtype=values.dtype, is_elementwise=True)
-    return rows.list.eval(take)
-
-
-class Lists:
-    """A column of lists, whose stretches are handed out as `Ragged`."""
-
-    def __init__(self, column: pl.Series) -> None:
-        self.flat = column.explode(empty_as_null=False, keep_nulls=False)
-        self.offsets = offsets_of(column.list.len().fill_null(0).to_numpy().astype(np.int64))
-
-    def between(self, first: int, last: int) -> Ragged:
-        """The lists of the queries `first` to `last - 1`."""
-        start, stop = self.offsets[first], self.offsets[last]
-        values = self.flat.slice(start, stop - start).cast(pl.Float64).to_numpy()
-        return Ragged(values, self.offsets[first : last + 1] - start)
-
-
-def run(
-    columns: Sequence[pl.Series], kernel: Callable[..., Result], *, made: int = 0
-) -> list[Result]:
-    """Call `kernel` with the lists of some queries at a time, in threads; results in order.
-
-    `columns` hold one list a query each; `kernel` takes a `Ragged` of each. It sees whole queries,
-    and about `CHUNK_ROWS` values of a column unless one query alone has more; one that it makes
-    `made` values of counts as at least so many. NumPy releases the interpreter's lock while it
-    computes, so threads are enough to use every core.
-    """
-    lists = [Lists(column) for column in columns]
-
-    def work(chunk: tuple[int, int]) -> Result | UnusableDataError:
-        try:
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                return kernel(*(column.between(*chunk) for column in lists))
-        except UnusableDataError as error:
-            return error
-
-    chunks = _chunks(lists, made)
-    if len(chunks) == 1:
-        results = [work(chunks[0])]
-    else:
-        _have_freed_memory_kept()
-        with ThreadPoolExecutor(min(len(chunks), pl.thread_pool_size())) as pool:
-            results = list(pool.map(work, chunks))
-    if errors := [result for result in results if isinstance(result, UnusableDataError)]:
-        raise UnusableDataError.of_all(errors)
-    return [result for result in results if not isinstance(result, UnusableDataError)]
-
-
-def _have_freed_memory_kept() -> None:
-    """Have the C library keep the arrays of one chunk for the next.
-
-    glibc hands freed memory back to the system beyond twice the largest block freed so far that
-    it had mapped alone, at most 32 MiB; a kernel's arrays would be paged in anew for every chunk,
-    at half of its time. An untouched block costs nothing.
-    """
-    np.empty(31 << 20, np.uint8)
-
-
-def _chunks(lists: Sequence[Lists], made: int) -> list[tuple[int, int]]:
-    """Stretches of queries, so long that the longest column has `CHUNK_ROWS` values in each.
-
-    A query that has fewer values than are `made` of it counts as so many.
-    """
-    ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
-    ends = offsets_of(np.maximum(np.diff(ends), min(made, CHUNK_ROWS)))
-    edges = np.searchsorted(ends, np.arange(CHUNK_ROWS, ends[-1], CHUNK_ROWS))
-    return list(pairwise([0, *np.unique(edges[edges < len(ends) - 1]).tolist(), len(ends) - 1]))

@@ -10,21 +10,30 @@ import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_graded import arguments, chart_rows
-from polars_graded.compare import compare, summarise
-from polars_graded.measure import Measure
+from polars_graded._checks import check_choice
+from polars_graded._drawing import rows as chart_rows
+from polars_graded._measuring.names import Measure
+from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.per_query import (
+    Grid,
+    best_of,
+    bests,
+    collected_keys,
+    measures_and_curves,
+    natural_order,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from polars_graded.compare import Missing
-    from polars_graded.measure import Best
+    from polars_graded._results.per_query import Missing
+    from polars_graded._results.significance import CorrectionName, TestName
 
 __all__ = ["report"]
 
@@ -84,8 +93,8 @@ def report(
     query: str = "query",
     strategy: str = "strategy",
     baseline: Any = None,
-    test: Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"] = "t",
-    correction: Literal["none", "bonferroni", "holm", "benjamini_hochberg"] = "holm",
+    test: TestName = "t",
+    correction: CorrectionName = "holm",
     missing: Missing = "error",
     title: str = "Strategies compared",
 ) -> Path:
@@ -187,26 +196,30 @@ def report(
     if not isinstance(file, str | os.PathLike):
         msg = f"`file` must be the name of a file, a string or a Path, got {file!r}"
         raise TypeError(msg)
-    arguments.choice("missing", missing, MISSING)
-    arguments.choice("test", test, TESTS)
-    arguments.choice("correction", correction, CORRECTIONS)
+    check_choice("missing", missing, MISSING)
+    check_choice("test", test, TESTS)
+    check_choice("correction", correction, CORRECTIONS)
     scripts = drawing_scripts()
     from polars_graded import charts
 
-    schema = arguments.a_frame("per_query", per_query).collect_schema()
-    numbers, curves = _columns(schema, measures, query, strategy)
-    frame = per_query.lazy().select(strategy, query, *numbers, *curves).collect()
+    numbers, curves = measures_and_curves(
+        per_query, measures, query=query, strategy=strategy, curves=True
+    )
+    columns = [*numbers, *curves]
+    frame = collected_keys(per_query, columns, query=query, strategy=strategy)
     if frame.is_empty():
         msg = "`per_query` must have a row a strategy and query to show, got none"
         raise ValueError(msg)
-    grid = _Grid(frame, query, strategy, missing)
+    names = _in_natural_order(frame[strategy].unique())
+    grid = Grid(frame, missing, names)
+    strategies, queries = names.cast(pl.String).to_list(), list(_labels(grid.queries))
     keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
     measured, drawn = _measures(grid, numbers, keys), _curves(grid, curves)
     payload: dict[str, Any] = {
-        "about": f"{_counted(len(grid.strategies), 'strategy', 'strategies')}, "
-        f"{_counted(len(grid.queries), 'query', 'queries')}.",
-        "strategies": grid.strategies,
-        "queries": grid.queries,
+        "about": f"{_counted(len(strategies), 'strategy', 'strategies')}, "
+        f"{_counted(len(queries), 'query', 'queries')}.",
+        "strategies": strategies,
+        "queries": queries,
         "measures": measured,
         "curves": drawn,
         "missing": MISSING[missing],
@@ -216,9 +229,9 @@ def report(
         "mostNamed": charts.MOST_NAMED,
         "mostColours": charts.MOST_COLOURS,
         "absent": ABSENT | _without_value(curves, drawn),
-        "specs": _specs(grid.strategies, _p_value(test, correction)),
+        "specs": _specs(strategies, _p_value(test, correction)),
     }
-    if numbers and (len(grid.strategies) > 1 or baseline is not None):
+    if numbers and (len(strategies) > 1 or baseline is not None):
         options = keys | {"baseline": baseline, "test": test, "correction": correction}
         payload |= _comparison(grid, numbers, options)
         payload["absent"]["comparison"] = None
@@ -230,11 +243,11 @@ def report(
         )
         payload["comparison"] = {"baseline": None, "rows": [], "columns": []}
     page = _filled(
-        _part("report.html"),
+        _part("page.html"),
         {
             "title": html.escape(title),
-            "style": _part("report.css"),
-            "script": _part("report.js"),
+            "style": _part("page.css"),
+            "script": _part("page.js"),
             "vega": scripts,
             # No text can end the script that it stands in.
             "payload": json.dumps(
@@ -273,6 +286,12 @@ def drawing_scripts() -> str:
 # From a frame to what the page has
 
 
+def _in_natural_order(strategies: pl.Series) -> pl.Series:
+    """Strategies in the order of their colours."""
+    texts = strategies.cast(pl.String).to_list()
+    return strategies[[texts.index(name) for name in natural_order(texts)]]
+
+
 def _labels(queries: pl.Series) -> Iterator[str]:
     """A text a query that can be typed in a line: no two are the same, none is empty."""
     texts = queries.cast(pl.String).to_list()
@@ -285,119 +304,7 @@ def _labels(queries: pl.Series) -> Iterator[str]:
         yield label
 
 
-class _Grid:
-    """The frame as arrays: a row a strategy, in the order of their colours, a column a query."""
-
-    def __init__(self, frame: pl.DataFrame, query: str, strategy: str, missing: Missing) -> None:
-        # What keys must be is for `compare` and `summarise` to say, of any frame.
-        keys = frame.select(strategy, query)
-        summarise(
-            keys.with_columns(pl.lit(0.0).alias(f"value of {strategy}, {query}")),
-            query=query,
-            strategy=strategy,
-            missing="zero",
-        )
-        names = keys.get_column(strategy).unique().sort()
-        texts = names.cast(pl.String).to_list()
-        self.strategies = chart_rows.natural(texts)
-        places = [texts.index(name) for name in self.strategies]
-        self.names = names[places]
-        queries = keys.get_column(query).unique().sort()
-        self.queries = list(_labels(queries))
-        self.missing = missing
-        self.frame = (
-            pl.DataFrame([self.names])
-            .join(pl.DataFrame([queries]), how="cross")
-            .join(frame, on=[strategy, query], how="left", nulls_equal=True, maintain_order="left")
-        )
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many strategies and queries there are."""
-        return len(self.strategies), len(self.queries)
-
-    def values(self, measure: str) -> Floats:
-        """The values of a measure, NaN where there is none that is shown."""
-        values = self.frame.get_column(measure).cast(pl.Float64).fill_null(np.nan).to_numpy()
-        return self.shown(values.reshape(self.shape))
-
-    def length(self, *columns: str) -> int:
-        """How long the lists of curves are, 0 where there is none."""
-        every = [self.frame.get_column(column).list.len().drop_nulls() for column in columns]
-        lengths = pl.concat(every).unique().sort()
-        if len(lengths) > 1:
-            msg = (
-                f"the lists of {' and '.join(map(repr, columns))} must have one length, as those "
-                f"of a curve with a cutoff have, got {lengths[0]} to {lengths[-1]}"
-            )
-            raise ValueError(msg)
-        return lengths[0] if len(lengths) else 0
-
-    def points(self, curve: str, length: int) -> Floats:
-        """The values of a curve, with a third axis for its points."""
-        lists = self.frame.get_column(curve)
-        there = lists.is_not_null().to_numpy()
-        rows = lists.drop_nulls().cast(pl.List(pl.Float64))
-        points = np.full((len(lists), length), np.nan)
-        flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
-        points[there] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
-        if np.isinf(points).any():
-            msg = f"curve {curve!r} must be finite, got infinity"
-            raise ValueError(msg)
-        absent = np.isnan(points).any(axis=1)
-        if self.missing == "error" and absent.any():
-            keys = self.frame[:, :2].row(int(absent.argmax()))
-            msg = (
-                f"curve {curve!r} must have a value for each strategy and query, got none, null or "
-                f"NaN {absent.sum()} times, first in {keys[1]!r} of {keys[0]!r}; missing='drop' or "
-                "missing='zero' allows it"
-            )
-            raise ValueError(msg)
-        return self.shown(points.reshape(*self.shape, length))
-
-    def shown(self, values: Floats) -> Floats:
-        """Values as the page has them."""
-        return np.nan_to_num(values) if self.missing == "zero" else values
-
-
-def _columns(
-    schema: Mapping[str, pl.DataType], measures: Iterable[str], query: str, strategy: str
-) -> tuple[list[str], list[str]]:
-    """The columns of measures and of curves to show."""
-    for argument, name in (("query", query), ("strategy", strategy)):
-        arguments.column_name(argument, name)
-    named = list(measures)
-    for name in named:
-        arguments.column_name("measures", name)
-    arguments.columns_of("per_query", [strategy, query, *named], schema)
-    if len({strategy, query, *named}) < len([strategy, query, *named]):
-        columns = ", ".join([strategy, query, *named])
-        msg = f"each column must be named once, got {columns}"
-        raise ValueError(msg)
-
-    def chosen(name: str) -> str | None:
-        dtype = schema[name]
-        if dtype.is_numeric() or (dtype == pl.Boolean and name in named):
-            return "number"
-        inner = getattr(dtype, "inner", None)
-        return "curve" if isinstance(dtype, pl.List) and inner and inner.is_numeric() else None
-
-    for name in named:
-        if chosen(name) is None:
-            msg = f"measure {name!r} must be a number or a list of them, got {schema[name]}"
-            raise TypeError(msg)
-    kinds = {name: chosen(name) for name in schema if name not in (query, strategy)}
-    found = []
-    for kind in ("number", "curve"):
-        of_kind = [name for name, other in kinds.items() if other == kind]
-        found.append([name for name in named if name in of_kind] or of_kind)
-    if not any(found):
-        msg = f"`per_query` must have a column of numbers to show, got {', '.join(schema)}"
-        raise ValueError(msg)
-    return found[0], found[1]
-
-
-def _measures(grid: _Grid, names: list[str], keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _measures(grid: Grid, names: list[str], keys: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What the page has of each measure: its means, and its values packed."""
     if not names:
         return []
@@ -405,11 +312,10 @@ def _measures(grid: _Grid, names: list[str], keys: Mapping[str, Any]) -> list[di
     summary = summarise(grid.frame, *names, **keys)
     result = []
     for name in names:
-        rows = pl.DataFrame([grid.names]).join(
+        rows = pl.DataFrame([grid.strategies]).join(
             summary.filter(measure=name), on=strategy, maintain_order="left"
         )
-        parsed = Measure.parsed(name)
-        best: Best = "highest" if parsed is None else parsed.definition.best
+        best = best_of(name)
         result.append(
             {
                 "name": name,
@@ -424,27 +330,20 @@ def _measures(grid: _Grid, names: list[str], keys: Mapping[str, Any]) -> list[di
     return result
 
 
-def bests(means: pl.Series, which: Best) -> list[int]:
-    """The places of the best means, of which rounding parts none."""
-    rounded = means.round(12)
-    top = {"highest": rounded.max(), "lowest": rounded.min(), "none": None}[which]
-    return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
-
-
-def _curves(grid: _Grid, names: list[str]) -> list[dict[str, Any]]:
+def _curves(grid: Grid, names: list[str]) -> list[dict[str, Any]]:
     """What the page has of each curve: its chart, its means, and its values packed."""
     result = []
     for name, kind in _kinds(names).items():
         ideal_name = chart_rows.ideal_of(name, names) if kind == "rank" else None
-        length = grid.length(name, *([] if ideal_name is None else [ideal_name]))
-        everything = grid.points(name, length)
+        length = grid.curve_length(name, *([] if ideal_name is None else [ideal_name]))
+        everything = grid.curve(name, length)
         if np.isnan(everything).all():
             continue
         at = chart_rows.positions_of(name, kind, length).to_numpy()
         kept = _kept(length, grid.shape) if kind == "rank" else np.arange(length)
         points = everything[:, :, kept]
         whole = _whole(everything)
-        ideal = None if ideal_name is None else grid.points(ideal_name, length)[:, :, kept]
+        ideal = None if ideal_name is None else grid.curve(ideal_name, length)[:, :, kept]
         if ideal is not None and np.isnan(ideal).all():
             ideal = None
         if ideal is not None and _same(ideal):
@@ -460,7 +359,9 @@ def _curves(grid: _Grid, names: list[str]) -> list[dict[str, Any]]:
                 "ideal": None
                 if ideal is None
                 else _packed(ideal) | {"means": _means(ideal, whole)},
-                "spec": _curve_spec(grid.strategies, name, kind, at[kept], points, ideal),
+                "spec": _curve_spec(
+                    grid.strategies.cast(pl.String).to_list(), name, kind, at[kept], points, ideal
+                ),
             }
         )
     return result
@@ -541,10 +442,10 @@ def _json(values: Iterable[Any]) -> list[float | None]:
     return [_rounded(value) for value in values]
 
 
-def _comparison(grid: _Grid, names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+def _comparison(grid: Grid, names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """The differences of each measure, strategies by their places, and what was done."""
     result = compare(grid.frame, *names, **options)
-    places = {name: i for i, name in enumerate(grid.names.to_list())}
+    places = {name: i for i, name in enumerate(grid.strategies.to_list())}
     baseline, test = options["baseline"], options["test"]
     columns = {
         "strategy": options["strategy"],
@@ -718,7 +619,7 @@ def _spec(chart: Any) -> dict[str, Any]:
 
 
 def _part(name: str) -> str:
-    return resources.files("polars_graded").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("polars_graded._report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:

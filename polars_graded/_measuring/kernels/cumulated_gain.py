@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from polars_graded.errors import UnusableDataError
-from polars_graded.gains import (
+from polars_graded._measuring.kernels.errors import UnusableDataError
+from polars_graded._measuring.kernels.gains import (
+    DISCOUNTS,
+    GAINS,
     HIGHEST_EXP2,
-    discounts,
     gain_of_grade,
-    gain_of_relevance,
     highest_gain,
 )
-from polars_graded.kernels.queries import over_ideal
+from polars_graded._measuring.kernels.queries import over_ideal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polars_graded.gains import Gain
-    from polars_graded.kernels.queries import Queries
-    from polars_graded.ragged import Floats, Integers, Ragged
+    from polars_graded._measuring.kernels.gains import Discount, Gain
+    from polars_graded._measuring.kernels.queries import Queries
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 
     Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
     """How documents get their gains: `gains` or `normalised_gains`."""
@@ -35,21 +35,23 @@ def cg(queries: Queries, n: int | None, gain: Gain, ties: str) -> Floats:
 
 
 def dcg(
-    queries: Queries, n: int | None, gain: Gain, discount: str, base: float, ties: str
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Floats:
     """Equation 3 without its normalisation: Σ_i gain(i) · discount(i) over the top n."""
     worth = discounted(queries.first(n, partial(gains, queries, gain=gain), ties), discount, base)
     return worth.sum(worth.values)
 
 
-def ideal_dcg(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Floats:
+def ideal_dcg(
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+) -> Floats:
     """The DCG of the judged documents in the best order."""
     worth = ideal(queries, n, gains, gain, discount, base)
     return worth.sum(worth.values)
 
 
 def ndcg(
-    queries: Queries, n: int | None, gain: Gain, discount: str, base: float, ties: str
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Floats:
     """Equation 3: DCG over ideal DCG."""
     reached = dcg(queries, n, gain, discount, base, ties)
@@ -57,7 +59,7 @@ def ndcg(
 
 
 def ndcng(
-    queries: Queries, n: int | None, gain: Gain, discount: str, base: float, ties: str
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Floats:
     """Equation 5: DCG over ideal DCG, of gains made from grades over the highest grade."""
     worth = queries.first(n, partial(normalised_gains, queries, gain=gain), ties)
@@ -71,44 +73,54 @@ def cg_curve(queries: Queries, n: int | None, gain: Gain) -> Ragged:
     return dcg_curve(queries, n, gain, "none", 2.0)
 
 
-def dcg_curve(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Ragged:
+def dcg_curve(
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+) -> Ragged:
     """DCG at every rank."""
     worth = queries.first(n, partial(gains, queries, gain=gain), "order")
     return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked, n))
 
 
 def ideal_dcg_curve(
-    queries: Queries, n: int | None, gain: Gain, discount: str, base: float
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
 ) -> Ragged:
     """Ideal DCG at every rank."""
     worth = ideal(queries, n, gains, gain, discount, base)
     return cumulated(worth, lengths_of(queries.judged, n))
 
 
-def ndcg_curve(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Ragged:
+def ndcg_curve(
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+) -> Ragged:
     """NDCG at every rank."""
     lengths = lengths_of(queries.ranked, n)
     return normalised_curve(queries, n, lengths, gains, gain, discount, base)
 
 
-def ndcng_curve(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Ragged:
+def ndcng_curve(
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+) -> Ragged:
     """NDCNG at every rank."""
     lengths = lengths_of(queries.ranked, n)
     return normalised_curve(queries, n, lengths, normalised_gains, gain, discount, base)
 
 
-def ndcg_area(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Floats:
+def ndcg_area(
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+) -> Floats:
     """The area under the NDCG curve: its mean over the ranks."""
     return area(queries, n, gains, gain, discount, base)
 
 
-def ndcng_area(queries: Queries, n: int | None, gain: Gain, discount: str, base: float) -> Floats:
+def ndcng_area(
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+) -> Floats:
     """The area under the NDCNG curve: its mean over the ranks."""
     return area(queries, n, normalised_gains, gain, discount, base)
 
 
 def area(
-    queries: Queries, n: int | None, form: Form, gain: Gain, discount: str, base: float
+    queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
 ) -> Floats:
     """The mean of the normalised curve over all ranks; 0 where there are none.
 
@@ -127,7 +139,7 @@ def normalised_curve(
     lengths: Integers,
     form: Form,
     gain: Gain,
-    discount: str,
+    discount: Discount,
     base: float,
 ) -> Ragged:
     """Discounted gains so far over what they are in the best order, at as many ranks."""
@@ -148,23 +160,23 @@ def lengths_of(documents: Ragged, n: int | None) -> Integers:
 
 
 def ideal(
-    queries: Queries, n: int | None, form: Form, gain: Gain, discount: str, base: float
+    queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
 ) -> Ragged:
     """gain(i) · discount(i) of the judged documents in the best order."""
     judged = queries.judged.head(n)
     return discounted(judged.of(form(queries, judged, gain)), discount, base)
 
 
-def discounted(worth: Ragged, discount: str, base: float) -> Ragged:
+def discounted(worth: Ragged, discount: Discount, base: float) -> Ragged:
     """gain(i) · discount(i)."""
     ranks = np.arange(1, worth.lengths.max(initial=0) + 1)
-    return worth.of(worth.values * discounts(ranks, discount, base)[worth.rank - 1])
+    return worth.of(worth.values * DISCOUNTS[discount](ranks, base)[worth.rank - 1])
 
 
 def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """The gain of each document; 0 where it is not relevant."""
     if isinstance(gain, str):
-        result = gain_of_relevance(queries.relevance(documents.values), gain)
+        result = GAINS[gain](queries.relevance(documents.values))
         rule = f"`gain='exp2'` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite"
         lacking = np.empty(0)
     else:
@@ -184,7 +196,7 @@ def normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     `"linear"` leaves out the power; a mapping gives what stands for the grade, above and below.
     """
     if isinstance(gain, str):
-        return gain_of_relevance(queries.share_of_best(documents), gain)
+        return GAINS[gain](queries.share_of_best(documents))
     most = np.repeat(highest_gain(queries.best, gain), documents.lengths)
     worth = gains(queries, documents, gain)
-    return gain_of_relevance(np.where(worth > 0, worth / most, 0.0), "exp2")
+    return GAINS["exp2"](np.where(worth > 0, worth / most, 0.0))

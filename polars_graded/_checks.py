@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
+def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
     """`value` as an int within the bounds, which by default keep it what Polars can count to."""
     try:
         number = operator.index(value)
@@ -38,7 +38,7 @@ def whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**
     return number
 
 
-def number(
+def check_number(
     name: str,
     value: Any,
     /,
@@ -71,7 +71,7 @@ def number(
     return result
 
 
-def choice(name: str, value: Any, among: Iterable[str], *, instead: str | None = None) -> str:
+def check_choice(name: str, value: Any, among: Iterable[str], *, instead: str | None = None) -> str:
     """`value`, one of the strings `among`; `instead` says what else it may be."""
     known = list(among)
     if isinstance(value, str) and value in known:
@@ -82,7 +82,7 @@ def choice(name: str, value: Any, among: Iterable[str], *, instead: str | None =
     raise (ValueError if isinstance(value, str) else TypeError)(msg)
 
 
-def listed(name: str, value: Any) -> list[Any]:
+def check_list(name: str, value: Any) -> list[Any]:
     """`value` as a list, of itself where it is not already several; not empty."""
     several = isinstance(value, Iterable) and not isinstance(value, str)
     result = list(value) if several else [value]
@@ -92,7 +92,7 @@ def listed(name: str, value: Any) -> list[Any]:
     return result
 
 
-def flag(name: str, value: Any) -> bool:
+def check_flag(name: str, value: Any) -> bool:
     """`value`, True or False."""
     if not isinstance(value, bool):
         msg = f"`{name}` must be True or False, got {value!r}"
@@ -100,12 +100,12 @@ def flag(name: str, value: Any) -> bool:
     return value
 
 
-def increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...]:
+def check_increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...]:
     """`value`, a sequence of at least one number within the bounds, each above the one before."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         msg = f"`{name}` must be a sequence of numbers, got {value!r}"
         raise TypeError(msg)
-    result = tuple(number(name, item, **bounds) for item in value)
+    result = tuple(check_number(name, item, **bounds) for item in value)
     if not result:
         msg = f"`{name}` must not be empty"
         raise ValueError(msg)
@@ -116,10 +116,11 @@ def increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...]:
     return result
 
 
-def grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
+def check_grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
     """`value`, a mapping grade → gain, as pairs by rising grade; the gains must not fall."""
     pairs = sorted(
-        (number(name, grade), number(name, gain, at_least=0)) for grade, gain in value.items()
+        (check_number(name, grade), check_number(name, gain, at_least=0))
+        for grade, gain in value.items()
     )
     if not pairs:
         msg = f"`{name}` must map at least one grade to its gain, got an empty mapping"
@@ -134,7 +135,7 @@ def grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float, float
     return tuple(pairs)
 
 
-def column_name(name: str, value: Any) -> str:
+def check_column_name(name: str, value: Any) -> str:
     """`value`, which names a column."""
     if not isinstance(value, str):
         msg = f"`{name}` must be the name of a column, got {value!r}"
@@ -142,7 +143,7 @@ def column_name(name: str, value: Any) -> str:
     return value
 
 
-def a_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
+def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
     """`value`, a DataFrame or a LazyFrame."""
     if not isinstance(value, pl.DataFrame | pl.LazyFrame):
         msg = f"`{name}` must be a DataFrame or a LazyFrame, got {type(value).__name__}"
@@ -150,12 +151,12 @@ def a_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
     return value
 
 
-def collected(name: str, value: Any) -> pl.DataFrame:
+def check_collected(name: str, value: Any) -> pl.DataFrame:
     """`value`, a DataFrame or a LazyFrame, which is collected."""
-    return a_frame(name, value).lazy().collect()
+    return check_frame(name, value).lazy().collect()
 
 
-def columns_of(name: str, wanted: Iterable[str], present: Iterable[str]) -> None:
+def check_columns(name: str, wanted: Iterable[str], present: Iterable[str]) -> None:
     """Raise where the frame `name` has not all the columns that are wanted."""
     known = list(present)
     for column in wanted:

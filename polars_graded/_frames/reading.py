@@ -1,4 +1,4 @@
-"""Frames from runs and judgments: reading the files they come in, and joining one with the other.
+"""Runs, judgments and features from the files they come in: TREC's and LETOR's formats.
 
 A reader keeps the lines of a file in one column of strings and takes them apart with Polars
 expressions, so a good file is never looped over in Python. What is wrong with a line is an
@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import gzip
 import os
-import warnings
 import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
 
 import polars as pl
-
-from polars_graded import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["judge", "read_letor", "read_qrels", "read_run"]
+__all__ = ["read_letor", "read_qrels", "read_run"]
 
 Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 
@@ -30,7 +27,6 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANKS = " \t\r"
 _FIELD = rf"([^{_BLANKS}]+)"
 _SHOWN_CHARACTERS = 200
-_SHOWN_KEYS = 3
 
 
 class _Layout(NamedTuple):
@@ -230,110 +226,6 @@ def read_run(paths: Paths) -> pl.DataFrame:
     return frame.select("query", "doc", "score", "rank", strategy="tag")
 
 
-def judge(
-    run: pl.DataFrame | pl.LazyFrame,
-    judgments: pl.DataFrame | pl.LazyFrame,
-    *,
-    query: str = "query",
-    doc: str = "doc",
-    grade: str = "grade",
-    strategy: str | None = None,
-) -> pl.DataFrame:
-    """Join a run with judgments into the one frame that measures need.
-
-    A row is a document of a query: retrieved and judged, retrieved only (its grade is null) or
-    judged only (its score is null, as is every other column of the run). Every judged document of
-    every judged query is there for every strategy, so a query that a strategy failed to answer
-    counts as a failure instead of vanishing from the mean. A judgment whose grade is null is none:
-    it is as if its row were not there.
-
-    Parameters
-    ----------
-    run
-        The retrieved documents, with a score or a rank. A lazy frame is collected.
-    judgments
-        The judged documents. A lazy frame is collected.
-    query
-        The column of both frames that names the query.
-    doc
-        The column of both frames that names the document.
-    grade
-        The column of `judgments` that holds the grade.
-    strategy
-        The column of `run` that tells several runs apart. Without it the run is one ranking per
-        query, and a column called "strategy" may hold one value only, which added rows get too.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `run`, then those `judgments` adds. First the rows of the run in their order,
-        then the judged documents that were not retrieved, strategy by strategy, in the order of
-        `judgments`. An empty run gives every judged document without a score if `strategy` is None,
-        and no row at all otherwise, since it names no strategy.
-
-    Raises
-    ------
-    ColumnNotFoundError
-        If a frame lacks a column.
-    TypeError
-        If `query` or `doc` has another data type in one frame than in the other.
-    ValueError
-        If a query, document or strategy is null, or a document is in a frame more than once for a
-        query (in `run`: and strategy). If both frames have another column of the same name, such as
-        a grade. If the run has no column left to rank by. If it holds several strategies and
-        `strategy` is None.
-
-    Warns
-    -----
-    UserWarning
-        If queries of the run have no judgment. They are left out.
-
-    Examples
-    --------
-    Nothing says whether d9 is relevant, d2 was missed, and q2 was not answered at all.
-
-    >>> import polars as pl
-    >>> import polars_graded as pg
-    >>> run = pl.DataFrame(
-    ...     {"query": ["q1", "q1"], "doc": ["d1", "d9"], "score": [0.9, 0.4]}
-    ... )
-    >>> judgments = pl.DataFrame(
-    ...     {"query": ["q1", "q1", "q2"], "doc": ["d1", "d2", "d1"], "grade": [2, 1, 1]}
-    ... )
-    >>> pg.judge(run, judgments)
-    shape: (4, 4)
-    ┌───────┬─────┬───────┬───────┐
-    │ query ┆ doc ┆ score ┆ grade │
-    │ ---   ┆ --- ┆ ---   ┆ ---   │
-    │ str   ┆ str ┆ f64   ┆ i64   │
-    ╞═══════╪═════╪═══════╪═══════╡
-    │ q1    ┆ d1  ┆ 0.9   ┆ 2     │
-    │ q1    ┆ d9  ┆ 0.4   ┆ null  │
-    │ q1    ┆ d2  ┆ null  ┆ 1     │
-    │ q2    ┆ d1  ┆ null  ┆ 1     │
-    └───────┴─────┴───────┴───────┘
-    """
-    run = arguments.collected("run", run)
-    judgments = arguments.collected("judgments", judgments)
-    pair = [query, doc]
-    arguments.columns_of("run", pair if strategy is None else [strategy, *pair], run.columns)
-    arguments.columns_of("judgments", [*pair, grade], judgments.columns)
-
-    strategy = _strategy_column(run, strategy)
-    key = pair if strategy is None else [strategy, *pair]
-    _check_match(run, judgments, pair, key)
-    _check_keys(run, "run", key)
-    _check_keys(judgments, "judgments", pair)
-
-    due = judged = judgments.drop_nulls(grade)
-    if strategy is not None:
-        due = run.select(strategy).unique(maintain_order=True).join(judged, how="cross")
-    run = _with_judged_queries(run, judged, query)
-    retrieved = run.join(judged, on=pair, how="left", maintain_order="left")
-    missed = due.join(run, on=key, how="anti", maintain_order="left")
-    return pl.concat([retrieved, missed], how="diagonal")
-
-
 # Reading
 
 
@@ -373,7 +265,7 @@ def _check_encoding(path: Path, data: bytes) -> None:
         return
     number = data.count(b"\n", 0, start) + 1
     line = data[data.rfind(b"\n", 0, start) + 1 :].split(b"\n", 1)[0].decode(errors="replace")
-    _refuse(path, number, f"text must be UTF-8, got byte 0x{byte:02x}", line)
+    _raise(path, number, f"text must be UTF-8, got byte 0x{byte:02x}", line)
 
 
 def _table(path: Path, layout: _Layout) -> pl.DataFrame:
@@ -501,90 +393,11 @@ def _check_lines(path: Path, rows: pl.DataFrame, *complaints: pl.DataFrame) -> N
     found = pl.concat(complaints).sort("row", maintain_order=True)
     if found.height:
         row, sentence = found.row(0)
-        _refuse(path, rows["number"][row], sentence, rows["line"][row])
+        _raise(path, rows["number"][row], sentence, rows["line"][row])
 
 
-def _refuse(path: Path, number: int, sentence: str, line: str) -> None:
+def _raise(path: Path, number: int, sentence: str, line: str) -> NoReturn:
     if len(line) > _SHOWN_CHARACTERS:
         line = line[:_SHOWN_CHARACTERS] + "..."
     msg = f"{path}, line {number}: {sentence}: {line!r}"
     raise ValueError(msg)
-
-
-# Judging
-
-
-def _strategy_column(run: pl.DataFrame, strategy: str | None) -> str | None:
-    """The column of strategies: the one that is named, or "strategy" if it names a single one."""
-    if strategy is not None or "strategy" not in run.columns:
-        return strategy
-    count = run["strategy"].drop_nulls().n_unique()
-    if count > 1:
-        msg = (
-            f'`run` must be one ranking per query, got {count} strategies in its column "strategy":'
-            ' pass strategy="strategy" to keep them apart, or drop the column to merge them'
-        )
-        raise ValueError(msg)
-    return "strategy" if count else None
-
-
-def _check_match(
-    run: pl.DataFrame, judgments: pl.DataFrame, pair: Sequence[str], key: Sequence[str]
-) -> None:
-    for column in pair:
-        ours, theirs = run.schema[column], judgments.schema[column]
-        if ours != theirs:
-            msg = (
-                f'"{column}" must have one data type, got {ours} in `run` and {theirs} in'
-                " `judgments`: cast one of them"
-            )
-            raise TypeError(msg)
-    shared = [c for c in judgments.columns if c in run.columns and c not in pair]
-    if shared:
-        msg = (
-            f"only {_listed(pair)} may be in both `run` and `judgments`, got {_listed(shared)}:"
-            " drop or rename it in one of them"
-        )
-        raise ValueError(msg)
-    if not set(run.columns).difference(key):
-        # Its null is what tells a document that was missed from a retrieved one.
-        msg = f"`run` must have a column to rank by, such as a score, got {_listed(run.columns)}"
-        raise ValueError(msg)
-
-
-def _check_keys(frame: pl.DataFrame, name: str, key: list[str]) -> None:
-    for column in key:
-        if nulls := frame[column].null_count():
-            msg = f'"{column}" must not be null in `{name}`, got {nulls} nulls'
-            raise ValueError(msg)
-    counts = frame.group_by(key).agg(pl.len().alias("number of rows"))
-    repeated = counts.filter(pl.col("number of rows") > 1).select(key)
-    if repeated.height:
-        msg = (
-            f"`{name}` must have each ({', '.join(key)}) once,"
-            f" got {repeated.height} more than once: {_first(repeated.sort(key).rows())}"
-        )
-        raise ValueError(msg)
-
-
-def _with_judged_queries(run: pl.DataFrame, judged: pl.DataFrame, query: str) -> pl.DataFrame:
-    queries = run.select(query).unique(maintain_order=True)
-    unjudged = queries.join(judged, on=query, how="anti", maintain_order="left")[query]
-    if unjudged.is_empty():
-        return run
-    warnings.warn(
-        "queries without any judgment are left out of `run`,"
-        f" got {len(unjudged)}: {_first(unjudged.to_list())}",
-        UserWarning,
-        stacklevel=3,
-    )
-    return run.join(judged, on=query, how="semi", maintain_order="left")
-
-
-def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(f'"{column}"' for column in columns) or "none"
-
-
-def _first(keys: Sequence[object]) -> str:
-    shown = [repr(key) for key in keys[:_SHOWN_KEYS]]
-    return ", ".join(shown if len(keys) <= _SHOWN_KEYS else [*shown, "..."])

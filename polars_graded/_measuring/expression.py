@@ -1,0 +1,177 @@
+"""One measure or many as one expression: Polars calls it once, with all queries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_graded._measuring import batches
+from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._measuring.kernels.errors import UnusableDataError
+from polars_graded._measuring.kernels.queries import Queries
+from polars_graded._measuring.kernels.ragged import EMPTY, Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from polars_graded._measuring.kernels.ragged import Floats, Mask
+    from polars_graded._measuring.names import Measure
+    from polars_graded._measuring.ranking import Ranking
+
+
+def one(measure: Measure, ranking: Ranking, known: pl.Expr | None = None) -> pl.Expr:
+    """The values of a measure, named after it."""
+    dtype = measure.definition.dtype
+    expr = _expression([measure], ranking, lambda series: series[0], dtype, known)
+    return expr.alias(measure.name)
+
+
+def several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
+    """The values of measures over one ranking as a struct, a field each."""
+    chosen = list(measures)
+    if not chosen:
+        msg = f"name at least one measure; there are {', '.join(DEFINITIONS)}"
+        raise ValueError(msg)
+    names = [measure.name for measure in chosen]
+    if twice := {name for name in names if names.count(name) > 1}:
+        msg = f"each measure must be named once, got {', '.join(sorted(twice))} more often"
+        raise ValueError(msg)
+    if needy := [measure.function for measure in chosen if measure.definition.known]:
+        msg = f"{needy[0]} needs the column of known documents, which only its method takes"
+        raise ValueError(msg)
+    dtype = pl.Struct({measure.name: measure.definition.dtype for measure in chosen})
+    struct = partial(_struct, dtype=dtype)
+    return _expression(chosen, ranking, struct, dtype).alias("measures")
+
+
+def _struct(series: Sequence[pl.Series], dtype: pl.Struct) -> pl.Series:
+    return pl.DataFrame(series).to_struct().cast(dtype)
+
+
+def _expression(
+    measures: Sequence[Measure],
+    ranking: Ranking,
+    gather: Callable[[Sequence[pl.Series]], pl.Series],
+    dtype: pl.DataType,
+    known: pl.Expr | None = None,
+) -> pl.Expr:
+    """One kernel call over the rankings of all queries, as deep as any of the measures looks."""
+    depth = _deepest(measure.ranked_depth for measure in measures)
+    # The grade comes first: its name is the one that `.name.keep()` goes back to.
+    inputs = {
+        "ranked": ranking.ranked(depth),
+        "judged": ranking.judged(_deepest(m.definition.judged.of(m.n) for m in measures)),
+        "unusable": ranking.unusable(),
+    }
+    if any(measure.definition.ties or measure.averages_ties for measure in measures):
+        inputs["ties"] = ranking.ties()
+    if known is not None:
+        inputs["known_ranked"] = ranking.where(known).ranked(None)
+        inputs["known_judged"] = ranking.where(known).judged(None)
+
+    def kernel(columns: Sequence[pl.Series]) -> pl.Series:
+        return gather(_columns(measures, ranking, dict(zip(inputs, columns, strict=True))))
+
+    return pl.map_batches(list(inputs.values()), kernel, is_elementwise=True, return_dtype=dtype)
+
+
+def _deepest(depths: Iterable[int | None]) -> int | None:
+    known = list(depths)
+    return None if None in known else max(d for d in known if d is not None)
+
+
+def _columns(
+    measures: Sequence[Measure], ranking: Ranking, columns: dict[str, pl.Series]
+) -> list[pl.Series]:
+    """The values of the measures, a column each, or the error of data that they cannot take."""
+    unusable = columns.pop("unusable")
+    _check_finite(ranking, unusable)
+    undefined = np.nan if ranking.undefined is None else ranking.undefined
+
+    def kernel(*lists: Ragged) -> list[Any]:
+        given = dict(zip(columns, lists, strict=True))
+        queries = Queries(
+            given["ranked"],
+            given["judged"],
+            given["judged"].first(),
+            given.get("ties", EMPTY),
+            ranking.irrelevant,
+            ranking.highest,
+        )
+        queries.check_grades_within_scale()
+        known = None
+        if "known_ranked" in given:
+            known = replace(queries, ranked=given["known_ranked"], judged=given["known_judged"])
+        return [_values(measure, queries, known, undefined) for measure in measures]
+
+    try:
+        most = max(measure.values_per_query for measure in measures)
+        chunks = batches.run(list(columns.values()), kernel, values_per_query=most)
+    except UnusableDataError as error:
+        msg = f"{ranking.column(1)}: {error}, in {error.queries} of {len(unusable)} queries"
+        raise ValueError(msg) from None
+    return [
+        _series(measure, values)
+        for measure, values in zip(measures, zip(*chunks, strict=True), strict=True)
+    ]
+
+
+def _values(
+    measure: Measure, queries: Queries, known: Queries | None, undefined: float
+) -> Floats | Ragged:
+    """The values of a measure; `undefined`, or what it makes of it, for a query without any."""
+    definition = measure.definition
+    given: dict[str, Any] = dict(measure.options)
+    if definition.has_cutoff:
+        given["n"] = measure.n
+    if definition.known:
+        given["known"] = known
+    values: Floats | Ragged = definition.kernel(queries, **given)
+    if not definition.needs_relevant:
+        return values
+    defined = queries.relevant(queries.top, measure.options.get("threshold"))
+    if isinstance(values, Ragged):
+        of_value = np.repeat(defined, values.lengths)
+        return values.of(_where_defined(measure, of_value, values.values, undefined))
+    return _where_defined(measure, defined, values, undefined)
+
+
+def _where_defined(measure: Measure, defined: Mask, values: Floats, undefined: float) -> Floats:
+    """The values where they are defined; a kernel may not say that they are not unless it can."""
+    missing = defined & np.isnan(values)
+    if missing.any() and not measure.definition.can_be_undefined:
+        msg = f"{measure.name} is NaN in {missing.sum()} places, which is a defect of its formula"
+        raise ArithmeticError(msg)
+    return np.where(defined & ~missing, values, measure.definition.if_undefined(undefined))
+
+
+def _series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
+    """The values of all chunks as a column; NaN is null."""
+    if isinstance(chunks[0], Ragged):
+        # Chunk by chunk, since what makes a column of lists takes a multiple of its memory.
+        lists = (
+            batches.list_column(pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths))
+            for chunk in chunks
+        )
+        return pl.concat(lists).alias(measure.name)
+    return pl.Series(
+        measure.name,
+        np.concatenate(chunks),
+        dtype=measure.definition.dtype,
+        nan_to_null=measure.definition.dtype == pl.Float64,
+    )
+
+
+def _check_finite(ranking: Ranking, unusable: pl.Series) -> None:
+    """Raise where a column has NaN or infinity."""
+    numbers = unusable.explode(empty_as_null=False).fill_null(0).to_numpy()
+    if number := int(numbers.max(initial=0)):
+        msg = (
+            f"{ranking.column(number)} must be finite, got NaN or infinity "
+            f"in {(numbers == number).sum()} of {len(numbers)} queries"
+        )
+        raise ValueError(msg)

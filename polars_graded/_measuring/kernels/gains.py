@@ -1,0 +1,91 @@
+"""What a document is worth: grade → gain, rank → discount."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from polars_graded._measuring.kernels.ragged import Floats, Integers
+
+GainName: TypeAlias = Literal["exp2", "linear"]
+Discount: TypeAlias = Literal["log2", "jarvelin", "zipf", "none"]
+
+GradeGains: TypeAlias = tuple[tuple[float, float], ...]
+"""Pairs of a grade and its gain, by rising grade."""
+Gain: TypeAlias = GainName | GradeGains
+
+HIGHEST_EXP2 = 1000
+"""Relevance up to which sums of 2^g stay within the range of a double."""
+
+
+def exp2_gain(relevance: Floats) -> Floats:
+    """2^g - 1; infinite where 2^g would leave the range of a double."""
+    if relevance.max(initial=0) > HIGHEST_EXP2:
+        relevance = np.where(relevance > HIGHEST_EXP2, np.inf, relevance)
+    # Near 0 the difference would lose what little there is.
+    return np.where(relevance < 1, np.expm1(relevance * np.log(2)), np.exp2(relevance) - 1)
+
+
+def linear_gain(relevance: Floats) -> Floats:
+    """The relevance itself."""
+    return relevance
+
+
+GAINS: Mapping[GainName, Callable[[Floats], Floats]] = {"exp2": exp2_gain, "linear": linear_gain}
+"""What a gain that is named makes of relevance."""
+
+
+def gain_of_grade(grades: Floats, pairs: GradeGains) -> Floats:
+    """The gain that `pairs` give each grade; NaN for a grade that they lack."""
+    known, gains = _columns(pairs)
+    place = np.minimum(np.searchsorted(known, grades), len(known) - 1)
+    return np.where(known[place] == grades, gains[place], np.nan)
+
+
+def highest_gain(best: Floats, pairs: GradeGains) -> Floats:
+    """The gain of the highest grade in `pairs` that is not above the best grade there is."""
+    known, gains = _columns(pairs)
+    return gains[np.maximum(np.searchsorted(known, best, side="right") - 1, 0)]
+
+
+def _columns(pairs: GradeGains) -> tuple[Floats, Floats]:
+    table = np.array(pairs, dtype=np.float64)
+    return table[:, 0], table[:, 1]
+
+
+def log2_discount(ranks: Integers, base: float) -> Floats:
+    """1 / log_b(i + 1), with base 2 as equation 3 has it."""
+    return _one_over_log(ranks + 1, base)
+
+
+def jarvelin_discount(ranks: Integers, base: float) -> Floats:
+    """1 up to rank b, then 1 / log_b(i)."""
+    return _one_over_log(np.maximum(ranks, base), base)
+
+
+def zipf_discount(ranks: Integers, _base: float) -> Floats:
+    """1 / i."""
+    return 1 / ranks
+
+
+def no_discount(ranks: Integers, _base: float) -> Floats:
+    """1 at every rank."""
+    return np.ones(len(ranks))
+
+
+def _one_over_log(numbers: Integers | Floats, base: float) -> Floats:
+    weights: Floats = np.log2(base) / np.log2(numbers)
+    return weights
+
+
+DISCOUNTS: Mapping[Discount, Callable[[Integers, float], Floats]] = {
+    "log2": log2_discount,
+    "jarvelin": jarvelin_discount,
+    "zipf": zipf_discount,
+    "none": no_discount,
+}
+"""What the gain at each rank, counted from 1, is multiplied by."""

@@ -1,0 +1,172 @@
+"""`"ndcg@10"` and the measure that it names, each made from the other."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_graded._checks import check_whole_number, did_you_mean
+from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._measuring.kernels.precision import levels_of_recall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from polars_graded._measuring.definitions import Definition
+
+ALIASES = {
+    "auc": "roc_auc",
+    "f1": "f_measure",
+    "hit_rate": "success",
+    "hits": "n_relevant_retrieved",
+    "map": "ap",
+    "mrr": "reciprocal_rank",
+    "mu_map": "mu_ap",
+    "p": "precision",
+    "r": "recall",
+    "recip_rank": "reciprocal_rank",
+    "rprec": "r_precision",
+    "rr": "reciprocal_rank",
+}
+"""What other tools call some of them, for a hint."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure with its cutoff and options, all checked."""
+
+    function: str
+    n: int | None
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
+        """The measure of that name with these arguments, which it checks."""
+        if function not in DEFINITIONS:
+            meant = ALIASES.get(function.lower(), function)
+            hint = did_you_mean(meant, DEFINITIONS)
+            msg = f"there is no measure {function!r}{hint}; there are {', '.join(DEFINITIONS)}"
+            raise ValueError(msg)
+        definition = DEFINITIONS[function]
+        for name in options:
+            if name not in definition.options:
+                known = ", ".join(definition.options) or "none"
+                msg = f"{function} has no option {name!r}; it has {known}"
+                raise ValueError(msg)
+        if n is not None and not definition.has_cutoff:
+            msg = f"{function} takes no cutoff, got {n}"
+            raise ValueError(msg)
+        return cls(
+            function,
+            None if n is None else check_whole_number("n", n),
+            {
+                name: option.checked(name, options.get(name, option.default))
+                for name, option in definition.options.items()
+            },
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> Measure:
+        """The measure that `text` names: `"ndcg@10"`, `"ap(threshold=2)"`."""
+        if not isinstance(text, str):
+            msg = f"a measure must be named by a string such as 'ndcg@10', got {text!r}"
+            raise TypeError(msg)
+        match = re.fullmatch(r"\s*(\w+)\s*(\(.*\))?\s*(?:@\s*([+-]?\d+))?\s*", text)
+        if match is None:
+            msg = f"a measure is written like 'ndcg@10' or 'ap(threshold=2)@100', got {text!r}"
+            raise ValueError(msg)
+        function, brackets, cutoff = match.groups()
+        n = None if cutoff is None else int(cutoff)
+        return cls.of(function, n, **_options(text, brackets))
+
+    @classmethod
+    def parsed(cls, text: str) -> Measure | None:
+        """The measure that `text` names, if it names one."""
+        try:
+            return cls.parse(text)
+        except (ValueError, TypeError):
+            return None
+
+    @property
+    def definition(self) -> Definition:
+        """What is computed."""
+        return DEFINITIONS[self.function]
+
+    @property
+    def name(self) -> str:
+        """What a column of it is called, which `parse` reads back."""
+        changed = ", ".join(
+            f"{name}={_written(value)}"
+            for name, value in self.options.items()
+            if value != self.definition.options[name].default
+        )
+        cutoff = "" if self.n is None else f"@{self.n}"
+        return f"{self.function}({changed}){cutoff}" if changed else f"{self.function}{cutoff}"
+
+    @property
+    def is_curve(self) -> bool:
+        """Whether it has a list of values a query."""
+        return isinstance(self.definition.dtype, pl.List)
+
+    @property
+    def positions(self) -> tuple[str, tuple[float, ...]] | None:
+        """What the values of a curve stand at and what that is called; None if lists differ."""
+        if "recall_levels" in self.options:
+            return "recall", levels_of_recall(self.options["recall_levels"])
+        return None if self.n is None else ("rank", tuple(range(1, self.n + 1)))
+
+    @property
+    def values_per_query(self) -> int:
+        """How many values it makes of a query, however short its lists are."""
+        if "recall_levels" in self.options:
+            return len(levels_of_recall(self.options["recall_levels"]))
+        return self.n if self.is_curve and self.n is not None else 0
+
+    @property
+    def averages_ties(self) -> bool:
+        """Whether tied documents share what they are worth."""
+        return self.options.get("ties") == "average"
+
+    @property
+    def ranked_depth(self) -> int | None:
+        """How many ranked documents it needs; a set of tied ones can reach below the cutoff."""
+        return None if self.averages_ties else self.definition.ranked.of(self.n)
+
+
+def _options(text: str, options: str | None) -> dict[str, Any]:
+    """The keywords of a written measure: `(gain=linear, base=10)`."""
+    msg = f"options are written like '(threshold=2, over=cutoff)', a cutoff '@10', got {text!r}"
+    try:
+        call = ast.parse(f"f{options or '()'}", mode="eval").body
+    except SyntaxError:
+        raise ValueError(msg) from None
+    # A second pair of brackets would be a call of what the first one gives.
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)) or call.args:
+        raise ValueError(msg)
+    names = [keyword.arg for keyword in call.keywords]
+    if len(set(names)) < len(names):
+        raise ValueError(msg)
+    try:
+        return {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
+    except (ValueError, TypeError):
+        raise ValueError(msg) from None
+
+
+def _value(node: ast.expr) -> Any:
+    """What is written after the equals sign: a bare word, a number, a list, a mapping."""
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+
+def _written(value: Any) -> str:
+    """An option's value as `_options` reads it."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, tuple) and isinstance(value[0], tuple):
+        return f"{{{', '.join(f'{_written(k)}: {_written(v)}' for k, v in value)}}}"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    return str(value)

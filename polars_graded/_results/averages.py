@@ -1,0 +1,143 @@
+"""Means and sums over queries that start from rankings: curves, and counts of all queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import polars as pl
+
+from polars_graded._checks import check_number
+from polars_graded._frames.evaluating import Frame, FrameOptions, evaluate
+from polars_graded._measuring.names import Measure
+from polars_graded._results.per_query import curve_means
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["average_curves", "summary_table"]
+
+
+def average_curves(frame: Frame, *curves: str, **options: Unpack[FrameOptions]) -> Frame:
+    """Curves averaged over queries: one row per strategy and rank.
+
+    At each rank it is the mean over all queries. A normalised curve is so the mean of ratios; the
+    ratio of means is a division of two columns, as in the example.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame, or a LazyFrame, which gives a LazyFrame.
+    *curves
+        Curves with a cutoff, the same in all: `"dcg_curve@20"`, `"ndcg_curve(gain=linear)@20"`;
+        or `"interpolated_precision"` alone.
+    **options
+        The keywords of `evaluate`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The strategy, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated precision) and
+        a column a curve, sorted by strategy and rank.
+
+    Raises
+    ------
+    ValueError
+        If a measure is not a curve, a curve has no cutoff, or two differ in it; as `evaluate`.
+
+    References
+    ----------
+    Chen, B. Retrieval evaluation (slides), CG and DCG curves.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {"query": ["a", "a", "b", "b"], "grade": [1, 0, 0, 3], "score": [2, 1, 2, 1]}
+    ... )
+    >>> curves = average_curves(
+    ...     df, "cg_curve(gain=linear)@2", "ideal_dcg_curve(gain=linear, discount=none)@2"
+    ... )
+    >>> curves.select("strategy", "rank", ncg=pl.nth(2) / pl.nth(3))
+    shape: (2, 3)
+    ┌──────────┬──────┬──────┐
+    │ strategy ┆ rank ┆ ncg  │
+    │ ---      ┆ ---  ┆ ---  │
+    │ str      ┆ u32  ┆ f64  │
+    ╞══════════╪══════╪══════╡
+    │ score    ┆ 1    ┆ 0.25 │
+    │ score    ┆ 2    ┆ 1.0  │
+    └──────────┴──────┴──────┘
+    """
+    name, positions = _positions([Measure.parse(curve) for curve in curves])
+    per_query = evaluate(frame, *curves, **options)
+    strategy, _, *columns = per_query.collect_schema()
+    means = curve_means(per_query.lazy(), columns, positions, [strategy])
+    means = means.select(strategy, name, *columns).sort(strategy, name)
+    return means if isinstance(per_query, pl.LazyFrame) else means.collect()
+
+
+def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
+    """What the values of curves stand at, and what that is called."""
+    if not curves:
+        msg = "name at least one curve, such as 'dcg_curve@20'"
+        raise ValueError(msg)
+    for curve in curves:
+        if not curve.is_curve:
+            msg = f"{curve.name} is not a curve: it has one value a query"
+            raise ValueError(msg)
+    places = [curve.positions for curve in curves]
+    if places[0] is None or None in places:
+        msg = "a curve needs a cutoff to be averaged, such as 'dcg_curve@20'"
+        raise ValueError(msg)
+    if len(set(places)) > 1:
+        msg = f"curves must have one cutoff, got {', '.join(curve.name for curve in curves)}"
+        raise ValueError(msg)
+    name, values = places[0]
+    return name, pl.Series(name, values, dtype=pl.UInt32 if name == "rank" else pl.Float64)
+
+
+def summary_table(
+    frame: Frame, *, threshold: float | None = None, **options: Unpack[FrameOptions]
+) -> Frame:
+    """Count what all queries together retrieved and could have retrieved.
+
+    Parameters
+    ----------
+    frame
+        A DataFrame, or a LazyFrame, which gives a LazyFrame.
+    threshold
+        The lowest relevant grade; without it any grade above irrelevant is relevant.
+    **options
+        The keywords of `evaluate`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        One row a strategy: `queries`, `retrieved`, `relevant` and `relevant_retrieved`, all UInt32
+        sums over the queries, sorted by strategy.
+
+    References
+    ----------
+    Chen, B. Retrieval evaluation (slides), method 4.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {"query": ["a", "a", "b"], "grade": [1, 0, 1], "score": [0.5, 0.2, None]}
+    ... )
+    >>> summary_table(df)
+    shape: (1, 5)
+    ┌──────────┬─────────┬───────────┬──────────┬────────────────────┐
+    │ strategy ┆ queries ┆ retrieved ┆ relevant ┆ relevant_retrieved │
+    │ ---      ┆ ---     ┆ ---       ┆ ---      ┆ ---                │
+    │ str      ┆ u32     ┆ u32       ┆ u32      ┆ u32                │
+    ╞══════════╪═════════╪═══════════╪══════════╪════════════════════╡
+    │ score    ┆ 2       ┆ 2         ┆ 2        ┆ 1                  │
+    └──────────┴─────────┴───────────┴──────────┴────────────────────┘
+    """
+    counts = ("retrieved", "relevant", "relevant_retrieved")
+    level = "" if threshold is None else f"(threshold={check_number('threshold', threshold)!r})"
+    names = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
+    per_query = evaluate(frame, *names, **options)
+    strategy, _, *columns = per_query.collect_schema()
+    sums = [pl.col(old).sum().alias(new) for old, new in zip(columns, counts, strict=True)]
+    return per_query.group_by(strategy).agg(pl.len().alias("queries"), *sums).sort(strategy)

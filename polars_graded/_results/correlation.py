@@ -1,0 +1,146 @@
+"""How alike two measures order the strategies."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import check_choice
+from polars_graded._results.per_query import check_per_query, mean_of
+
+if TYPE_CHECKING:
+    from polars_graded._results.per_query import Floats, Missing
+
+__all__ = ["rank_correlation"]
+
+
+def rank_correlation(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: str,
+    reference: str | None = None,
+    method: Literal["kendall", "ap"] = "kendall",
+    query: str = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+) -> pl.DataFrame:
+    r"""Say how alike two measures order the strategies by their means: 1 the same, -1 reversed.
+
+    Kendall's :math:`\tau` counts every pair of strategies alike. AP correlation counts those near
+    the top more: it goes down one order, from the second of its N strategies, and takes the share
+    of those above the i-th that the other order puts above it too, :math:`C(i)` of them:
+
+    .. math:: \tau_{AP} = \frac{2}{N - 1} \sum_{i=2}^{N} \frac{C(i)}{i - 1} - 1
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, missing
+        As for `compare`, with at least two measures.
+    reference
+        The measure whose order is the true one, for the others to be compared with; it is among
+        the measures, or is added to them. Without it each pair of measures is compared once.
+    method
+        `"kendall"` (`scipy.stats.kendalltau`, which is :math:`\tau_b`) or `"ap"`. AP correlation
+        goes down the order of the measure that is compared with the reference; without a
+        reference it is the mean of both directions.
+
+    Returns
+    -------
+    DataFrame
+        `measure`, `reference` (both String), `strategies` (UInt32) and `tau` (Float64), from -1 to
+        1, null where a measure gives all strategies the same mean, or there are fewer than two.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `compare`, but any number of strategies will do; also if there are fewer than two
+        measures.
+
+    Notes
+    -----
+    Strategies whose means are tied in the order that is gone down count as one place there: each is
+    compared with those above the tie, and those at the top with none, as in Urbano and Marrero's
+    :math:`\tau_{AP,b}`, which is what the mean of both directions is. A tie in one order where the
+    other has none counts as disagreement.
+
+    A measure known to be best at its lowest, as `e_measure`, orders the strategies from there.
+    `scipy.stats.weightedtau` is another coefficient.
+
+    References
+    ----------
+    Kendall: A new measure of rank correlation, 1938. Yilmaz, Aslam, Robertson: A new rank
+    correlation coefficient for information retrieval, 2008. Urbano, Marrero: The treatment of ties
+    in AP correlation, 2017.
+
+    Examples
+    --------
+    Both measures agree but for the two best of four strategies, which is one pair of six:
+
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["w", "x", "y", "z"],
+    ...         "query": "a",
+    ...         "ap": [0.75, 0.5, 0.25, 0.0],
+    ...         "ndcg": [0.5, 1.0, 0.25, 0.0],
+    ...     }
+    ... )
+    >>> pl.concat([rank_correlation(per_query, method=method) for method in ("kendall", "ap")])
+    shape: (2, 4)
+    ┌─────────┬───────────┬────────────┬──────────┐
+    │ measure ┆ reference ┆ strategies ┆ tau      │
+    │ ---     ┆ ---       ┆ ---        ┆ ---      │
+    │ str     ┆ str       ┆ u32        ┆ f64      │
+    ╞═════════╪═══════════╪════════════╪══════════╡
+    │ ap      ┆ ndcg      ┆ 4          ┆ 0.666667 │
+    │ ap      ┆ ndcg      ┆ 4          ┆ 0.333333 │
+    └─────────┴───────────┴────────────┴──────────┘
+    """
+    check_choice("method", method, ("kendall", "ap"))
+    if reference is not None and measures and reference not in measures:
+        measures = (*measures, reference)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    order = {measure: grid.results(measure).order for measure in grid.measures}
+    if len(order) < 2:  # noqa: PLR2004
+        msg = f"name at least two measures to correlate, got {', '.join(order)}"
+        raise ValueError(msg)
+    if reference is None:
+        pairs = list(combinations(order, 2))
+    elif reference in order:
+        pairs = [(name, reference) for name in order if name != reference]
+    else:
+        msg = f"`reference` must be one of {', '.join(order)}, got {reference!r}"
+        raise ValueError(msg)
+    correlation = _kendall if method == "kendall" else _tau_ap
+    tau = [correlation(order[x], order[y]) for x, y in pairs]
+    if method == "ap" and reference is None:
+        tau = [(t + _tau_ap(order[y], order[x])) / 2 for t, (x, y) in zip(tau, pairs, strict=True)]
+    return pl.DataFrame(
+        [
+            pl.Series("measure", [name for name, _ in pairs], dtype=pl.String),
+            pl.Series("reference", [name for _, name in pairs], dtype=pl.String),
+            pl.Series("strategies", [len(grid.strategies)] * len(pairs), dtype=pl.UInt32),
+            pl.Series("tau", tau, dtype=pl.Float64).fill_nan(None),
+        ]
+    )
+
+
+def _kendall(x: Floats, y: Floats) -> float:
+    """Kendall's tau-b, NaN where all of one order are tied."""
+    from scipy.stats import kendalltau
+
+    return float(kendalltau(x, y).statistic) if _vary(x) and _vary(y) else np.nan
+
+
+def _vary(means: Floats) -> bool:
+    return len(np.unique(means)) > 1
+
+
+def _tau_ap(x: Floats, reference: Floats) -> float:
+    """Going down x: the share of those above that the reference puts above too, doubled, less 1."""
+    above = x > x[:, np.newaxis]
+    agree = above & (reference > reference[:, np.newaxis])
+    n_above, n_agree = above.sum(axis=1), agree.sum(axis=1)
+    below_top = n_above > 0
+    return 2 * mean_of(n_agree[below_top] / n_above[below_top]) - 1

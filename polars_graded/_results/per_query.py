@@ -1,0 +1,356 @@
+"""The frame that `evaluate` returns: one row per strategy and query, one column per measure.
+
+What every statistic, chart and page needs to know of it stands here once: what makes such a frame,
+which of its columns are measures, each strategy beside each query, what is done about missing
+values, which value is best, and means with their margins.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_graded._checks import (
+    check_choice,
+    check_column_name,
+    check_columns,
+    check_frame,
+    did_you_mean,
+)
+from polars_graded._measuring.names import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from polars_graded._measuring.definitions import Best
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Missing: TypeAlias = Literal["error", "drop", "zero"]
+
+ROUNDING = 1e-12
+"""Values that lie closer than this share of the largest are the same number, rounded otherwise."""
+
+SHOWN = 3
+"""How many of the keys that are in the way an error names."""
+
+
+# What a frame must be
+
+
+def check_per_query(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    measures: Sequence[str],
+    *,
+    query: str,
+    strategy: str,
+    missing: Missing = "error",
+) -> Grid:
+    """The measures that are named, or all that there are, of each strategy for each query."""
+    check_choice("missing", missing, get_args(Missing))
+    numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
+    return Grid(collected_keys(per_query, numbers, query=query, strategy=strategy), missing)
+
+
+def measures_and_curves(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    named: Sequence[str],
+    *,
+    query: str,
+    strategy: str,
+    curves: bool = False,
+) -> tuple[list[str], list[str]]:
+    """The columns of measures, and of curves where these are wanted too.
+
+    Of either kind it is those that are named, or else all. A Boolean column has to be named.
+    """
+    schema = check_frame("per_query", per_query).collect_schema()
+    keys = [strategy, query]
+    for argument, name in (("query", query), ("strategy", strategy)):
+        check_column_name(argument, name)
+    for name in named:
+        check_column_name("measures", name)
+    check_columns("per_query", [*keys, *named], schema)
+    if len({*keys, *named}) < len([*keys, *named]):
+        msg = f"each column must be named once, got {', '.join([*keys, *named])}"
+        raise ValueError(msg)
+
+    def kind(name: str) -> str | None:
+        dtype = schema[name]
+        if dtype.is_numeric() or (dtype == pl.Boolean and name in named):
+            return "number"
+        inner = getattr(dtype, "inner", None)
+        return "curve" if isinstance(dtype, pl.List) and inner and inner.is_numeric() else None
+
+    wanted = ("number", "curve") if curves else ("number",)
+    for name in named:
+        if kind(name) not in wanted:
+            rule = "a number or a list of them" if curves else "one number per query"
+            hint = ": name the measure at one rank instead of its curve"
+            msg = f"measure {name!r} must be {rule}, got {schema[name]}"
+            raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
+    found = []
+    for each in ("number", "curve"):
+        columns = [name for name in schema if name not in keys and kind(name) == each]
+        found.append([name for name in named if name in columns] or columns)
+    if not any(found[: len(wanted)]):
+        msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
+        raise ValueError(msg)
+    return found[0], found[1]
+
+
+def collected_keys(
+    per_query: pl.DataFrame | pl.LazyFrame, columns: Sequence[str], *, query: str, strategy: str
+) -> pl.DataFrame:
+    """The strategy, the query and some columns, each strategy with each query once."""
+    keys = [strategy, query]
+    frame = per_query.lazy().select(*keys, *columns).collect()
+    if nulls := frame[strategy].null_count():
+        msg = f"strategy {strategy!r} must not be null, got {nulls} nulls"
+        raise ValueError(msg)
+    repeated = frame.select(keys).is_duplicated()
+    if repeated.any():
+        again = frame.filter(repeated).select(keys).unique().sort(keys)
+        msg = (
+            f"each strategy must have each query once, got {again.height} more often: "
+            f"{_first(again)}"
+        )
+        raise ValueError(msg)
+    return frame
+
+
+def place_of(strategies: pl.Series, name: Any) -> int:
+    """Where a strategy stands among them."""
+    known = strategies.to_list()
+    if name in known:
+        return known.index(name)
+    texts = [str(each) for each in known]
+    meant = isinstance(name, str) and name not in texts
+    hint = did_you_mean(name, texts) if meant else ""
+    msg = f"there is no strategy {name!r}{hint}; there are {listed(strategies)}"
+    raise ValueError(msg)
+
+
+def listed(strategies: pl.Series) -> str:
+    """The names of strategies in a sentence."""
+    return ", ".join(map(repr, strategies.to_list())) or "none"
+
+
+def natural_order(names: Iterable[str]) -> list[str]:
+    """Names in order, with the numbers in them by value: f2 before f10."""
+    return sorted(
+        names,
+        key=lambda name: [
+            (part.isdecimal(), int(part) if part.isdecimal() else 0, part)
+            for part in re.split(r"(\d+)", name)
+        ],
+    )
+
+
+def _first(keys: pl.DataFrame) -> str:
+    """The first few strategies and queries."""
+    shown = [f"query {query!r} of {strategy!r}" for strategy, query in keys.head(SHOWN).iter_rows()]
+    return ", ".join(shown if keys.height <= SHOWN else [*shown, "..."])
+
+
+# Each strategy beside each query
+
+
+class Grid:
+    """A frame with a row for each strategy and query, also where it had none."""
+
+    def __init__(
+        self, frame: pl.DataFrame, missing: Missing, strategies: pl.Series | None = None
+    ) -> None:
+        strategy, query, *self.measures = frame.columns
+        sorted_names = frame[strategy].unique().sort()
+        self.strategies = sorted_names if strategies is None else strategies
+        self.queries = frame[query].unique().sort()
+        self.missing = missing
+        self.frame = (
+            pl.DataFrame([self.strategies])
+            .join(pl.DataFrame([self.queries]), how="cross")
+            .join(frame, on=[strategy, query], how="left", nulls_equal=True, maintain_order="left")
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many strategies and queries there are."""
+        return len(self.strategies), len(self.queries)
+
+    def values(self, measure: str) -> Floats:
+        """A row per strategy and a column per query; NaN where a value is missing."""
+        values = self.frame[measure].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        return self._counted(values).reshape(self.shape)
+
+    def results(self, measure: str) -> Results:
+        """The values of a measure for the queries that count."""
+        values = self.values(measure)
+        self._check(np.isinf(values), measure, "must be finite, got infinity")
+        absent = np.isnan(values)
+        if self.missing == "error":
+            rule = "must have a value for each strategy and query, got none, null or NaN"
+            hint = "; missing='drop' or missing='zero' allows it"
+            self._check(absent, measure, rule, hint)
+        whole = ~absent.any(axis=0)
+        return Results(measure, self.queries.filter(pl.Series(whole)), values[:, whole])
+
+    def curve_length(self, *curves: str) -> int:
+        """How long the lists of curves are, 0 where there is none."""
+        every = [self.frame[curve].list.len().drop_nulls() for curve in curves]
+        lengths = pl.concat(every).unique().sort()
+        if len(lengths) > 1:
+            msg = (
+                f"the lists of {' and '.join(map(repr, curves))} must have one length, as those "
+                f"of a curve with a cutoff have, got {lengths[0]} to {lengths[-1]}"
+            )
+            raise ValueError(msg)
+        return lengths[0] if len(lengths) else 0
+
+    def curve(self, curve: str, length: int) -> Floats:
+        """The values of a curve, as those of a measure with a third axis for its points."""
+        lists = self.frame[curve]
+        there = lists.is_not_null().to_numpy()
+        rows = lists.drop_nulls().cast(pl.List(pl.Float64))
+        points = np.full((len(lists), length), np.nan)
+        flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
+        points[there] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
+        if np.isinf(points).any():
+            msg = f"curve {curve!r} must be finite, got infinity"
+            raise ValueError(msg)
+        absent = np.isnan(points).any(axis=1)
+        if self.missing == "error" and absent.any():
+            keys = self.frame[:, :2].row(int(absent.argmax()))
+            msg = (
+                f"curve {curve!r} must have a value for each strategy and query, got none, null or "
+                f"NaN {absent.sum()} times, first in {keys[1]!r} of {keys[0]!r}; missing='drop' or "
+                "missing='zero' allows it"
+            )
+            raise ValueError(msg)
+        return self._counted(points).reshape(*self.shape, length)
+
+    def _counted(self, values: Floats) -> Floats:
+        """Values as they count: a missing one may be 0."""
+        return (
+            np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
+            if self.missing == "zero"
+            else values
+        )
+
+    def _check(self, wrong: npt.NDArray[np.bool_], measure: str, rule: str, hint: str = "") -> None:
+        """Raise where a value is wrong, with how many queries have one and some of them."""
+        if wrong.any():
+            rows = self.frame[:, :2].filter(pl.Series(wrong.ravel()))
+            count = f"{rows.to_series(1).n_unique()} of {len(self.queries)} queries"
+            msg = f"measure {measure!r} {rule} in {count}: {_first(rows)}{hint}"
+            raise ValueError(msg)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The values of one measure: a row per strategy and a column per query."""
+
+    measure: str
+    queries: pl.Series
+    values: Floats
+
+    @property
+    def n(self) -> int:
+        """How many queries there are."""
+        return len(self.queries)
+
+    @cached_property
+    def rounding(self) -> float:
+        """How far apart two values can be that are the same."""
+        return ROUNDING * float(np.abs(self.values).max(initial=0))
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether a higher value is better."""
+        return best_of(self.measure) != "lowest"
+
+    @property
+    def order(self) -> Floats:
+        """Where the means put the strategies, the best highest; rounding does not part them."""
+        means = self.values.sum(axis=1) / (self.n or np.nan)
+        steps: Floats = np.rint(means / (self.rounding or 1))
+        return steps if self.higher_is_better else -steps
+
+    def differences(self, i: int, j: int) -> Floats:
+        """The differences between two strategies, without what rounding adds to them."""
+        differences: Floats = self.values[i] - self.values[j]
+        if self.n and np.ptp(differences) <= self.rounding:
+            differences[:] = differences[0]
+        differences[np.abs(differences) <= self.rounding] = 0
+        return differences
+
+
+# Which value is best
+
+
+def best_of(measure: str) -> Best:
+    """Which value of a measure is best: the highest, of all that are not known to differ."""
+    parsed = Measure.parsed(measure)
+    return "highest" if parsed is None else parsed.definition.best
+
+
+def bests(means: pl.Series, which: Best) -> list[int]:
+    """The places of the best means; rounding parts none of them."""
+    rounded = means.round(12)
+    top = {"highest": rounded.max(), "lowest": rounded.min(), "none": None}[which]
+    return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
+
+
+# Means
+
+
+def mean_of(values: Floats) -> float:
+    """The mean, NaN of no value."""
+    return float(values.mean()) if len(values) else np.nan
+
+
+def std_of(values: Floats) -> float:
+    """The standard deviation, NaN for fewer than two values."""
+    if len(values) < 2:  # noqa: PLR2004
+        return np.nan
+    return float(values.std(ddof=1)) if np.ptp(values) else 0.0
+
+
+def ratio_of(above: float, below: float) -> float:
+    """One number over another, NaN where that is 0."""
+    return above / below if below else np.nan
+
+
+def mean_margin(std: Any, n: Any, confidence: float) -> Any:
+    """How far Student's interval of the mean of n values reaches to either side of it."""
+    from scipy.special import stdtrit
+
+    return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
+
+
+def curve_means(
+    curves: pl.LazyFrame, columns: Sequence[str], positions: pl.Series, keys: Sequence[str]
+) -> pl.LazyFrame:
+    """The means of curves, lists of one length, over queries: one row per key and position.
+
+    Beside each it has how many values it is the mean of and their standard deviation, in the
+    columns "queries of …" and "std of …".
+    """
+    at = pl.lit(positions).implode().alias(positions.name)
+    points = curves.select(*keys, at, *columns).explode(
+        positions.name, *columns, empty_as_null=False
+    )
+    statistics = [
+        (
+            pl.col(column).mean(),
+            pl.col(column).count().alias(f"queries of {column}"),
+            pl.col(column).std().alias(f"std of {column}"),
+        )
+        for column in columns
+    ]
+    return points.group_by(*keys, positions.name, maintain_order=True).agg(*sum(statistics, ()))

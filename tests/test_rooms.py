@@ -1,0 +1,104 @@
+"""Imports run one way: from the rooms that show results down to the formulas."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import polars_graded
+
+PACKAGE = Path(polars_graded.__file__).parent
+
+MAY_IMPORT = {
+    "_checks": {"polars"},
+    "_measuring.kernels": {"numpy"},
+    "_measuring": {"numpy", "polars", "_checks", "_measuring.kernels"},
+    "namespace": {"polars", "_checks", "_measuring", "_measuring.kernels"},
+    "_frames": {"numpy", "polars", "_checks", "_measuring", "_measuring.kernels"},
+    "_results": {"numpy", "polars", "scipy", "_checks", "_measuring", "_frames"},
+    "datasets": {"numpy", "polars", "_checks"},
+    "experiments": {"polars", "_checks", "_measuring", "_frames", "datasets", "namespace"},
+    "_drawing": {"numpy", "polars", "altair", "_checks", "_measuring", "_results"},
+    "charts": {
+        *("altair", "polars", "_checks", "_drawing", "_measuring", "_results", "namespace"),
+    },
+    "_report": {
+        *("numpy", "polars", "altair", "vl_convert"),
+        *("_checks", "_measuring", "_results", "_drawing", "charts"),
+    },
+}
+"""What each room may import beside the standard library and itself."""
+
+OWNER_OF_ALL = {"__init__", "__main__"}
+"""What brings everything together."""
+
+
+def room_of(module: str) -> str:
+    """The room of a module, named by its path in the package."""
+    parts = module.split(".")
+    inner = ".".join(parts[:2])
+    return inner if inner in MAY_IMPORT else parts[0]
+
+
+def imports_of(file: Path) -> set[str]:
+    """What a file imports, for types or within functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{file}: relative imports hide their room"
+            whole = {f"{node.module}.{name.name}" for name in node.names}
+            found |= whole if node.module == "polars_graded" else {node.module}
+    return found
+
+
+def outside(names: set[str]) -> set[str]:
+    """The rooms and the libraries among them, without the standard library."""
+    import sys
+
+    rooms = {
+        room_of(name.removeprefix("polars_graded."))
+        for name in names
+        if name.startswith("polars_graded.")
+    }
+    libraries = {name.split(".")[0] for name in names} - {"polars_graded"}
+    return rooms | (libraries - sys.stdlib_module_names)
+
+
+FILES = {
+    ".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
+    for path in PACKAGE.rglob("*.py")
+}
+
+
+@pytest.mark.parametrize("module", [name for name in FILES if name not in OWNER_OF_ALL])
+def test_a_room_imports_only_what_it_may(module):
+    room = room_of(module)
+    assert room in MAY_IMPORT, f"{module} is in no room"
+    assert outside(imports_of(FILES[module])) - {room} <= MAY_IMPORT[room]
+
+
+def test_no_room_imports_one_that_imports_it():
+    graph = {room: {each for each in may if each in MAY_IMPORT} for room, may in MAY_IMPORT.items()}
+    while graph:
+        leaves = [room for room, others in graph.items() if not others & graph.keys()]
+        assert leaves, f"a circle among {', '.join(graph)}"
+        for room in leaves:
+            del graph[room]
+
+
+def test_kernels_run_without_polars():
+    """They are imported by name, since the package itself registers a namespace on Polars."""
+    for module, path in FILES.items():
+        if room_of(module) == "_measuring.kernels":
+            assert outside(imports_of(path)) <= {"numpy", "_measuring.kernels"}
+
+
+def test_no_public_name_is_a_module_of_that_name():
+    modules = {name.split(".")[0] for name in FILES}
+    public = {"charts", "datasets", "experiments", "namespace"}
+    assert modules & set(polars_graded.__all__) <= public
+    assert {name for name in modules if not name.startswith("_")} == public
