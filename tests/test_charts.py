@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 import vl_convert
 from helpers import frame_of
+from papers import CG, CHEN_MEANS, CUMULATED, DCG, ICG, IDCG, as_printed, entries
 from PIL import Image
 from polars.testing import assert_frame_equal
-from test_papers import CG, CHEN_MEANS, CUMULATED, DCG, ICG, IDCG, as_printed, entries
 
 from polars_graded import (
     average_curves,
@@ -1812,6 +1812,15 @@ def test_whiskers_end_within_one_and_a_half_times_the_height_of_the_box():
         data = charts.sample_boxes(frame, "ap").data
         assert data["whisker_high"][0] == (value if is_inside else 4)
         assert data["outlier"].drop_nulls().to_list() == ([] if is_inside else [value])
+
+
+def test_quartiles_lie_between_values_where_numpy_puts_them():
+    """By the nearest value the box would be from 2 to 4, and 10 beyond its whisker."""
+    frame = pl.DataFrame({"strategy": "s", "ap": [0.0, 2.0, 4.0, 10.0]})
+    data = charts.sample_boxes(frame, "ap").data
+    assert np.percentile(frame["ap"], [25, 75]).tolist() == [1.5, 5.5]  # 0 + 3/4 2, 4 + 1/4 6
+    assert data.select("q1", "q3", "whisker_low", "whisker_high").rows() == [(1.5, 5.5, 0.0, 10.0)]
+    assert "outlier" not in data.columns or not data["outlier"].drop_nulls().len()
 
 
 def test_moniz_figure_2_has_ndcg_as_a_line_and_ndcg_phi_as_boxes():
