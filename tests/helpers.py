@@ -14,7 +14,9 @@ from registry import KNOWN, WORTH, Row
 from polars_graded import graded
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from polars_graded import Graded
 
 Query: TypeAlias = "list[tuple[float | None, float | None]]"
 """The rows of a query: a score, None if not retrieved, and a grade, None if unjudged."""
@@ -41,7 +43,7 @@ GRADED = graded("grade").ranked_by("score")
 
 
 def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:
-    """A row a document, queries numbered from 0, grades of a data type."""
+    """One row per document, queries numbered from 0, grades of a data type."""
     rows = [
         (number, *row, known)
         for number, query in enumerate(queries)
@@ -51,10 +53,48 @@ def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:
     return pl.DataFrame(rows, schema, orient="row").cast({"grade": dtype})
 
 
+def grouped(frame: pl.DataFrame, *exprs: pl.Expr) -> pl.DataFrame:
+    """One row per query, in the order of the frame."""
+    return frame.group_by("query", maintain_order=True).agg(*exprs)
+
+
 def values(expr: pl.Expr, frame: pl.DataFrame) -> list[Any]:
     """The value of each query of a frame."""
-    result = frame.group_by("query", maintain_order=True).agg(value=expr)
-    return result["value"].to_list()
+    return grouped(frame, expr.alias("value"))["value"].to_list()
+
+
+def values_of_each(
+    rows: Iterable[Row],
+    g: Graded,
+    frame: pl.DataFrame,
+    aggregated: Callable[..., pl.DataFrame] = grouped,
+    *,
+    apart: bool = False,
+) -> dict[str, list[Any]]:
+    """The values of many measures by name: all of one ranking, or each by its own expression.
+
+    An error says which measure it is of.
+    """
+
+    def computed(rows: Sequence[Row]) -> pl.DataFrame:
+        shared = [row.name for row in rows if not row.columns and not apart]
+        exprs = [row.of(g) for row in rows if row.columns or apart]
+        if not shared:
+            return aggregated(frame, *exprs)
+        return aggregated(frame, g.measures(*shared), *exprs).unnest("measures")
+
+    chosen = list({row.name: row for row in rows}.values())
+    try:
+        result = computed(chosen)
+    except Exception:
+        for row in chosen:
+            try:
+                computed([row])
+            except Exception as error:
+                error.add_note(f"This is of {row.name}.")
+                raise
+        raise
+    return result.to_dict(as_series=False)
 
 
 def lists_of(query: Query, *, condensed: bool = False) -> reference.Lists:
@@ -65,15 +105,16 @@ def lists_of(query: Query, *, condensed: bool = False) -> reference.Lists:
     return reference.lists(rows, [True], condensed=condensed)
 
 
-def twins(
-    row: Row,
+def twins_of_each(
+    rows: Iterable[Row],
     queries: Sequence[Query],
     scale: reference.Scale = reference.PLAIN,
     *,
     condensed: bool = False,
-) -> list[Any]:
-    """What the slow loop says of each query."""
-    return [row.twin(lists_of(query, condensed=condensed), scale) for query in queries]
+) -> dict[str, list[Any]]:
+    """What the slow loops say of each query, by the name of the measure."""
+    lists = [lists_of(query, condensed=condensed) for query in queries]
+    return {row.name: [row.twin(each, scale) for each in lists] for row in rows}
 
 
 def random_queries(
@@ -99,8 +140,10 @@ def random_queries(
 
 def alike(value: Any, expected: Any) -> bool:
     """Whether two values, or two curves, are equal up to rounding."""
+    if value == expected:
+        return True
     if value is None or expected is None:
-        return value is expected
+        return False
     if isinstance(expected, list):
         return len(value) == len(expected) and all(map(alike, value, expected))
     return math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12)
@@ -111,11 +154,41 @@ def numbers(value: Any) -> list[float | None]:
     return value if isinstance(value, list) else [value]
 
 
+def difference(
+    got: Sequence[Any], expected: Sequence[Any], queries: Sequence[Any] | None = None
+) -> str | None:
+    """The first query that does not have the value expected, if there is one."""
+    if len(got) != len(expected):
+        return f"{len(got)} values, not {len(expected)}"
+    for number, (value, right) in enumerate(zip(got, expected, strict=True)):
+        if not alike(value, right):
+            query = "" if queries is None else f": {queries[number]}"
+            return f"query {number}: {value}, not {right}{query}"
+    return None
+
+
 def assert_alike(
     got: Sequence[Any], expected: Sequence[Any], queries: Sequence[Any] | None = None
 ) -> None:
     """Every query has the value expected; the first that has not is shown."""
-    assert len(got) == len(expected)
-    for number, (value, right) in enumerate(zip(got, expected, strict=True)):
-        query = "" if queries is None else f": {queries[number]}"
-        assert alike(value, right), f"query {number}: {value}, not {right}{query}"
+    found = difference(got, expected, queries)
+    assert found is None, found
+
+
+def assert_each_alike(
+    got: Mapping[str, Sequence[Any]],
+    expected: Mapping[str, Sequence[Any]],
+    queries: Sequence[Any] | None = None,
+) -> None:
+    """Every measure has the values expected; of each that has not, the first is shown."""
+    assert_none(
+        f"{name}, {found}"
+        for name, values in expected.items()
+        if (found := difference(got[name], values, queries))
+    )
+
+
+def assert_none(wrong: Iterable[str]) -> None:
+    """Nothing is wrong; what is, is shown line by line."""
+    lines = list(wrong)
+    assert not lines, "\n".join([f"{len(lines)} are wrong:", *lines])

@@ -1,4 +1,4 @@
-"""What is true of every measure: a row a measure and set of options."""
+"""What is true of every measure: one row per measure and set of options."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import polars as pl
 import reference
 
 from polars_graded import Graded
+from polars_graded._measuring.names import Measure
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ class Row:
         return replace(self, name=name if n is None else f"{name}@{n}")
 
     def without(self, option: str) -> Row:
-        """This without an option, which its name still has."""
+        """This without an option."""
         rest = {name: value for name, value in self.options.items() if name != option}
-        return replace(self, options=rest)
+        return replace(self, name=Measure.of(self.function, self.n, **rest).name, options=rest)
 
     @property
     def takes_cutoff(self) -> bool:
@@ -90,7 +91,7 @@ class Row:
 
     @property
     def is_curve(self) -> bool:
-        """Whether it has a list of values a query."""
+        """Whether it has a list of values per query."""
         return self.dtype == pl.List
 
     @property
