@@ -17,6 +17,22 @@ LOG3, LOG5 = math.log2(3), math.log2(5)
 # Rank order `1 0 ? 3`; the document of grade 2 was not retrieved. So R = 3, and 2 from grade 2 on.
 EXAMPLE: Query = [(0.9, 1), (0.8, 0), (0.7, None), (0.6, 3), (None, 2), (None, None)]
 
+UNANSWERED: Query = [(None, grade) for _, grade in EXAMPLE if grade is not None]
+"""The same judgments; nothing was retrieved."""
+
+
+def of_nothing_retrieved(name, expected):
+    """What a measure is there, where `expected` is what it is of the example."""
+    function = re.split("[(@]", name)[0]
+    if function in {"ideal_dcg", "ideal_dcg_curve", "n_relevant"} or name == "roc_auc(threshold=0)":
+        return expected  # it looks at judgments alone
+    if function == "roc_auc":
+        return 1 / 2  # all are tied at the end
+    if function.endswith("_curve") and "@" not in name:
+        return []
+    return [0] * len(expected) if isinstance(expected, list) else int(function == "e_measure")
+
+
 BY_HAND = [
     (GRADED.precision(), 2 / 4),
     (GRADED.precision(1), 1),
@@ -169,7 +185,9 @@ BY_HAND = [
     ("expr", "expected"), BY_HAND, ids=[expr.meta.output_name() for expr, _ in BY_HAND]
 )
 def test_value_worked_by_hand(expr, expected):
-    assert values(expr, frame_of([EXAMPLE])) == [pytest.approx(expected, rel=1e-12)]
+    found = values(expr, frame_of([EXAMPLE, UNANSWERED, EXAMPLE]))
+    nothing = of_nothing_retrieved(expr.meta.output_name(), expected)
+    assert found == [pytest.approx(each, rel=1e-12) for each in (expected, nothing, expected)]
 
 
 # Other examples, with their own rows.
