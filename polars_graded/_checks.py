@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
@@ -156,8 +156,10 @@ def check_collected(name: str, value: Any) -> pl.DataFrame:
     return check_frame(name, value).lazy().collect()
 
 
-def check_columns(name: str, wanted: Iterable[str], present: Iterable[str]) -> None:
-    """Raise where the frame `name` has not all the columns that are wanted."""
+def check_columns(
+    name: str, wanted: Iterable[str], present: Iterable[str], *, argument: str | None = None
+) -> None:
+    """Raise where the frame `name` has not all the columns that are wanted, by an argument."""
     known = list(present)
     for column in wanted:
         if not isinstance(column, str):
@@ -165,12 +167,32 @@ def check_columns(name: str, wanted: Iterable[str], present: Iterable[str]) -> N
             raise TypeError(msg)
         if column not in known:
             hint = did_you_mean(column, known)
-            msg = f"`{name}` has no column {column!r}{hint}; it has {', '.join(known) or 'none'}"
+            if argument is not None:
+                hint = f"{hint} {argument}= names the column" if hint else (
+                    f"\n\nHint: {argument}= names the column"
+                )
+            msg = f"`{name}` has no column {column!r}; it has {', '.join(known) or 'none'}{hint}"
             raise pl.exceptions.ColumnNotFoundError(msg)
 
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:
-    """A hint at the known name that `value` is probably meant to be, or nothing."""
+    """The end of an error: a hint at the known name that `value` is probably meant to be."""
     names = {name.lower(): name for name in known}
     close = get_close_matches(value.lower(), names, n=1)
-    return f"; did you mean {names[close[0]]!r}?" if close else ""
+    return f"\n\nHint: did you mean {names[close[0]]!r}?" if close else ""
+
+
+def said(error: Exception) -> str:
+    """What an error says, its hint in the same line, without the plan that Polars puts after it."""
+    sentence, *others = str(error).split("\n\n")
+    return "; ".join([sentence, *(part[6:] for part in others[:1] if part.startswith("Hint: "))])
+
+
+def first_few(values: Sequence[Any]) -> str:
+    """The first few values in a sentence."""
+    shown = [repr(value) for value in values[:SHOWN]]
+    return ", ".join(shown if len(values) <= SHOWN else [*shown, "..."]) or "none"
+
+
+SHOWN = 3
+"""How many of what is in the way an error or a warning names."""

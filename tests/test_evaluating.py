@@ -14,14 +14,16 @@ from polars.testing import assert_frame_equal
 from polars_graded import average_curves, evaluate, summary_table
 from polars_graded.datasets import worked_example
 
-# Query b comes first, so that sorting shows; `worse` ranks the relevant document of each last.
+# Query b comes first, so that sorting shows; `worse` ranks the relevant document of each last, and
+# `tied` is a number for x and y of query a alike.
 FRAME = pl.DataFrame(
     {
         "query": ["b", "b", "a", "a", "a"],
         "doc": ["x", "y", "x", "y", "z"],
         "grade": [0, 1, 2, 0, 0],
-        "score": [1.0, 2.0, 7.0, 7.0, 5.0],
+        "score": [1.0, 2.0, 7.0, 6.0, 5.0],
         "worse": [2.0, 1.0, 1.0, 7.0, 5.0],
+        "tied": [1.0, 2.0, 7.0, 7.0, 5.0],
         "rank": [2, 1, 1, 2, 3],
     }
 )
@@ -37,13 +39,13 @@ STACKED = pl.DataFrame(
 STACKED_COLUMNS = {"query": "topic", "grade": "judgment", "by": "value", "strategy": "run"}
 
 
-def test_one_row_per_strategy_and_query_sorted_by_both():
+def test_one_row_per_strategy_and_query_strategies_as_named_and_queries_sorted():
     expected = pl.DataFrame(
         {
-            "strategy": ["score", "score", "worse", "worse"],
+            "strategy": ["worse", "worse", "score", "score"],
             "query": ["a", "b", "a", "b"],
-            "reciprocal_rank": [1.0, 1.0, 1 / 3, 1 / 2],
-            "cg@1": [3.0, 1.0, 0.0, 0.0],
+            "reciprocal_rank": [1 / 3, 1 / 2, 1.0, 1.0],
+            "cg@1": [0.0, 0.0, 3.0, 1.0],
             "n_relevant": pl.Series([1, 1, 1, 1], dtype=pl.UInt32),
         }
     )
@@ -72,10 +74,10 @@ def test_a_list_in_the_list_breaks_ties():
     # Query a has x and y tied, of which y comes first by its name.
     tied = {"score": 1.0, "doc": 1 / 2, "worse": 1 / 2, "rank": 1 / 2}
     for tie_break, reciprocal_rank in tied.items():
-        result = evaluate(FRAME, "reciprocal_rank", by=[["score", tie_break]])
-        assert result.row(0) == ("score", "a", reciprocal_rank)
-    together = evaluate(FRAME, "reciprocal_rank", by=["worse", ["score", "doc"]])
-    assert together["reciprocal_rank"].to_list() == [1 / 2, 1.0, 1 / 3, 1 / 2]
+        result = evaluate(FRAME, "reciprocal_rank", by=[["tied", tie_break]])
+        assert result.row(0) == ("tied", "a", reciprocal_rank)
+    together = evaluate(FRAME, "reciprocal_rank", by=["worse", ["tied", "doc"]])
+    assert together["reciprocal_rank"].to_list() == [1 / 3, 1 / 2, 1 / 2, 1.0]
 
 
 def test_a_column_of_ranks_is_read_from_the_lowest():
@@ -99,7 +101,11 @@ def test_a_scale_and_a_value_for_undefined_queries_are_passed_on():
     queries = [*ODD_QUERIES.values(), *random_queries(0, 20)]
     frame = frame_of(queries)
     g = GRADED.scaled(irrelevant=1, highest=10).undefined_as(None)
-    result = evaluate(frame, "ndcng@3", "mu_ap", irrelevant=1, highest=10, undefined_as=None)
+    with pytest.warns(UserWarning, match="no document is judged in 4 of 33 queries"):
+        result = evaluate(
+            *(frame, "ndcng@3", "mu_ap"),
+            **{"irrelevant": 1, "highest": 10, "undefined_as": None, "ties": "order"},
+        )
     assert result["ndcng@3"].to_list() == values(g.ndcng(3), frame)
     assert result["mu_ap"].to_list() == values(g.mu_ap(), frame)
     assert None in result["mu_ap"]
@@ -107,10 +113,12 @@ def test_a_scale_and_a_value_for_undefined_queries_are_passed_on():
 
 def test_condensed_rankings_are_without_the_unjudged():
     frame = frame_of([*ODD_QUERIES.values(), *random_queries(0, 20)])
-    result = evaluate(frame, "ndcng@3", "n_retrieved", condensed=True)
+    with pytest.warns(UserWarning, match="no document is judged in 4 of 33 queries"):
+        result = evaluate(frame, "ndcng@3", "n_retrieved", condensed=True, ties="order")
+        all_of_them = evaluate(frame, "n_retrieved")
     assert result["ndcng@3"].to_list() == values(GRADED.condensed().ndcng(3), frame)
     assert result["n_retrieved"].to_list() == values(GRADED.condensed().n_retrieved(), frame)
-    assert result["n_retrieved"].sum() < evaluate(frame, "n_retrieved")["n_retrieved"].sum()
+    assert result["n_retrieved"].sum() < all_of_them["n_retrieved"].sum()
 
 
 def test_a_curve_is_a_list_a_query():
@@ -187,7 +195,7 @@ def test_an_empty_frame_has_no_row_and_the_same_columns():
 
 
 def test_a_strategy_without_scores_for_a_query_retrieved_nothing():
-    frame = FRAME.with_columns(score=pl.col("score").replace(7.0, None).replace(5.0, None))
+    frame = FRAME.with_columns(score=pl.col("score").replace([7.0, 6.0, 5.0], None))
     result = evaluate(frame, "n_retrieved", "ndcg", "n_relevant")
     assert result.rows() == [("score", "a", 0, 0.0, 1), ("score", "b", 2, 1.0, 1)]
 
@@ -236,9 +244,9 @@ def test_interpolated_precision_is_averaged_at_every_level_of_recall():
 def test_every_strategy_has_its_own_averages():
     reverse = CURVES.with_columns(worse=-pl.col("score"))
     found = average_curves(reverse, CG, by=["worse", "score"])
-    assert found["strategy"].to_list() == ["score"] * 3 + ["worse"] * 3
+    assert found["strategy"].to_list() == ["worse"] * 3 + ["score"] * 3
     assert found["rank"].to_list() == [1, 2, 3] * 2
-    assert found[CG].to_list()[3:] == [(3 + 2) / 2, (3 + 2) / 2, (4 + 2) / 2]
+    assert found[CG].to_list()[:3] == [(3 + 2) / 2, (3 + 2) / 2, (4 + 2) / 2]
     stacked = average_curves(STACKED, "recall_curve@2", **STACKED_COLUMNS)
     assert stacked.rows() == [("one", 1, 1 / 2), ("one", 2, 1.0), ("two", 1, 1.0), ("two", 2, 1.0)]
 
@@ -267,14 +275,14 @@ def test_averaged_curves_of_a_lazy_frame_are_lazy():
 
 NOT_AVERAGED = [
     ([], ValueError, "name at least one curve, such as 'dcg_curve@20'"),
-    (["ap"], ValueError, "ap is not a curve: it has one value a query"),
+    (["ap"], ValueError, "ap is not a curve: it has one value per query"),
     (["dcg_curve@5", "dcg@5"], ValueError, "dcg@5 is not a curve"),
     (["dcg_curve"], ValueError, "a curve needs a cutoff to be averaged, such as 'dcg_curve@20'"),
     (["cg_curve@5", "dcg_curve"], ValueError, "a curve needs a cutoff to be averaged"),
     (["cg_curve@5", "dcg_curve@6"], ValueError, "one cutoff, got cg_curve@5, dcg_curve@6"),
     (["cg_curve@11", "interpolated_precision"], ValueError, "curves must have one cutoff, got"),
     (["cg_curve@5", "cg_curve@5"], ValueError, "each measure must be named once"),
-    (["cg_kurve@5"], ValueError, "there is no measure 'cg_kurve'; did you mean 'cg_curve'"),
+    (["cg_kurve@5"], ValueError, "there is no measure 'cg_kurve'; there are (.|\\n)* did you mean 'cg_curve'"),
     (["cg_curve@0"], ValueError, "`n` must be at least 1, got 0"),
 ]
 
@@ -322,7 +330,7 @@ def test_a_summary_table_counts_as_relevant_what_it_is_told(options, counts):
 def test_a_summary_table_has_a_row_a_strategy():
     some = pl.when(pl.col("score") > 1).then("score")
     found = summary_table(CURVES.with_columns(fewer=some), by=["score", "fewer"])
-    assert found.rows() == [("fewer", 2, 3, 4, 1), ("score", 2, 5, 4, 3)]
+    assert found.rows() == [("score", 2, 5, 4, 3), ("fewer", 2, 3, 4, 1)]
     assert summary_table(STACKED, **STACKED_COLUMNS).rows() == [
         ("one", 2, 3, 2, 2),
         ("two", 2, 3, 2, 2),
@@ -345,7 +353,7 @@ def test_chen_method_4_summary_table_of_both_examples():
         ({"threshold": "2"}, TypeError, "`threshold` must be a number, got '2'"),
         ({"threshold": math.nan}, ValueError, "`threshold` must be finite, got nan"),
         ({"by": "scores"}, pl.exceptions.ColumnNotFoundError, "no column 'scores'"),
-        ({"ties": "average"}, TypeError, "unexpected keyword argument 'ties'"),
+        ({"tie": "doc"}, TypeError, "unexpected keyword argument 'tie'"),
     ],
 )
 def test_a_wrong_argument_of_a_summary_table_is_refused(options, exception, sentence):
@@ -364,7 +372,7 @@ WITHOUT_A_QUERY = STACKED.filter(~((pl.col("run") == "one") & (pl.col("topic") =
 )
 def test_a_query_that_a_stacked_strategy_lacks_is_warned_of(function, names):
     with pytest.warns(
-        UserWarning, match=r"are missing from their means: 'one' lacks 1 of 2;.*judge"
+        UserWarning, match=r"are missing from their means: 'one' lacks 1 of 2\n\nHint: judge"
     ) as caught:
         function(WITHOUT_A_QUERY, *names, **STACKED_COLUMNS)
     assert len(caught) == 1
@@ -388,11 +396,11 @@ def test_there_is_no_warning_where_every_strategy_has_every_query():
 ColumnNotFound = pl.exceptions.ColumnNotFoundError
 
 ERRORS = [
-    (["ap"], {"query": "qurey"}, ColumnNotFound, "no column 'qurey'.*'query'.*; it has query, "),
-    (["ap"], {"grade": "grades"}, ColumnNotFound, "no column 'grades'; did you mean 'grade'"),
-    (["ap"], {"by": "scores"}, ColumnNotFound, "no column 'scores'; did you mean 'score'"),
-    (["ap"], {"by": ["score", "wrose"]}, ColumnNotFound, "no column 'wrose'.*'worse'"),
-    (["ap"], {"by": [["score", "dco"]]}, ColumnNotFound, "no column 'dco'.*'doc'"),
+    (["ap"], {"query": "qurey"}, ColumnNotFound, "no column 'qurey'; it has query, (.|\\n)*'query'"),
+    (["ap"], {"grade": "grades"}, ColumnNotFound, "no column 'grades'; it has .*\\n\\nHint: did you mean 'grade'"),
+    (["ap"], {"by": "scores"}, ColumnNotFound, "no column 'scores'; it has .*\\n\\nHint: did you mean 'score'"),
+    (["ap"], {"by": ["score", "wrose"]}, ColumnNotFound, "no column 'wrose'; it has .*\\n\\nHint: did you mean 'worse'"),
+    (["ap"], {"by": [["score", "dco"]]}, ColumnNotFound, "no column 'dco'; it has .*\\n\\nHint: did you mean 'doc'"),
     (["ap"], {"strategy": "run"}, ColumnNotFound, "no column 'run'.*; it has query, doc, grade"),
     (["ap"], {"grade": "doc"}, TypeError, "grade 'doc' must be a number or a Boolean, got String"),
     (["ap"], {"by": "doc"}, TypeError, "score 'doc' must be a number to rank by, got String"),
@@ -400,7 +408,11 @@ ERRORS = [
     (["ap", "ap"], {}, ValueError, "each measure must be named once, got ap more often"),
     (["mapp"], {}, ValueError, "there is no measure 'mapp'.*; there are "),
     (["ndcg@0"], {}, ValueError, "`n` must be at least 1, got 0"),
-    ([["ap", "ndcg"]], {}, TypeError, "a measure must be named by a string"),
+    ([[]], {}, ValueError, "name at least one measure; there are precision, recall, "),
+    ([["ap"], "ap"], {}, ValueError, "each measure must be named once, got ap more often"),
+    ([{"ap": "ndcg"}, "ap"], {}, ValueError, "each measure must be named once, got ap more often"),
+    ([3], {}, TypeError, "a measure must be named by a string such as 'ndcg@10', got 3"),
+    ([{3: "ap"}], {}, TypeError, "`measures` must be the name of a column, got 3"),
     (["ap"], {"by": []}, ValueError, "`by` must name at least one column, got none"),
     (["ap"], {"by": [[]]}, TypeError, "`by` takes column names and lists of them, got"),
     (["ap"], {"by": [3]}, TypeError, "`by` takes column names and lists of them, got"),
@@ -440,7 +452,7 @@ def test_wrong_arguments_are_refused_before_anything_runs(
 
 def test_stacked_strategies_are_not_ranked_as_one():
     stacked = FRAME.with_columns(strategy=pl.col("doc"))
-    with pytest.raises(ValueError, match=r"`frame` has 3 strategies .* say `strategy='strategy'`"):
+    with pytest.raises(ValueError, match=r"`frame` has 3 strategies (.|\n)* say strategy='strategy'"):
         evaluate(stacked, "ap")
     one = evaluate(FRAME.with_columns(strategy=pl.lit("mine")), "ap")
     assert_frame_equal(one, evaluate(FRAME, "ap"))
@@ -467,14 +479,16 @@ def test_numbers_that_are_not_finite_are_refused(column, bad):
 
 def test_a_forgotten_list_around_a_column_that_breaks_ties_is_pointed_out():
     frame = pl.DataFrame({"query": [1], "doc": ["d"], "grade": [1], "score": [0.5]})
-    with pytest.raises(TypeError, match=r"score 'doc' must be a number.*\[\['score', 'doc'\]\]"):
+    with pytest.raises(TypeError, match=r"score 'doc' must be a number(.|\n)*ties='doc'.*\[\['score', 'doc'\]\]"):
         evaluate(frame, "ap", by=["score", "doc"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        ({"query": ["query", "doc"]}, TypeError, "`query` must be the name of a column, got .*"),
+        ({"query": 3}, TypeError, "`query` must be the name of a column, or a list .*, got 3"),
+        ({"query": []}, ValueError, "`query` must name at least one column, each once, got .*"),
+        ({"query": ["query"] * 2}, ValueError, "`query` must name at least one column, each once"),
         ({"query": "strategy"}, ValueError, "`query` must be another column than the one of .*"),
     ],
 )

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
-import warnings
-from collections.abc import Sequence
-from typing import Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import polars as pl
 
-from polars_graded._checks import (
-    check_column_name,
-    check_columns,
-    check_flag,
-    check_frame,
-)
-from polars_graded._measuring.expression import several
-from polars_graded._measuring.names import Measure
-from polars_graded._measuring.ranking import Ranking, check_grade, check_score
+from polars_graded._checks import check_frame
+from polars_graded._frames.request import By, Columns, Measures, Request
 
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
 class FrameOptions(TypedDict, total=False):
     """The keywords of `evaluate`, which what is built on it hands on."""
 
-    query: str
+    query: Columns
     grade: str
-    by: str | Sequence[str | Sequence[str]]
+    by: By
     strategy: str | None
+    ties: Columns | None
     descending: bool
     irrelevant: float
     highest: float | None
@@ -36,19 +28,26 @@ class FrameOptions(TypedDict, total=False):
     condensed: bool
 
 
+@overload
 def evaluate(
-    frame: Frame,
-    *measures: str,
-    query: str = "query",
+    frame: pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
+) -> pl.LazyFrame: ...
+@overload
+def evaluate(frame: Any, *measures: Measures, **options: Unpack[FrameOptions]) -> pl.DataFrame: ...
+def evaluate(
+    frame: Any,
+    *measures: Measures,
+    query: Columns = "query",
     grade: str = "grade",
-    by: str | Sequence[str | Sequence[str]] = "score",
+    by: By = "score",
     strategy: str | None = None,
+    ties: Columns | None = None,
     descending: bool = True,
     irrelevant: float = 0.0,
     highest: float | None = None,
     undefined_as: float | None = 0.0,
     condensed: bool = False,
-) -> Frame:
+) -> pl.DataFrame | pl.LazyFrame:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
     A row of the frame is a document of a query, as `Graded` describes it: a null score means that
@@ -58,19 +57,26 @@ def evaluate(
     Parameters
     ----------
     frame
-        A DataFrame, or a LazyFrame, which gives a LazyFrame.
+        Any data frame: Polars, pandas (whose NaN is a missing value, so null here, and whose named
+        index counts as columns), pyarrow, DuckDB, or another that narwhals or Arrow's PyCapsule
+        interface knows. A LazyFrame gives a LazyFrame.
     *measures
-        Measures as their columns are called: `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"`.
+        Measures as their columns are called: `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"`; lists
+        of them; or mappings that give a column another name: `{"nDCG": "ndcg(gain=linear)@10"}`.
     query
-        The column that tells the queries apart.
+        The column that tells the queries apart, or several, which stand side by side in the result.
     grade
         The column of relevance grades.
     by
-        The column to rank by, or several, each then a strategy named after it. A list in the list
-        is one strategy whose further columns break ties: `by=[["score", "doc"]]` is trec_eval's
-        order. What is still tied stays in row order.
+        The column to rank by, or several, each then a strategy named after it; a mapping names
+        strategies otherwise: `by={"BM25": "score_1", "ours": "score_2"}`. A list in the place of a
+        column is one strategy whose further columns break ties: `by=[["score", "doc"]]`.
     strategy
         The column that tells strategies apart, where rows are stacked; then `by` names one.
+    ties
+        The column, or columns, that break ties of all strategies, the highest value first:
+        `ties="doc"` is trec_eval's order and that of the command. Without it tied documents stay in
+        row order, as with `"order"`, which says that this is meant.
     descending
         Whether the highest value comes first; False for a column of rank numbers.
     irrelevant, highest
@@ -84,7 +90,8 @@ def evaluate(
     -------
     DataFrame or LazyFrame
         The strategy (under the name of the column `strategy`, `"strategy"` by default), the query
-        and a column a measure, sorted by strategy and query.
+        and one column per measure. Strategies come in the order of `by`, or stacked ones in natural
+        order, TS12 before TS108; queries are sorted.
 
     Raises
     ------
@@ -95,14 +102,29 @@ def evaluate(
     ValueError
         If no measure is named, one twice, or one that does not exist; if `query` or `strategy` has
         a measure's name; if two strategies have one name, or `strategy` is given along with several
-        columns in `by`; if a grade or a score is NaN or infinite; if the frame has a column
-        "strategy" with several values and `strategy` does not say so.
+        columns in `by`; if the frame has a column "strategy" that no argument names, be it that it
+        has several values or that the frame is lazy; if a grade or a score is NaN or infinite. This
+        last error of a LazyFrame comes when it is collected.
 
     Warns
     -----
     UserWarning
-        If a stacked strategy has no row at all for some query, which so is missing from the
-        result. `judge` adds such queries.
+        Of what makes means wrong though every value is right; of a LazyFrame when it is collected.
+
+        - Queries without a judged document, as a left join of a run and judgments has them.
+        - A stacked strategy that has no row for some query, which its mean then lacks.
+        - A strategy that retrieved nothing at all.
+        - Strategies of which a share of the first ten documents is judged that differs by 0.2.
+        - A column called rank that counts from 1, and of which the highest number is ranked first.
+        - Ties that the order of rows decides: documents of other grades with the same score, where
+          one stands below the other. (Rows that stand apart are not compared; `overview` counts all
+          ties.)
+
+    See Also
+    --------
+    overview : What there is to measure, before measuring.
+    judge : A run and its judgments as such a frame.
+    long_form : The result with one row per measure and cutoff.
 
     Examples
     --------
@@ -142,131 +164,27 @@ def evaluate(
     │ ours     ┆ 0.75            │
     └──────────┴─────────────────┘
     """
-    check_frame("frame", frame)
-    chosen = [Measure.parse(name) for name in measures]
-    strategies = _strategies(by)
-    for argument, name in (("query", query), ("grade", grade), ("strategy", strategy)):
-        if name is not None:
-            check_column_name(argument, name)
-    if strategy is not None and len(strategies) > 1:
-        msg = f"`by` must name one column where `strategy` is given, got {', '.join(strategies)}"
-        raise ValueError(msg)
-    _check_columns_hold(frame.collect_schema(), query, grade, strategies, strategy)
-
-    key = "strategy" if strategy is None else strategy
-    if query == key:
-        msg = f"`query` must be another column than the one of strategies, got {query!r} for both"
-        raise ValueError(msg)
-    for argument, name in (("query", query), ("strategy", key)):
-        if name in [each.name for each in chosen]:
-            msg = f"`{argument}` must not have the name of a measure, got {name!r}"
-            raise ValueError(msg)
-    if strategy is None and isinstance(frame, pl.DataFrame):
-        _check_not_stacked(frame)
-
-    scaled = Ranking(pl.col(grade), condensed=check_flag("condensed", condensed))
-    scaled = scaled.scaled(irrelevant, highest).undefined_as(undefined_as)
-    parts = []
-    struct = f"measures of {key} and {query}"  # longer than both, so neither's name
-    for name, columns in sorted(strategies.items()):
-        ranking = scaled.ranked_by(columns, descending=descending)
-        values = several(chosen, ranking).alias(struct)
-        groups = frame.lazy().group_by(query if strategy is None else [strategy, query])
-        part = groups.agg(values).select(
-            pl.lit(name).alias(key) if strategy is None else key, query, struct
+    request = Request.of(
+        measures,
+        query=query,
+        grade=grade,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        irrelevant=irrelevant,
+        highest=highest,
+        undefined_as=undefined_as,
+        condensed=condensed,
+    )
+    frame = check_frame("frame", frame)
+    schema = frame.collect_schema()
+    request.check_schema(schema)
+    request.check_not_stacked(frame)
+    parts = request.values(frame.lazy())
+    if isinstance(frame, pl.LazyFrame):
+        return pl.concat(parts).map_batches(
+            request.finished, schema=request.schema(schema), projection_pushdown=False
         )
-        part = part.unnest(struct).sort(key, query)
-        # One strategy after the other, so that only one is ranked in memory at a time.
-        parts.append(part if isinstance(frame, pl.LazyFrame) else _collected(part))
-    result = pl.concat(parts)
-    if strategy is not None and isinstance(result, pl.DataFrame):
-        _warn_of_missing_queries(result, strategy, query)
-    return result
-
-
-def _collected(part: pl.LazyFrame) -> pl.DataFrame:
-    """The frame, or what is wrong with its data without the plan that Polars puts after it."""
-    try:
-        return part.collect()
-    except ValueError as error:
-        raise ValueError(str(error).split("\n\n", maxsplit=1)[0]) from None
-
-
-def _strategies(by: str | Sequence[str | Sequence[str]]) -> dict[str, list[str]]:
-    """The columns to rank by of each strategy, under its name."""
-    entries: Sequence[Any] = [by] if isinstance(by, str) or not isinstance(by, Sequence) else by
-    columns = [list(entry) if isinstance(entry, list | tuple) else [entry] for entry in entries]
-    for entry in columns:
-        if (
-            not isinstance(entry, Sequence)
-            or not entry
-            or not all(isinstance(c, str) for c in entry)
-        ):
-            msg = f"`by` takes column names and lists of them, got {by!r}"
-            raise TypeError(msg)
-    strategies = {entry[0]: entry for entry in columns}
-    if not strategies:
-        msg = "`by` must name at least one column, got none"
-        raise ValueError(msg)
-    if len(strategies) < len(columns):
-        msg = f"`by` must name each strategy's first column once, got {by!r}"
-        raise ValueError(msg)
-    return strategies
-
-
-def _check_columns_hold(
-    schema: pl.Schema,
-    query: str,
-    grade: str,
-    strategies: dict[str, list[str]],
-    strategy: str | None,
-) -> None:
-    """Raise where a column is missing or of the wrong kind."""
-    scores = [name for columns in strategies.values() for name in columns]
-    others = [] if strategy is None else [strategy]
-    check_columns("frame", [query, grade, *scores, *others], schema)
-    check_grade(grade, schema[grade])
-    for first, *_ in strategies.values():
-        if schema[first] == pl.String and len(strategies) > 1:
-            msg = (
-                f"score {first!r} must be a number to rank by, got String; "
-                "a column that breaks ties goes into a list: `by=[['score', 'doc']]`"
-            )
-            raise TypeError(msg)
-        check_score(first, schema[first])
-
-
-def _check_not_stacked(frame: pl.DataFrame) -> None:
-    """Raise where several strategies are stacked that nobody said to tell apart."""
-    if "strategy" in frame.columns and (n := frame.get_column("strategy").n_unique()) > 1:
-        msg = (
-            f"`frame` has {n} strategies in its column 'strategy', which would be ranked as one: "
-            "say `strategy='strategy'`, or drop the column"
-        )
-        raise ValueError(msg)
-
-
-def _warn_of_missing_queries(result: pl.DataFrame, strategy: str, query: str) -> None:
-    """Warn where a strategy has fewer queries than there are."""
-    n_queries = result.get_column(query).n_unique()
-    fewer = result.group_by(strategy).len().filter(pl.col("len") < n_queries).sort(strategy)
-    if fewer.height:
-        named = ", ".join(
-            f"{name!r} lacks {n_queries - n} of {n_queries}"
-            for name, n in fewer.head(5).iter_rows()
-        )
-        msg = (
-            "some strategies have no row for some queries, which are missing from their means: "
-            f"{named}; "
-            "judge() adds the queries that a run did not answer"
-        )
-        warnings.warn(msg, stacklevel=_levels_to_the_caller())
-
-
-def _levels_to_the_caller() -> int:
-    """How many calls up the stack is the first from outside the package, from who asks."""
-    package = __name__.partition(".")[0]
-    frame, levels = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").startswith(f"{package}."):
-        frame, levels = frame.f_back, levels + 1
-    return levels
+    # One strategy after the other, so that only one is ranked in memory at a time.
+    return request.finished(pl.concat([part.collect() for part in parts]))

@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring import batches
-from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import Queries
 from polars_graded._measuring.kernels.ragged import EMPTY, Ragged
+from polars_graded._measuring.names import check_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from polars_graded._measuring.kernels.ragged import Floats, Mask
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
     from polars_graded._measuring.names import Measure
     from polars_graded._measuring.ranking import Ranking
 
@@ -30,22 +30,34 @@ def one(measure: Measure, ranking: Ranking, known: pl.Expr | None = None) -> pl.
     return expr.alias(measure.name)
 
 
-def several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
-    """The values of measures over one ranking as a struct, a field each."""
+UNUSABLE = pl.Struct(
+    {
+        "column": pl.UInt8(),
+        "rule": pl.String(),
+        "queries": pl.UInt32(),
+        "grades": pl.List(pl.Float64),
+    }
+)
+"""What is wrong with the data of a query: the number of a column with NaN or infinity in it; or the
+rule that a batch of queries breaks, in how many of them and by which grades, at the first of it."""
+
+
+def several(measures: Iterable[Measure], ranking: Ranking, *, unchecked: bool = False) -> pl.Expr:
+    """The values of measures over one ranking as a struct, a field each.
+
+    Polars may hand the queries over in several batches, so an error that is raised here counts
+    those of one batch. `unchecked` raises none: what is wrong stands in a field `unusable`, for
+    `check_usable` to raise once all batches are there.
+    """
     chosen = list(measures)
-    if not chosen:
-        msg = f"name at least one measure; there are {', '.join(DEFINITIONS)}"
-        raise ValueError(msg)
-    names = [measure.name for measure in chosen]
-    if twice := {name for name in names if names.count(name) > 1}:
-        msg = f"each measure must be named once, got {', '.join(sorted(twice))} more often"
-        raise ValueError(msg)
+    check_once([measure.name for measure in chosen])
     if needy := [measure.function for measure in chosen if measure.definition.known]:
         msg = f"{needy[0]} needs the column of known documents, which only its method takes"
         raise ValueError(msg)
-    dtype = pl.Struct({measure.name: measure.definition.dtype for measure in chosen})
+    fields: dict[str, Any] = {measure.name: measure.definition.dtype for measure in chosen}
+    dtype = pl.Struct(fields | {"unusable": UNUSABLE} if unchecked else fields)
     struct = partial(_struct, dtype=dtype)
-    return _expression(chosen, ranking, struct, dtype).alias("measures")
+    return _expression(chosen, ranking, struct, dtype, unchecked=unchecked).alias("measures")
 
 
 def _struct(series: Sequence[pl.Series], dtype: pl.Struct) -> pl.Series:
@@ -58,6 +70,8 @@ def _expression(
     gather: Callable[[Sequence[pl.Series]], pl.Series],
     dtype: pl.DataType,
     known: pl.Expr | None = None,
+    *,
+    unchecked: bool = False,
 ) -> pl.Expr:
     """One kernel call over the rankings of all queries, as deep as any of the measures looks."""
     depth = _deepest(measure.ranked_depth for measure in measures)
@@ -74,7 +88,15 @@ def _expression(
         inputs["known_judged"] = ranking.where(known).judged(None)
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
-        return gather(_columns(measures, ranking, dict(zip(inputs, columns, strict=True))))
+        given = dict(zip(inputs, columns, strict=True))
+        unusable = _numbers_of_columns(given.pop("unusable"))
+        if unchecked:
+            return gather(_columns_and_what_is_wrong(measures, ranking, given, unusable))
+        _check_finite(ranking, unusable)
+        try:
+            return gather(_columns(measures, ranking, given))
+        except UnusableDataError as error:
+            raise ValueError(_sentence(ranking, error, len(unusable))) from None
 
     return pl.map_batches(list(inputs.values()), kernel, is_elementwise=True, return_dtype=dtype)
 
@@ -88,8 +110,6 @@ def _columns(
     measures: Sequence[Measure], ranking: Ranking, columns: dict[str, pl.Series]
 ) -> list[pl.Series]:
     """The values of the measures, a column each, or the error of data that they cannot take."""
-    unusable = columns.pop("unusable")
-    _check_finite(ranking, unusable)
     undefined = np.nan if ranking.undefined is None else ranking.undefined
 
     def kernel(*lists: Ragged) -> list[Any]:
@@ -108,12 +128,8 @@ def _columns(
             known = replace(queries, ranked=given["known_ranked"], judged=given["known_judged"])
         return [_values(measure, queries, known, undefined) for measure in measures]
 
-    try:
-        most = max(measure.values_per_query for measure in measures)
-        chunks = batches.run(list(columns.values()), kernel, values_per_query=most)
-    except UnusableDataError as error:
-        msg = f"{ranking.column(1)}: {error}, in {error.queries} of {len(unusable)} queries"
-        raise ValueError(msg) from None
+    most = max(measure.values_per_query for measure in measures)
+    chunks = batches.run(list(columns.values()), kernel, values_per_query=most)
     return [
         _series(measure, values)
         for measure, values in zip(measures, zip(*chunks, strict=True), strict=True)
@@ -166,12 +182,57 @@ def _series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
     )
 
 
-def _check_finite(ranking: Ranking, unusable: pl.Series) -> None:
+# What is wrong with data
+
+
+def _numbers_of_columns(unusable: pl.Series) -> Integers:
+    """For each query the number of a column with NaN or infinity in it, or 0."""
+    return unusable.explode(empty_as_null=False).fill_null(0).to_numpy()
+
+
+def _check_finite(ranking: Ranking, unusable: Integers) -> None:
     """Raise where a column has NaN or infinity."""
-    numbers = unusable.explode(empty_as_null=False).fill_null(0).to_numpy()
-    if number := int(numbers.max(initial=0)):
+    if number := int(unusable.max(initial=0)):
         msg = (
             f"{ranking.column(number)} must be finite, got NaN or infinity "
-            f"in {(numbers == number).sum()} of {len(numbers)} queries"
+            f"in {(unusable == number).sum()} of {len(unusable)} queries"
         )
         raise ValueError(msg)
+
+
+def _sentence(ranking: Ranking, error: UnusableDataError, queries: int) -> str:
+    return f"{ranking.column(1)}: {error}, in {error.queries} of {queries} queries"
+
+
+def _columns_and_what_is_wrong(
+    measures: Sequence[Measure], ranking: Ranking, columns: dict[str, pl.Series], unusable: Integers
+) -> list[pl.Series]:
+    """The values of the measures, or null where data are unusable, and what is wrong with them."""
+    error, values = None, [pl.Series(m.name, [], dtype=m.definition.dtype) for m in measures]
+    if not unusable.any():
+        try:
+            values = _columns(measures, ranking, columns)
+        except UnusableDataError as caught:
+            error = caught
+    wrong = pl.DataFrame({"column": unusable}).with_columns(
+        rule=pl.lit(None, pl.String), queries=pl.lit(None), grades=pl.lit(None)
+    )
+    if error is not None:
+        broken = {"rule": error.rule, "queries": error.queries, "grades": [*error.grades]}
+        first = pl.int_range(pl.len()) == 0
+        wrong = wrong.with_columns(
+            pl.when(first).then(pl.lit(value)).alias(name) for name, value in broken.items()
+        )
+    if error is not None or unusable.any():
+        values = [column.extend_constant(None, len(unusable)) for column in values]
+    return [*values, wrong.to_struct("unusable")]
+
+
+def check_usable(ranking: Ranking, unusable: pl.Series) -> None:
+    """Raise what `several` left unchecked, of all queries together."""
+    wrong = unusable.struct.unnest()
+    _check_finite(ranking, wrong.get_column("column").to_numpy())
+    broken = wrong.drop_nulls("rule").select("rule", "queries", "grades").iter_rows()
+    if errors := [UnusableDataError(*row) for row in broken]:
+        error = UnusableDataError.of_all(errors)
+        raise ValueError(_sentence(ranking, error, len(unusable)))

@@ -49,7 +49,7 @@ class Measure:
         if function not in DEFINITIONS:
             meant = ALIASES.get(function.lower(), function)
             hint = did_you_mean(meant, DEFINITIONS)
-            msg = f"there is no measure {function!r}{hint}; there are {', '.join(DEFINITIONS)}"
+            msg = f"there is no measure {function!r}; there are {', '.join(DEFINITIONS)}{hint}"
             raise ValueError(msg)
         definition = DEFINITIONS[function]
         for name in options:
@@ -135,6 +135,16 @@ class Measure:
     def ranked_depth(self) -> int | None:
         """How many ranked documents it needs; a set of tied ones can reach below the cutoff."""
         return None if self.averages_ties else self.definition.ranked.of(self.n)
+
+
+def check_once(names: list[str]) -> None:
+    """Raise where no measure is named, or one more than once."""
+    if not names:
+        msg = f"name at least one measure; there are {', '.join(DEFINITIONS)}"
+        raise ValueError(msg)
+    if twice := {name for name in names if names.count(name) > 1}:
+        msg = f"each measure must be named once, got {', '.join(sorted(twice))} more often"
+        raise ValueError(msg)
 
 
 def _options(text: str, options: str | None) -> dict[str, Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
 
 from polars_graded._checks import check_number
-from polars_graded._frames.evaluating import Frame, FrameOptions, evaluate
+from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import curve_means
 
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["average_curves", "summary_table"]
 
 
-def average_curves(frame: Frame, *curves: str, **options: Unpack[FrameOptions]) -> Frame:
+@overload
+def average_curves(
+    frame: pl.LazyFrame, *curves: str, **options: Unpack[FrameOptions]
+) -> pl.LazyFrame: ...
+@overload
+def average_curves(frame: Any, *curves: str, **options: Unpack[FrameOptions]) -> pl.DataFrame: ...
+def average_curves(
+    frame: Any, *curves: str, **options: Unpack[FrameOptions]
+) -> pl.DataFrame | pl.LazyFrame:
     """Curves averaged over queries: one row per strategy and rank.
 
     At each rank it is the mean over all queries. A normalised curve is so the mean of ratios; the
@@ -37,7 +45,7 @@ def average_curves(frame: Frame, *curves: str, **options: Unpack[FrameOptions]) 
     -------
     DataFrame or LazyFrame
         The strategy, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated precision) and
-        a column a curve, sorted by strategy and rank.
+        one column per curve, strategies in the order of `evaluate`.
 
     Raises
     ------
@@ -69,9 +77,10 @@ def average_curves(frame: Frame, *curves: str, **options: Unpack[FrameOptions]) 
     """
     name, positions = _positions([Measure.parse(curve) for curve in curves])
     per_query = evaluate(frame, *curves, **options)
-    strategy, _, *columns = per_query.collect_schema()
+    names = per_query.collect_schema().names()
+    strategy, columns = names[0], names[-len(curves) :]
     means = curve_means(per_query.lazy(), columns, positions, [strategy])
-    means = means.select(strategy, name, *columns).sort(strategy, name)
+    means = means.select(strategy, name, *columns)
     return means if isinstance(per_query, pl.LazyFrame) else means.collect()
 
 
@@ -82,7 +91,7 @@ def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
         raise ValueError(msg)
     for curve in curves:
         if not curve.is_curve:
-            msg = f"{curve.name} is not a curve: it has one value a query"
+            msg = f"{curve.name} is not a curve: it has one value per query"
             raise ValueError(msg)
     places = [curve.positions for curve in curves]
     if places[0] is None or None in places:
@@ -95,9 +104,17 @@ def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
     return name, pl.Series(name, values, dtype=pl.UInt32 if name == "rank" else pl.Float64)
 
 
+@overload
 def summary_table(
-    frame: Frame, *, threshold: float | None = None, **options: Unpack[FrameOptions]
-) -> Frame:
+    frame: pl.LazyFrame, *, threshold: float | None = None, **options: Unpack[FrameOptions]
+) -> pl.LazyFrame: ...
+@overload
+def summary_table(
+    frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
+) -> pl.DataFrame: ...
+def summary_table(
+    frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
+) -> pl.DataFrame | pl.LazyFrame:
     """Count what all queries together retrieved and could have retrieved.
 
     Parameters
@@ -112,8 +129,8 @@ def summary_table(
     Returns
     -------
     DataFrame or LazyFrame
-        One row a strategy: `queries`, `retrieved`, `relevant` and `relevant_retrieved`, all UInt32
-        sums over the queries, sorted by strategy.
+        One row per strategy: `queries`, `retrieved`, `relevant` and `relevant_retrieved`, all UInt32
+        sums over the queries, strategies in the order of `evaluate`.
 
     References
     ----------
@@ -136,8 +153,10 @@ def summary_table(
     """
     counts = ("retrieved", "relevant", "relevant_retrieved")
     level = "" if threshold is None else f"(threshold={check_number('threshold', threshold)!r})"
-    names = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
+    asked = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
+    names = [Measure.parse(name).name for name in asked]
     per_query = evaluate(frame, *names, **options)
-    strategy, _, *columns = per_query.collect_schema()
-    sums = [pl.col(old).sum().alias(new) for old, new in zip(columns, counts, strict=True)]
-    return per_query.group_by(strategy).agg(pl.len().alias("queries"), *sums).sort(strategy)
+    strategy = per_query.collect_schema().names()[0]
+    sums = [pl.col(old).sum().alias(new) for old, new in zip(names, counts, strict=True)]
+    groups = per_query.group_by(strategy, maintain_order=True)
+    return groups.agg(pl.len().alias("queries"), *sums)

@@ -132,7 +132,7 @@ def place_of(strategies: pl.Series, name: Any) -> int:
     texts = [str(each) for each in known]
     meant = isinstance(name, str) and name not in texts
     hint = did_you_mean(name, texts) if meant else ""
-    msg = f"there is no strategy {name!r}{hint}; there are {listed(strategies)}"
+    msg = f"there is no strategy {name!r}; there are {listed(strategies)}{hint}"
     raise ValueError(msg)
 
 

@@ -1,0 +1,160 @@
+"""What makes a mean wrong without any error: noted while rankings are measured, then warned of.
+
+Notes are a struct beside the values of a strategy and query. They are taken from the groups that
+are there anyway, and looked at once all queries are there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_graded._checks import first_few
+from polars_graded._measuring.names import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from polars_graded._frames.request import Request
+
+NOTES, TIED = "polars_graded: notes", "polars_graded: tied"
+"""Columns under names that no frame has."""
+
+JUDGED_AT_THE_TOP = Measure.of("judged", 10)
+UNFAIR = 0.2
+"""So much may the judged share of the first ten differ between strategies before it is told."""
+
+OF_SETS = {"precision", "recall", "f_measure", "e_measure", "success", "judged", "cg"}
+"""Measures that without a cutoff are the same in any order."""
+
+
+def with_ties(request: Request, frame: pl.LazyFrame, score: Sequence[str]) -> pl.LazyFrame:
+    """The rows, and whether each is tied with the row above it, which has another grade.
+
+    Ties of rows that stand apart are not seen: looking for them would cost as much as ranking.
+    """
+    if request.ties is not None or not any(map(_looks_at_order, request.measures.values())):
+        return frame.with_columns(pl.lit(value=False).alias(TIED))
+    grade = pl.col(request.grade).cast(pl.Float64)
+    worth = pl.when(grade > request.scale.irrelevant).then(grade)
+    tied = [pl.col(name) == pl.col(name).shift() for name in score]
+    same = [pl.col(name).eq_missing(pl.col(name).shift()) for name in request.keys]
+    return frame.with_columns(
+        reduce(and_, [*tied, worth.ne_missing(worth.shift()), *same]).alias(TIED)
+    )
+
+
+def _looks_at_order(measure: Measure) -> bool:
+    """Whether it can matter to a measure which of two tied documents comes first."""
+    definition, whole = measure.definition, measure.n is None
+    if measure.averages_ties or definition.ties or definition.best == "none":
+        return False
+    return not (whole and measure.function in OF_SETS)
+
+
+def notes(request: Request, score: Sequence[str]) -> pl.Expr:
+    """What is to be known of a query, as a struct."""
+    first = pl.col(score[0])
+    no = pl.lit(value=False)
+    counts_up = first.min().is_in([0, 1]) & (first.max() - first.min() + 1 == first.count())
+    called_rank = "rank" in re.split("[^a-z]+", score[0].lower())
+    return pl.struct(
+        judged=pl.col(request.grade).count() > 0,
+        answered=first.count() > 0,
+        tied=pl.col(TIED).any(),
+        counts_up=counts_up if called_rank and request.descending else no,
+    )
+
+
+def warn(request: Request, values: pl.DataFrame) -> None:
+    """Warn of what the notes say that stand beside the values of all queries."""
+    noted = values.select(*request.keys_of_values, pl.col(NOTES).struct.unnest())
+    for sentence in _sentences(request, noted):
+        warn_the_caller(sentence)
+
+
+def _sentences(request: Request, noted: pl.DataFrame) -> Iterator[str]:
+    """What is to be warned of."""
+    strategy, query = [request.key], list(request.query)
+    queries = noted.select(query).n_unique() if noted.height else 0
+    if unjudged := _those(noted, ~pl.col("judged"), query):
+        undefined = request.scale.undefined
+        count = "are undefined" if undefined is None else f"count as {undefined:g}"
+        yield (
+            f"no document is judged in {len(unjudged)} of {queries} queries, which {count}: "
+            f"{first_few(unjudged)}\n\n"
+            "Hint: judge(run, judgments) leaves such queries out, and adds the judged documents "
+            "that were not retrieved, which a join lacks; overview(frame) shows what there is"
+        )
+    of_strategies = noted.group_by(strategy, maintain_order=True).agg(
+        pl.col("answered", "counts_up").any(),
+        pl.col("tied").sum(),
+        pl.struct(query).n_unique().alias("queries"),
+        pl.col("judged_at_the_top").filter("answered").mean(),
+    )
+    if silent := _those(of_strategies, ~pl.col("answered"), strategy):
+        yield (
+            f"{first_few(silent)} retrieved nothing for any query, which is no bad ranking but "
+            "none\n\n"
+            "Hint: overview(frame) shows what each strategy retrieved"
+        )
+    lacking = of_strategies.filter(pl.col("queries") < queries).select(*strategy, "queries")
+    if lacking.height:
+        named = ", ".join(
+            f"{name!r} lacks {queries - n} of {queries}" for name, n in lacking.head(5).iter_rows()
+        )
+        yield (
+            "some strategies have no row for some queries, which are missing from their means: "
+            f"{named}\n\n"
+            "Hint: judge(run, judgments) adds the queries that a run did not answer"
+        )
+    shares = of_strategies.drop_nulls("judged_at_the_top").sort("judged_at_the_top")
+    if shares.height > 1:
+        (least, low), *_, (most, high) = shares.select(*strategy, "judged_at_the_top").iter_rows()
+        if high - low >= UNFAIR:
+            yield (
+                f"strategies are not judged alike: of the first ten documents {low:.0%} are judged "
+                f"for {least!r} and {high:.0%} for {most!r}, and an unjudged one counts as "
+                "irrelevant\n\n"
+                "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares"
+            )
+    if ranks := _those(of_strategies, pl.col("counts_up"), strategy):
+        column = next(iter(request.by.values()))[0] if request.strategy else ranks[0]
+        yield (
+            f"{column!r} counts from 1 as ranks do, and its highest number is ranked first\n\n"
+            "Hint: descending=False ranks the lowest first"
+        )
+    if tied := _those(of_strategies, pl.col("tied") > 0, strategy):
+        among = noted.filter("tied").select(query).n_unique()
+        yield (
+            f"documents with the same score have different grades in {among} of {queries} queries "
+            f"of {first_few(tied)}, and the order of rows decides which comes first\n\n"
+            "Hint: ties='doc' ranks them by that column, as trec_eval does; ties='order' says that "
+            "the order of rows is meant"
+        )
+
+
+def _those(frame: pl.DataFrame, which: pl.Expr, columns: list[str]) -> list[Any]:
+    """The keys of some rows, each once."""
+    rows = frame.filter(which).select(columns).unique(maintain_order=True).rows()
+    return [row[0] if len(columns) == 1 else row for row in rows]
+
+
+def warn_the_caller(sentence: str) -> None:
+    """Warn in the name of the line that called the package."""
+    warnings.warn(sentence, UserWarning, stacklevel=_levels_to_the_caller())
+
+
+def _levels_to_the_caller() -> int:
+    """How many calls up the stack is the first from outside the package and Polars."""
+    packages = (__name__.partition(".")[0], "polars")
+    frame, levels = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in packages:
+        frame, levels = frame.f_back, levels + 1
+    return levels

@@ -1,0 +1,274 @@
+"""What a call asks for, settled in one form, and the values that it leads to.
+
+A `Request` can be pickled and knows of no engine: it turns a frame of whole queries into one row
+per strategy and query. What is too large for one frame is cut into parts of whole queries, whose
+values are put together before they are finished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_graded._checks import check_column_name, check_columns, check_flag
+from polars_graded._frames import noticing
+from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
+from polars_graded._frames.sorting import in_order
+from polars_graded._measuring.expression import check_usable, several
+from polars_graded._measuring.names import Measure, check_once
+from polars_graded._measuring.ranking import Ranking, check_grade, check_score
+
+Columns: TypeAlias = "str | Sequence[str]"
+By: TypeAlias = "str | Sequence[Columns] | Mapping[str, Columns]"
+Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
+
+VALUES = "polars_graded: values"
+"""A column under a name that no frame has."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a call of `evaluate` asks for, all of it checked."""
+
+    measures: Mapping[str, Measure]
+    """The measure of each column that comes out, under the column's name."""
+    by: Mapping[str, tuple[str, ...]]
+    """The columns to rank by of each strategy, under its name; one entry where they are stacked."""
+    query: tuple[str, ...]
+    grade: str
+    strategy: str | None
+    """The column of stacked strategies."""
+    ties: tuple[str, ...] | None
+    """The columns that break ties, none to keep the order of rows; None where nothing was said."""
+    descending: bool
+    scale: Ranking
+    """What the grades mean; the columns to rank by are those of `by`."""
+
+    @classmethod
+    def of(
+        cls,
+        measures: Sequence[Measures],
+        *,
+        query: Columns = "query",
+        grade: str = "grade",
+        by: By = "score",
+        strategy: str | None = None,
+        ties: Columns | None = None,
+        descending: bool = True,
+        irrelevant: float = 0.0,
+        highest: float | None = None,
+        undefined_as: float | None = 0.0,
+        condensed: bool = False,
+    ) -> Request:
+        """What these arguments of `evaluate` ask for."""
+        scale = Ranking(pl.col(check_column_name("grade", grade)))
+        scale = replace(scale, condensed=check_flag("condensed", condensed))
+        request = cls(
+            settled_measures(measures),
+            settled_by(by),
+            settled_columns("query", query),
+            grade,
+            None if strategy is None else check_column_name("strategy", strategy),
+            settled_ties(ties),
+            check_flag("descending", descending),
+            scale.scaled(irrelevant, highest).undefined_as(undefined_as),
+        )
+        request._check_names()
+        return request
+
+    def _check_names(self) -> None:
+        """Raise where two columns of what comes out would have one name."""
+        if self.strategy is not None and len(self.by) > 1:
+            named = ", ".join(self.by)
+            msg = f"`by` must name one column where `strategy` is given, got {named}"
+            raise ValueError(msg)
+        if self.key in self.query:
+            msg = (
+                "`query` must be another column than the one of strategies, "
+                f"got {self.key!r} for both"
+            )
+            raise ValueError(msg)
+        for argument, name in (("strategy", self.key), *(("query", name) for name in self.query)):
+            if name in self.measures:
+                msg = f"`{argument}` must not have the name of a measure, got {name!r}"
+                raise ValueError(msg)
+
+    @property
+    def key(self) -> str:
+        """The column of strategies in what comes out."""
+        return "strategy" if self.strategy is None else self.strategy
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns whose values tell rankings apart."""
+        return [*self.query] if self.strategy is None else [self.strategy, *self.query]
+
+    @property
+    def keys_of_values(self) -> list[str]:
+        """The columns of strategies and queries in what comes out."""
+        return [self.key, *self.query]
+
+    def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
+        """Raise where a column is missing or of the wrong kind."""
+        scores = [name for columns in self.by.values() for name in columns]
+        others = [] if self.strategy is None else [self.strategy]
+        for argument, names in (
+            ("query", self.query),
+            ("grade", [self.grade]),
+            ("by", scores),
+            ("strategy", others),
+            ("ties", self.ties or []),
+        ):
+            check_columns("frame", names, schema, argument=argument)
+        check_grade(self.grade, schema[self.grade])
+        for first, *_ in self.by.values():
+            if schema[first] == pl.String and len(self.by) > 1:
+                msg = (
+                    f"score {first!r} must be a number to rank by, got String\n\n"
+                    f"Hint: a column that breaks ties is named by ties={first!r}, or in a list: "
+                    "by=[['score', 'doc']]"
+                )
+                raise TypeError(msg)
+            check_score(first, schema[first])
+
+    def check_not_stacked(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
+        """Raise where several strategies would be ranked as one.
+
+        A column "strategy" that no argument names may hold one value only; how many it holds cannot
+        be seen in a lazy frame, so there it must be named.
+        """
+        used = {*self.keys, self.grade, *(name for columns in self.by.values() for name in columns)}
+        if "strategy" in used or "strategy" not in frame.collect_schema():
+            return
+        if isinstance(frame, pl.DataFrame):
+            n = frame.get_column("strategy").n_unique()
+            if n <= 1:
+                return
+            holds = f"{n} strategies in its column 'strategy'"
+        else:
+            holds = "a column 'strategy', of which no argument speaks: strategies"
+        msg = (
+            f"`frame` has {holds}, which would be ranked as one\n\n"
+            "Hint: say strategy='strategy', or drop the column"
+        )
+        raise ValueError(msg)
+
+    def schema(self, given: Mapping[str, pl.DataType]) -> pl.Schema:
+        """What comes out of a frame of that schema."""
+        keys = {name: given.get(name, pl.String()) for name in self.keys_of_values}
+        keys[self.key] = pl.String() if self.strategy is None else given[self.strategy]
+        return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
+
+    def values(self, frame: pl.LazyFrame) -> list[pl.LazyFrame]:
+        """For each entry of `by` the values of a frame of whole queries, with notes beside them."""
+        return [self._values(frame, name, score) for name, score in self.by.items()]
+
+    def _values(self, frame: pl.LazyFrame, name: str, score: tuple[str, ...]) -> pl.LazyFrame:
+        measures = {measure.name: measure for measure in self.measures.values()}
+        compared = len(self.by) > 1 or self.strategy is not None
+        top = [JUDGED_AT_THE_TOP] if compared else []
+        chosen = {measure.name: measure for measure in [*measures.values(), *top]}
+        values = several(chosen.values(), self._ranking(score), unchecked=True)
+        groups = noticing.with_ties(self, frame, score).group_by(self.keys)
+        part = groups.agg(values.alias(VALUES), noticing.notes(self, score).alias(NOTES))
+        field = pl.col(VALUES).struct.field
+        strategy = pl.lit(name) if self.strategy is None else pl.col(self.strategy)
+        return part.select(
+            strategy.alias(self.key),
+            *self.query,
+            *(field(measure.name).alias(column) for column, measure in self.measures.items()),
+            pl.col(NOTES).struct.with_fields(
+                unusable=field("unusable"),
+                judged_at_the_top=field(JUDGED_AT_THE_TOP.name) if compared else pl.lit(None, pl.Float64),
+            ),
+        )
+
+    def _ranking(self, score: tuple[str, ...]) -> Ranking:
+        ties = self.ties or ()
+        flags = [self.descending] * len(score) + [True] * len(ties)
+        return self.scale.ranked_by([*score, *ties], descending=flags)
+
+    def finished(self, values: pl.DataFrame) -> pl.DataFrame:
+        """What the caller gets of the values of all queries: checked, looked at, in order."""
+        for name, score in self.by.items():
+            of_it = values if self.strategy else values.filter(pl.col(self.key) == name)
+            check_usable(self._ranking(score), of_it.get_column(NOTES).struct.field("unusable"))
+        strategies = pl.Series(self.key, [*self.by])
+        if self.strategy is not None:
+            strategies = in_order(values.get_column(self.key))
+        values = strategies.to_frame().join(
+            values.sort(self.query), on=self.key, nulls_equal=True, maintain_order="left_right"
+        )
+        noticing.warn(self, values)
+        return values.drop(NOTES)
+
+
+# Arguments, each settled in one form
+
+
+def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
+    """The measure of each column: `"ap"`, `["ap", "ndcg"]` or `{"nDCG": "ndcg(gain=linear)"}`."""
+    columns: list[tuple[str, Measure]] = []
+    for entry in given:
+        if isinstance(entry, Mapping):
+            for column, text in entry.items():
+                columns.append((check_column_name("measures", column), Measure.parse(text)))
+        else:
+            alone = isinstance(entry, str) or not isinstance(entry, Iterable)
+            parsed = map(Measure.parse, [entry] if alone else entry)
+            columns += [(measure.name, measure) for measure in parsed]
+    check_once([column for column, _ in columns])
+    return dict(columns)
+
+
+def settled_columns(argument: str, given: Any) -> tuple[str, ...]:
+    """The columns that one name or several are."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        msg = f"`{argument}` must be the name of a column, or a list of them, got {given!r}"
+        raise TypeError(msg)
+    if not names or len(set(names)) < len(names):
+        msg = f"`{argument}` must name at least one column, each once, got {given!r}"
+        raise ValueError(msg)
+    return tuple(names)
+
+
+def settled_ties(given: Any) -> tuple[str, ...] | None:
+    """The columns that break ties, none for the order of rows; None where nothing is said."""
+    if given is None:
+        return None
+    return () if given == "order" else settled_columns("ties", given)
+
+
+def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
+    """The columns to rank by of each strategy, under its name."""
+    if isinstance(by, Mapping):
+        named = [(name, columns) for name, columns in by.items()]
+    else:
+        entries = [by] if isinstance(by, str) or not isinstance(by, Sequence) else by
+        named = [(None, columns) for columns in entries]
+    if not named:
+        msg = "`by` must name at least one column, got none"
+        raise ValueError(msg)
+    strategies = {}
+    for name, given in named:
+        columns = [given] if isinstance(given, str) else given
+        if (
+            not isinstance(columns, list | tuple)
+            or not columns
+            or not all(isinstance(column, str) for column in [*columns, *([name] if name else [])])
+        ):
+            msg = f"`by` takes column names and lists of them, got {by!r}"
+            raise TypeError(msg)
+        strategies[columns[0] if name is None else name] = tuple(columns)
+    if len(strategies) < len(named):
+        msg = (
+            f"`by` must name each strategy's first column once, got {by!r}\n\n"
+            "Hint: a mapping gives strategies names of their own: by={'a': 'score', 'b': ['score', "
+            "'doc']}"
+        )
+        raise ValueError(msg)
+    return strategies

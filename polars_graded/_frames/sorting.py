@@ -1,0 +1,32 @@
+"""The order in which people count: f2 before f10."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def natural_order(names: Iterable[str]) -> list[str]:
+    """Names in order, with the numbers in them by value: f2 before f10."""
+    return sorted(
+        names,
+        key=lambda name: [
+            (part.isdecimal(), int(part) if part.isdecimal() else 0, part)
+            for part in re.split(r"(\d+)", name)
+        ],
+    )
+
+
+def in_order(values: pl.Series) -> pl.Series:
+    """Each value once, texts in natural order and others sorted; null first."""
+    each = values.unique().sort()
+    if each.dtype not in (pl.String, pl.Categorical):
+        return each
+    texts = each.cast(pl.String)
+    ordered = pl.Series(texts.name, natural_order(texts.drop_nulls()), dtype=pl.String)
+    return pl.concat([texts.filter(texts.is_null()), ordered]).cast(each.dtype)
