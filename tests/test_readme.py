@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from tests import readme_picture
+import readme_picture
 
 pytest.importorskip("vl_convert", reason="pictures are drawn by vl-convert")
 Image = pytest.importorskip("PIL.Image", reason="pictures are looked at by pillow")
