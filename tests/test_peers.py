@@ -12,7 +12,6 @@ import math
 import os
 import shutil
 import warnings
-from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import product
@@ -634,14 +633,12 @@ def test_trec_eval_has_no_other_number(trec, case):
 
 def by_hits(frame: pl.DataFrame, level: int | None = None) -> dict[str, list[float]]:
     """The interpolated precision of every query at 0, 1 … R relevant documents found."""
-    queries_of = defaultdict(list)
-    for query, n_relevant in values(frame, R, level).items():
-        queries_of[max(int(n_relevant), 1)].append(query)
-    curves = {}
-    for n_relevant, queries in queries_of.items():
-        alike = frame.filter(pl.col("query").is_in(queries))
-        curves |= values(alike, f"interpolated_precision(recall_levels={n_relevant + 1})", level)
-    return curves
+    hits = {q: max(int(n_relevant), 1) for q, n_relevant in values(frame, R, level).items()}
+    levels = sorted(set(hits.values()))
+    exprs = [of(f"interpolated_precision(recall_levels={n_hits + 1})") for n_hits in levels]
+    found = values_of_each(frame, exprs, level, by=[["score", "doc"]])
+    curves = dict(zip(levels, found, strict=True))
+    return {query: curves[n_hits][query] for query, n_hits in hits.items()}
 
 
 def nearest(documents: float) -> int:
