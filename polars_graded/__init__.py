@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
-from polars_graded._frames.reading import read_letor, read_qrels, read_run
+from polars_graded._frames.reading import (
+    read_letor,
+    read_qrels,
+    read_run,
+    scan_letor,
+    scan_qrels,
+    scan_run,
+)
 from polars_graded._measuring.phi import phi_control_points, phi_curve
 from polars_graded._report.page import report
 from polars_graded._results.averages import average_curves, summary_table
@@ -38,6 +45,9 @@ __all__ = [
     "read_qrels",
     "read_run",
     "report",
+    "scan_letor",
+    "scan_qrels",
+    "scan_run",
     "summarise",
     "summary_table",
 ]

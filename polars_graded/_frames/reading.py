@@ -1,32 +1,40 @@
 """Runs, judgments and features from the files they come in: TREC's and LETOR's formats.
 
-A reader keeps the lines of a file in one column of strings and takes them apart with Polars
-expressions, so a good file is never looped over in Python. What is wrong with a line is an
-expression too: every rule picks the rows that break it, and the first such line is the error.
+A file is read a block of lines at a time. A tidy block, with one blank between its fields, is what
+Polars reads as CSV. Any other is taken apart with expressions, so a good file is never looped over
+in Python; what is wrong with a line is an expression too: every rule picks the rows that break it,
+and the first such line is the error.
 """
 
 from __future__ import annotations
 
-import gzip
-import os
-import zlib
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, TypeAlias
 
 import polars as pl
+from polars.io.plugins import register_io_source
+
+from polars_graded._checks import check_choice, check_whole_number
+from polars_graded._frames.files import Block, TextFile, blocks_of, check_paths, text_files
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["read_letor", "read_qrels", "read_run"]
+    from polars_graded._frames.files import Paths
 
-Paths: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+__all__ = ["read_letor", "read_qrels", "read_run", "scan_letor", "scan_qrels", "scan_run"]
 
-_GZIP = b"\x1f\x8b"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_BLANKS = " \t\r"
+Runs: TypeAlias = "Paths | Mapping[str, Paths]"
+NamedBy: TypeAlias = Literal["tag", "file"]
+
+_BLANKS = " \t"
 _FIELD = rf"([^{_BLANKS}]+)"
 _SHOWN_CHARACTERS = 200
+
+_EXACT = 2**53
+"""Up to here every whole number is a Float64, in which measures are computed."""
 
 
 class _Layout(NamedTuple):
@@ -52,14 +60,30 @@ _RETRIEVED = _Layout(
     rest=f"(?:[{_BLANKS}].*)?",
 )
 
+_JUDGMENT_SCHEMA = pl.Schema({"query": pl.String, "doc": pl.String, "grade": pl.Float64})
+_RUN_SCHEMA = pl.Schema(
+    {
+        "query": pl.String,
+        "doc": pl.String,
+        "score": pl.Float64,
+        "rank": pl.Int64,
+        "strategy": pl.String,
+    }
+)
+
 _LETOR_FIELDS = ("grade", "query", "features", "comment")
 # No character can belong to two groups, so one pass over the line finds them: three times as fast.
 _LETOR_LINE = (
     rf"^([^{_BLANKS}#]+)[{_BLANKS}]+qid:([^{_BLANKS}#]+)((?:[{_BLANKS}][^#]*)?)(?:#(.*))?$"
 )
 _LETOR_DOC = rf"(?:^|[{_BLANKS}])docid[{_BLANKS}]*=[{_BLANKS}]*{_FIELD}"
-# A slice is exploded into one row a feature, about a hundred bytes each: this many lines at a time
-# bounds that to some tens of megabytes, and is within a few percent of the fastest size.
+_MOST_FEATURES = 2**16 - 1
+# Every feature number up to the highest is a column. What one may cost is bounded: half a gigabyte,
+# or more where the values fill at least a sixteenth of it.
+_FREE_CELLS = 2**26
+_CELLS_PER_VALUE = 16
+# A slice is exploded into one row per feature, about a hundred bytes each: this many lines at a
+# time bounds that to some tens of megabytes, and is within a few percent of the fastest size.
 _LETOR_SLICE = 4096
 
 
@@ -71,12 +95,13 @@ def read_letor(paths: Paths) -> pl.DataFrame:
 
     A line is ``grade qid:query number:value … # comment``. The format is sparse: a feature that a
     line leaves out is 0. Numbers may come in any order, from 1 to 65535, each once in a line.
-    Blank lines, and lines that are only a comment, are skipped.
+    Blank lines, and lines that are only a comment, are skipped. A line ends in LF or CR LF.
 
     Parameters
     ----------
     paths
-        A file, or several. Plain text in UTF-8 or compressed with gzip, told by content.
+        A file, or several: paths, patterns such as `"runs/*.gz"`, open files, or text as bytes.
+        Plain text in UTF-8 or compressed with gzip, told by content.
 
     Returns
     -------
@@ -89,10 +114,18 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     Raises
     ------
     FileNotFoundError
-        If a file does not exist.
+        If a file does not exist, or a pattern has none.
+    TypeError
+        If `paths` is neither a file nor several.
     ValueError
         If no file is given, or a line is malformed: file, line number, rule and the line are named.
-        Grades and features must be finite.
+        Grades and features must be finite, and a grade that is written whole below 2**53, to be
+        exact. If a feature number above a thousand or so leaves nearly all values out: every number
+        up to the highest becomes a column.
+
+    See Also
+    --------
+    scan_letor : the same as a lazy frame.
 
     Examples
     --------
@@ -116,13 +149,8 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     │ 1     ┆ 7612  ┆ 0     ┆ 0.0 ┆ 0.25 │
     └───────┴───────┴───────┴─────┴──────┘
     """
-    parts = [pl.DataFrame(schema={"query": pl.String, "doc": pl.String, "grade": pl.Float64})]
-    lines_before = 0
-    for path in _files(paths):
-        lines = _read_lines(path)
-        parts += [_letor(path, part, lines_before) for part in lines.iter_slices(_LETOR_SLICE)]
-        lines_before += lines.height
-    frame = pl.concat(parts, how="diagonal")
+    empty = pl.DataFrame(schema=_JUDGMENT_SCHEMA)
+    frame = pl.concat([empty, *_documents(_files(paths), _Columns())], how="diagonal")
     return _with_whole_grades(frame).with_columns(pl.col("^f[0-9]+$").fill_null(0.0))
 
 
@@ -131,13 +159,15 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
 
     A row is a judged document of a query. Rows are in the order of the lines, one file after the
     other. A line is ``query iteration doc grade``, between any number of blanks or tabs; the
-    iteration is not kept. Blank lines are skipped. A grade may be negative: it is below irrelevant,
-    as NIST marks spam and documents that were pooled but not judged.
+    iteration is not kept. Blank lines are skipped. A line ends in LF or CR LF. A grade may be
+    negative: it is below irrelevant, as NIST marks spam and documents that were pooled but not
+    judged.
 
     Parameters
     ----------
     paths
-        A file, or several. Plain text in UTF-8 or compressed with gzip, told by content.
+        A file, or several: paths, patterns such as `"runs/*.gz"`, open files, or text as bytes.
+        Plain text in UTF-8 or compressed with gzip, told by content.
 
     Returns
     -------
@@ -148,9 +178,16 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
     Raises
     ------
     FileNotFoundError
-        If a file does not exist.
+        If a file does not exist, or a pattern has none.
+    TypeError
+        If `paths` is neither a file nor several.
     ValueError
         If no file is given, or a line is malformed: file, line number, rule and the line are named.
+        A grade must be finite, and one that is written whole below 2**53, to be exact.
+
+    See Also
+    --------
+    scan_qrels : the same as a lazy frame.
 
     Examples
     --------
@@ -171,37 +208,49 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
     │ 301   ┆ CR93E-1282  ┆ -1    │
     └───────┴─────────────┴───────┘
     """
-    frame = pl.concat([_table(path, _JUDGMENT) for path in _files(paths)])
-    return _with_whole_grades(frame.select("query", "doc", "grade"))
+    empty = pl.DataFrame(schema=_JUDGMENT_SCHEMA)
+    return _with_whole_grades(pl.concat([empty, *_judgments(_files(paths))]))
 
 
-def read_run(paths: Paths) -> pl.DataFrame:
+def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     r"""Read TREC runs: what a strategy retrieved.
 
     A row is a document that a strategy retrieved for a query. Rows are in the order of the lines,
     one file after the other. A line is ``query Q0 doc rank score tag``, between any number of
     blanks or tabs; the second field is not kept, nor is text after the tag. Blank lines are
-    skipped.
+    skipped. A line ends in LF or CR LF.
 
     Parameters
     ----------
     paths
-        A file, or several. Plain text in UTF-8 or compressed with gzip, told by content.
+        A file, or several: paths, patterns such as `"runs/*.gz"`, open files, or text as bytes.
+        Plain text in UTF-8 or compressed with gzip, told by content.
+        A mapping of names to files names the strategies itself.
+    named_by
+        What a strategy is called: by the `"tag"` in its lines, or by the name of its `"file"`
+        (its whole path where two files have one name), which tells runs with the same tag apart.
 
     Returns
     -------
     DataFrame
         ``query`` and ``doc`` (String), ``score`` (Float64), ``rank`` (Int64) and ``strategy``
-        (String), which is the run's tag. Scores and ranks are as the file has them: they need
-        not agree, and trec_eval ranks by score.
+        (String), which is the run's tag unless `named_by` or a mapping says otherwise. Scores and
+        ranks are as the file has them: they need not agree, and trec_eval ranks by score.
 
     Raises
     ------
     FileNotFoundError
-        If a file does not exist.
+        If a file does not exist, or a pattern has none.
+    TypeError
+        If `paths` is neither a file nor several.
     ValueError
         If no file is given, or a line is malformed: file, line number, rule and the line are named.
-        A rank must be whole and a score finite.
+        A rank must be whole and a score finite. If a file whose strategy is not named by its tag
+        has several tags.
+
+    See Also
+    --------
+    scan_run : the same as a lazy frame.
 
     Examples
     --------
@@ -221,83 +270,446 @@ def read_run(paths: Paths) -> pl.DataFrame:
     │ 301   ┆ FBIS3-10082 ┆ 2.5   ┆ 1    ┆ bm25     │
     │ 301   ┆ CR93E-1282  ┆ 1.75  ┆ 2    ┆ bm25     │
     └───────┴─────────────┴───────┴──────┴──────────┘
+
+    Text instead of a file, under a name of its own:
+
+    >>> pg.read_run({"ours": b"301 Q0 CR93E-1282 1 0.5 tag\n"})
+    shape: (1, 5)
+    ┌───────┬────────────┬───────┬──────┬──────────┐
+    │ query ┆ doc        ┆ score ┆ rank ┆ strategy │
+    │ ---   ┆ ---        ┆ ---   ┆ ---  ┆ ---      │
+    │ str   ┆ str        ┆ f64   ┆ i64  ┆ str      │
+    ╞═══════╪════════════╪═══════╪══════╪══════════╡
+    │ 301   ┆ CR93E-1282 ┆ 0.5   ┆ 1    ┆ ours     │
+    └───────┴────────────┴───────┴──────┴──────────┘
     """
-    frame = pl.concat([_table(path, _RETRIEVED) for path in _files(paths)])
-    return frame.select("query", "doc", "score", "rank", strategy="tag")
+    empty = pl.DataFrame(schema=_RUN_SCHEMA)
+    return pl.concat([empty, *_runs(_named_files(paths, named_by))])
+
+
+def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
+    r"""Read LETOR files lazily: as `read_letor`, a slice of lines at a time, when it is collected.
+
+    Files may be larger than memory where what is done with them needs less. A malformed line is an
+    error when it is reached.
+
+    Parameters
+    ----------
+    paths
+        A file, or several: paths, or patterns such as `"fold*/test.txt.gz"`.
+    n_features
+        How many features there are, which a lazy frame has to know before it reads. By default the
+        highest number in the first 4096 lines of the first file.
+
+    Returns
+    -------
+    LazyFrame
+        As `read_letor`, but ``grade`` is Float64 always, and the columns are ``f1`` to ``fm`` for
+        m = `n_features`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file does not exist, or a pattern has none.
+    TypeError
+        If `paths` is neither a path nor several, or `n_features` not a whole number.
+    ValueError
+        If no file is given. When it is collected, if a line is malformed or has a feature beyond
+        the last: file, line number, rule and the line are named (within a ComputeError, in Polars
+        before 2).
+
+    See Also
+    --------
+    read_letor : the same at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import polars_graded as pg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "fold1.txt"
+    ...     _ = path.write_text("2 qid:1 1:3.0 2:0.5 #docid = 40626\n0 qid:1 2:0.25\n")
+    ...     pg.scan_letor(path).select("query", "grade", "f2").collect()
+    shape: (2, 3)
+    ┌───────┬───────┬──────┐
+    │ query ┆ grade ┆ f2   │
+    │ ---   ┆ ---   ┆ ---  │
+    │ str   ┆ f64   ┆ f64  │
+    ╞═══════╪═══════╪══════╡
+    │ 1     ┆ 2.0   ┆ 0.5  │
+    │ 1     ┆ 0.0   ┆ 0.25 │
+    └───────┴───────┴──────┘
+    """
+    files = _scanned_files(paths)
+    if n_features is None:
+        first = next(_documents(files, _Columns()), pl.DataFrame())
+        n_features = sum(name not in _JUDGMENT_SCHEMA for name in first.columns)
+    check_whole_number("n_features", n_features, at_least=0, at_most=_MOST_FEATURES)
+    features = {f"f{number}": pl.Float64() for number in range(1, n_features + 1)}
+    schema = pl.Schema({**_JUDGMENT_SCHEMA, **features})
+
+    def frames() -> Iterator[pl.DataFrame]:
+        for frame in _documents(files, _Columns(n_features)):
+            absent = [pl.lit(None, dtype).alias(name) for name, dtype in features.items()]
+            absent = absent[frame.width - len(_JUDGMENT_SCHEMA) :]
+            yield frame.with_columns(absent).with_columns(pl.col(list(features)).fill_null(0.0))
+
+    return _scan(schema, frames)
+
+
+def scan_qrels(paths: Paths) -> pl.LazyFrame:
+    r"""Read TREC judgments lazily: as `read_qrels`, a block of lines at a time, when collected.
+
+    A malformed line is an error when it is reached.
+
+    Parameters
+    ----------
+    paths
+        A file, or several: paths, or patterns such as `"qrels/*.gz"`.
+
+    Returns
+    -------
+    LazyFrame
+        As `read_qrels`, but ``grade`` is Float64 always, since a lazy frame has to know before it
+        reads.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file does not exist, or a pattern has none.
+    TypeError
+        If `paths` is neither a path nor several.
+    ValueError
+        If no file is given. When it is collected, if a line is malformed: file, line number, rule
+        and the line are named (within a ComputeError, in Polars before 2).
+
+    See Also
+    --------
+    read_qrels : the same at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import polars as pl
+    >>> import polars_graded as pg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "qrels.txt"
+    ...     _ = path.write_text("301 0 FBIS3-10082 1\n301 0 CR93E-1282 -1\n")
+    ...     pg.scan_qrels(path).filter(pl.col("grade") > 0).collect()
+    shape: (1, 3)
+    ┌───────┬─────────────┬───────┐
+    │ query ┆ doc         ┆ grade │
+    │ ---   ┆ ---         ┆ ---   │
+    │ str   ┆ str         ┆ f64   │
+    ╞═══════╪═════════════╪═══════╡
+    │ 301   ┆ FBIS3-10082 ┆ 1.0   │
+    └───────┴─────────────┴───────┘
+    """
+    return _scan(_JUDGMENT_SCHEMA, partial(_judgments, _scanned_files(paths)))
+
+
+def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
+    r"""Read TREC runs lazily: as `read_run`, a block of lines at a time, when it is collected.
+
+    Files may be larger than memory where what is done with them needs less. A malformed line is an
+    error when it is reached.
+
+    Parameters
+    ----------
+    paths
+        A file, or several: paths, or patterns such as `"runs/*.gz"`. A mapping of names to files
+        names the strategies itself.
+    named_by
+        What a strategy is called: by the `"tag"` in its lines, or by the name of its `"file"`.
+
+    Returns
+    -------
+    LazyFrame
+        The columns of `read_run`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file does not exist, or a pattern has none.
+    TypeError
+        If `paths` is neither a path nor several.
+    ValueError
+        If no file is given. When it is collected, if a line is malformed: file, line number, rule
+        and the line are named; if a file that names its strategy has several tags (within a
+        ComputeError, in Polars before 2).
+
+    See Also
+    --------
+    read_run : the same at once.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import polars as pl
+    >>> import polars_graded as pg
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "bm25.run"
+    ...     _ = path.write_text("301 Q0 FBIS3-10082 1 2.5 a\n301 Q0 CR93E-1282 2 1.75 a\n")
+    ...     run = pg.scan_run(path, named_by="file")
+    ...     run.group_by("strategy", "query").agg(retrieved=pl.len()).collect()
+    shape: (1, 3)
+    ┌──────────┬───────┬───────────┐
+    │ strategy ┆ query ┆ retrieved │
+    │ ---      ┆ ---   ┆ ---       │
+    │ str      ┆ str   ┆ u32       │
+    ╞══════════╪═══════╪═══════════╡
+    │ bm25.run ┆ 301   ┆ 2         │
+    └──────────┴───────┴───────────┘
+    """
+    files = _named_files(paths, named_by)
+    _check_scanned(named.file for named in files)
+    return _scan(_RUN_SCHEMA, partial(_runs, files))
 
 
 # Reading
 
 
-def _files(paths: Paths) -> list[Path]:
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    if not given:
-        msg = "`paths` must name at least one file, got none"
-        raise ValueError(msg)
-    return [Path(path) for path in given]
+def _scan(schema: pl.Schema, frames: Callable[[], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
+    """A lazy frame of what comes out of `frames`, which is called each time it is collected."""
+
+    def source(
+        columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _: int | None
+    ) -> Iterator[pl.DataFrame]:
+        for whole in frames():
+            frame = whole if n_rows is None else whole.head(n_rows)
+            if n_rows is not None:
+                n_rows -= frame.height
+            frame = frame if columns is None else frame.select(columns)
+            yield frame if predicate is None else frame.filter(predicate)
+            if n_rows == 0:
+                return
+
+    return register_io_source(source, schema=schema)
 
 
-def _read_lines(path: Path) -> pl.DataFrame:
-    """Every line of a file, without blanks around it, and its number."""
-    data = path.read_bytes()
-    if data.startswith(_GZIP):
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            msg = f"{path} must be a whole gzip file, got a damaged one: {error}"
-            raise ValueError(msg) from None
-    data = data.removeprefix(_BYTE_ORDER_MARK)
-    # Marked unstable, yet the one reader without separators and quotes, and it keeps empty lines.
+def _scanned_files(paths: Paths) -> list[TextFile]:
+    files = _files(paths)
+    _check_scanned(files)
+    return files
+
+
+def _check_scanned(files: Iterable[TextFile]) -> None:
+    """Raise where a file is not there, or can be read only once."""
+    for file in files:
+        if not isinstance(file.source, Path):
+            msg = f"`paths` of a lazy frame must be paths, which can be read again, got {file.name}"
+            raise TypeError(msg)
+        with file.source.open("rb"):
+            pass
+
+
+class _Named(NamedTuple):
+    """A file of a run, and what its strategy is called where its tag does not say."""
+
+    file: TextFile
+    strategy: str | None = None
+
+
+def _files(paths: Paths) -> list[TextFile]:
+    return text_files(check_paths("paths", paths))
+
+
+def _named_files(paths: Runs, named_by: NamedBy) -> list[_Named]:
+    check_choice("named_by", named_by, ("tag", "file"))
+    if isinstance(paths, Mapping):
+        if not paths:
+            msg = "`paths` must name at least one file, got none"
+            raise ValueError(msg)
+        for name in paths:
+            if not isinstance(name, str):
+                msg = f"`paths` must name each strategy by a string, got {name!r}"
+                raise TypeError(msg)
+        return [_Named(file, name) for name, of_it in paths.items() for file in _files(of_it)]
+    files = _files(paths)
+    if named_by == "tag":
+        return [_Named(file) for file in files]
+    names = [file.source.name if isinstance(file.source, Path) else file.name for file in files]
+    if len(set(names)) < len(names):
+        names = [file.name for file in files]
+    return [_Named(file, name) for file, name in zip(files, names, strict=True)]
+
+
+def _tables(files: Iterable[TextFile], layout: _Layout) -> Iterator[pl.DataFrame]:
+    """The rows of files whose lines all have the same fields, a block after the other."""
+    for file in files:
+        for block in blocks_of(file):
+            yield _table(block, layout)
+
+
+def _judgments(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
+    for table in _tables(files, _JUDGMENT):
+        yield table.select("query", "doc", "grade")
+
+
+def _runs(files: Iterable[_Named]) -> Iterator[pl.DataFrame]:
+    for file, strategy in files:
+        tag = None
+        for table in _tables([file], _RETRIEVED):
+            run = table.select("query", "doc", "score", "rank", strategy="tag")
+            if strategy is None:
+                yield run
+                continue
+            if tag is None and run.height:
+                tag = run["strategy"][0]
+            others = run["strategy"].filter(run["strategy"] != tag)
+            if others.len():
+                msg = (
+                    f"{file.name} must have one tag to be named {strategy!r},"
+                    f" got {tag!r} and {others[0]!r}"
+                )
+                raise ValueError(msg)
+            yield run.with_columns(strategy=pl.lit(strategy))
+
+
+def _documents(files: Iterable[TextFile], columns: _Columns) -> Iterator[pl.DataFrame]:
+    """The documents of LETOR files, each slice with the features that it has."""
+    lines_before = 0
+    for file in files:
+        last = 0
+        for block in blocks_of(file):
+            lines = _lines(block)
+            last = block.first + lines.height - 1
+            for part in lines.iter_slices(_LETOR_SLICE):
+                yield _letor(block.file, part, lines_before, columns)
+        lines_before += last
+
+
+def _lines(block: Block) -> pl.DataFrame:
+    """Every line, without blanks around it, its number, and what is wrong with it as text."""
+    # An empty line goes before: what begins like a compressed file would be unpacked.
+    text, wrong_byte = b"\n" + block.text, pl.lit(None, pl.String)
     try:
-        lines = pl.read_lines(data, name="line", row_index_name="number", row_index_offset=1)
-    except pl.exceptions.ComputeError:
-        _check_encoding(path, data)
-        raise
-    return lines.with_columns(pl.col("line").str.strip_chars(_BLANKS))
-
-
-def _check_encoding(path: Path, data: bytes) -> None:
-    try:
-        data.decode()
+        text.decode()
     except UnicodeDecodeError as error:
-        start, byte = error.start, data[error.start]
-    else:
-        return
-    number = data.count(b"\n", 0, start) + 1
-    line = data[data.rfind(b"\n", 0, start) + 1 :].split(b"\n", 1)[0].decode(errors="replace")
-    _raise(path, number, f"text must be UTF-8, got byte 0x{byte:02x}", line)
+        number = block.first + text.count(b"\n", 0, error.start) - 1
+        sentence = f"text must be UTF-8, got byte 0x{text[error.start]:02x}"
+        wrong_byte = pl.when(number=number).then(pl.lit(sentence))
+        text = text.decode(errors="replace").encode()
+    # Marked unstable, yet the one reader without separators and quotes, and it keeps empty lines.
+    lines = pl.read_lines(
+        text, name="line", row_index_name="number", row_index_offset=block.first - 1
+    )
+    # A file of an old Macintosh is one such line; what stood after the first would be lost.
+    line = pl.col("line").str.strip_chars_end("\r").str.strip_chars(_BLANKS)
+    within = pl.when(line.str.contains("\r", literal=True)).then(
+        pl.lit(r"a line ends in \n or \r\n, got \r within it")
+    )
+    return lines.slice(1).with_columns(line, fault=pl.coalesce(wrong_byte, within))
 
 
-def _table(path: Path, layout: _Layout) -> pl.DataFrame:
-    """The rows of a file whose lines all have the same fields."""
-    lines = _read_lines(path).filter(pl.col("line") != "")
+def _table(block: Block, layout: _Layout) -> pl.DataFrame:
+    """The rows of a block whose lines all have the same fields."""
+    table = _tidy_table(block.text, layout)
+    if table is None:
+        table = _tidy_table(_tidied(block.text), layout)
+    return _any_table(block, layout) if table is None else table
+
+
+def _tidied(text: bytes) -> bytes:
+    """The same lines with one blank between their fields, and none that is empty."""
+    text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+    for twice, once in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
+        while twice in text:
+            text = text.replace(twice, once)
+    return text.strip(b" \n")
+
+
+def _tidy_table(text: bytes, layout: _Layout) -> pl.DataFrame | None:
+    """The rows as Polars reads them as CSV; None where it might not read what `_any_table` does."""
+    if b"\t" in text or b"\r" in text:
+        return None
+    schema = {name: layout.numbers.get(name, pl.String()) for name in layout.fields}
+    try:
+        # An empty line goes before: what begins like a compressed file would be unpacked.
+        table = pl.read_csv(
+            b"\n" + text,
+            separator=" ",
+            has_header=False,
+            skip_lines=1,
+            quote_char=None,
+            schema=schema,
+        )
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+    numbers = [pl.col(name).is_finite().all() for name in layout.numbers]
+    fine = table.null_count().sum_horizontal().item() == 0
+    fine = fine and table.select(pl.all_horizontal(numbers)).item()
+    if "grade" in layout.numbers:
+        fine = fine and table.select((pl.col("grade").abs() < _EXACT).all()).item()
+    return table if fine else None
+
+
+def _any_table(block: Block, layout: _Layout) -> pl.DataFrame:
+    """The rows of any block, or the first line that is malformed."""
+    lines = _lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
     fields = f"[{_BLANKS}]+".join([_FIELD] * len(layout.fields))
     rows = _take_apart(lines, f"^{fields}{layout.rest}$", layout.fields)
     rule = f"{layout.line} has {len(layout.fields)} fields, {' '.join(layout.fields)}, got "
+    count = pl.col("line").str.count_matches(_FIELD)
     _check_lines(
-        path,
+        block.file,
         rows,
-        _complaints(
-            rows, pl.col("query").is_null(), rule, pl.col("line").str.count_matches(_FIELD)
-        ),
+        _complaints(rows, pl.col("fault").is_not_null(), pl.col("fault")),
+        _complaints(rows, pl.col("query").is_null(), rule, count),
         *(_not_numbers(rows, name, dtype) for name, dtype in layout.numbers.items()),
+        *([_inexact_grades(rows)] if "grade" in layout.numbers else []),
     )
     numbers = [pl.col(name).cast(dtype) for name, dtype in layout.numbers.items()]
     return rows.select(layout.fields).with_columns(numbers)
 
 
-def _letor(path: Path, lines: pl.DataFrame, lines_before: int) -> pl.DataFrame:
+class _Columns:
+    """How many columns the features take, which a slip of the pen must not make thousands of."""
+
+    def __init__(self, most: int = _MOST_FEATURES) -> None:
+        self.most = most
+        self.highest = self.lines = self.values = 0
+        self.place: tuple[str, int, str] = ("", 0, "")
+
+    def add(self, file: str, rows: pl.DataFrame, features: pl.DataFrame) -> None:
+        """Count some lines; raise where a feature number would make columns of nothing."""
+        self.lines += rows.height
+        self.values += features.height
+        highest = features.select(pl.col("index").max().fill_null(0)).item()
+        if highest > self.highest:
+            self.highest = highest
+            row = features.filter(index=highest)["row"][0]
+            self.place = file, rows["number"][row], rows["line"][row]
+        cells = self.lines * self.highest
+        if cells > max(_FREE_CELLS, _CELLS_PER_VALUE * self.values):
+            file, number, line = self.place
+            sentence = (
+                f"a feature number must not leave more than {_CELLS_PER_VALUE - 1} in"
+                f" {_CELLS_PER_VALUE} values out, got {self.highest}, so many columns"
+                f" for the {self.values} values of {self.lines} lines"
+            )
+            _raise(file, number, sentence, line)
+
+
+def _letor(file: str, lines: pl.DataFrame, lines_before: int, columns: _Columns) -> pl.DataFrame:
     """The documents of some lines of a file, with the features that they have."""
-    lines = lines.filter(pl.col("line") != "", ~pl.col("line").str.starts_with("#"))
+    has_document = (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
+    lines = lines.filter(has_document | pl.col("fault").is_not_null())
     rows = _take_apart(lines, _LETOR_LINE, _LETOR_FIELDS)
     features = _letor_features(rows)
     _check_lines(
-        path,
+        file,
         rows,
+        _complaints(rows, pl.col("fault").is_not_null(), pl.col("fault")),
         _complaints(rows, pl.col("query").is_null(), "a line begins with a grade and qid:query"),
         _not_numbers(rows, "grade", pl.Float64()),
-        *_feature_complaints(features),
+        _inexact_grades(rows),
+        *_feature_complaints(features, columns.most),
     )
+    columns.add(file, rows, features)
     doc = pl.col("comment").str.extract(_LETOR_DOC)
     number = (pl.col("number") + lines_before).cast(pl.String)
     grade = pl.col("grade").cast(pl.Float64)
@@ -306,7 +718,7 @@ def _letor(path: Path, lines: pl.DataFrame, lines_before: int) -> pl.DataFrame:
 
 
 def _letor_features(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row a feature, as it stands in the line and as two numbers, null where they are none."""
+    """One row per feature: its text and its two numbers, null where they are none."""
     text = pl.col("features").str.replace_all("\t", " ", literal=True)
     parts = pl.col("feature").str.splitn(":", 2).struct.rename_fields(["index", "value"])
     return (
@@ -314,8 +726,6 @@ def _letor_features(rows: pl.DataFrame) -> pl.DataFrame:
         .explode("feature", empty_as_null=False)
         .filter(pl.col("feature") != "")
         .with_columns(parts.struct.unnest())
-        # Every feature number up to the highest is a column: 16 bits are enough for any data made
-        # for ranking, and keep a slip of the pen from asking for a billion columns.
         .cast({"index": pl.UInt16, "value": pl.Float64}, strict=False)
     )
 
@@ -363,19 +773,39 @@ def _not_numbers(rows: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.DataFr
     )
 
 
-def _feature_complaints(features: pl.DataFrame) -> list[pl.DataFrame]:
+def _inexact_grades(rows: pl.DataFrame) -> pl.DataFrame:
+    number = pl.col("grade").cast(pl.Float64, strict=False).abs()
+    return _complaints(
+        rows,
+        pl.col("grade").str.contains(r"^[+-]?[0-9]+$") & (number >= _EXACT),
+        f"a grade that is written whole is below {_EXACT}, to be exact, got '",
+        pl.col("grade").str.head(_SHOWN_CHARACTERS),
+        "'",
+    )
+
+
+def _feature_complaints(features: pl.DataFrame, most: int) -> list[pl.DataFrame]:
     fine = (pl.col("index") > 0) & pl.col("value").is_finite()
     place = pl.col("row").cast(pl.Int64) * 2**16 + pl.col("index")
     # Counting distinct places is many times faster than finding the ones that come again.
     again = features.clear()
     if features.select(place.n_unique()).item() < features.height:
         again = features.filter(place.is_duplicated())
+    shown = pl.col("feature").str.head(_SHOWN_CHARACTERS)
     return [
         _complaints(
             features,
             ~fine.fill_null(value=False),
-            "a feature is number:value, a number from 1 to 65535 and a finite value, got '",
-            pl.col("feature").str.head(_SHOWN_CHARACTERS),
+            f"a feature is number:value, a number from 1 to {_MOST_FEATURES} and a finite value,"
+            " got '",
+            shown,
+            "'",
+        ),
+        _complaints(
+            features,
+            pl.col("index") > most,
+            f"a feature number is at most `n_features`, {most}, got '",
+            shown,
             "'",
         ),
         _complaints(
@@ -388,16 +818,16 @@ def _feature_complaints(features: pl.DataFrame) -> list[pl.DataFrame]:
     ]
 
 
-def _check_lines(path: Path, rows: pl.DataFrame, *complaints: pl.DataFrame) -> None:
+def _check_lines(file: str, rows: pl.DataFrame, *complaints: pl.DataFrame) -> None:
     """Raise for the first line with a complaint; where it has several, the first that is given."""
     found = pl.concat(complaints).sort("row", maintain_order=True)
     if found.height:
         row, sentence = found.row(0)
-        _raise(path, rows["number"][row], sentence, rows["line"][row])
+        _raise(file, rows["number"][row], sentence, rows["line"][row])
 
 
-def _raise(path: Path, number: int, sentence: str, line: str) -> NoReturn:
+def _raise(file: str, number: int, sentence: str, line: str) -> NoReturn:
     if len(line) > _SHOWN_CHARACTERS:
         line = line[:_SHOWN_CHARACTERS] + "..."
-    msg = f"{path}, line {number}: {sentence}: {line!r}"
+    msg = f"{file}, line {number}: {sentence}: {line!r}"
     raise ValueError(msg)

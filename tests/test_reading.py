@@ -1,0 +1,901 @@
+"""Reading TREC and LETOR files: whole, a block at a time, and what is wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import os
+import random
+import re
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal, assert_series_equal
+
+from polars_graded import read_letor, read_qrels, read_run, scan_letor, scan_qrels, scan_run
+from polars_graded._frames import files, reading
+
+ZSTD = b"\x28\xb5\x2f\xfd"
+
+QRELS = "301 0 FBIS3-1 2\n301 0 FBIS3-2 0\n"
+RUN = "301 Q0 FBIS3-1 1 2.5 bm25\n301 Q0 FBIS3-9 2 1.5 bm25\n"
+LETOR = "2 qid:1 1:3.0 2:0.5 #docid = 40626\n0 qid:1 1:1.0 2:0.25 #docid = 7612\n"
+
+READERS = pytest.mark.parametrize(
+    ("read", "text"), [(read_qrels, QRELS), (read_run, RUN), (read_letor, LETOR)]
+)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file of text or bytes, and return its path."""
+
+    def to_file(content: str | bytes, name: str = "file.txt"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return to_file
+
+
+# What every reader does
+
+
+@READERS
+def test_gzip_is_told_by_content_and_reads_as_plain_text(write, read, text):
+    plain = read(write(text, "named.gz"))
+    assert plain.height == 2
+    assert_frame_equal(read(write(gzip.compress(text.encode()), "named.txt")), plain)
+
+
+@READERS
+def test_a_path_may_be_a_string(write, read, text):
+    path = write(text)
+    assert_frame_equal(read(str(path)), read(path))
+
+
+@READERS
+def test_many_files_come_one_after_the_other_in_the_order_given(write, read, text):
+    first, second = (write(line, name) for line, name in zip(text.splitlines(), "za", strict=True))
+    whole = read(write(text))
+    assert_frame_equal(read([first, second]), whole)
+    assert_frame_equal(read((second, str(first))), whole.reverse())
+
+
+@READERS
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda text: text.replace("\n", "\r\n"), id="Windows line ends"),
+        pytest.param(lambda text: text.rstrip("\n"), id="no final newline"),
+        pytest.param(lambda text: text.replace("\n", "\r\n").rstrip("\n"), id="final return"),
+        pytest.param(lambda text: "\n \n" + text.replace("\n", "\n\t\r\n\n"), id="blank lines"),
+        pytest.param(lambda text: text.replace("\n", " \t\n "), id="blanks around a line"),
+        pytest.param(lambda text: "\ufeff" + text, id="byte-order mark"),
+        pytest.param(lambda text: text.replace(" ", "\t"), id="tabs"),
+        pytest.param(lambda text: text.replace(" ", " \t  "), id="several blanks"),
+    ],
+)
+def test_layout_of_the_text_does_not_matter(write, read, text, change):
+    assert_frame_equal(read(write(change(text))), read(write(text)))
+
+
+@READERS
+@pytest.mark.parametrize("text_without_rows", ["", "\n", " \r\n\n", "\ufeff"])
+def test_a_file_without_rows_is_an_empty_frame_of_the_same_columns(
+    write, read, text, text_without_rows
+):
+    empty = read(write(text_without_rows))
+    filled = read(write(text)).select(pl.exclude("f1", "f2"))
+    assert_frame_equal(empty, filled.clear())
+
+
+@READERS
+def test_a_file_without_rows_adds_nothing_to_another(write, read, text):
+    empty, filled = write("", "empty.txt"), write(text)
+    assert_frame_equal(read([empty, filled, empty]), read(filled))
+
+
+@READERS
+def test_identifiers_are_kept_as_they_are_written(write, read, text):
+    doc = "\"007'é文書\u00a0x,"
+    odd = text.replace("FBIS3-1", doc).replace("40626", doc)
+    odd = odd.replace("301", "007").replace("qid:1", "qid:007")
+    frame = read(write(odd))
+    assert frame.row(0)[:2] == ("007", doc)
+    assert frame["query"].to_list() == ["007", "007"]
+
+
+@READERS
+def test_lines_keep_their_order_in_a_long_file(write, read, text):
+    line = text.splitlines()[0]
+    docs = [str(i * 7919 % 10_007) for i in range(10_007)]
+    many = "\n".join(line.replace("FBIS3-1", doc).replace("40626", doc) for doc in docs)
+    assert read(write(many))["doc"].to_list() == docs
+
+
+@READERS
+def test_no_file_at_all_is_refused(read, text):
+    del text
+    with pytest.raises(ValueError, match=r"^`paths` must name at least one file, got none$"):
+        read([])
+
+
+@READERS
+def test_a_missing_file_is_named(write, tmp_path, read, text):
+    with pytest.raises(FileNotFoundError, match=r"absent\.txt"):
+        read([write(text), tmp_path / "absent.txt"])
+
+
+@READERS
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_text_that_is_not_utf8_is_refused(write, read, text, compress):
+    line = text.splitlines()[0].encode()
+    path = write(compress(b"\n".join([line, b"", line + b"caf\xe9", line])))
+    sentence = f"{path}, line 3: text must be UTF-8, got byte 0xe9: '{line.decode()}caf\ufffd'"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        read(path)
+
+
+@READERS
+def test_a_malformed_line_is_counted_with_blank_lines_in_its_own_file(write, read, text):
+    good, bad = write(text, "good.txt"), write(f"\n{text}\r\nnonsense\nmore", "bad.txt")
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(bad))}, line 5: .*: 'nonsense'$"):
+        read([good, bad])
+
+
+@READERS
+def test_the_first_malformed_line_is_reported_far_into_a_file(write, read, text):
+    line = text.splitlines()[0]
+    lines = [line] * 9000
+    lines[7000] = lines[8000] = f"x {line}"
+    path = write("\n".join(lines))
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}, line 7001: "):
+        read(path)
+
+
+@READERS
+def test_a_long_malformed_line_is_shortened(write, read, text):
+    del text
+    path = write("é" * 300)
+    with pytest.raises(ValueError, match=r": 'é{200}\.\.\.'$"):
+        read(path)
+
+
+ONE_ROW = {read_qrels: "q 0 d 1", read_run: "q Q0 d 1 2.5 t", read_letor: "1 qid:q 1:2 #docid = d"}
+
+
+@READERS
+@pytest.mark.parametrize(
+    "text_of", [str.encode, io.StringIO, lambda text: io.BytesIO(text.encode())]
+)
+def test_text_may_be_handed_over_instead_of_a_path(write, read, text, text_of):
+    expected = read(write(text))
+    assert_frame_equal(read(text_of(text)), expected)
+    assert_frame_equal(read([text_of(text), write(text)])[2:], read([write(text)] * 2)[2:])
+
+
+@READERS
+@pytest.mark.parametrize("mode", ["r", "rb"])
+def test_an_open_file_is_read_from_where_it_stands_and_stays_open(write, read, text, mode):
+    lines = text.splitlines(keepends=True)
+    with write(text).open(mode) as file:
+        file.readline()
+        assert_frame_equal(read(file), read(lines[1].encode()))
+        assert not file.closed
+
+
+@READERS
+def test_an_open_file_may_be_gzip_or_a_pipe(write, read, text):
+    packed = gzip.compress(text[:20].encode()) + gzip.compress(text[20:].encode())
+    assert_frame_equal(read(io.BytesIO(packed)), read(write(text)))
+    end, start = os.pipe()
+    with os.fdopen(start, "wb") as pipe:
+        pipe.write(packed)
+    assert_frame_equal(read(Path(f"/dev/fd/{end}")), read(write(text)))
+    os.close(end)
+
+
+@READERS
+def test_an_open_file_without_a_name_is_called_by_its_kind(read, text):
+    del text
+    with pytest.raises(ValueError, match=r"^<StringIO>, line 1: .*: 'nonsense'$"):
+        read(io.StringIO("nonsense"))
+
+
+@READERS
+@pytest.mark.parametrize("paths", [None, 3, [None], [["a"]], 2.5])
+def test_what_is_no_file_is_refused(read, text, paths):
+    del text
+    wrong = paths[0] if isinstance(paths, list) else paths
+    sentence = f"`paths` must be a path, an open file or a list of them, got {wrong!r}"
+    with pytest.raises(TypeError, match=f"^{re.escape(sentence)}$"):
+        read(paths)
+
+
+@READERS
+def test_a_nul_in_a_path_is_refused(read, text):
+    del text
+    with pytest.raises(ValueError, match=r"^`paths` must be paths without a NUL, got 'a\\x00b'$"):
+        read("a\0b")
+
+
+@READERS
+def test_a_folder_is_refused_by_its_name(tmp_path, read, text):
+    del text
+    with pytest.raises(IsADirectoryError, match=re.escape(str(tmp_path))):
+        read(tmp_path)
+
+
+@READERS
+def test_a_pattern_is_its_files_in_the_order_of_their_names(write, tmp_path, read, text):
+    first, second = text.splitlines()
+    write(second, "b.txt")
+    write(first, "a.txt")
+    whole = read(write(text, "whole"))
+    assert_frame_equal(read(str(tmp_path / "*.txt")), whole)
+    assert_frame_equal(read(tmp_path / "[ab].txt"), whole)
+    with pytest.raises(FileNotFoundError, match=r"no file has a name like '.*\*\.gz'"):
+        read(tmp_path / "*.gz")
+
+
+@READERS
+def test_a_file_whose_name_looks_like_a_pattern_is_that_file(write, read, text):
+    write("nonsense", "a.txt")
+    assert read(write(text, "[a].txt")).height == 2
+
+
+@READERS
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_blocks_make_no_difference(write, monkeypatch, read, text, size):
+    long = text * 50
+    expected = read(write(long))
+    monkeypatch.setattr(files, "BLOCK_BYTES", size)
+    assert_frame_equal(read(write(long)), expected)
+    assert_frame_equal(read(write(gzip.compress(("\ufeff" + long).encode()))), expected)
+    bad = write(f"{long}\n{text}nonsense", "bad.txt")
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(bad))}, line 104: .*: 'nonsense'$"):
+        read(bad)
+    not_text = write(long.encode() + b"a\xff\n", "bytes.txt")
+    with pytest.raises(ValueError, match=r", line 101: text must be UTF-8, got byte 0xff: 'a"):
+        read(not_text)
+
+
+@READERS
+def test_return_alone_ends_no_line(write, read, text):
+    """What stood behind it counted as the rest of the line, and its rows were lost."""
+    rule = r"a line ends in \n or \r\n, got \r within it"
+    old_macintosh = text.replace("\n", "\r")
+    path = write(old_macintosh)
+    sentence = f"{path}, line 1: {rule}: {old_macintosh.rstrip()!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        read(path)
+    first, second = text.splitlines()
+    line = f"{first} x\r{second}"
+    stray = write(f"{first}\n\n{line}\r\n{second}\n", "stray.txt")
+    sentence = f"{stray}, line 3: {rule}: {line!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        read(stray)
+
+
+def test_return_alone_ends_no_comment(write):
+    path = write(f"# made by hand\r{LETOR}")
+    with pytest.raises(ValueError, match=r"line 1: a line ends in .*, got \\r within it"):
+        read_letor(path)
+
+
+@READERS
+def test_only_gzip_is_unpacked(write, read, text):
+    line = ONE_ROW[read]
+    zlib_like = line.replace("q", "x^", 1) if read is not read_letor else f"1 qid:x^ {line[8:]}"
+    assert read(write(f"{zlib_like}\n{zlib_like}\n"))["query"].to_list() == ["x^"] * 2
+    data = text.encode()
+    for packed in (zlib.compress(data), zlib.compress(data)[:-5], ZSTD + data):
+        path = write(packed)
+        with pytest.raises(ValueError, match=f"^{re.escape(str(path))}, line 1: "):
+            read(path)
+    path = write(gzip.compress(data)[:-9])
+    with pytest.raises(ValueError, match=f"^{re.escape(str(path))} must be a whole gzip file, got"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("read", "line"), [(read_qrels, "q 0 d {}"), (read_letor, "{} qid:q 1:1 #docid = d")]
+)
+def test_a_whole_grade_is_exact_or_refused(write, read, line):
+    """123456789012345678 was read as 123456789012345680."""
+    exact = 2**53 - 1
+    assert read(write(line.format(exact)))["grade"].item() == exact
+    for grade in ("9007199254740992", "-123456789012345678", "+99999999999999999999"):
+        path = write(line.format(grade))
+        sentence = (
+            f"{path}, line 1: a grade that is written whole is below 9007199254740992, to be exact,"
+            f" got '{grade}': "
+        )
+        with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+            read(path)
+
+
+# Judgments
+
+
+def test_a_judgment_is_a_query_a_document_and_a_grade(write):
+    expected = pl.DataFrame(
+        {"query": ["301", "301"], "doc": ["FBIS3-1", "FBIS3-2"], "grade": [2, 0]}
+    )
+    assert_frame_equal(read_qrels(write(QRELS)), expected)
+
+
+@pytest.mark.parametrize(
+    ("written", "grades"),
+    [
+        ("1 -1", pl.Series([1, -1], dtype=pl.Int64)),
+        ("1.0 2e0", pl.Series([1, 2], dtype=pl.Int64)),
+        ("+1 -0.0", pl.Series([1, 0], dtype=pl.Int64)),
+        ("1 0.5", pl.Series([1.0, 0.5], dtype=pl.Float64)),
+        ("1 1e300", pl.Series([1.0, 1e300], dtype=pl.Float64)),
+    ],
+)
+@pytest.mark.parametrize(
+    ("read", "line"), [(read_qrels, "q 0 d {}"), (read_letor, "{} qid:q 1:1 #docid = d")]
+)
+def test_grades_are_whole_numbers_unless_one_is_not(write, read, line, written, grades):
+    paths = [write(line.format(grade), grade) for grade in written.split()]
+    assert_series_equal(read(paths)["grade"], grades.alias("grade"))
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("301 0 FBIS3-1", "a judgment has 4 fields, query iteration doc grade, got 3"),
+        ("301 0 FBIS3-1 1 x", "a judgment has 4 fields, query iteration doc grade, got 5"),
+        ("301", "a judgment has 4 fields, query iteration doc grade, got 1"),
+        ("301 0 FBIS3-1 high", "a grade is a finite number, got 'high'"),
+        ("301 0 FBIS3-1 nan", "a grade is a finite number, got 'nan'"),
+        ("301 0 FBIS3-1 -inf", "a grade is a finite number, got '-inf'"),
+        ("301 0 FBIS3-1 1e999", "a grade is a finite number, got '1e999'"),
+        ("301 0 FBIS3-1 1_0", "a grade is a finite number, got '1_0'"),
+    ],
+)
+def test_a_malformed_judgment_is_refused(write, line, complaint):
+    path = write(f"{QRELS}{line}\n{QRELS}")
+    with pytest.raises(
+        ValueError, match=f"^{re.escape(f'{path}, line 3: {complaint}: {line!r}')}$"
+    ):
+        read_qrels(path)
+
+
+# Runs
+
+
+def test_a_retrieved_document_has_score_rank_and_strategy(write):
+    expected = pl.DataFrame(
+        {
+            "query": ["301", "301"],
+            "doc": ["FBIS3-1", "FBIS3-9"],
+            "score": [2.5, 1.5],
+            "rank": [1, 2],
+            "strategy": ["bm25", "bm25"],
+        }
+    )
+    assert_frame_equal(read_run(write(RUN)), expected)
+
+
+def test_scores_and_ranks_may_be_negative(write):
+    frame = read_run(write("301 Q0 d -1 -1.5e-3 tag"))
+    assert frame.row(0) == ("301", "d", -0.0015, -1, "tag")
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (
+            "301 Q0 d 1 2.5",
+            "a retrieved document has 6 fields, query Q0 doc rank score tag, got 5",
+        ),
+        ("301 Q0 d 1.0 2.5 tag", "a rank is a whole number, got '1.0'"),
+        ("301 Q0 d first 2.5 tag", "a rank is a whole number, got 'first'"),
+        ("301 Q0 d 1 NaN tag", "a score is a finite number, got 'NaN'"),
+        ("301 Q0 d 1 inf tag", "a score is a finite number, got 'inf'"),
+        ("301 Q0 d 1 2,5 tag", "a score is a finite number, got '2,5'"),
+        ("301 Q0 d first high tag", "a rank is a whole number, got 'first'"),
+    ],
+)
+def test_a_malformed_line_of_a_run_is_refused(write, line, complaint):
+    path = write(f"{RUN}{line}\n{RUN}")
+    with pytest.raises(
+        ValueError, match=f"^{re.escape(f'{path}, line 3: {complaint}: {line!r}')}$"
+    ):
+        read_run(path)
+
+
+def test_the_first_bad_line_comes_before_the_first_rule(write):
+    path = write("301 Q0 d 1 high tag\n301 Q0 d 1\n")
+    with pytest.raises(ValueError, match="line 1: a score is a finite number, got 'high'"):
+        read_run(path)
+
+
+def test_strategies_are_named_after_their_files_or_by_a_mapping(write):
+    ours, theirs = write(RUN, "ours.run"), write(gzip.compress(RUN.encode()), "theirs.run.gz")
+
+    def names(*arguments, **options):
+        return read_run(*arguments, **options)["strategy"].to_list()
+
+    assert names([ours, theirs]) == ["bm25"] * 4
+    assert names([ours, theirs], named_by="file") == ["ours.run"] * 2 + ["theirs.run.gz"] * 2
+    assert names({"A": ours, "B": [theirs, ours]}) == ["A"] * 2 + ["B"] * 4
+    assert names(io.StringIO(RUN), named_by="file") == ["<StringIO>"] * 2
+
+
+def test_files_of_one_name_name_their_strategies_by_their_whole_paths(write, tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        write(RUN, f"{folder}/run")
+    strategies = read_run([tmp_path / "a/run", tmp_path / "b/run"], named_by="file")["strategy"]
+    assert strategies.to_list()[::2] == [str(tmp_path / "a/run"), str(tmp_path / "b/run")]
+
+
+def test_a_file_of_several_tags_cannot_name_them_all(write):
+    path = write(RUN + RUN.replace("bm25", "ours"))
+    sentence = f"{path} must have one tag to be named 'A', got 'bm25' and 'ours'"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        read_run({"A": path})
+
+
+@pytest.mark.parametrize(
+    ("error", "paths", "options", "sentence"),
+    [
+        (ValueError, "run", {"named_by": "name"}, "`named_by` must be one of 'tag', 'file', got"),
+        (ValueError, {}, {}, "`paths` must name at least one file, got none"),
+        (ValueError, {"A": []}, {}, "`paths` must name at least one file, got none"),
+        (TypeError, {1: "run"}, {}, "`paths` must name each strategy by a string, got 1"),
+        (TypeError, {"A": None}, {}, "`paths` must be a path, an open file or a list of them, got"),
+    ],
+)
+def test_strategies_that_cannot_be_named_are_refused(error, paths, options, sentence):
+    for read in (read_run, scan_run):
+        with pytest.raises(error, match=f"^{sentence}"):
+            read(paths, **options)
+
+
+# LETOR
+
+
+def test_a_letor_line_is_a_graded_document_with_its_features(write):
+    expected = pl.DataFrame(
+        {
+            "query": ["1", "1"],
+            "doc": ["40626", "7612"],
+            "grade": [2, 0],
+            "f1": [3.0, 1.0],
+            "f2": [0.5, 0.25],
+        }
+    )
+    assert_frame_equal(read_letor(write(LETOR)), expected)
+
+
+def test_features_come_in_any_order_and_are_zero_where_they_are_left_out(write):
+    first = write("0 qid:1 3:0.3 1:-1e-1\n0 qid:1\n", "first.txt")
+    second = write("0 qid:2 5:5 01:1\n", "second.txt")
+    frame = read_letor([first, second])
+    assert frame.select("^f.*$").rows() == [
+        (-0.1, 0.0, 0.3, 0.0, 0.0),
+        (0.0, 0.0, 0.0, 0.0, 0.0),
+        (1.0, 0.0, 0.0, 0.0, 5.0),
+    ]
+
+
+def test_documents_without_any_feature_are_read(write):
+    frame = read_letor(write("1 qid:1\n0 qid:1 #docid = x\n"))
+    assert_frame_equal(
+        frame, pl.DataFrame({"query": ["1", "1"], "doc": ["1", "x"], "grade": [1, 0]})
+    )
+
+
+@pytest.mark.parametrize(
+    ("comment", "doc"),
+    [
+        ("#docid = GX01", "GX01"),
+        ("#docid=GX01", "GX01"),
+        ("#\tdocid  =GX01", "GX01"),
+        ("# docid = GX01 inc = 1 prob = 0.5", "GX01"),
+        ("# inc = 1 docid = GX01", "GX01"),
+        ("#docid = a#b:c=d", "a#b:c=d"),
+        ("# other", "1"),
+        ("# mydocid = 7", "1"),
+        ("#docid = ", "1"),
+        ("#", "1"),
+        ("", "1"),
+    ],
+)
+def test_the_document_is_in_the_comment_or_else_the_line_number(write, comment, doc):
+    assert read_letor(write(f"1 qid:1 1:2 {comment}"))["doc"].item() == doc
+
+
+def test_a_comment_may_follow_without_a_blank(write):
+    frame = read_letor(write("1 qid:1#docid = a\n1 qid:1 1:2#docid = b\n"))
+    assert frame.rows() == [("1", "a", 1, 0.0), ("1", "b", 1, 2.0)]
+
+
+def test_line_numbers_count_every_line_and_go_on_through_all_files(write):
+    first = write("# made by hand\n1 qid:1 1:1\n\n0 qid:1 1:2\n\n", "first.txt")
+    second = write("  # and by hand\n1 qid:1 1:3", "second.txt")
+    assert read_letor([first, second])["doc"].to_list() == ["2", "4", "7"]
+    assert read_letor(second)["doc"].to_list() == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("2 1:0.5 #docid = 1", "a line begins with a grade and qid:query"),
+        ("2 1:0.5 qid:1", "a line begins with a grade and qid:query"),
+        ("2 qid:", "a line begins with a grade and qid:query"),
+        ("2 qid: 1:0.5", "a line begins with a grade and qid:query"),
+        ("2", "a line begins with a grade and qid:query"),
+        ("2 # qid:1", "a line begins with a grade and qid:query"),
+        ("qid:1 1:0.5", "a line begins with a grade and qid:query"),
+        ("x qid:1 1:0.5", "a grade is a finite number, got 'x'"),
+        ("nan qid:1 1:0.5", "a grade is a finite number, got 'nan'"),
+        ("inf qid:1 1:0.5", "a grade is a finite number, got 'inf'"),
+        ("1 qid:1 2:1 2:1", "a line has a feature once, got number 2 again"),
+        ("1 qid:1 3:1 2:1 03:2", "a line has a feature once, got number 3 again"),
+    ],
+)
+def test_a_malformed_letor_line_is_refused(write, line, complaint):
+    path = write(f"{LETOR}{line}\n{LETOR}")
+    with pytest.raises(
+        ValueError, match=f"^{re.escape(f'{path}, line 3: {complaint}: {line!r}')}$"
+    ):
+        read_letor(path)
+
+
+@pytest.mark.parametrize(
+    "feature",
+    ["0:1", "-2:1", "65536:1", "1.5:1", "x:1", ":1", "2:", "2", "2:nan", "2:inf", "2:1:1", "q:2"],
+)
+def test_a_malformed_feature_is_refused(write, feature):
+    line = f"1 qid:1 1:0.5 {feature} 3:1"
+    path = write(f"{LETOR}{line}\n{LETOR}")
+    sentence = (
+        f"{path}, line 3: a feature is number:value, a number from 1 to 65535 and a finite value,"
+        f" got '{feature}': '{line}'"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        read_letor(path)
+
+
+@pytest.mark.parametrize("first", ["2 1:0.5", "x qid:1", "1 qid:1 0:1", "1 qid:1 2:1 2:1"])
+@pytest.mark.parametrize("second", ["2 1:0.5", "x qid:1", "1 qid:1 0:1", "1 qid:1 2:1 2:1"])
+def test_the_first_malformed_letor_line_is_reported_whatever_its_fault(write, first, second):
+    path = write(f"{LETOR}{first}\n{second}\n")
+    with pytest.raises(ValueError, match=f"line 3: .*: {re.escape(repr(first))}$"):
+        read_letor(path)
+
+
+SLIP = "a feature number must not leave more than 15 in 16 values out, got 65535, so many columns"
+
+
+def test_a_slip_in_a_feature_number_is_refused_before_it_costs_memory(write):
+    """One such line among 2,000 took 3.1 GB."""
+    lines = ["1 qid:1 1:0.5 2:0.25 3:1"] * 2000
+    lines[1234] = "1 qid:1 1:0.5 65535:0.25"
+    path = write("\n".join([*lines, ""]))
+    sentence = f"{path}, line 1235: {SLIP} for the 5999 values of 2000 lines: '{lines[1234]}'"
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        read_letor(path)
+
+
+def test_a_slip_is_found_where_it_stands_though_it_cost_little_there(write, monkeypatch):
+    monkeypatch.setattr(reading, "_FREE_CELLS", 10_000)
+    slip, line = write("1 qid:1 1:1 400:1\n", "slip.txt"), "1 qid:1 1:1 2:1\n"
+    with pytest.raises(ValueError, match=rf"^{re.escape(str(slip))}, line 1: .* got 400, "):
+        read_letor([slip, write(line * 5000)])
+    assert read_letor([slip, write(line)]).width == 3 + 400
+
+
+def test_many_features_that_are_there_are_read(write):
+    line = "1 qid:1 " + " ".join(f"{number}:1" for number in range(1, 20_001))
+    assert read_letor(write(f"{line}\n" * 3)).shape == (3, 20_003)
+
+
+# Lazy twins
+
+TWINS = pytest.mark.parametrize(
+    ("scan", "read", "text"),
+    [(scan_qrels, read_qrels, QRELS), (scan_run, read_run, RUN), (scan_letor, read_letor, LETOR)],
+)
+
+
+def floats(frame):
+    """A frame whose grades are what they are in a lazy one."""
+    return frame.cast({"grade": pl.Float64}) if "grade" in frame.columns else frame
+
+
+@TWINS
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("size", [1, 64, files.BLOCK_BYTES])
+def test_a_lazy_frame_has_the_rows_of_an_eager_one(
+    write, tmp_path, monkeypatch, scan, read, text, engine, size
+):
+    monkeypatch.setattr(files, "BLOCK_BYTES", size)
+    write(text * 20, "1.txt")
+    write(gzip.compress(text.encode()), "2.txt.gz")
+    lazy, eager = scan(tmp_path / "*.txt*"), floats(read(tmp_path / "*.txt*"))
+    assert lazy.collect_schema() == eager.schema
+    assert_frame_equal(lazy.collect(engine=engine), eager)
+    assert_frame_equal(lazy.collect(engine=engine), eager)  # once more
+    some = lazy.filter(pl.col("query") != "x").select("doc").slice(3, 30)
+    assert_frame_equal(some.collect(engine=engine), eager.select("doc").slice(3, 30))
+    assert_frame_equal(lazy.head(5).collect(engine=engine), eager.head(5))
+    number = eager.columns[2]
+    above = pl.col(number) > eager[number].min()
+    assert_frame_equal(
+        lazy.filter(above).select("query").collect(engine=engine),
+        eager.filter(above).select("query"),
+    )
+
+
+@TWINS
+def test_an_empty_file_is_an_empty_lazy_frame(write, scan, read, text):
+    del text
+    path = write("")
+    assert_frame_equal(scan(path).collect(), floats(read(path)))
+
+
+@TWINS
+def test_a_malformed_line_is_an_error_when_it_is_reached(write, monkeypatch, scan, read, text):
+    del read
+    monkeypatch.setattr(files, "BLOCK_BYTES", 1)
+    line = text.splitlines()[0]
+    path = write(f"{line}\n{line}\nnonsense\n")
+    lazy = scan(path)
+    assert lazy.head(1).collect().height == 1
+    with pytest.raises(
+        (ValueError, pl.exceptions.ComputeError),
+        match=rf"{re.escape(str(path))}, line 3: .*: 'nonsense'",
+    ):
+        lazy.collect()
+
+
+@TWINS
+def test_a_lazy_frame_is_of_files_that_are_there(tmp_path, scan, read, text):
+    del read
+    with pytest.raises(FileNotFoundError, match="absent"):
+        scan(tmp_path / "absent")
+    with pytest.raises(IsADirectoryError):
+        scan(tmp_path)
+    sentence = "^`paths` of a lazy frame must be paths, which can be read again, got <StringIO>$"
+    with pytest.raises(TypeError, match=sentence):
+        scan(io.StringIO(text))
+
+
+def test_a_lazy_run_names_its_strategies_as_an_eager_one(write):
+    paths = [write(RUN, "ours"), write(RUN, "theirs")]
+    assert_frame_equal(scan_run(paths, named_by="file").collect(), read_run(paths, named_by="file"))
+    named = {"A": paths[0], "B": paths[1]}
+    assert_frame_equal(scan_run(named).collect(), read_run(named))
+
+
+def test_the_features_of_a_lazy_frame_are_those_of_the_first_lines_or_as_many_as_said(write):
+    path = write(LETOR * 3000 + "1 qid:1 3:7\n")
+    lazy = scan_letor(path)
+    assert lazy.collect_schema().names() == ["query", "doc", "grade", "f1", "f2"]
+    sentence = "line 6001: a feature number is at most `n_features`, 2, got '3:7'"
+    with pytest.raises((ValueError, pl.exceptions.ComputeError), match=re.escape(sentence)):
+        lazy.collect()
+    wide = scan_letor(path, n_features=4).collect()
+    assert_frame_equal(wide, floats(read_letor(path)).with_columns(f4=pl.lit(0.0)))
+    with pytest.raises(ValueError, match=r"^`n_features` must be at most 65535, got 65536$"):
+        scan_letor(path, n_features=65536)
+
+
+# Mutated files, against a parser that takes one line at a time
+
+
+def parsed(read, data: bytes) -> tuple[list[tuple[object, ...]], int]:
+    """The rows of a file line by line, and the number of the first malformed line, or 0."""
+    rows = []
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    for number, line in enumerate(lines, 1):
+        try:
+            row = PARSERS[read](line.decode().rstrip("\r").strip(" \t"))
+        except ValueError:
+            return rows, number
+        if row is not None:
+            rows.append((str(number) if row[1] is None else row[1], *row[:1], *row[2:]))
+    return rows, 0
+
+
+def fields_of(line: str) -> list[str]:
+    if "\r" in line:
+        raise ValueError(line)
+    return [field for field in line.replace("\t", " ").split(" ") if field]
+
+
+def finite(text: str) -> float:
+    if not set(text) <= set("0123456789+-.eE") or not math.isfinite(value := float(text)):
+        raise ValueError(text)
+    return value
+
+
+def whole(text: str) -> int:
+    if not set(text) <= set("0123456789+-") or not -(2**63) <= int(text) < 2**63:
+        raise ValueError(text)
+    return int(text)
+
+
+def grade_of(text: str) -> float:
+    if text.lstrip("+-").isdecimal() and abs(int(text)) >= 2**53:
+        raise ValueError(text)
+    return finite(text)
+
+
+def slow_judgment(line: str):
+    if not (fields := fields_of(line)):
+        return None
+    query, _, doc, grade = fields
+    return query, doc, grade_of(grade)
+
+
+def slow_retrieved(line: str):
+    if not (fields := fields_of(line)):
+        return None
+    query, _, doc, rank, score, tag, *_ = fields
+    return query, doc, finite(score), whole(rank), tag
+
+
+def doc_of(comment: str) -> str | None:
+    """What follows `docid =` where these begin a word."""
+    for start in range(len(comment)):
+        word = comment[start:].startswith("docid") and comment[:start][-1:] in ("", " ", "\t")
+        equals = comment[start + 5 :].lstrip(" \t")
+        if word and equals.startswith("=") and (found := fields_of(equals[1:])):
+            return found[0]
+    return None
+
+
+def slow_document(line: str):
+    if not fields_of(line) or line.startswith("#"):
+        return None
+    text, _, comment = line.partition("#")
+    grade, query, *features = fields_of(text)
+    if not query.startswith("qid:") or query == "qid:":
+        raise ValueError(line)
+    values = {}
+    for feature in features:
+        index, value = feature.split(":")
+        number = whole(index)
+        if not 1 <= number <= 65535 or number in values:
+            raise ValueError(feature)
+        values[number] = finite(value)
+    return query[4:], doc_of(comment), grade_of(grade), tuple(sorted(values.items()))
+
+
+PARSERS = {read_qrels: slow_judgment, read_run: slow_retrieved, read_letor: slow_document}
+
+ODD = [
+    *(
+        b" ",
+        b"  ",
+        b"\t",
+        b"\r",
+        b"\n",
+        b"\r\n",
+        b"\n\n",
+        b" \n",
+        b"\n ",
+        b"\x00",
+        b"\x0b",
+        b"\x0c",
+    ),
+    *(b"#", b":", b"qid:", b"docid", b"=", b'"', b",", b"'", b"\\", b"^", b"x^", b"$", b"*"),
+    *(b"0", b"1", b"-", b"+", b".", b"e", b"E5", b"1e999", b"nan", b"inf", b"1_0", b"0x1"),
+    *(b"9007199254740991", b"9007199254740992", b"99999999999999999999", b"65535", b"65536"),
+    *("é文\u00a0\u2028\u0085\ufeff\U0001f600".encode(), "١".encode(), b"\xff", b"\xc3", b"\x80"),
+]
+
+
+def mutated(text: bytes, rng: random.Random) -> bytes:
+    """The text with a few slips: something put in, left out, replaced, moved or cut off."""
+    data = text
+    for _ in range(rng.choice([0, 1, 1, 1, 2, 3, 6])):
+        start = rng.randrange(len(data) + 1)
+        stop = min(len(data), start + rng.choice([0, 0, 1, 1, 2, 10]))
+        odd = rng.choice([b"", rng.choice(ODD), rng.choice(ODD), data[stop : stop + 10]])
+        data = data[:start] + odd + data[stop:]
+    return data[: rng.randrange(len(data))] if data and rng.random() < 0.1 else data
+
+
+def seen(read, frame: pl.DataFrame) -> list[tuple[object, ...]]:
+    """The rows of a frame as the slow parser has them, without features that are 0."""
+    if read is not read_letor:
+        return frame.select("doc", pl.exclude("doc")).rows()
+    return [
+        (doc, query, grade, tuple((i, v) for i, v in enumerate(values, 1) if v != 0))
+        for query, doc, grade, *values in frame.rows()
+    ]
+
+
+def without_zeros(row: tuple[object, ...]) -> tuple[object, ...]:
+    if isinstance(row[-1], tuple):
+        return (*row[:-1], tuple((i, v) for i, v in row[-1] if v != 0))
+    return row
+
+
+@READERS
+@pytest.mark.parametrize("seed", range(4))
+def test_mutated_files_are_read_as_a_slow_parser_reads_them(monkeypatch, read, text, seed):
+    """The first malformed line is named, or every row is there, however the file is cut."""
+    rng = random.Random(seed)
+    base = text.encode() * 3
+    outcomes = Counter()
+    for _ in range(120):
+        data = mutated(base, rng)
+        monkeypatch.setattr(files, "BLOCK_BYTES", rng.choice([1, 30, 1 << 20]))
+        rows, wrong = parsed(read, data)
+        source = rng.choice([bytes, gzip.compress, io.BytesIO])(data)
+        if wrong:
+            with pytest.raises(ValueError, match=f", line {wrong}: "):
+                read(source)
+        else:
+            assert seen(read, read(source)) == [without_zeros(row) for row in rows], data
+        outcomes["refused" if wrong else "read"] += 1
+    assert min(outcomes["refused"], outcomes["read"]) > 20
+
+
+# Real data
+
+
+def histogram(frame: pl.DataFrame) -> dict[object, int]:
+    return dict(frame.group_by("grade").len().sort("grade").rows())
+
+
+def test_ohsumed_is_read_whole(data):
+    frame = read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
+    assert frame.columns == ["query", "doc", "grade", *(f"f{i}" for i in range(1, 26))]
+    assert frame.height == 16_140
+    assert frame["query"].n_unique() == 106
+    assert histogram(frame) == {0: 11_303, 1: 2_585, 2: 2_252}
+    assert frame.null_count().sum_horizontal().item() == 0
+    assert frame.select(pl.struct("query", "doc").is_unique().all()).item()
+    sizes = frame.group_by("query").len()["len"]
+    assert (sizes.min(), sizes.max()) == (35, 320)
+    assert frame.row(0)[:5] == ("85", "7612", 0, 2.0, 1.38629436)
+    assert frame.row(0)[-1] == -4.63973
+    no_relevant = frame.group_by("query").agg(pl.col("grade").max()).filter(grade=0)
+    assert no_relevant["query"].to_list() == ["8"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("qrels.test.gz", {0: 3_120, 1: 561}),
+        ("qrels.rel_level.gz", {-1: 304, 0: 2_818, 1: 462, 2: 14, 3: 77, 4: 6}),
+    ],
+)
+def test_trec_eval_judgments_are_read_whole(data, name, expected):
+    frame = read_qrels(data / "trec_eval" / name)
+    assert frame.schema == {"query": pl.String, "doc": pl.String, "grade": pl.Int64}
+    assert histogram(frame) == expected
+    assert frame["query"].unique().sort().to_list() == ["301", "302", "303"]
+
+
+def test_trec_eval_results_are_read_whole(data):
+    frame = read_run(data / "trec_eval/results.test.gz")
+    assert frame.group_by("query").len().sort("query").rows() == [
+        ("301", 500),
+        ("302", 500),
+        ("303", 500),
+    ]
+    assert frame.row(0) == ("301", "FR940202-2-00150", 2.129133, 104, "STANDARD")
+    assert frame["strategy"].unique().to_list() == ["STANDARD"]
+
+
+def test_text_after_the_tag_is_skipped(data):
+    # trec_eval skips it, and has it in five lines of this file to show that it does.
+    frame = read_run(data / "trec_eval/results.trunc.gz")
+    assert frame["strategy"].unique().to_list() == ["STANDARD"]
