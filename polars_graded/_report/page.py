@@ -28,6 +28,7 @@ from polars_graded._results.per_query import (
     measures_and_curves,
     natural_order,
 )
+from polars_graded._writing import check_writable, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -120,7 +121,8 @@ def report(
         One row a strategy and query with a column a measure or curve, as `evaluate` returns it. A
         LazyFrame is collected.
     file
-        Where to write the page, which replaces a file that is there.
+        Where to write the page. It replaces a file that is there, when it is whole: a page that
+        could not be written to its end leaves that file as it was.
     *measures
         The columns to show, in the order in which they are wanted. Naming measures leaves out other
         measures, naming curves other curves; by default every column of numbers, or lists of
@@ -196,6 +198,7 @@ def report(
     if not isinstance(file, str | os.PathLike):
         msg = f"`file` must be the name of a file, a string or a Path, got {file!r}"
         raise TypeError(msg)
+    check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
     check_choice("test", test, TESTS)
     check_choice("correction", correction, CORRECTIONS)
@@ -255,8 +258,8 @@ def report(
             ).replace("<", "\\u003c"),
         },
     )
-    path = Path(file)
-    path.write_text(page, encoding="utf-8", newline="\n")
+    with whole_file(path) as part:
+        part.write_text(page, encoding="utf-8", newline="\n")
     return path
 
 

@@ -1,0 +1,207 @@
+"""Files are there whole or not at all, whatever happens to who writes them."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import polars_graded
+from polars_graded import datasets, evaluate, report
+from polars_graded._writing import check_writable, left_behind, whole_file
+
+ROOM = Path(polars_graded.__file__).parent / "_writing.py"
+
+# Writes the file whole, again and again: a thousand lines of one number, then of the next.
+WRITER = """
+import pathlib, runpy, sys
+whole_file = runpy.run_path(sys.argv[1])["whole_file"]
+path, number = pathlib.Path(sys.argv[2]), int(sys.argv[3])
+print("begun", flush=True)
+while True:
+    number += 1
+    with whole_file(path) as part, part.open("w") as file:
+        for _ in range(1000):
+            file.write(f"{number}\\n")
+            file.flush()
+"""
+
+
+def killed_writer(path: Path, number: int, seconds: float) -> None:
+    """Begin to write, and kill the writer after some time."""
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, "-S", "-I", "-c", WRITER, str(ROOM), str(path), str(number)],
+        stdout=subprocess.PIPE,
+    ) as writer:
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        time.sleep(seconds)
+        writer.kill()
+    assert writer.returncode == -signal.SIGKILL
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills its writers by a signal")
+def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_whole_new_one(tmp_path):
+    path = tmp_path / "values.csv"
+    path.write_text("0\n" * 1000)
+    rng = random.Random(1)
+    numbers = set()
+    for _ in range(100):
+        killed_writer(path, max(numbers, default=0), rng.random() * 0.02)
+        lines = path.read_text().splitlines()
+        assert len(lines) == 1000
+        assert len(set(lines)) == 1
+        numbers.add(int(lines[0]))
+        parts = left_behind(path)
+        assert {path, *parts} == set(tmp_path.iterdir())
+        for part in parts:
+            part.unlink()
+    assert len(numbers) > 10
+
+
+def test_a_part_that_a_killed_writer_left_is_found_and_one_in_the_making_is_not(tmp_path):
+    path = tmp_path / "values.csv"
+    ended = subprocess.Popen([sys.executable, "-S", "-c", ""])  # noqa: S603
+    ended.wait()
+    part = tmp_path / f".values.csv.{ended.pid}.part"
+    part.touch()
+    for other in (".values.csv.x.part", ".other.csv.1.part", f"values.csv.{ended.pid}.part"):
+        (tmp_path / other).touch()
+    with whole_file(path) as now:
+        now.touch()
+        assert left_behind(path) == [part]
+    assert path.exists()
+    assert not now.exists()
+
+
+def test_a_failed_writer_leaves_what_was_there_and_nothing_beside(tmp_path):
+    path = tmp_path / "values.csv"
+    for before in (None, "before"):
+        if before is not None:
+            path.write_text(before)
+        with pytest.raises(KeyboardInterrupt), whole_file(path) as part:
+            part.write_text("half of")
+            raise KeyboardInterrupt
+        assert [each.read_text() for each in tmp_path.iterdir()] == ([before] if before else [])
+
+
+def test_a_link_and_the_rights_of_a_file_stay(tmp_path):
+    path, link = tmp_path / "values.csv", tmp_path / "link.csv"
+    path.write_text("before")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with whole_file(link) as part:
+        part.write_text("after")
+    assert link.is_symlink()
+    assert path.read_text() == "after"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("length", [10, 255])
+def test_a_name_may_be_as_long_as_any(tmp_path, length):
+    path = tmp_path / ("é" * 5 + "x" * (length - 10))
+    with whole_file(path) as part:
+        part.touch()
+    assert path.exists()
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="needs a device to write to")
+def test_what_is_no_file_is_written_itself():
+    path = Path("/dev/null")
+    check_writable(path)
+    with whole_file(path) as part:
+        assert part == path
+    assert path.is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("absent/values.csv", FileNotFoundError),
+        ("folder", IsADirectoryError),
+        ("a\0b.csv", ValueError),
+        ("input.csv", ValueError),
+        ("link.csv", ValueError),
+        ("folder/../input.csv", ValueError),
+    ],
+)
+def test_what_cannot_be_written_is_refused_beforehand(tmp_path, name, error):
+    given = tmp_path / "input.csv"
+    given.touch()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.csv").symlink_to(given)
+    with pytest.raises(error):
+        check_writable(tmp_path / name, [tmp_path / "absent.csv", given])
+    check_writable(tmp_path / "values.csv", [given])
+
+
+def test_a_folder_or_file_without_the_right_to_write_is_refused_beforehand(tmp_path, monkeypatch):
+    path = tmp_path / "values.csv"
+    path.touch()
+    for without in (path, tmp_path):
+        # Whoever runs the tests may have every right.
+        monkeypatch.setattr(os, "access", lambda place, _, without=without: place != without)
+        with pytest.raises(PermissionError, match=r"values\.csv"):
+            check_writable(path)
+
+
+FULL = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+from polars_graded.__main__ import main
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="bounds the size of files as POSIX does")
+@pytest.mark.parametrize("option", ["--per-query=v.csv", "--per-query=v.parquet", "--report=v.html"])
+def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, option):
+    """It was replaced by lines that ended in the middle."""
+    path = tmp_path / option.rpartition("=")[2]
+    path.write_text("what was there")
+    finished = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", FULL, option],
+        capture_output=True,
+        check=False,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOM.parent.parent)},
+    )
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    sentence = finished.stderr.splitlines()[-1]
+    assert "File too large" in sentence, finished.stderr
+    assert path.name in sentence, finished.stderr
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
+        (path.name, "what was there")
+    ]
+
+
+def test_a_report_leaves_the_page_that_was_there_where_it_cannot_be_written(tmp_path, monkeypatch):
+    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    path = tmp_path / "page.html"
+    path.write_text("what was there")
+    per_query = evaluate(datasets.example(), "ap", by=["strong", "weak"])
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        report(per_query, path)
+    assert [each.read_text() for each in tmp_path.iterdir()] == ["what was there"]
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_computed(tmp_path):
+    with pytest.raises(FileNotFoundError, match="absent"):
+        report(pl.LazyFrame(), tmp_path / "absent" / "page.html")
+    with pytest.raises(IsADirectoryError):
+        report(pl.LazyFrame(), tmp_path)
