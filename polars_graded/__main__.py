@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import unicodedata
 import warnings
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded import __version__, datasets
+from polars_graded._checks import check_columns
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
 from polars_graded._frames.reading import read_letor, read_qrels, read_run
@@ -21,44 +26,92 @@ from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparing import compare
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.significance import CORRECTIONS, TESTS
+from polars_graded._writing import check_writable, left_behind, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 SUFFIXES = {"--per-query": (".csv", ".parquet"), "--report": (".html", ".htm")}
 OF_REPORT = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
 """What a report shows beside the measures that are asked for."""
+MOST_RANKS = 10_000
+"""Each is a column of the table that is printed."""
+STOPPED, UNREAD = 130, 141
+"""What a shell reports of a program that Ctrl-C ended, and of one whose output nobody reads."""
 LINES, PLAIN = "UTF8_FULL_CONDENSED", "ASCII_FULL_CONDENSED"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; exit with code 2 and one sentence where it cannot."""
     parser = _parser()
-    options = parser.parse_args(arguments)
+    try:
+        _run(parser, parser.parse_args(arguments))
+    except OSError as error:
+        named = error.strerror and error.filename
+        parser.error(_printable(f"{error.strerror}: {error.filename}" if named else str(error)))
+    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
+        parser.error(_printable(str(error).split("\n", maxsplit=1)[0]))
+    except ImportError as error:
+        parser.error(str(error))
+    except KeyboardInterrupt:
+        print("polars-graded: stopped", file=sys.stderr)
+        sys.exit(STOPPED)
+
+
+def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        try:
-            measures = _check_options(options)
-            names = [measure.name for measure in measures]
-            added = [name for name in OF_REPORT if options.report and name not in names]
-            evaluated = _evaluated(options, added)
-            per_query = evaluated.drop(added)
-            printed = _printed(per_query, measures, options)
-            if options.per_query:
-                _write(per_query, options.per_query)
-            if options.report:
+        measures = _check_options(options)
+        names = [measure.name for measure in measures]
+        added = [name for name in OF_REPORT if options.report and name not in names]
+        evaluated = _evaluated(options, added)
+        per_query = evaluated.drop(added)
+        printed = _printed(per_query, measures, options)
+        if options.per_query:
+            _write(per_query, options.per_query)
+        if options.report:
+            with _named(options.report):
                 page = report(evaluated, options.report, **_comparing(options))
-                printed += f"\n\nReport: {page}"
-        except OSError as error:
-            parser.error(f"{error.strerror}: {error.filename}" if error.filename else str(error))
-        except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
-            parser.error(str(error).split("\n", maxsplit=1)[0])
-        except ImportError as error:
-            parser.error(str(error))
+            printed += f"\n\nReport: {_printable(str(page))}"
     for warning in caught:
-        print(f"warning: {warning.message}", file=sys.stderr)
-    print(printed)
+        print(f"warning: {_printable(str(warning.message))}", file=sys.stderr)
+    _print(parser, printed)
+
+
+def _print(parser: argparse.ArgumentParser, text: str) -> None:
+    """To standard output, in the characters that it has; in silence where nobody reads it."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        # What is left in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(UNREAD)
+        parser.error(f"{error.strerror}: standard output")
+
+
+def _printable(text: str) -> str:
+    """The text, its control characters spelt out: a name could move the cursor or hide a line."""
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
+        else char
+        for char in text
+    )
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in an error of writing it: Polars says what went wrong, not where."""
+    try:
+        yield
+    except (OSError, pl.exceptions.ComputeError) as error:
+        if isinstance(error, OSError) and error.filename:
+            raise
+        msg = f"{path} could not be written, and is as it was: {error}"
+        raise OSError(msg) from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -74,14 +127,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     files = parser.add_mutually_exclusive_group()
     files.add_argument(
-        "--letor", nargs="+", metavar="FILE", help="LETOR (SVMlight) files, plain or gzip"
+        "--letor",
+        nargs="+",
+        metavar="FILE",
+        help="LETOR (SVMlight) files, plain or gzip, or .parquet files with columns query, grade "
+        "and scores",
     )
     files.add_argument(
         "--qrels",
         nargs="+",
         metavar=("FILE", "RUN"),
-        help="a TREC judgment file and the runs to judge, plain or gzip; ties are broken by "
-        "document, descending, as trec_eval does",
+        help="a TREC judgment file and the runs to judge, plain or gzip, or .parquet files with "
+        "columns query, doc and grade or score",
     )
     parser.add_argument(
         "--strategy",
@@ -108,6 +165,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--highest", type=float, metavar="GRADE", help="the highest grade that the scale has"
+    )
+    parser.add_argument(
+        "--undefined-as",
+        type=_value_or_none,
+        default=0.0,
+        metavar="VALUE",
+        help="what a query without a relevant document gets, 0 by default; none leaves it out of "
+        "means and comparisons",
+    )
+    parser.add_argument(
+        "--condensed",
+        action="store_true",
+        help="drop documents that were not judged from the rankings",
+    )
+    parser.add_argument(
+        "--ties",
+        choices=("doc", "row"),
+        help="what orders documents of one score: the document, descending, as trec_eval does (by "
+        "default with --qrels), or the order of rows (by default with --letor)",
     )
     parser.add_argument(
         "--baseline",
@@ -140,6 +216,9 @@ def _check_options(options: argparse.Namespace) -> list[Measure]:
     """The measures that are asked for; what is wrong is said before large files are read."""
     measures = [Measure.parse(name) for name in options.measure]
     for measure in measures:
+        if measure.is_curve and (measure.n or 0) > MOST_RANKS:
+            msg = f"a curve to print has a cutoff of at most {MOST_RANKS}, got '{measure.name}'"
+            raise ValueError(msg)
         if measure.is_curve and measure.positions is None:
             msg = f"a curve needs a cutoff to be averaged, such as '{measure.function}@20'"
             raise ValueError(msg)
@@ -148,9 +227,11 @@ def _check_options(options: argparse.Namespace) -> list[Measure]:
         if path and path.suffix.lower() not in suffixes:
             msg = f"{option} takes a {suffixes[0]} or a {suffixes[1]} file, got {str(path)!r}"
             raise ValueError(msg)
-        if path and not path.parent.is_dir():
-            msg = f"No such file or directory to write to: {path}"
-            raise ValueError(msg)
+        if path:
+            check_writable(path, [*(options.letor or []), *(options.qrels or [])])
+            for part in left_behind(path):
+                msg = f"{path} was being written when its writer was stopped, which left {part}"
+                warnings.warn(msg, stacklevel=2)
     if options.report:
         drawing_scripts()
     if (options.strategy or options.grade != "grade") and not options.letor:
@@ -162,22 +243,41 @@ def _check_options(options: argparse.Namespace) -> list[Measure]:
     return measures
 
 
+def _value_or_none(text: str) -> float | None:
+    return None if text.lower() == "none" else float(text)
+
+
 def _evaluated(options: argparse.Namespace, added: Sequence[str]) -> pl.DataFrame:
     """The values of every strategy and query that the options ask for, and those that are added."""
-    measures = [*options.measure, *added]
-    scale = {"irrelevant": options.irrelevant, "highest": options.highest}
+    given: dict[str, Any] = {
+        "irrelevant": options.irrelevant,
+        "highest": options.highest,
+        "undefined_as": options.undefined_as,
+        "condensed": options.condensed,
+    }
     if options.qrels:
         frame = _judged(*options.qrels)
-        return evaluate(frame, *measures, by=[["score", "doc"]], strategy="strategy", **scale)
-    frame = read_letor(options.letor) if options.letor else datasets.example()
-    _check_not_empty(frame, *(options.letor or []))
-    strategies = options.strategy or [
-        name for name in frame.columns if name not in ("query", "doc", "grade", options.grade)
-    ]
+        strategies, given["strategy"] = ["score"], "strategy"
+    else:
+        frame = _features(options.letor) if options.letor else datasets.example()
+        _check_not_empty(frame, *(options.letor or []))
+        keys = ("query", "doc", "grade", options.grade)
+        strategies = options.strategy or [name for name in frame.columns if name not in keys]
+        given["grade"] = options.grade
     if not strategies:
         msg = f"{', '.join(options.letor)} must have a feature to rank by, got none"
         raise ValueError(msg)
-    return evaluate(frame, *measures, grade=options.grade, by=strategies, **scale)
+    ties = options.ties or ("doc" if options.qrels else "row")
+    by = [[name, "doc"] if ties == "doc" else [name] for name in strategies]
+    return evaluate(frame, *options.measure, *added, by=by, **given)
+
+
+def _features(files: Sequence[str]) -> pl.DataFrame:
+    """The documents of LETOR files, or of Parquet files, whose numbers are features."""
+    if not all(map(_is_parquet, files)):
+        return read_letor(files)
+    frame = pl.concat([_parquet(file, ["query", "grade"]) for file in files], how="diagonal")
+    return frame.select("query", pl.col("doc") if "doc" in frame.columns else [], cs.numeric())
 
 
 def _judged(qrels: str, *runs: str) -> pl.DataFrame:
@@ -185,9 +285,12 @@ def _judged(qrels: str, *runs: str) -> pl.DataFrame:
     if not runs:
         msg = "--qrels takes a judgment file and at least one run, got no run"
         raise ValueError(msg)
-    judgments = read_qrels(qrels)
+    if _is_parquet(qrels):
+        judgments = _parquet(qrels, ["query", "doc", "grade"]).select("query", "doc", "grade")
+    else:
+        judgments = read_qrels(qrels)
     _check_not_empty(judgments, qrels)
-    frames = [read_run(run) for run in runs]
+    frames = [_run_of(run) for run in runs]
     for frame, run in zip(frames, runs, strict=True):
         _check_not_empty(frame, run)
     tags = Counter(tag for frame in frames for tag in frame.get_column("strategy").unique())
@@ -197,6 +300,34 @@ def _judged(qrels: str, *runs: str) -> pl.DataFrame:
         names = names if len(set(names)) == len(runs) else list(runs)
         frames = [_renamed(frame, name) for frame, name in zip(frames, names, strict=True)]
     return judge(pl.concat(frames), judgments, strategy="strategy")
+
+
+def _run_of(file: str) -> pl.DataFrame:
+    """The documents that a run retrieved; one in Parquet may be named by its file alone."""
+    columns = ["query", "doc", "score", "strategy"]
+    if not _is_parquet(file):
+        return read_run(file).select(columns)
+    frame = _parquet(file, columns[:3])
+    if "strategy" not in frame.columns:
+        frame = frame.with_columns(strategy=pl.lit(Path(file).stem))
+    return frame.select(columns).cast({"score": pl.Float64, "strategy": pl.String})
+
+
+def _is_parquet(file: str) -> bool:
+    return Path(file).suffix.lower() == ".parquet"
+
+
+def _parquet(file: str, columns: Sequence[str]) -> pl.DataFrame:
+    """A file that has the columns; queries and documents are strings, as in text."""
+    try:
+        with Path(file).open("rb") as opened:
+            frame = pl.read_parquet(opened)
+    except pl.exceptions.ComputeError as error:
+        msg = f"{file} must be a whole Parquet file: {error}"
+        raise ValueError(msg) from None
+    check_columns(file, columns, frame.columns)
+    keys = [name for name in ("query", "doc") if name in frame.columns]
+    return frame.cast(dict.fromkeys(keys, pl.String()))
 
 
 def _renamed(run: pl.DataFrame, name: str) -> pl.DataFrame:
@@ -213,19 +344,20 @@ def _check_not_empty(frame: pl.DataFrame, *files: str) -> None:
 
 
 def _write(per_query: pl.DataFrame, path: Path) -> None:
-    if path.suffix.lower() == ".parquet":
-        per_query.write_parquet(path)
-        return
-    # A cell of a CSV file holds no list: the values of a curve stand with blanks between them.
-    curves = [name for name, dtype in per_query.schema.items() if isinstance(dtype, pl.List)]
-    text = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
-    per_query.with_columns(text if curves else []).write_csv(path)
+    with _named(path), whole_file(path) as part:
+        if path.suffix.lower() == ".parquet":
+            per_query.write_parquet(part)
+            return
+        # A cell of a CSV file holds no list: blanks part the values of a curve.
+        curves = [name for name, dtype in per_query.schema.items() if isinstance(dtype, pl.List)]
+        text = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
+        per_query.with_columns(text if curves else []).write_csv(part)
 
 
 def _printed(
     per_query: pl.DataFrame, measures: Sequence[Measure], options: argparse.Namespace
 ) -> str:
-    """The mean of each measure a strategy, the best of each column marked; a table a curve."""
+    """The mean of each measure per strategy, the best of each marked; a table for each curve."""
     numbers = {m.name: m.definition.best for m in measures if not m.is_curve}
     tables = []
     if numbers:
@@ -235,7 +367,7 @@ def _printed(
         tables.append(_shown(_marked_best(means, numbers)))
     tables += [_curve_table(per_query, measure) for measure in measures if measure.is_curve]
     tables.append("Means over the queries, the best of each column marked *.")
-    if options.baseline or options.test or options.correction:
+    if options.baseline is not None or options.test or options.correction:
         tables.append(_comparison(per_query, numbers, options))
     return "\n\n".join(tables)
 
@@ -274,7 +406,13 @@ def _comparing(options: argparse.Namespace) -> dict[str, Any]:
     test = options.test or "t"
     # Randomised Tukey p values already hold for all pairs together.
     correction = options.correction or ("none" if test == "randomised_tukey" else "holm")
-    return {"baseline": options.baseline, "test": test, "correction": correction}
+    missing = "error" if options.undefined_as is not None else "drop"
+    return {
+        "baseline": options.baseline,
+        "test": test,
+        "correction": correction,
+        "missing": missing,
+    }
 
 
 def _marked_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
@@ -308,13 +446,17 @@ def _written(numbers: pl.Series, least: float | None = None) -> pl.Series:
 def _shown(table: pl.DataFrame) -> str:
     """A whole table, in lines or, where the output cannot show them, in plain characters."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    text = _drawn(table, LINES)
+    text = [name for name, dtype in table.schema.items() if dtype == pl.String]
+    table = table.with_columns(
+        pl.Series(name, [None if cell is None else _printable(cell) for cell in table[name]])
+        for name in text
+    )
+    drawn = _drawn(table, LINES)
     try:
-        text.encode(encoding)
+        drawn.encode(encoding)
     except UnicodeEncodeError:
-        plain: Any = _drawn(table, PLAIN).encode(encoding, "replace")
-        text = plain.decode(encoding)
-    return text
+        return _drawn(table, PLAIN)
+    return drawn
 
 
 def _drawn(table: pl.DataFrame, formatting: Any) -> str:
@@ -322,7 +464,7 @@ def _drawn(table: pl.DataFrame, formatting: Any) -> str:
         tbl_rows=-1,
         tbl_cols=-1,
         tbl_width_chars=-1,
-        fmt_str_lengths=100,
+        fmt_str_lengths=2**31,
         tbl_formatting=formatting,
         tbl_hide_column_data_types=True,
         tbl_hide_dataframe_shape=True,

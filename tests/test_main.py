@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -58,6 +60,13 @@ WIDE = "".join(
     for grade in range(3)
 )
 
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    return file.getvalue()
+
+
 FILES = {
     "letor.txt": LETOR,
     "letor.gz": gzip.compress(LETOR.encode()),
@@ -84,6 +93,8 @@ FILES = {
     "binary": bytes(range(128, 256)),
     "cut.gz": gzip.compress(QRELS.encode())[:-12],
     "damaged.gz": gzip.compress(QRELS.encode())[:-8] + bytes(8),
+    "here.parquet": "PAR1 is no more than a word",
+    "few.parquet": parquet(pl.DataFrame({"query": ["q1"], "grade": [1]})),
 }
 JUDGED = ("--qrels", "qrels.txt", "good.run", "poor.run")
 
@@ -504,6 +515,99 @@ def test_a_file_of_values_is_written_over(table):
     assert pl.read_csv("values.csv").columns == ["strategy", "query", "cg"]
 
 
+def test_a_file_that_is_read_is_not_written_over(refusal):
+    Path("in.csv").write_text(GOOD)
+    Path("link.csv").symlink_to("in.csv")
+    for name in ("in.csv", "./in.csv", "link.csv"):
+        sentence = refusal("--qrels", "qrels.txt", "in.csv", "--per-query", name)
+        assert sentence == f"a file to write must not be one that is read, got {Path(name)}"
+    assert Path("in.csv").read_text() == GOOD
+
+
+def test_what_a_stopped_writer_left_is_told(command):
+    ended = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    ended.wait()
+    part = Path(f".values.csv.{ended.pid}.part")
+    part.write_text("half")
+    told = command("--per-query", "values.csv").err
+    assert told == (
+        "warning: values.csv was being written when its writer was stopped, which left "
+        f"{part.resolve()}\n"
+    )
+    assert part.read_text() == "half"
+
+
+# Parquet.
+
+
+def test_files_may_be_parquet(command):
+    judged, run = read_qrels("qrels.txt"), read_run(["good.run", "poor.run"])
+    judged.write_parquet("qrels.parquet")
+    run.write_parquet("runs.parquet")
+    expected = command(*JUDGED)
+    assert command("--qrels", "qrels.parquet", "runs.parquet") == expected
+    assert command("--qrels", "qrels.parquet", "good.run", "poor.run") == expected
+    read_letor("letor.txt").write_parquet("letor.parquet")
+    assert command("--letor", "letor.parquet") == command("--letor", "letor.txt")
+
+
+def test_a_run_in_parquet_without_a_strategy_is_named_after_its_file(table):
+    run = read_run("good.run").select("query", "doc", pl.col("score").cast(pl.Int32))
+    run.write_parquet("ours.parquet")
+    rows = table("--qrels", "qrels.txt", "ours.parquet", "--measure", "ap")
+    assert numbers(rows) == {("ours", "ap"): 1}
+
+
+def test_ids_in_parquet_may_be_numbers(table):
+    keys = pl.col("query").str.slice(1).cast(pl.Int64)
+    read_qrels("qrels.txt").with_columns(keys).write_parquet("qrels.parquet")
+    Path("number.run").write_text(GOOD.replace("q", ""))
+    rows = table("--qrels", "qrels.parquet", "number.run", "--measure", "ap")
+    assert numbers(rows) == {("good", "ap"): 1}
+
+
+# How rankings are read.
+
+
+def test_ties_are_broken_by_document_or_left_in_the_order_of_rows(table):
+    # Documents c, a, b in the file have one score, and gains 1, 3 and 0.
+    for options, first in (([], 1), (["--ties", "doc"], 1), (["--ties", "row"], 1)):
+        cells = table("--qrels", "qrels.txt", "tied.run", "--measure", "cg@1", "cg@2", *options)
+        assert number(cells["tied"]["cg@1"]) == first / 2
+        second = 4 / 2 if "row" in options else 1 / 2
+        assert number(cells["tied"]["cg@2"]) == second
+    # Of one score: documents a, b with grades 0 and 1; b comes first where documents break ties.
+    Path("level.txt").write_text("0 qid:1 1:1 #docid = a\n1 qid:1 1:1 #docid = b\n")
+    for options, first in (([], 0), (["--ties", "row"], 0), (["--ties", "doc"], 1)):
+        rows = table("--letor", "level.txt", "--measure", "cg@1", *options)
+        assert numbers(rows) == {("f1", "cg@1"): first}
+
+
+def test_unjudged_documents_can_be_dropped(table):
+    # b (0), x (unjudged), a (2) and c (1), which was not retrieved; q2 is not answered.
+    arguments = ("--qrels", "qrels.txt", "poor.run", "--measure", "ap")
+    assert numbers(table(*arguments)) == printed({("poor", "ap"): 1 / 3 / 2 / 2})
+    assert numbers(table(*arguments, "--condensed")) == printed({("poor", "ap"): 1 / 2 / 2 / 2})
+
+
+@pytest.mark.parametrize(
+    ("value", "mean"), [("0", 1 / 2), ("1", 1), ("none", 1), ("None", 1), ("0.5", 3 / 4)]
+)
+def test_a_query_without_a_relevant_document_counts_as_said(command, value, mean):
+    Path("half.txt").write_text("1 qid:1 1:1\n0 qid:1 1:0\n0 qid:2 1:1\n")
+    printed_, told = command("--letor", "half.txt", "--measure", "ap", "--undefined-as", value)
+    assert told == ""
+    assert numbers(parsed(printed_)[""]) == printed({("f1", "ap"): mean})
+
+
+def test_a_query_that_is_left_out_of_means_is_left_out_of_comparisons(command):
+    Path("two.txt").write_text(LETOR + "0 qid:3 1:1 2:2\n")
+    options = ("--measure", "ap", "--baseline", "f1")
+    expected = command("--letor", "letor.txt", *options).out
+    without = command("--letor", "two.txt", *options, "--undefined-as", "none").out
+    assert compared(without) == compared(expected)
+
+
 # A report.
 
 
@@ -638,6 +742,16 @@ ERRORS = [
     (["--irrelevant", "2", "--highest", "1"], "`highest` must be above 2.*, got 1.*"),
     ([*LETOR_FILE, "--highest", "1"], ".* must not be above `highest`, 1, in 1 of 2 queries"),
     (["letor.txt"], r"unrecognized arguments: letor\.txt"),
+    (["--measure", "dcg_curve@999999999999"], ".* cutoff of at most 10000, got 'dcg_curve@9.*'"),
+    (["--undefined-as", "all"], "argument --undefined-as: invalid .* value: 'all'"),
+    (["--undefined-as", "nan"], ".* must be finite, got nan"),
+    (["--ties", "random"], "argument --ties: invalid choice: 'random' .*"),
+    (["--baseline", ""], "there is no strategy ''.*"),
+    # Parquet.
+    (["--letor", "absent.parquet"], r"No such file or directory: absent\.parquet"),
+    (["--qrels", "here.parquet", "good.run"], r"here\.parquet must be a whole Parquet file: .*"),
+    (["--qrels", "few.parquet", "good.run"], r"`few\.parquet` has no column 'doc'.*"),
+    (["--qrels", "qrels.txt", "few.parquet"], r"`few\.parquet` has no column 'doc'.*"),
     # A file to write.
     (["--per-query", "values.txt"], r"--per-query takes .*\.csv.*\.parquet.*, got 'values\.txt'"),
     (["--per-query", "values"], r"--per-query takes .*\.csv.*\.parquet.*, got 'values'"),
@@ -662,13 +776,14 @@ def test_a_wrong_suffix_is_told_before_files_are_read(refusal):
 # As a program of its own.
 
 
-def program(*arguments: str, encoding: str) -> subprocess.CompletedProcess:
+def program(*arguments: str, encoding: str, **options: Any) -> subprocess.CompletedProcess:
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
     return subprocess.run(  # noqa: S603
         [sys.executable, "-W", "error", "-m", "polars_graded", *arguments],
-        capture_output=True,
         check=False,
         encoding=encoding,
         env=os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+        **options,
     )
 
 
@@ -682,3 +797,58 @@ def test_a_terminal_that_has_no_lines_to_draw_with_shows_the_numbers_all_the_sam
     finished = program(*JUDGED, "--measure", "ap", encoding="ascii")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert re.search(r"good\W+2\W+1\.0000 \*", finished.stdout)
+
+
+def test_a_report_may_have_any_name_on_any_terminal():
+    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    finished = program("--measure", "ap", "--report", "日.html", encoding="ascii")
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert finished.stdout.endswith("\n\nReport: \\u65e5.html\n")
+    assert Path("日.html").exists()
+
+
+def test_names_cannot_move_the_cursor(table):
+    Path("red.run").write_text(GOOD.replace("good", "\x1b[31mgo\x7fod\x9b"))
+    assert list(table("--qrels", "qrels.txt", "red.run")) == [r"\x1b[31mgo\x7fod\x9b"]
+
+
+def test_names_are_shown_whole_however_long(table):
+    names = ["n" * 300 + last for last in "ab"]
+    for name in names:
+        Path(f"{name[-1]}.run").write_text(GOOD.replace("good", name))
+    assert sorted(table("--qrels", "qrels.txt", "a.run", "b.run")) == names
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_a_full_device_is_said_in_one_sentence():
+    with Path("/dev/full").open("w") as full:
+        finished = program(*JUDGED, encoding="utf-8", stdout=full)
+    assert finished.returncode == 2
+    assert finished.stderr.endswith(
+        "\npolars-graded: error: No space left on device: standard output\n"
+    )
+    assert "Traceback" not in finished.stderr
+
+
+def test_nobody_to_read_the_output_is_no_error():
+    end, start = os.pipe()
+    os.close(end)
+    finished = program(*JUDGED, encoding="utf-8", stdout=start)
+    os.close(start)
+    assert (finished.returncode, finished.stderr) == (141, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
+def test_ctrl_c_is_one_line():
+    os.mkfifo("waiting")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "polars_graded", "--letor", "waiting"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # Who opens the other end goes on as soon as the command has opened its own.
+    with process, Path("waiting").open("w"):
+        process.send_signal(signal.SIGINT)
+        said, complaints = process.communicate(timeout=60)
+    assert (process.returncode, said, complaints) == (130, "", "polars-graded: stopped\n")
