@@ -16,7 +16,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded import __version__, datasets
-from polars_graded._checks import check_columns
+from polars_graded._checks import check_columns, said
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
 from polars_graded._frames.reading import read_letor, read_qrels, read_run
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         named = error.strerror and error.filename
         parser.error(_printable(f"{error.strerror}: {error.filename}" if named else str(error)))
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
-        parser.error(_printable(str(error).split("\n", maxsplit=1)[0]))
+        parser.error(_printable(said(error).split("\n", maxsplit=1)[0]))
     except ImportError as error:
         parser.error(str(error))
     except KeyboardInterrupt:
@@ -75,7 +75,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
                 page = report(evaluated, options.report, **_comparing(options))
             printed += f"\n\nReport: {_printable(str(page))}"
     for warning in caught:
-        print(f"warning: {_printable(str(warning.message))}", file=sys.stderr)
+        print(f"warning: {_printable(said(warning.message))}", file=sys.stderr)
     _print(parser, printed)
 
 
@@ -181,9 +181,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--ties",
-        choices=("doc", "row"),
-        help="what orders documents of one score: the document, descending, as trec_eval does (by "
-        "default with --qrels), or the order of rows (by default with --letor)",
+        choices=("doc", "order"),
+        help="what breaks ties: the document, descending, as trec_eval does (by default with "
+        "--qrels), or the order of rows (by default with --letor, with a warning)",
     )
     parser.add_argument(
         "--baseline",
@@ -267,9 +267,8 @@ def _evaluated(options: argparse.Namespace, added: Sequence[str]) -> pl.DataFram
     if not strategies:
         msg = f"{', '.join(options.letor)} must have a feature to rank by, got none"
         raise ValueError(msg)
-    ties = options.ties or ("doc" if options.qrels else "row")
-    by = [[name, "doc"] if ties == "doc" else [name] for name in strategies]
-    return evaluate(frame, *options.measure, *added, by=by, **given)
+    given["ties"] = options.ties or ("doc" if options.qrels else None)
+    return evaluate(frame, *options.measure, *added, by=strategies, **given)
 
 
 def _features(files: Sequence[str]) -> pl.DataFrame:

@@ -182,7 +182,7 @@ def did_you_mean(value: str, known: Iterable[str]) -> str:
     return f"\n\nHint: did you mean {names[close[0]]!r}?" if close else ""
 
 
-def said(error: Exception) -> str:
+def said(error: Exception | str) -> str:
     """What an error says, its hint in the same line, without the plan that Polars puts after it."""
     sentence, *others = str(error).split("\n\n")
     return "; ".join([sentence, *(part[6:] for part in others[:1] if part.startswith("Hint: "))])

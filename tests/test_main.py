@@ -40,9 +40,9 @@ LETOR = """\
 1 qid:2 1:5 2:1 #docid = a
 0 qid:2 1:4 2:2 #docid = b
 """
-QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 1\n"
+QRELS = "q1 0 a 2\nq1 0 b 0\nq1 0 c 1\nq2 0 a 1\nq1 0 x 0\n"
 GOOD = "q1 Q0 a 1 3.0 good\nq1 Q0 c 2 2.0 good\nq1 Q0 b 3 1.0 good\nq2 Q0 a 1 1.0 good\n"
-# Does not answer q2; x is not judged.
+# Does not answer q2; x is not relevant.
 POOR = "q1 Q0 b 1 3.0 poor\nq1 Q0 x 2 2.0 poor\nq1 Q0 a 3 1.0 poor\n"
 TIED = "q1 Q0 c 1 1.0 tied\nq1 Q0 a 2 1.0 tied\nq1 Q0 b 3 1.0 tied\n"
 TWIN = POOR.replace("poor", "good")
@@ -569,23 +569,27 @@ def test_ids_in_parquet_may_be_numbers(table):
 # How rankings are read.
 
 
-def test_ties_are_broken_by_document_or_left_in_the_order_of_rows(table):
+def test_ties_are_broken_by_document_or_left_in_the_order_of_rows(table, command):
     # Documents c, a, b in the file have one score, and gains 1, 3 and 0.
-    for options, first in (([], 1), (["--ties", "doc"], 1), (["--ties", "row"], 1)):
+    for options, first in (([], 1), (["--ties", "doc"], 1), (["--ties", "order"], 1)):
         cells = table("--qrels", "qrels.txt", "tied.run", "--measure", "cg@1", "cg@2", *options)
         assert number(cells["tied"]["cg@1"]) == first / 2
-        second = 4 / 2 if "row" in options else 1 / 2
+        second = 4 / 2 if "order" in options else 1 / 2
         assert number(cells["tied"]["cg@2"]) == second
     # Of one score: documents a, b with grades 0 and 1; b comes first where documents break ties.
     Path("level.txt").write_text("0 qid:1 1:1 #docid = a\n1 qid:1 1:1 #docid = b\n")
-    for options, first in (([], 0), (["--ties", "row"], 0), (["--ties", "doc"], 1)):
-        rows = table("--letor", "level.txt", "--measure", "cg@1", *options)
+    for ties, first in (("order", 0), ("doc", 1)):
+        rows = table("--letor", "level.txt", "--measure", "cg@1", "--ties", ties)
         assert numbers(rows) == {("f1", "cg@1"): first}
+    by_default = command("--letor", "level.txt", "--measure", "cg@1")
+    assert number(parsed(by_default.out)[""]["f1"]["cg@1"]) == 0
+    assert "the order of rows decides" in by_default.err
 
 
 def test_unjudged_documents_can_be_dropped(table):
-    # b (0), x (unjudged), a (2) and c (1), which was not retrieved; q2 is not answered.
-    arguments = ("--qrels", "qrels.txt", "poor.run", "--measure", "ap")
+    # b (0), y (unjudged), a (2) and c (1), which was not retrieved; q2 is not answered.
+    Path("new.run").write_text(POOR.replace(" x ", " y "))
+    arguments = ("--qrels", "qrels.txt", "new.run", "--measure", "ap")
     assert numbers(table(*arguments)) == printed({("poor", "ap"): 1 / 3 / 2 / 2})
     assert numbers(table(*arguments, "--condensed")) == printed({("poor", "ap"): 1 / 2 / 2 / 2})
 
@@ -714,7 +718,7 @@ ERRORS = [
     (["--letor", "no_feature.txt"], r".*\bfeature.*"),
     (["--qrels", "qrels.txt", "good.run", "good.run"], r".*more than once.*good\.run.*"),
     # Measures.
-    (["--measure", "ndgc"], "there is no measure 'ndgc'; did you mean 'ndcg'.*; there are .*"),
+    (["--measure", "ndgc"], "there is no measure 'ndgc'; .*did you mean 'ndcg'.*"),
     (["--measure", "foo"], f"there is no measure 'foo'; there are {', '.join(DEFINITIONS)}"),
     (["--letor", "absent.txt", "--measure", "foo"], "there is no measure 'foo'; there are .*"),
     (["--measure", "ndcg@0"], "`n` must be at least 1, got 0"),
@@ -735,7 +739,7 @@ ERRORS = [
     ([*LETOR_FILE, "--strategy", "f9"], "`frame` has no column 'f9'.*; it has query, doc, .*"),
     ([*LETOR_FILE, "--strategy", "doc"], "score 'doc' must be a number to rank by, got String"),
     ([*LETOR_FILE, "--strategy", "f1", "f1"], r".*strategy.* once, got .*f1.*"),
-    ([*LETOR_FILE, "--grade", "gade"], "`frame` has no column 'gade'; did you mean 'grade'.*"),
+    ([*LETOR_FILE, "--grade", "gade"], "`frame` has no column 'gade'; .*did you mean 'grade'.*"),
     ([*LETOR_FILE, "--grade", "doc"], "grade 'doc' must be a number or a Boolean, got String"),
     (["--irrelevant", "low"], "argument --irrelevant: invalid float value: 'low'"),
     (["--irrelevant", "nan"], "`irrelevant` must be finite, got nan"),
