@@ -173,6 +173,18 @@ def check_columns(
                 )
             msg = f"`{name}` has no column {column!r}; it has {', '.join(known) or 'none'}{hint}"
             raise pl.exceptions.ColumnNotFoundError(msg)
+        check_no_pattern(column)
+
+
+def check_no_pattern(column: str) -> str:
+    """`column`, unless Polars takes it for a pattern: `^q$` would be the column `q` in silence."""
+    if column == "*" or (column.startswith("^") and column.endswith("$")):
+        msg = (
+            f"a column must not be named by a pattern of names, as Polars takes {column!r} to be\n\n"
+            "Hint: rename the column"
+        )
+        raise ValueError(msg)
+    return column
 
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:

@@ -164,9 +164,8 @@ def _check_keys(frame: pl.DataFrame, name: str, key: list[str]) -> None:
         if nulls := frame[column].null_count():
             msg = f'"{column}" must not be null in `{name}`, got {nulls} nulls'
             raise ValueError(msg)
-    counts = frame.group_by(key).agg(pl.len().alias("number of rows"))
-    repeated = counts.filter(pl.col("number of rows") > 1).select(key)
-    if repeated.height:
+    if frame.select(key).n_unique() < frame.height:
+        repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once,"
             f" got {repeated.height} more than once: {_first(repeated.sort(key).rows())}"

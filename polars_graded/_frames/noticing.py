@@ -74,14 +74,16 @@ def notes(request: Request, score: Sequence[str]) -> pl.Expr:
 
 def warn(request: Request, values: pl.DataFrame) -> None:
     """Warn of what the notes say that stand beside the values of all queries."""
-    noted = values.select(*request.keys_of_values, pl.col(NOTES).struct.unnest())
-    for sentence in _sentences(request, noted):
+    keys = values.select(request.keys_of_values)
+    keys = keys.rename({name: f"polars_graded: {name}" for name in keys.columns})
+    noted = keys.hstack(values.get_column(NOTES).struct.unnest())
+    for sentence in _sentences(request, noted, keys.columns):
         warn_the_caller(sentence)
 
 
-def _sentences(request: Request, noted: pl.DataFrame) -> Iterator[str]:
-    """What is to be warned of."""
-    strategy, query = [request.key], list(request.query)
+def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
+    """What is to be warned of; `keys` are called as no note is."""
+    strategy, query = keys[:1], keys[1:]
     queries = noted.select(query).n_unique() if noted.height else 0
     if unjudged := _those(noted, ~pl.col("judged"), query):
         undefined = request.scale.undefined

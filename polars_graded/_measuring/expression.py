@@ -32,7 +32,7 @@ def one(measure: Measure, ranking: Ranking, known: pl.Expr | None = None) -> pl.
 
 UNUSABLE = pl.Struct(
     {
-        "column": pl.UInt8(),
+        "column": pl.UInt32(),
         "rule": pl.String(),
         "queries": pl.UInt32(),
         "grades": pl.List(pl.Float64),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from polars_graded._checks import check_number
+from polars_graded._checks import check_no_pattern, check_number
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Ranking:
             if not isinstance(key, str | pl.Expr):
                 msg = f"`ranked_by` takes column names and expressions, got {key!r}"
                 raise TypeError(msg)
-        keys = tuple(pl.col(key) if isinstance(key, str) else key for key in by)
+        keys = tuple(pl.col(check_no_pattern(k)) if isinstance(k, str) else k for k in by)
         given = [descending] * len(keys) if isinstance(descending, bool) else descending
         flags = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         for flag in flags:
@@ -108,7 +108,7 @@ class Ranking:
     def unusable(self) -> pl.Expr:
         """The number, from 1, of a column with NaN or infinity in the query, or 0, as a list."""
         numbers = pl.map_batches(
-            [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt8
+            [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt32
         )
         # Polars refuses a grade that is no number when it plans the query: text and dates cannot be
         # added to one, and what else there is has no sign. One grade is enough to ask.
@@ -146,13 +146,13 @@ def _unusable(columns: Sequence[pl.Series]) -> pl.Series:
     check_grade(grade.name, grade.dtype)
     if by:
         check_score(by[0].name, by[0].dtype)
-    result = pl.zeros(len(grade), dtype=pl.UInt8, eager=True)
+    result = pl.zeros(len(grade), dtype=pl.UInt32, eager=True)
     for number, column in enumerate(columns, 1):
         if len(column) != len(grade):
             msg = f"score {column.name!r} must have a value a row, got {len(column)} in all"
             raise ValueError(msg)
         if column.dtype.is_float() and not column.is_finite().all():
             finite = column.is_finite().fill_null(value=True)
-            flags = pl.repeat(number, len(column), dtype=pl.UInt8, eager=True)
+            flags = pl.repeat(number, len(column), dtype=pl.UInt32, eager=True)
             result = result.zip_with(finite, flags)
     return result
