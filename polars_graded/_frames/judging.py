@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
+from polars_graded._frames.joining import are_distinct, retrieved_and_missed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,12 +113,10 @@ def judge(
     _check_keys(run, "run", key)
     _check_keys(judgments, "judgments", pair)
 
-    due = judged = judgments.drop_nulls(grade)
-    if strategy is not None:
-        due = run.select(strategy).unique(maintain_order=True).join(judged, how="cross")
+    judged = judgments.drop_nulls(grade)
+    strategies = None if strategy is None else run[strategy].unique(maintain_order=True)
     run = _with_judged_queries(run, judged, query)
-    retrieved = run.join(judged, on=pair, how="left", maintain_order="left")
-    missed = due.join(run, on=key, how="anti", maintain_order="left")
+    retrieved, missed = retrieved_and_missed(run, judged, pair, strategies)
     return pl.concat([retrieved, missed], how="diagonal")
 
 
@@ -164,7 +163,7 @@ def _check_keys(frame: pl.DataFrame, name: str, key: list[str]) -> None:
         if nulls := frame[column].null_count():
             msg = f'"{column}" must not be null in `{name}`, got {nulls} nulls'
             raise ValueError(msg)
-    if frame.select(key).n_unique() < frame.height:
+    if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once,"
@@ -174,10 +173,11 @@ def _check_keys(frame: pl.DataFrame, name: str, key: list[str]) -> None:
 
 
 def _with_judged_queries(run: pl.DataFrame, judged: pl.DataFrame, query: str) -> pl.DataFrame:
+    queries = run.select(query).unique()
+    if queries.join(judged, on=query, how="anti").is_empty():
+        return run
     queries = run.select(query).unique(maintain_order=True)
     unjudged = queries.join(judged, on=query, how="anti", maintain_order="left")[query]
-    if unjudged.is_empty():
-        return run
     warnings.warn(
         "queries without any judgment are left out of `run`,"
         f" got {len(unjudged)}: {_first(unjudged.to_list())}",
