@@ -180,6 +180,13 @@ def _parser() -> argparse.ArgumentParser:
         help="drop documents that were not judged from the rankings",
     )
     parser.add_argument(
+        "--unjudged-below",
+        type=float,
+        metavar="GRADE",
+        help="a judgment with a lower grade is none, as in trec_eval with 0, where -1 marks "
+        "documents that were pooled and not judged",
+    )
+    parser.add_argument(
         "--ties",
         choices=("doc", "order"),
         help="what breaks ties: the document, descending, as trec_eval does (by default with "
@@ -234,6 +241,9 @@ def _check_options(options: argparse.Namespace) -> list[Measure]:
                 warnings.warn(msg, stacklevel=2)
     if options.report:
         drawing_scripts()
+    if options.unjudged_below is not None and not options.qrels:
+        msg = "--unjudged-below is of judgments, so it needs --qrels"
+        raise ValueError(msg)
     if (options.strategy or options.grade != "grade") and not options.letor:
         msg = "--strategy and --grade name columns of LETOR files, so they need --letor"
         raise ValueError(msg)
@@ -256,7 +266,7 @@ def _evaluated(options: argparse.Namespace, added: Sequence[str]) -> pl.DataFram
         "condensed": options.condensed,
     }
     if options.qrels:
-        frame = _judged(*options.qrels)
+        frame = _judged(*options.qrels, unjudged_below=options.unjudged_below)
         strategies, given["strategy"] = ["score"], "strategy"
     else:
         frame = _features(options.letor) if options.letor else datasets.example()
@@ -279,7 +289,7 @@ def _features(files: Sequence[str]) -> pl.DataFrame:
     return frame.select("query", pl.col("doc") if "doc" in frame.columns else [], cs.numeric())
 
 
-def _judged(qrels: str, *runs: str) -> pl.DataFrame:
+def _judged(qrels: str, *runs: str, unjudged_below: float | None) -> pl.DataFrame:
     """Runs joined with their judgments; a run's tag is a strategy."""
     if not runs:
         msg = "--qrels takes a judgment file and at least one run, got no run"
@@ -298,7 +308,7 @@ def _judged(qrels: str, *runs: str) -> pl.DataFrame:
         names = [Path(run).name for run in runs]
         names = names if len(set(names)) == len(runs) else list(runs)
         frames = [_renamed(frame, name) for frame, name in zip(frames, names, strict=True)]
-    return judge(pl.concat(frames), judgments, strategy="strategy")
+    return judge(pl.concat(frames), judgments, strategy="strategy", unjudged_below=unjudged_below)
 
 
 def _run_of(file: str) -> pl.DataFrame:

@@ -168,8 +168,10 @@ def check_columns(
         if column not in known:
             hint = did_you_mean(column, known)
             if argument is not None:
-                hint = f"{hint} {argument}= names the column" if hint else (
-                    f"\n\nHint: {argument}= names the column"
+                hint = (
+                    f"{hint} {argument}= names the column"
+                    if hint
+                    else (f"\n\nHint: {argument}= names the column")
                 )
             msg = f"`{name}` has no column {column!r}; it has {', '.join(known) or 'none'}{hint}"
             raise pl.exceptions.ColumnNotFoundError(msg)
@@ -180,7 +182,7 @@ def check_no_pattern(column: str) -> str:
     """`column`, unless Polars takes it for a pattern: `^q$` would be the column `q` in silence."""
     if column == "*" or (column.startswith("^") and column.endswith("$")):
         msg = (
-            f"a column must not be named by a pattern of names, as Polars takes {column!r} to be\n\n"
+            f"a column must not have the name of a pattern, which {column!r} is to Polars\n\n"
             "Hint: rename the column"
         )
         raise ValueError(msg)

@@ -282,7 +282,11 @@ NOT_AVERAGED = [
     (["cg_curve@5", "dcg_curve@6"], ValueError, "one cutoff, got cg_curve@5, dcg_curve@6"),
     (["cg_curve@11", "interpolated_precision"], ValueError, "curves must have one cutoff, got"),
     (["cg_curve@5", "cg_curve@5"], ValueError, "each measure must be named once"),
-    (["cg_kurve@5"], ValueError, "there is no measure 'cg_kurve'; there are (.|\\n)* did you mean 'cg_curve'"),
+    (
+        ["cg_kurve@5"],
+        ValueError,
+        "there is no measure 'cg_kurve'; there are (.|\\n)* did you mean 'cg_curve'",
+    ),
     (["cg_curve@0"], ValueError, "`n` must be at least 1, got 0"),
 ]
 
@@ -396,11 +400,36 @@ def test_there_is_no_warning_where_every_strategy_has_every_query():
 ColumnNotFound = pl.exceptions.ColumnNotFoundError
 
 ERRORS = [
-    (["ap"], {"query": "qurey"}, ColumnNotFound, "no column 'qurey'; it has query, (.|\\n)*'query'"),
-    (["ap"], {"grade": "grades"}, ColumnNotFound, "no column 'grades'; it has .*\\n\\nHint: did you mean 'grade'"),
-    (["ap"], {"by": "scores"}, ColumnNotFound, "no column 'scores'; it has .*\\n\\nHint: did you mean 'score'"),
-    (["ap"], {"by": ["score", "wrose"]}, ColumnNotFound, "no column 'wrose'; it has .*\\n\\nHint: did you mean 'worse'"),
-    (["ap"], {"by": [["score", "dco"]]}, ColumnNotFound, "no column 'dco'; it has .*\\n\\nHint: did you mean 'doc'"),
+    (
+        ["ap"],
+        {"query": "qurey"},
+        ColumnNotFound,
+        "no column 'qurey'; it has query, (.|\\n)*'query'",
+    ),
+    (
+        ["ap"],
+        {"grade": "grades"},
+        ColumnNotFound,
+        "no column 'grades'; it has .*\\n\\nHint: did you mean 'grade'",
+    ),
+    (
+        ["ap"],
+        {"by": "scores"},
+        ColumnNotFound,
+        "no column 'scores'; it has .*\\n\\nHint: did you mean 'score'",
+    ),
+    (
+        ["ap"],
+        {"by": ["score", "wrose"]},
+        ColumnNotFound,
+        "no column 'wrose'; it has .*\\n\\nHint: did you mean 'worse'",
+    ),
+    (
+        ["ap"],
+        {"by": [["score", "dco"]]},
+        ColumnNotFound,
+        "no column 'dco'; it has .*\\n\\nHint: did you mean 'doc'",
+    ),
     (["ap"], {"strategy": "run"}, ColumnNotFound, "no column 'run'.*; it has query, doc, grade"),
     (["ap"], {"grade": "doc"}, TypeError, "grade 'doc' must be a number or a Boolean, got String"),
     (["ap"], {"by": "doc"}, TypeError, "score 'doc' must be a number to rank by, got String"),
@@ -452,7 +481,9 @@ def test_wrong_arguments_are_refused_before_anything_runs(
 
 def test_stacked_strategies_are_not_ranked_as_one():
     stacked = FRAME.with_columns(strategy=pl.col("doc"))
-    with pytest.raises(ValueError, match=r"`frame` has 3 strategies (.|\n)* say strategy='strategy'"):
+    with pytest.raises(
+        ValueError, match=r"`frame` has 3 strategies (.|\n)* say strategy='strategy'"
+    ):
         evaluate(stacked, "ap")
     one = evaluate(FRAME.with_columns(strategy=pl.lit("mine")), "ap")
     assert_frame_equal(one, evaluate(FRAME, "ap"))
@@ -479,7 +510,9 @@ def test_numbers_that_are_not_finite_are_refused(column, bad):
 
 def test_a_forgotten_list_around_a_column_that_breaks_ties_is_pointed_out():
     frame = pl.DataFrame({"query": [1], "doc": ["d"], "grade": [1], "score": [0.5]})
-    with pytest.raises(TypeError, match=r"score 'doc' must be a number(.|\n)*ties='doc'.*\[\['score', 'doc'\]\]"):
+    with pytest.raises(
+        TypeError, match=r"score 'doc' must be a number(.|\n)*ties='doc'.*\[\['score', 'doc'\]\]"
+    ):
         evaluate(frame, "ap", by=["score", "doc"])
 
 

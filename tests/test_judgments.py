@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_graded import judge, read_qrels, read_run
+from polars_graded import evaluate, judge, read_qrels, read_run
 
 # Judging
 
@@ -112,6 +112,43 @@ def test_a_judgment_without_a_grade_is_none():
         "query doc score grade note", ("q1", "d9", 0.4, None, None), ("q1", "d1", 0.9, 1, "y")
     )
     assert_frame_equal(judge(RETRIEVED, judgments), expected)
+
+
+POOLED = frame_of("query doc grade", ("q", "x", -1), ("q", "a", 1), ("q", "n", 0), ("q", "b", 1))
+
+
+def test_grades_below_the_least_are_no_judgments():
+    run = frame_of("query doc score", *(("q", doc, -i) for i, doc in enumerate("xanb")))
+    assert judge(run, POOLED)["grade"].to_list() == [-1, 1, 0, 1]
+    assert judge(run, POOLED, unjudged_below=0)["grade"].to_list() == [None, 1, 0, 1]
+    assert judge(run, POOLED, unjudged_below=1)["grade"].to_list() == [None, 1, None, 1]
+    assert judge(run.head(1), POOLED, unjudged_below=0)["doc"].to_list() == ["x", "a", "n", "b"]
+    # Judged, x stands above both relevant documents and n above one of them.
+    for options, bpref in (({}, (1 / 2 + 0) / 2), ({"unjudged_below": 0}, (1 + 0) / 2)):
+        value = evaluate(judge(run, POOLED, **options), "bpref")["bpref"].item()
+        assert value == pytest.approx(bpref)
+    with pytest.raises(TypeError, match=r"^`unjudged_below` must be a number, got '0'$"):
+        judge(run, POOLED, unjudged_below="0")
+
+
+def test_documents_that_were_pooled_and_not_judged_are_as_in_trec_eval(data):
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    run = read_run(data / "trec_eval/results.test.gz")
+    judgments = read_qrels(data / "trec_eval/qrels.rel_level.gz")
+    # Few that the file marks were retrieved: every other document that is not relevant is marked.
+    marked = pl.when((pl.col("grade") == 0) & (pl.int_range(pl.len()) % 2 == 0)).then(-1)
+    judgments = judgments.with_columns(grade=marked.otherwise("grade"))
+
+    def nested(frame, value):
+        return {q: dict(rows.select("doc", value).rows()) for (q,), rows in frame.group_by("query")}
+
+    evaluator = pytrec_eval.RelevanceEvaluator(nested(judgments, "grade"), {"bpref"})
+    theirs = {q: row["bpref"] for q, row in evaluator.evaluate(nested(run, "score")).items()}
+    judged = judge(run, judgments, unjudged_below=0)
+    ours = evaluate(judged, "bpref", by=[["score", "doc"]]).select("query", "bpref").rows()
+    assert dict(ours) == pytest.approx(theirs)
+    plainly = evaluate(judge(run, judgments), "bpref", by=[["score", "doc"]])["bpref"]
+    assert plainly.to_list() != pytest.approx([theirs[q] for q, _ in ours], abs=0.01)
 
 
 @pytest.mark.parametrize(

@@ -594,6 +594,14 @@ def test_unjudged_documents_can_be_dropped(table):
     assert numbers(table(*arguments, "--condensed")) == printed({("poor", "ap"): 1 / 2 / 2 / 2})
 
 
+def test_a_low_grade_can_be_no_judgment(table):
+    Path("pooled.txt").write_text("q 0 x -1\nq 0 a 1\nq 0 n 0\nq 0 b 1\n")
+    Path("xanb.run").write_text("".join(f"q Q0 {d} 1 {-i} t\n" for i, d in enumerate("xanb")))
+    arguments = ("--qrels", "pooled.txt", "xanb.run", "--measure", "bpref")
+    assert numbers(table(*arguments)) == printed({("t", "bpref"): 1 / 4})
+    assert numbers(table(*arguments, "--unjudged-below", "0")) == printed({("t", "bpref"): 1 / 2})
+
+
 @pytest.mark.parametrize(
     ("value", "mean"), [("0", 1 / 2), ("1", 1), ("none", 1), ("None", 1), ("0.5", 3 / 4)]
 )
@@ -749,6 +757,7 @@ ERRORS = [
     (["--measure", "dcg_curve@999999999999"], ".* cutoff of at most 10000, got 'dcg_curve@9.*'"),
     (["--undefined-as", "all"], "argument --undefined-as: invalid .* value: 'all'"),
     (["--undefined-as", "nan"], ".* must be finite, got nan"),
+    (["--unjudged-below", "0"], "--unjudged-below is of judgments, so it needs --qrels"),
     (["--ties", "random"], "argument --ties: invalid choice: 'random' .*"),
     (["--baseline", ""], "there is no strategy ''.*"),
     # Parquet.

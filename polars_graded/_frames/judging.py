@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from polars_graded._checks import check_collected, check_columns
+from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._frames.joining import are_distinct, retrieved_and_missed
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def judge(
     doc: str = "doc",
     grade: str = "grade",
     strategy: str | None = None,
+    unjudged_below: float | None = None,
 ) -> pl.DataFrame:
     """Join a run with judgments into the one frame that measures need.
 
@@ -50,6 +51,10 @@ def judge(
     strategy
         The column of `run` that tells several runs apart. Without it the run is one ranking per
         query, and a column called "strategy" may hold one value only, which added rows get too.
+    unjudged_below
+        A judgment with a lower grade is none: with 0, documents that a qrels file marks by -1 as
+        pooled but not judged are unjudged, as trec_eval has them. By default every grade is a
+        judgment.
 
     Returns
     -------
@@ -114,6 +119,9 @@ def judge(
     _check_keys(judgments, "judgments", pair)
 
     judged = judgments.drop_nulls(grade)
+    if unjudged_below is not None:
+        least = check_number("unjudged_below", unjudged_below)
+        judged = judged.filter(pl.col(grade) >= least)
     strategies = None if strategy is None else run[strategy].unique(maintain_order=True)
     run = _with_judged_queries(run, judged, query)
     retrieved, missed = retrieved_and_missed(run, judged, pair, strategies)

@@ -182,7 +182,9 @@ class Request:
             *(field(measure.name).alias(column) for column, measure in self.measures.items()),
             pl.col(NOTES).struct.with_fields(
                 unusable=field("unusable"),
-                judged_at_the_top=field(JUDGED_AT_THE_TOP.name) if compared else pl.lit(None, pl.Float64),
+                judged_at_the_top=field(JUDGED_AT_THE_TOP.name)
+                if compared
+                else pl.lit(None, pl.Float64),
             ),
         )
 
