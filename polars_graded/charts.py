@@ -21,12 +21,13 @@ value there is no need of panels, and a plain layered chart comes back, as it do
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_collected, check_columns, check_number
+from polars_graded._drawing import marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.comparing import differences
@@ -34,8 +35,7 @@ from polars_graded._results.per_query import Missing, natural_order
 from polars_graded.namespace import graded
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
+    from polars_graded._drawing.parts import Chart
     from polars_graded._drawing.rows import Frame
 
 __all__ = [
@@ -51,37 +51,14 @@ __all__ = [
     "threshold_profile",
 ]
 
-Chart: TypeAlias = alt.LayerChart | alt.FacetChart
-
-MOST_NAMED = 60
-"""How many queries have a bar with a name under it, and how many pairs a line of full height."""
-
 MOST_BARS = 300
 """How many bars stand side by side; with more queries, several share one."""
 
 MOST_BINS = 40
 """How many bins a histogram has."""
 
-FEW_POINTS = 30
-"""A curve of so few points shows them."""
-
-MOST_COLOURS = 10
-"""How many strategies are told apart by colour alone."""
-
-DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2]]
-"""How lines are drawn that share a colour: the first ten solid, the next ten dashed, and so on."""
-
-IDEAL_DASH = [5, 4]
-"""How an ideal curve is drawn."""
-
-LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2}
-"""A legend's symbol that is a piece of a line, long enough to show its dashes."""
-
 MOST_THRESHOLDS = 30
 """How many thresholds stand under an axis."""
-
-FEW_PANELS = 9
-"""So many panels have the size of a chart; more are smaller."""
 
 
 def dcg_curves(
@@ -177,23 +154,10 @@ def dcg_curves(
         query=query,
         strategy=strategy,
     )
-    # A single rank has a place on an axis that goes on to the second.
-    last = max(2, *map(int, table["rank"]))
-    x = alt.X(
-        "rank:Q",
-        title=rank,
-        scale=alt.Scale(domain=[1, last], nice=False),
-        axis=alt.Axis(format="d", values=chart_rows.round_ranks(last)),
-    )
+    x = marks.rank_axis(rank, max(map(int, table["rank"])))
     title = chart_rows.title_of(curve, frame, each_query=panel == query)
-    layers = _lines(table, x, title, strategy)
-    if ideal is not None:
-        symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
-        line = _named(alt.Chart(), "ideal", **symbol)
-        line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
-        y = alt.Y("ideal:Q", title=title)
-        layers.insert(0, line.encode(x=x, y=y, detail="strategy:N"))
-    return _panels(layers, table, panel)
+    layers = marks.curves(x, title, **_curve_facts(table, "rank", strategy))
+    return parts.panels(layers, table, panel)
 
 
 def recall_precision_curves(
@@ -273,11 +237,24 @@ def recall_precision_curves(
         query=query,
         strategy=strategy,
     )
-    x = alt.X("recall:Q", title=recall, scale=alt.Scale(domain=[0, 1]))
-    layers = _lines(
-        table, x, chart_rows.title_of(curve, frame, each_query=panel == query), strategy
-    )
-    return _panels(layers, table, panel)
+    x = marks.recall_axis(recall)
+    title = chart_rows.title_of(curve, frame, each_query=panel == query)
+    layers = marks.curves(x, title, **_curve_facts(table, "recall", strategy))
+    return parts.panels(layers, table, panel)
+
+
+def _curve_facts(table: pl.DataFrame, at: str, strategy: str) -> dict[str, Any]:
+    """What is to be known of points to draw their curves."""
+    drawn = pl.concat([table[name] for name in ("value", "ideal") if name in table.columns])
+    names = table["strategy"].unique().to_list()
+    best = chart_rows.best_lines(table, at, parts.MOST_COLOURS)
+    return {
+        "look": parts.strategy_look(names, strategy, matter=best),
+        "unit": parts.is_unit(drawn),
+        "few": table[at].n_unique() <= parts.FEW_POINTS and len(names) <= parts.MOST_COLOURS,
+        "band": "ci_low" in table.columns,
+        "ideal": "ideal" in table.columns,
+    }
 
 
 def precision_histogram(
@@ -371,33 +348,25 @@ def precision_histogram(
     ties = n - sum(won)
     counts = f"{won[0]} better with {a}, {won[1]} with {b}, {ties} {'tie' if ties == 1 else 'ties'}"
     # Among all strategies, the two have the colours that they have in other charts.
-    everyone = per_query.select(chart_rows.text(strategy).unique()).to_series()
-    known = everyone if len(everyone) <= MOST_COLOURS else table["better"].drop_nulls()
-    colour = _strategy_colour(known, strategy, field="better")
-    y = alt.Y("difference:Q", title=f"{measure}: {a} - {b}", axis=alt.Axis(titleLimit=300))
-    tooltip = ["query:N", "queries:Q", *_decimals("difference"), "better:N"]
-    bars = alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
-    if n <= MOST_NAMED:
-        step, names = _step(n), rows["query"].to_list()
-        axis = _names_axis(names, step, labelLimit=120, titleLimit=400)
-        bars = bars.encode(x=alt.X("query:N", title=[query, counts], sort=names, axis=axis))
-        return _layered([bars, _rule(y=0)], rows, width=alt.Step(step))
+    everyone = per_query.select(chart_rows.text(strategy).unique()).to_series().to_list()
+    both = [str(chart_rows.as_text(name)) for name in (a, b)]
+    known = everyone if len(everyone) <= parts.MOST_COLOURS else both
+    better = table["better"].drop_nulls().unique().to_list()
+    colour = parts.strategy_look(known, strategy, field="better", drawn=better)["color"]
+    y_title = f"{measure}: {a} - {b}"
+    if n <= parts.MOST_NAMED:
+        step, names = parts.name_step(n), rows["query"].to_list()
+        axis = parts.names_axis(names, step, labelLimit=120, titleLimit=400)
+        layers = marks.named_bars([query, counts], names, y_title, colour, axis)
+        return parts.layered(layers, rows, apart=["color"], width=alt.Step(step))
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} a bar"
-    ends = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
-    x = alt.X(
-        "start:Q",
-        title=[title, counts],
-        scale=alt.Scale(domain=[0.5, n + 0.5], nice=False),
-        axis=alt.Axis(format="d", tickCount=6, titleLimit=400),
+    return parts.layered(
+        marks.placed_bars([title, counts], n + 0.5, y_title, colour),
+        rows,
+        apart=["color", "stroke"],
     )
-    # A thin stroke closes the seams between bars that do not end at a pixel.
-    same: Any = colour.to_dict()
-    stroke = alt.Stroke(**same)
-    bars = bars.mark_bar(strokeWidth=0.5).transform_calculate(**ends)
-    bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=stroke)
-    return _layered([bars, _rule(y=0)], rows)
 
 
 def threshold_profile(
@@ -469,30 +438,14 @@ def threshold_profile(
         pl.when(pl.col("measure").is_in(thresholds.implode())).then("mean").alias("joined"),
     )
     chart_rows.check_row_count("frame", table)
-    step = _step(len(under))
-    x = alt.X(
-        "at:N",
-        title="AP at threshold, and measures without one" if joined else "measure",
-        sort=list(under.values()),
-        scale=alt.Scale(paddingInner=0.2),
-        axis=_names_axis(under.values(), step),
-    )
-    y, y_joined = (
-        alt.Y(f"{name}:Q", title="mean", scale=_unit(table["mean"])) for name in ("mean", "joined")
-    )
-    # Side by side, strategies that are alike do not hide each other.
-    names = natural_order(table["strategy"].unique())
-    base = alt.Chart().encode(
-        x=x,
-        xOffset=alt.XOffset("strategy:N", sort=names),
-        color=_strategy_colour(table["strategy"], strategy),
-    )
-    tooltip = ["strategy:N", "measure:N", *_decimals("mean")]
-    layers = [
-        base.mark_line().encode(y=y_joined, **_strategy_dash(table, strategy)),
-        base.mark_point(filled=True, size=40, opacity=1).encode(y=y, tooltip=tooltip),
-    ]
-    return _panels(layers, table, panel, width=alt.Step(step, **{"for": "position"}))
+    step = parts.name_step(len(under))
+    title = "AP at threshold, and measures without one" if joined else "measure"
+    strategies = natural_order(table["strategy"].unique())
+    unit = parts.is_unit(table["mean"])
+    best = chart_rows.by_falling(table, "mean", "strategy")[: parts.MOST_COLOURS]
+    look = parts.strategy_look(strategies, strategy, matter=best)
+    layers = marks.profile(title, list(under.values()), step, strategies, look, unit=unit)
+    return parts.panels(layers, table, panel, width=alt.Step(step, **{"for": "position"}))
 
 
 def robustness_curves(
@@ -551,14 +504,15 @@ def robustness_curves(
     table = table.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
     table = chart_rows.thinned(table.drop_nulls("swaps"), "swaps")
     numbers = table["levels"].unique().sort().to_list()
-    lines = alt.Chart().mark_line(point=table["swaps"].n_unique() <= FEW_POINTS)
-    lines = lines.encode(
-        x=alt.X("swaps:Q", title="swapped pairs" if swaps == "swaps" else swaps),
-        y=alt.Y("mean:Q", title=_mean_title(table), scale=_unit(table["mean"])),
-        color=alt.Color("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
-        tooltip=["levels:O", "swaps:Q", *_decimals("mean")],
+    layers = marks.robustness(
+        "swapped pairs" if swaps == "swaps" else swaps,
+        parts.mean_title(table),
+        numbers,
+        levels,
+        unit=parts.is_unit(table["mean"]),
+        few=table["swaps"].n_unique() <= parts.FEW_POINTS,
     )
-    return _panels([lines], table, panel)
+    return parts.panels(layers, table, panel)
 
 
 def relevance_function(
@@ -632,13 +586,14 @@ def relevance_function(
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
-    n_panels = chart_rows.panel_count(scores, panel, "panel")
+    chart_rows.check_panels(scores, panel, "panel")
+    n_panels = chart_rows.panel_count(scores, panel and "panel")
     most = max(2, chart_rows.MOST_ROWS // 3 // n_panels)
     phi = graded(named).phi_relevance(control_points, whisker)
     relevance = (phi.over("panel") if panel else phi).alias("relevance")
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
     chosen["query"] = "panel" if panel else None
-    parts = {
+    drawn = {
         "φ": phi_curve(scores, named, points=min(200, most), **chosen),
         "score": chart_rows.at_equal_steps(scores.with_columns(relevance), named, most, keys),
         "control point": phi_control_points(scores, named, **chosen),
@@ -650,23 +605,9 @@ def relevance_function(
             pl.col(named).cast(pl.Float64).alias("score"),
             "relevance",
         )
-        for name, part in parts.items()
+        for name, part in drawn.items()
     )
-    base = alt.Chart().encode(
-        x=alt.X("score:Q", title=score, scale=alt.Scale(zero=False)),
-        y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
-        tooltip=["part:N", "score:Q", *_decimals("relevance")],
-    )
-    line, cloud, points = (base.transform_filter(f"datum.part === '{name}'") for name in parts)
-    # Not `color`, which is the strategies' where charts stand side by side.
-    shown: dict[str, Any] = {"title": None, "scale": alt.Scale(domain=list(parts))}
-    fill = alt.Fill("part:N", legend=_legend(), **shown)
-    layers = [
-        cloud.mark_tick(orient="vertical", opacity=0.6, size=10).encode(fill=fill),
-        line.mark_line().encode(stroke=alt.Stroke("part:N", legend=_legend(), **shown)),
-        points.mark_point(filled=True, size=80, opacity=1).encode(fill=fill),
-    ]
-    return _panels(layers, table, panel, "independent")
+    return parts.panels(marks.phi(score), table, panel, "independent")
 
 
 def measure_agreement(
@@ -765,23 +706,26 @@ def measure_agreement(
     if table.is_empty():
         msg = f"`frame` must have a row with both {x!r} and {y!r}, got none"
         raise ValueError(msg)
-    n_panels = chart_rows.panel_count(table, panel, "panel")
+    chart_rows.check_panels(table, panel, "panel")
+    n_groups = chart_rows.panel_count(table, panel and "panel")
     groups, colour = ["panel"] if panel else [], {}
-    n_groups = n_panels
-    if "strategy" in keys and (n := table["strategy"].n_unique()) <= MOST_COLOURS:
+    if "strategy" in keys and (n := table["strategy"].n_unique()) <= parts.MOST_COLOURS:
         groups, n_groups = [*groups, "strategy"], n_groups * n
-        colour = {"color": _strategy_colour(table["strategy"], strategy)}
+        colour = parts.strategy_look(table["strategy"], strategy)
     most = chart_rows.most_points(n_groups)
     if show == "difference":
         bins = min(most - 2, MOST_BINS, 10 + math.isqrt(table.height // n_groups))
         table = chart_rows.counted(table, groups, bins)
-        layers = _counts(f"{x} - {y}", colour)
+        layers = marks.counts(f"{x} - {y}", colour)
     else:
         ends = chart_rows.axes_ends(table["x"], table["y"])
         if table.height > chart_rows.MOST_ROWS:
             table = chart_rows.gathered(table, groups, math.isqrt(most), *ends)
-        layers = _points_and_diagonal(table, (x, y), ends, colour)
-    return _panels(layers, table, panel)
+        most_queries: Any = table["queries"].max() if "queries" in table.columns else None
+        named = [name for name in ("strategy", "query") if name in table.columns]
+        layers = marks.points((x, y), ends, colour, named, most_queries)
+    apart = ["size"] if show == "agreement" and "queries" in table.columns else []
+    return parts.panels(layers, table, panel, apart=apart)
 
 
 def sample_boxes(
@@ -861,38 +805,16 @@ def sample_boxes(
         line.alias("reference"),
     ).drop_nulls("value")
     chart_rows.check_not_empty("frame", samples, value)
-    chart_rows.panel_count(samples, panel, "panel")
+    chart_rows.check_panels(samples, panel, "panel")
     table = chart_rows.boxes(samples, list(keys))
     groups = natural_order(table["group"].unique())
-    step = _step(len(groups))
-    x = alt.X("group:N", title=group, sort=groups, axis=_names_axis(groups, step))
-    drawn = pl.concat([samples["value"], table["reference"].drop_nulls()])
-    # Each layer says so, for else the bars among them would have 0 on the axis.
-    ends = chart_rows.round_ends(drawn)
-    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
-    low, q1, q3, median, outlier, line_at = (
-        alt.Y(f"{name}:Q", title=value, scale=scale)
-        for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
-    )
-    base = alt.Chart().encode(x=x)
-    tooltip = ["group:N", "samples:Q", *_decimals(*chart_rows.BOX)]
-    box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
-    # Bars and ticks have the colour of the theme, which rules have not.
-    layers = [
-        box.mark_bar(size=1.5).encode(y=low, y2="q1:Q"),
-        box.mark_bar(size=1.5).encode(y=q3, y2="whisker_high:Q"),
-        box.mark_bar(size=step / 2, fillOpacity=0.3).encode(y=q1, y2="q3:Q"),
-        box.mark_tick(size=step / 2, thickness=3).encode(y=median),
-        base.transform_filter("datum.outlier !== null")
-        .mark_point(size=15)
-        .encode(y=outlier, tooltip=["group:N", *_decimals("outlier")]),
-    ]
+    step = parts.name_step(len(groups))
+    ends = chart_rows.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
+    name = None
     if reference is not None:
         name = f"mean {reference}" if isinstance(reference, str) else f"{reference:g}"
-        lines = _named(box, name, symbolType="square")
-        lines = lines.mark_tick(size=step * 0.8, thickness=2, color="firebrick")
-        layers.append(lines.encode(y=line_at))
-    return _panels(layers, table, panel, width=alt.Step(step))
+    layers = marks.boxes((group, value), groups, ends, step, name)
+    return parts.panels(layers, table, panel, width=alt.Step(step))
 
 
 def strategy_bars(
@@ -949,19 +871,12 @@ def strategy_bars(
     )
     chart_rows.check_row_count("summary", table)
     chart_rows.check_not_repeated("summary", table, "strategy", panel)
-    names = _by_falling(table, "mean", "strategy")
-    title = _mean_title(table)
-    y = alt.Y("strategy:N", title=None, sort=names, axis=alt.Axis(labelLimit=300))
-    ends = [name for name in ("ci_low", "ci_high") if name in table.columns]
-    tooltip = ["measure:N", "strategy:N", *_decimals("mean", *ends)]
-    base = alt.Chart().encode(y=y, tooltip=tooltip)
-    if len(names) <= MOST_COLOURS:
-        base = base.encode(color=_strategy_colour(table["strategy"], strategy))
-    x = alt.X("mean:Q", title=title, axis=alt.Axis(tickCount=6), stack=None)
-    layers = [base.mark_bar(fillOpacity=0.5).encode(x=x)]
-    if len(ends) == 2:  # noqa: PLR2004
-        layers.append(_interval(base, title))
-    return _panels(layers, table, panel, _measures_axis(table["mean"]))
+    names = chart_rows.by_falling(table, "mean", "strategy")
+    few = len(names) <= parts.MOST_COLOURS
+    colour = parts.strategy_look(names, strategy) if few else {}
+    intervals = {"ci_low", "ci_high"} <= set(table.columns)
+    layers = marks.mean_bars(parts.mean_title(table), names, colour, intervals=intervals)
+    return parts.panels(layers, table, panel, parts.measures_axis(table["mean"]))
 
 
 def comparison_forest(
@@ -1042,266 +957,13 @@ def comparison_forest(
         significant.otherwise(pl.lit(doubted)).alias("significance"),
     )
     chart_rows.check_not_repeated("comparison", table, "pair", panel)
-    pairs = _by_falling(table, "difference", "pair")
-    many = len(pairs) > MOST_NAMED
-    y = alt.Y(
-        "pair:N",
-        title=None,
-        sort=pairs,
-        axis=alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined),
-    )
-    title = _mean_title(table, "difference of ", "difference of means")
+    pairs = chart_rows.by_falling(table, "difference", "pair")
+    many = len(pairs) > parts.MOST_NAMED
+    title = parts.mean_title(table, "difference of ", "difference of means")
     if not several:
         title += f", to {table['baseline'][0]}"
-    x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6))
-    # What is not significant is hollow; not `color`, which is the strategies' where charts join.
-    shown: dict[str, Any] = {"title": None, "legend": _legend()}
-    known = alt.Scale(domain=[believed, doubted])
-    solid = alt.Scale(domain=[believed, doubted], range=[1, 0])
-    hollow = alt.FillOpacity("significance:O", sort=[believed, doubted], scale=solid, **shown)
-    tooltip = ["measure:N", "strategy:N", "baseline:N", *_decimals(*numbers)]
-    base = alt.Chart().encode(
-        y=y,
-        fill=alt.Fill("significance:N", scale=known, **shown),
-        stroke=alt.Stroke("significance:N", scale=known, **shown),
-        tooltip=tooltip,
-    )
-    point = base.mark_point(size=40 if many else 60, strokeWidth=2, opacity=1)
-    layers = [_rule(x=0), _interval(base, title), point.encode(x=x, fillOpacity=hollow)]
-    return _panels(
-        layers,
-        table,
-        panel,
-        _measures_axis(table["difference"]),
-        **({"height": alt.Step(10)} if many else {}),
-    )
-
-
-# What charts have in common
-
-
-def _panels(
-    layers: Sequence[alt.Chart],
-    table: pl.DataFrame,
-    panel: str | None,
-    x: Literal["shared", "independent"] = "shared",
-    **size: Any,
-) -> Chart:
-    """The layers as one chart, or where there are several values of `panel`, a panel for each."""
-    if panel is None:
-        return _layered(layers, table, **size)
-    names = table["panel"].unique(maintain_order=True).to_list()
-    if len(names) == 1:
-        return _layered(layers, table.drop("panel"), **size)
-    header = alt.Header(labelLimit=300)
-    facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    columns = 2 if len(names) == 4 else 3  # noqa: PLR2004
-    if len(names) > FEW_PANELS:
-        columns, size = 5, {"width": 180, "height": 180} | size
-    panels = _layered(layers, table, **size).facet(facet, columns=columns).resolve_scale(x=x)
-    if len(names) % columns:
-        # A shared axis would stand under the empty places of the last row.
-        panels = panels.resolve_axis(x="independent")
-    faceted: alt.FacetChart = panels
-    return faceted
-
-
-def _layered(layers: Sequence[alt.Chart], table: pl.DataFrame, **size: Any) -> alt.LayerChart:
-    """The layers as one chart of one data set, so that it can be faceted."""
-    chart: Any = alt.layer(*layers, data=table, **size)
-    layered: alt.LayerChart = chart
-    return layered
-
-
-def _strategy_colour(names: Iterable[str], title: str, *, field: str = "strategy") -> alt.Color:
-    """A colour a strategy, the same wherever the same strategies are drawn."""
-    names = natural_order(set(names))
-    return alt.Color(
-        f"{field}:N",
-        title=title,
-        scale=alt.Scale(domain=names, scheme=_scheme(names)),
-        legend=_strategy_legend(names),
-    )
-
-
-def _strategy_dash(table: pl.DataFrame, title: str) -> dict[str, Any]:
-    """What tells lines apart that share a colour, where there are more lines than colours."""
-    names = natural_order(table["strategy"].unique())
-    if len(names) <= MOST_COLOURS:
-        return {}
-    dashes = [DASHES[place // MOST_COLOURS % len(DASHES)] for place in range(len(names))]
-    scale = alt.Scale(domain=names, range=dashes)
-    legend = _strategy_legend(names)
-    return {"strokeDash": alt.StrokeDash("strategy:N", title=title, scale=scale, legend=legend)}
-
-
-def _scheme(names: Collection[str]) -> Any:
-    """The theme's colours, where they can be enough; or else ten, used in turn."""
-    return alt.Undefined if len(names) <= MOST_COLOURS else "tableau10"
-
-
-def _strategy_legend(names: Collection[str]) -> alt.Legend:
-    """A legend of strategies, in columns where they are many."""
-    symbol = LINE_SYMBOL if len(names) > MOST_COLOURS else {}
-    # Beside another chart, whose names come into the same legend, there is room for them.
-    limit = len(names) + MOST_NAMED
-    return _legend(symbolLimit=limit, columns=-(-len(names) // 20), **symbol)
-
-
-def _legend(**options: Any) -> alt.Legend:
-    """A legend whose symbols are seen, however faint what they stand for, and whose names too."""
-    return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
-
-
-def _step(n: int) -> int:
-    """How wide each of n names under an axis stands."""
-    return min(60, max(12, 400 // n))
-
-
-def _names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
-    """An axis of names, upright where they fit side by side, at about six pixels a letter."""
-    fits = all(len(name) * 6 <= step - 4 for name in names)
-    angle = 0 if fits else alt.Undefined
-    return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
-
-
-def _lines(table: pl.DataFrame, x: alt.X, title: str, strategy: str) -> list[alt.Chart]:
-    """A line a strategy, its band where there is an interval, and points that say their values."""
-    drawn = pl.concat([table[name] for name in ("value", "ideal") if name in table.columns])
-    y = alt.Y("value:Q", title=title, scale=_unit(drawn.drop_nulls()))
-    field = x.shorthand.removesuffix(":Q")
-    base = alt.Chart().encode(x=x, y=y, color=_strategy_colour(table["strategy"], strategy))
-    few = table[field].n_unique() <= FEW_POINTS and table["strategy"].n_unique() <= MOST_COLOURS
-    tooltip = ["strategy:N", f"{field}:Q", *_decimals("value")]
-    layers = [
-        base.mark_line().encode(**_strategy_dash(table, strategy)),
-        base.mark_point(filled=True, opacity=1 if few else 0).encode(tooltip=tooltip),
-    ]
-    if "ci_low" in table.columns:
-        band = alt.Chart().mark_area(opacity=0.2, clip=True)
-        low = alt.Y("ci_low:Q", title=title)
-        layers.insert(0, band.encode(x=x, y=low, y2="ci_high:Q", color=base.encoding.color))
-    return layers
-
-
-def _counts(title: str, colour: dict[str, Any]) -> list[alt.Chart]:
-    """The bars of a histogram, strategies on top of each other."""
-    tooltip = ["strategy:N"] if colour else []
-    tooltip += _decimals("low", "high")
-    bars = (
-        alt.Chart()
-        .mark_bar()
-        .encode(
-            x=alt.X("low:Q", title=title, bin="binned"),
-            x2="high:Q",
-            y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="d", tickMinStep=1)),
-            tooltip=[*tooltip, "queries:Q"],
-            **colour,
-        )
-    )
-    return [bars, _rule(x=0)]
-
-
-def _points_and_diagonal(
-    table: pl.DataFrame,
-    names: tuple[str, str],
-    ends: tuple[chart_rows.Ends, chart_rows.Ends],
-    colour: dict[str, Any],
-) -> list[alt.Chart]:
-    """A point a row, larger where it stands for many, over the diagonal of equal axes."""
-    scales = [alt.Scale(domain=list(each), nice=False) for each in ends]
-    tooltip = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
-    points = (
-        alt.Chart()
-        .mark_point(filled=True, opacity=0.6)
-        .encode(
-            x=alt.X("x:Q", title=names[0], scale=scales[0]),
-            y=alt.Y("y:Q", title=names[1], scale=scales[1]),
-            tooltip=[*tooltip, *_decimals("x", "y")],
-            **colour,
-        )
-    )
-    if "queries" in table.columns:
-        counts: Any = table["queries"].max()
-        points = points.encode(
-            size=alt.Size(
-                "queries:Q",
-                title="queries",
-                scale=alt.Scale(domain=[0, counts], range=[8, 360]),
-                legend=alt.Legend(values=chart_rows.round_counts(counts)),
-            ),
-            tooltip=[*tooltip, *_decimals("x", "y"), "queries:Q"],
-        )
-    if ends[0] != ends[1]:
-        return [points]
-    low, high = ends[0]
-    diagonal = (
-        _once()
-        .mark_rule(color="gray")
-        .encode(
-            x=alt.XDatum(low, scale=scales[0]),
-            x2=alt.X2Datum(high),
-            y=alt.YDatum(low, scale=scales[1]),
-            y2=alt.Y2Datum(high),
-        )
-    )
-    return [diagonal, points]
-
-
-def _interval(base: alt.Chart, title: str) -> alt.Chart:
-    """A line for each interval that there is; as a bar, it has the colour of the theme."""
-    low = alt.X("ci_low:Q", title=title, axis=alt.Axis(titleLimit=300))
-    chart: alt.Chart = base.mark_bar(size=2).encode(x=low, x2="ci_high:Q")
-    return chart
-
-
-def _once() -> alt.Chart:
-    """What is drawn once, however many rows there are."""
-    chart: alt.Chart = alt.Chart().transform_aggregate(rows="count()")
-    return chart
-
-
-def _named(base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
-    """A line that is no strategy's, with its name in a legend of its own."""
-    named = base.transform_calculate(line=alt.expr.toString(name))
-    # The channel is one that no such line has a use for.
-    line = alt.Opacity(
-        "line:O", title=None, scale=alt.Scale(domain=[name], range=[1]), legend=_legend(**symbol)
-    )
-    chart: alt.Chart = named.encode(opacity=line)
-    return chart
-
-
-def _rule(**at: float) -> alt.Chart:
-    """One grey line at a value of x or y."""
-    value = alt.XDatum(at["x"]) if "x" in at else alt.YDatum(at["y"])
-    chart: alt.Chart = _once().mark_rule(color="gray").encode(value)
-    return chart
-
-
-def _decimals(*fields: str) -> list[Any]:
-    """Numbers in a tooltip, with as many decimals as a table has."""
-    return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
-
-
-def _mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mean") -> str:
-    """What the means are of, where they are of one measure."""
-    names = table["measure"].unique().to_list() if "measure" in table.columns else []
-    return f"{before}{names[0]}" if len(names) == 1 else otherwise
-
-
-def _by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:
-    """Names by the values of the first measure, the highest first; then those it lacks."""
-    first = (pl.col("measure") == pl.col("measure").first()).alias("first")
-    ordered = table.sort(first, value, descending=True, maintain_order=True)
-    return ordered[name].unique(maintain_order=True).to_list()
-
-
-def _unit(values: pl.Series) -> alt.Scale:
-    """The scale of a measure, from 0 to 1 where it has no other values."""
-    return alt.Scale(domain=[0, 1]) if values.is_between(0, 1).all() else alt.Scale()
-
-
-def _measures_axis(values: pl.Series) -> Literal["shared", "independent"]:
-    """Whether measures can share an axis: not where one counts and another is a share."""
-    return "shared" if values.is_between(-1, 1).all() else "independent"
+    axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
+    titles = [title, marks.significance_key(believed, doubted)]
+    layers = marks.forest(titles, pairs, axis, believed, 40 if many else 60)
+    height = {"height": alt.Step(10)} if many else {}
+    return parts.panels(layers, table, panel, parts.measures_axis(table["difference"]), **height)

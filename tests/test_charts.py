@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -31,6 +32,7 @@ from polars_graded import (
     phi_control_points,
     summarise,
 )
+from polars_graded._drawing import parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.per_query import natural_order
 
@@ -266,12 +268,6 @@ def assert_drawn(chart: Any, capfd: pytest.CaptureFixture[str]) -> None:
     assert len(colours) > 10
     assert max(count for count, _ in colours) < 0.99 * picture.width * picture.height
     assert picture.width < 2000
-
-
-def coloured(picture: Image.Image) -> int:
-    """How many points of a picture have a colour."""
-    saturation = np.asarray(picture.convert("HSV"))[:, :, 1]
-    return int((saturation > 40).sum())
 
 
 def encodings(spec: Any) -> list[dict[str, Any]]:
@@ -610,22 +606,38 @@ def test_it_can_be_faceted_by_a_column_of_its_data(name, capfd):
         assert_drawn(faceted, capfd)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "join"),
-    [
-        ("dcg_curves", "precision_histogram", alt.hconcat),
-        ("dcg_curves", "comparison_forest", alt.hconcat),
-        ("dcg_curves", "relevance_function", alt.vconcat),
-        ("strategy_bars", "comparison_forest", alt.vconcat),
-        ("sample_boxes", "precision_histogram by query", alt.hconcat),
-        ("measure_agreement", "measure_agreement, difference", alt.hconcat),
-    ],
-)
-def test_it_is_drawn_beside_and_under_others(one, other, join, capfd):
-    drawn = ROWS[one].of(2, 8), ROWS[other].of(2, 8)
-    alone = [coloured(png_of(each, capfd)) for each in drawn]
-    # The marks of both are there, in colours that are no greys.
-    assert coloured(png_of(join(*drawn), capfd)) == pytest.approx(sum(alone), rel=0.1)
+@cache
+def marks_of(name: str) -> Any:
+    """A chart of two strategies, and each thing that it draws: its shape and its colours."""
+    chart = ROWS[name].of(2, 8)
+    return chart, drawn_marks(chart)
+
+
+def drawn_marks(chart: Any) -> list[tuple[str, ...]]:
+    """What a browser would draw, wherever it stands: shapes with their colours."""
+    import xml.etree.ElementTree as ET
+
+    version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    options = {} if version not in vl_convert.get_vegalite_versions() else {"vl_version": version}
+    root = ET.fromstring(vl_convert.vegalite_to_svg(spec_of(chart), **options))  # noqa: S314
+    found = []
+    for group in root.iter("{http://www.w3.org/2000/svg}g"):
+        kinds = group.get("class", "").split()
+        if "role-mark" in kinds:
+            looks = ("fill", "stroke", "fill-opacity", "opacity", "stroke-dasharray")
+            found += [
+                (kinds[0], *(each.get(look, "") for look in looks))
+                for each in group
+                if each.tag.endswith(("path", "line"))
+            ]
+    return sorted(found)
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations_with_replacement(ROWS, 2)))
+def test_any_two_charts_stand_side_by_side(one, other):
+    """The marks of both are there, in the colours that they have alone."""
+    (first, alone), (second, alone_too) = marks_of(one), marks_of(other)
+    assert drawn_marks(first | second) == sorted(alone + alone_too)
 
 
 @pytest.mark.parametrize("name", ["strategy_bars", "comparison_forest", "threshold_profile"])
@@ -653,7 +665,7 @@ def test_a_theme_of_the_user_is_followed(row):
     assert "#4c78a8" not in json.dumps(spec)
 
 
-@pytest.mark.parametrize("name", ["dcg_curves", "sample_boxes", "comparison_forest"])
+@pytest.mark.parametrize("name", ["dcg_curves", "sample_boxes", "measure_agreement"])
 @pytest.mark.usefixtures("night")
 def test_it_is_drawn_in_the_colours_of_a_theme(name, capfd):
     picture = png_of(ROWS[name].of(2, 8), capfd)
@@ -736,21 +748,136 @@ def test_strategies_have_the_same_colours_in_all_charts(k):
     names = ("dcg_curves", "recall_precision_curves", "measure_agreement", "strategy_bars")
     drawn = [colours_of(ROWS[name].of(k, 5)) for name in names]
     domains = [colour["scale"] for chart in drawn for colour in chart]
-    assert all(scale == {"domain": [f"s{i}" for i in range(1, k + 1)]} for scale in domains)
+    names = [f"s{i}" for i in range(1, k + 1)]
+    assert all(scale == {"domain": names, "range": parts.PALETTE} for scale in domains)
 
 
-def test_more_lines_than_colours_have_dashes_too():
-    spec = spec_of(ROWS["dcg_curves"].of(25, 5))
-    [line] = [each for each in encodings(spec) if "strokeDash" in each]
-    pairs = [
-        (place % 10, str(dash)) for place, dash in enumerate(line["strokeDash"]["scale"]["range"])
-    ]
-    assert len(set(pairs)) == 25
+@pytest.mark.parametrize("name", ["dcg_curves", "dcg_curves of ranks", "threshold_profile"])
+def test_of_more_lines_than_colours_the_best_have_one_and_the_rest_are_grey(name):
+    frame = ROWS[name].frame(25, 5)
+    if name == "threshold_profile":
+        better = pl.col("strategy").str.slice(1).cast(pl.Int64) / 100
+        frame = frame.with_columns(mean=pl.col("mean") / 2 + better)
+    chart = ROWS[name].draw(frame)
+    last = {"dcg_curves": 20, "dcg_curves of ranks": 5}.get(name)
+    ends = chart.data.filter(rank=last) if last else chart.data.filter(measure="ap(threshold=1)")
+    best = ends.sort("value" if last else "mean", descending=True)["strategy"].head(10)
+    colour = next(each["color"] for each in encodings(spec_of(chart)) if "color" in each)
+    assert colour["value"] == parts.REST
+    shown = colour["condition"]
+    assert shown["test"] == {"field": "strategy", "oneOf": natural_order(best)}
+    assert shown["scale"] == {"domain": natural_order(best), "range": parts.PALETTE}
 
 
 @pytest.mark.parametrize("name", ["measure_agreement", "strategy_bars"])
 def test_more_points_and_bars_than_colours_have_one(name):
     assert not colours_of(ROWS[name].of(11, 5))
+
+
+VISION = {
+    # What dichromats see: Machado, Oliveira and Fernandes (2009), table 1, severity 1.0, of linear
+    # red, green and blue.
+    "trichromats": np.eye(3),
+    "protanopes": np.array(
+        [
+            [0.152286, 1.052583, -0.204868],
+            [0.114503, 0.786281, 0.099216],
+            [-0.003882, -0.048116, 1.051998],
+        ]
+    ),
+    "deuteranopes": np.array(
+        [
+            [0.367322, 0.860646, -0.227968],
+            [0.280085, 0.672501, 0.047413],
+            [-0.011820, 0.042940, 0.968881],
+        ]
+    ),
+    "tritanopes": np.array(
+        [
+            [1.255528, -0.076749, -0.178779],
+            [-0.078411, 0.930809, 0.147602],
+            [0.004733, 0.691367, 0.303900],
+        ]
+    ),
+}
+TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
+
+
+def linear(colours: list[str]) -> np.ndarray:
+    """Red, green and blue as amounts of light (IEC 61966-2-1)."""
+    coded = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in colours])
+    return np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
+
+
+def lab(light: np.ndarray) -> np.ndarray:
+    """CIELAB under D65."""
+    xyz = light @ TO_XYZ.T / [0.95047, 1, 1.08883]
+    f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    return np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], 1)
+
+
+def delta_e(one: np.ndarray, other: np.ndarray) -> float:
+    """CIEDE2000, as Sharma, Wu and Dalal (2005) write it out."""
+    (l1, a1, b1), (l2, a2, b2) = one, other
+    mean = (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2
+    g = 0.5 * (1 - math.sqrt(mean**7 / (mean**7 + 25**7)))
+    c1, c2 = math.hypot((1 + g) * a1, b1), math.hypot((1 + g) * a2, b2)
+    h1, h2 = (math.degrees(math.atan2(b, (1 + g) * a)) % 360 for a, b in ((a1, b1), (a2, b2)))
+    turn = (h2 - h1 + 180) % 360 - 180 if c1 * c2 else 0
+    dh = 2 * math.sqrt(c1 * c2) * math.sin(math.radians(turn / 2))
+    hue = (h1 + turn / 2) % 360 if c1 * c2 else h1 + h2
+    light, chroma = (l1 + l2) / 2, (c1 + c2) / 2
+    t = 1 + sum(
+        weight * math.cos(math.radians(times * hue - shift))
+        for weight, times, shift in ((-0.17, 1, 30), (0.24, 2, 0), (0.32, 3, -6), (-0.2, 4, 63))
+    )
+    sl = 1 + 0.015 * (light - 50) ** 2 / math.sqrt(20 + (light - 50) ** 2)
+    sc, sh = 1 + 0.045 * chroma, 1 + 0.015 * chroma * t
+    bend = 60 * math.exp(-(((hue - 275) / 25) ** 2))
+    rt = -2 * math.sqrt(chroma**7 / (chroma**7 + 25**7)) * math.sin(math.radians(bend))
+    x, y, z = (l2 - l1) / sl, (c2 - c1) / sc, dh / sh
+    return math.sqrt(x * x + y * y + z * z + rt * y * z)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        # Sharma, Wu and Dalal (2005), table 1, pairs 1, 7, 17 and 25.
+        ((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425),
+        ((50, 0, 0), (50, -1, 2), 2.3669),
+        ((50, 2.5, 0), (73, 25, -18), 27.1492),
+        ((60.2574, -34.0099, 36.2677), (60.4626, -34.1751, 39.4387), 1.2644),
+    ],
+)
+def test_differences_of_colours_are_those_that_are_published(one, other, expected):
+    assert delta_e(np.array(one), np.array(other)) == pytest.approx(expected, abs=5e-5)
+
+
+def closest(colours: list[str], eyes: str) -> float:
+    seen = lab(np.clip(linear(colours) @ VISION[eyes].T, 0, 1))
+    return min(delta_e(a, b) for place, a in enumerate(seen) for b in seen[:place])
+
+
+@pytest.mark.parametrize("eyes", VISION)
+def test_the_colours_of_strategies_are_apart_for_every_eye(eyes):
+    assert closest(parts.PALETTE, eyes) > 11
+    assert closest(parts.PALETTE[:5], eyes) > 18
+    # The measure tells: the colours that Vega-Lite has of its own are not.
+    tableau = ["#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b"]
+    assert eyes not in ("protanopes", "deuteranopes") or closest(tableau, eyes) < 9
+
+
+def test_the_colours_of_strategies_are_dark_enough_and_the_first_apart_in_grey_print():
+    contrasts = 1.05 / (linear(parts.PALETTE) @ TO_XYZ[1] + 0.05)
+    assert contrasts.min() > 3  # what WCAG 2.1 asks of graphics, success criterion 1.4.11
+    lightness = np.sort(lab(linear(parts.PALETTE))[:4, 0])
+    assert np.diff(lightness).min() > 6
 
 
 # Errors
@@ -1125,18 +1252,19 @@ def layers_of(chart: Any) -> list[tuple[str, dict[str, Any]]]:
 
 
 BOTH = ["s1", "s2"]
-COLOUR = {"color": at("strategy", "strategy", domain=BOTH)}
+COLOUR = {"color": at("strategy", "strategy", domain=BOTH, range=parts.PALETTE)}
+BY_STRATEGY = {**COLOUR, "detail": {"field": "strategy"}}
 ONCE = {"aggregate": [{"op": "count", "as": "rows"}]}
 AT_RANK = {"x": at("rank", "rank", domain=[1, 20])}
 MEAN_DCG = f"mean {DCG_20}"
 LINE_AND_POINTS = [
-    (mark, {**AT_RANK, "y": at("value", MEAN_DCG), **COLOUR}) for mark in ("line", "point")
+    (mark, {**AT_RANK, "y": at("value", MEAN_DCG), **BY_STRATEGY}) for mark in ("line", "point")
 ]
 
 
-def named_line(name: str) -> dict[str, Any]:
+def named_line(name: str, channel: str = "fillOpacity") -> dict[str, Any]:
     return {
-        "opacity": at("line", None, domain=[name], range=[1]),
+        channel: at("line", None, domain=[name], range=[1]),
         "line": f"toString('{name}')",
     }
 
@@ -1147,10 +1275,13 @@ IDEAL_LINE = (
         **AT_RANK,
         "y": at("ideal", MEAN_DCG),
         "detail": {"field": "strategy"},
-        **named_line("ideal"),
+        **named_line("ideal", "opacity"),
     },
 )
-BAND = ("area", {**AT_RANK, "y": at("ci_low", MEAN_DCG), "y2": {"field": "ci_high"}, **COLOUR})
+BAND = (
+    "area",
+    {**AT_RANK, "y": at("ci_low", MEAN_DCG), "y2": {"field": "ci_high"}, **BY_STRATEGY},
+)
 
 
 def bars_of(field: str, title: str, order: list[str]) -> dict[str, Any]:
@@ -1158,17 +1289,16 @@ def bars_of(field: str, title: str, order: list[str]) -> dict[str, Any]:
     return {
         "x": at("query", ["query", "2 better with s1, 1 with s2, 1 tie"], sort=order),
         "y": at(field, title),
-        "color": at("better", "strategy", domain=BOTH),
+        "color": at("better", "strategy", domain=BOTH, range=parts.PALETTE),
     }
 
 
-def part(name: str, channel: str) -> dict[str, Any]:
+def part(name: str) -> dict[str, Any]:
     """A part of the chart of φ."""
     return {
         "filter": f"datum.part === '{name}'",
         "x": at("score", "popularity", zero=False),
         "y": at("relevance", "relevance φ", domain=[0, 1]),
-        channel: at("part", None, domain=["φ", "score", "control point"]),
     }
 
 
@@ -1180,23 +1310,16 @@ def of_box(y: str, y2: str | None = None, kept: str = "median") -> dict[str, Any
     } | ({"y2": {"field": y2}} if y2 else {})
 
 
-def of_forest(x: str, title: str, pairs: list[str]) -> dict[str, Any]:
-    known = ["corrected p < 0.05", "not significant"]
-    return {
-        "x": at(x, title),
-        "y": at("pair", None, sort=pairs),
-        "fill": at("significance", None, domain=known),
-        "stroke": at("significance", None, domain=known),
-    }
-
-
 def forest_of(title: str, pairs: list[str]) -> list[tuple[str, dict[str, Any]]]:
-    known = ["corrected p < 0.05", "not significant"]
-    filled = at("significance", None, sort=known, domain=known, range=[1, 0])
+    titles = [title, "● corrected p < 0.05   ○ not significant"]
+    shown = {"y": at("pair", None, sort=pairs)}
+    grey, hollow = {"value": parts.DOUBT}, {"value": "transparent"}
+    interval = {"x": at("ci_low", titles), "x2": {"field": "ci_high"}, "fill": grey}
+    point = {"x": at("difference", titles), "fill": hollow, "stroke": grey}
     return [
         ("rule", {"x": {"datum": 0}, **ONCE}),
-        ("bar", {**of_forest("ci_low", title, pairs), "x2": {"field": "ci_high"}}),
-        ("point", {**of_forest("difference", title, pairs), "fillOpacity": filled}),
+        ("bar", {**shown, **interval}),
+        ("point", {**shown, **point}),
     ]
 
 
@@ -1213,10 +1336,10 @@ MANY = pl.concat(
     FOUR.with_columns(pl.col("query") + 4 * place).with_columns(many=pl.col("ndcg") * 1000)
     for place in range(76)
 )
-PHI_PARTS = [
-    ("tick", part("score", "fill")),
-    ("line", part("φ", "stroke")),
-    ("point", part("control point", "fill")),
+PHI = [
+    ("tick", part("score")),
+    ("line", part("φ")),
+    ("point", part("control point")),
 ]
 THRESHOLDS = {
     "x": at(
@@ -1225,7 +1348,7 @@ THRESHOLDS = {
         sort=["1", "2", "3", "mu_ap", "ndcng"],
     ),
     "xOffset": {"field": "strategy", "sort": BOTH},
-    **COLOUR,
+    **BY_STRATEGY,
 }
 ENDS = {"domain": [0, 1]}
 DIAGONAL = (
@@ -1251,8 +1374,8 @@ MANY_QUERIES = {
     "y": at("difference", "mu_ap: s1 - s2"),
     "y2": {"datum": 0},
     "x2": {"field": "end"},
-    "color": at("better", "strategy", domain=BOTH),
-    "stroke": at("better", "strategy", domain=BOTH),
+    "color": at("better", "strategy", domain=BOTH, range=parts.PALETTE),
+    "stroke": at("better", "strategy", domain=BOTH, range=parts.PALETTE),
     "start": "datum.position - 0.5",
     "end": "datum.last + 0.5",
 }
@@ -1268,7 +1391,7 @@ DRAWN = {
     "dcg_curves of ranks called otherwise": (
         lambda: charts.dcg_curves(ranks_of(2, 5).rename({"rank": "k"}), "cg", rank="k"),
         [
-            (mark, {"x": at("rank", "k", domain=[1, 5]), "y": at("value", "cg"), **COLOUR})
+            (mark, {"x": at("rank", "k", domain=[1, 5]), "y": at("value", "cg"), **BY_STRATEGY})
             for mark in ("line", "point")
         ],
     ),
@@ -1280,7 +1403,7 @@ DRAWN = {
                 {
                     "x": at("recall", "recall", **ENDS),
                     "y": at("value", "mean interpolated_precision", **ENDS),
-                    **COLOUR,
+                    **BY_STRATEGY,
                 },
             )
             for mark in ("line", "point")
@@ -1351,12 +1474,12 @@ DRAWN = {
                 {
                     "x": at("swaps", "swapped pairs"),
                     "y": at("mean", "mean", **ENDS),
-                    "color": at("levels", "levels", domain=[2, 3]),
+                    "stroke": at("levels", "levels", domain=[2, 3]),
                 },
             )
         ],
     ),
-    "relevance_function": (lambda: ROWS["relevance_function"].of(2, 9), PHI_PARTS),
+    "relevance_function": (lambda: ROWS["relevance_function"].of(2, 9), PHI),
     "measure_agreement": (
         lambda: charts.measure_agreement(FOUR, "mu_ap", "ndcg"),
         [DIAGONAL, ("point", {**POINTS, **COLOUR})],
@@ -1928,12 +2051,14 @@ def test_the_histogram_gives_strategies_the_colours_of_other_charts(k):
     assert set(chart.data["better"]) == {"f1"}
     [colour] = colours_of(chart)
     bars = colours_of(charts.strategy_bars(summarise(per_query)))
-    if k > charts.MOST_COLOURS:
-        assert colour["scale"] == {"domain": ["f1"]}
+    if k > parts.MOST_COLOURS:
+        assert colour["scale"] == {"domain": ["f1", "f2"], "range": parts.PALETTE}
         assert not bars
     else:
-        assert colour["scale"] == bars[0]["scale"] == {"domain": names[::-1]}
-        assert "values" not in colour["legend"]
+        assert colour["scale"] == bars[0]["scale"]
+        assert colour["scale"] == {"domain": names[::-1], "range": parts.PALETTE}
+    assert colour["legend"]["values"] == ["f1"]  # the only one that has a bar
+    assert chart.to_dict()["resolve"]["scale"]["color"] == "independent"
 
 
 def test_strategies_that_are_alike_stand_side_by_side_in_a_profile():

@@ -565,7 +565,7 @@ class Page:
             const rows = {};
             for (const path of holder.querySelectorAll('.mark-symbol.role-mark path')) {
                 const { datum, x: at, y } = path.__data__;
-                rows[datum.pair] = { at: x.invert(at), y, fill: path.getAttribute('fill-opacity') };
+                rows[datum.pair] = { at: x.invert(at), y, fill: path.getAttribute('fill') };
                 rows[datum.pair].stroke = path.getAttribute('stroke');
             }
             for (const path of holder.querySelectorAll('.mark-rect.role-mark path')) {
@@ -626,7 +626,8 @@ class Page:
         assert console_errors(self.driver) == []
 
 
-SECTIONS = ("#comparison", "#rank", "#recall", "#histogram")
+SECTIONS = ("#rank", "#recall", "#histogram")
+"""The charts that have colours."""
 
 
 @pytest.fixture
@@ -645,6 +646,7 @@ def test_the_page_is_drawn_quietly(per_query, shown):
     assert page.text("#about") == "3 strategies, 80 queries."
     for section in SECTIONS:
         assert page.colours(section) >= 1
+    assert len(page.forest()) == 3
     assert list(page.rows("#strategies")) == STRATEGIES
     assert len(page.lines("#rank")) == len(page.lines("#recall")) == 3
     assert page.text("#rank h2") == "Curves by rank: mean over 80 queries"
@@ -823,7 +825,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
     for name, (*ends, p) in zip(names, expected[:, 2:].iter_rows(), strict=True):
         found = [drawn[name][part] for part in ("at", "low", "high")]
         assert found == pytest.approx(ends, abs=2e-3)
-        assert drawn[name]["fill"] == ("1" if p < 0.05 else "0")
+        assert (drawn[name]["fill"] == "transparent") == (p >= 0.05)
         strokes[p < 0.05].add(drawn[name]["stroke"])
     assert not strokes[True] & strokes[False]
     written = ["<0.0001" if p < 0.0001 else f"{p:.4f}" for p in expected["p_corrected"]]
@@ -836,13 +838,14 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
 
 def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
     page = shown(doubtful)
-    legend = page.texts("#forest .role-legend-label text")
-    assert legend == ["corrected p < 0.05", "not significant"]
-    script = """return [...document.querySelectorAll('#forest .role-legend-symbol path')]
-        .map((path) => path.getAttribute('fill-opacity'))"""
-    assert page.driver.execute_script(script) == ["1", "0"]
+    assert page.texts("#comparison .legend span") == ["corrected p < 0.05", "not significant"]
+    script = """return [...document.querySelectorAll('#comparison .legend circle')]
+        .map((dot) => [dot.getAttribute('fill'), dot.getAttribute('stroke')])"""
+    filled, hollow = page.driver.execute_script(script)
+    drawn = {(row["fill"], row["stroke"]) for row in page.forest().values()}
+    assert drawn == {tuple(filled), ("transparent", hollow[1])}
     page = shown(doubtful, correction="none")
-    assert page.texts("#forest .role-legend-label text") == ["p < 0.05", "not significant"]
+    assert page.texts("#comparison .legend span") == ["p < 0.05", "not significant"]
     page.quiet()
 
 
@@ -871,9 +874,10 @@ def test_bars_are_the_differences_in_the_colour_of_the_better(per_query, shown, 
         if row["winner"]:
             assert bar["better"] == labels[row["winner"]]
             assert bar["fill"] == swatches[row["winner"]]
-    assert page.texts("#histogram .role-legend-label text") == list(labels.values())
+    assert page.texts("#histogram .legend li") == list(labels.values())
     title = "query, by falling difference" if queries > 60 else "query"
-    assert page.texts("#histogram .role-axis-title text") == [title, "r_precision: A − B"]
+    assert page.texts("#histogram .role-axis-title text") == [title, "difference, A − B"]
+    assert page.texts("#histogram .role-title text") == ["r_precision of A minus that of B"]
     page.quiet()
 
 
@@ -923,11 +927,8 @@ def test_queries_whose_names_are_alike_are_all_found(shown):
 def test_a_chart_that_cannot_be_drawn_keeps_no_other_from_it(per_query, shown):
     page = shown(per_query)
     page.driver.execute_script(
-        """const embed = window.vegaEmbed;
-        window.vegaEmbed = (holder, ...rest) => {
-            window.vegaEmbed = embed;
-            return Promise.reject(new Error('out of ink'));
-        }"""
+        """document.querySelector('#forest').view.runAsync =
+            () => Promise.reject(new Error('out of ink'))"""
     )
     page.choose("#compared", "ap")
     assert page.text("#forest") == "This chart could not be drawn: out of ink"

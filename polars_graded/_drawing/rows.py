@@ -59,6 +59,11 @@ def text(column: str) -> pl.Expr:
     return pl.col(column).cast(pl.String).fill_null("null")
 
 
+def as_text(value: Any) -> str:
+    """A name as a column of names has it."""
+    return pl.Series([value]).cast(pl.String)[0] or "null"
+
+
 def number(column: str) -> pl.Expr:
     """A column of numbers, null where one cannot be drawn."""
     number = pl.col(column).cast(pl.Float64)
@@ -83,7 +88,7 @@ def of_means(
     frame = check_collected(argument, frame)
     check_columns(argument, [*keys.values(), *texts, *others, *numbers], frame.columns)
     check_numbers(argument, frame, numbers)
-    panel_count(frame, panel)
+    check_panels(frame, panel)
     named = {name: name for name in texts} | keys
     frame = frame.with_columns(
         *(number(name) for name in numbers),
@@ -139,7 +144,7 @@ def curve_points(
         msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal]} in {ideal!r}"
         raise TypeError(msg)
     check_not_empty("frame", frame, curve)
-    panel_count(frame, panel)
+    check_panels(frame, panel)
     if interval is not None:
         check_number("interval", interval, above=0, below=1)
     frame = frame.with_columns(text(column).alias(name) for name, column in keys.items())
@@ -449,10 +454,29 @@ def check_not_empty(argument: str, table: pl.DataFrame, value: str) -> None:
         raise ValueError(msg)
 
 
-def panel_count(table: pl.DataFrame, panel: str | None, column: str | None = None) -> int:
-    """How many panels there are, as many as can be looked at; `column` is what it is called now."""
-    n = 1 if panel is None else table[column or panel].n_unique()
+def check_panels(table: pl.DataFrame, panel: str | None, column: str | None = None) -> None:
+    """Raise where there are more panels than can be looked at; `column` is what holds them now."""
+    n = panel_count(table, panel and (column or panel))
     if n > MOST_PANELS:
         msg = f"`panel` must have at most {MOST_PANELS} values, got {n} in {panel!r}; filter them"
         raise ValueError(msg)
-    return n
+
+
+def panel_count(table: pl.DataFrame, panel: str | None) -> int:
+    """How many panels there are."""
+    return 1 if panel is None else table[panel].n_unique()
+
+
+def by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:
+    """Names by the values of the first measure, the highest first; then those it lacks."""
+    first = (pl.col("measure") == pl.col("measure").first()).alias("first")
+    ordered = table.sort(first, value, descending=True, maintain_order=True)
+    return ordered[name].unique(maintain_order=True).to_list()
+
+
+def best_lines(table: pl.DataFrame, at: str, most: int) -> list[str]:
+    """The strategies whose lines end highest, as many as have a colour."""
+    last = table.filter(pl.col(at) == pl.col(at).max()).sort(
+        "value", "strategy", descending=[True, False]
+    )
+    return last["strategy"].unique(maintain_order=True).to_list()[:most]

@@ -3,7 +3,7 @@
 (async () => {
   "use strict";
   const page = JSON.parse(document.getElementById("payload").textContent);
-  const { strategies, queries, measures, curves, comparison, specs } = page;
+  const { strategies, queries, measures, curves, comparison, looks, specs } = page;
   const $ = (selector, within = document) => within.querySelector(selector);
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
 
@@ -37,11 +37,6 @@
   const signed = (number) => (number > 0 ? "+" : "") + written(number);
   const counted = (n, what, several) => `${n} ${n === 1 ? what : several}`;
   const nQueries = (n) => counted(n, "query", "queries");
-
-  const swatches = await vegaEmbed(document.createElement("div"), specs.colours, { renderer: "none", actions: false });
-  const colours = swatches.view.scale("color");
-  const colour = (strategy) => colours(strategies[strategy]);
-  const dashes = specs.colours.layer.some(({ encoding }) => encoding.strokeDash) ? swatches.view.scale("strokeDash") : () => [1, 0];
 
   // Strategies by the mean of a measure, the best first.
   const ranked = (measure) => {
@@ -83,9 +78,9 @@
     return made;
   };
   // A piece of the line that a strategy has in the charts.
-  const sample = (strategy) => {
+  const sample = ({ colour, dash }) => {
     const [picture, line] = ["svg", "line"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
-    const look = { x1: 0, x2: 22, y1: 6, y2: 6, stroke: colour(strategy), "stroke-width": 4, "stroke-dasharray": dashes(strategies[strategy]).join(" ") };
+    const look = { x1: 0, x2: 22, y1: 6, y2: 6, stroke: colour, "stroke-width": 4, "stroke-dasharray": dash.join(" ") };
     for (const [name, value] of Object.entries(look)) line.setAttribute(name, value);
     for (const [name, value] of Object.entries({ class: "sample", viewBox: "0 0 22 12", "aria-hidden": "true" })) picture.setAttribute(name, value);
     picture.append(line);
@@ -201,7 +196,7 @@
       const compared = strategies.length > 1 && measures.length;
       const badges = ["a", "b"].filter((side) => compared && state[side] === s);
       const marks = badges.map((side) => element("span", side.toUpperCase(), { class: "badge", title: "In the chart query by query" }));
-      const label = element("label", [box, sample(s), called(s), ...marks]);
+      const label = element("label", [box, sample(looks[s]), called(s), ...marks]);
       const cells = measures.flatMap((measure, m) => {
         const margin = measure.margins[s];
         const best = measure.bests.includes(s);
@@ -259,7 +254,7 @@
     const heads = head.map((name, i) => element("th", name, { scope: "col", ...(i < 1 + every ? { class: "text" } : {}) }));
     if (query !== null) heads.push(element("th", "In query", { scope: "col", class: "query" }));
     const body = rows.map((row) => {
-      const open = button([sample(row.strategy), called(row.strategy)], "Show these two query by query", () => {
+      const open = button([sample(looks[row.strategy]), called(row.strategy)], "Show these two query by query", () => {
         change({ a: row.strategy, b: row.baseline, measure: compared });
         $("#histogram").scrollIntoView({ behavior: "smooth" });
       });
@@ -288,23 +283,16 @@
       ci_low: row.low,
       ci_high: row.high,
       p_corrected: row.p,
-      significance: specs.significance[row.p !== null && row.p < page.alpha ? 0 : 1],
+      significance: row.p !== null && row.p < page.alpha ? "believed" : "doubted",
     }));
-    const spec = structuredClone(specs.forest);
-    const many = drawn.length > page.mostNamed;
-    for (const { encoding } of spec.layer) {
-      if (encoding.y) {
-        encoding.y.sort = drawn.map(({ pair }) => pair);
-        encoding.y.title = null;
-        // More pairs than can be named are in the table in the same order.
-        encoding.y.axis = many ? { labels: false, ticks: false } : { labelLimit: Math.round(within.clientWidth / 5) };
-      }
-      if (encoding.x?.field) {
-        encoding.x.title = `${measures[compared].name}, difference${every ? "" : ` to ${strategies[against]}`}`;
-      }
-    }
-    spec.height = { step: many ? 8 : 24 };
-    draw($("#forest"), JSON.stringify([compared, against, drawn.map(({ pair }) => pair)]), spec, drawn);
+    // More pairs than can be named are in the table in the same order.
+    const size = drawn.length > page.mostNamed ? "many" : "few";
+    const words = {
+      room: Math.round(within.clientWidth / 5),
+      headline: `${measures[compared].name}, difference${every ? "" : ` to ${strategies[against]}`} with its 95 % interval`,
+    };
+    // Names keep their first order in a chart, so that another order is another chart.
+    draw($("#forest"), JSON.stringify([size, ...drawn.map(({ pair }) => pair)]), specs.forest[size], drawn, words);
   };
 
   // Curves.
@@ -323,6 +311,7 @@
     const rows = [...state.chosen].flatMap((s) =>
       curve.at.map((at, point) => ({
         strategy: strategies[s],
+        ...looks[s],
         [kind]: at,
         value: query === null ? curve.means[s][point] : curve.value(s, query, point),
         ...(curve.ideal && (curve.ideal.lines > 1 || s === first)
@@ -337,7 +326,7 @@
 
   const showLegend = () => {
     const drawn = curves.length ? [...state.chosen].sort((s, t) => s - t) : [];
-    $("#legend").replaceChildren(...drawn.map((s) => element("li", [sample(s), called(s)])));
+    $("#legend").replaceChildren(...drawn.map((s) => element("li", [sample(looks[s]), called(s)])));
   };
 
   // Query by query.
@@ -381,24 +370,10 @@
         ? "Click on a bar, or above or below it, to see its query everywhere."
         : `Query ${queries[query]}: ${here ? `${written(valueOf(measure, a, query))} − ${written(valueOf(measure, b, query))} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
     const labels = sides.map((side, i) => `${wins[i]} better with ${i ? "B" : "A"}, ${side}`);
-    const named = sorted.length <= page.mostNamed;
-    const spec = structuredClone(named ? specs.named : specs.many);
-    const names = sorted.map((row) => queries[row.query]);
-    // A letter has about seven pixels.
-    const fits = Math.max(...names.map((text) => text.length)) * 7 < (within.clientWidth - 60) / names.length;
-    for (const { encoding } of spec.layer) {
-      if (encoding.y?.field) encoding.y.title = `${name}: A − B`;
-      if (encoding.x && named) {
-        const axis = { labelAngle: fits ? 0 : -90, labelLimit: 120 };
-        Object.assign(encoding.x, { sort: null, scale: { domain: names }, axis });
-      } else if (encoding.x) encoding.x.scale.domain = [0.5, sorted.length + 0.5];
-      for (const channel of Object.values(encoding).filter(({ field }) => field === "better")) {
-        channel.title = null;
-        if (channel.legend) delete channel.legend.columns;
-        // Among many strategies the colours of two can be the same.
-        channel.scale = { domain: labels, ...(strategies.length > page.mostColours ? {} : { range: [colour(a), colour(b)] }) };
-      }
-    }
+    const colours = [a, b].map((side) => looks[side].colour);
+    // Among many strategies the colours of two can be the same.
+    if (colours[0] === colours[1]) colours[1] = looks.map(({ colour }) => colour).find((each) => each !== colours[0]);
+    $(".legend", within).replaceChildren(...labels.map((label, i) => element("li", [sample({ colour: colours[i], dash: [1, 0] }), label])));
     const rows = sorted.map((row, i) => ({
       position: i + 1,
       last: i + 1,
@@ -407,7 +382,12 @@
       queries: 1,
       difference: row.difference,
       better: labels[winner(row)] ?? null,
+      colour: colours[winner(row)] ?? null,
     }));
+    // A letter has about seven pixels.
+    const longest = Math.max(...rows.slice(0, page.mostNamed).map((row) => row.query.length));
+    const fits = longest * 7 < (within.clientWidth - 60) / rows.length;
+    const form = rows.length > page.mostNamed ? "placed" : fits ? "upright" : "turned";
     // A click chooses the query below or above which it is, so that ties and thin bars can be hit.
     const click = (view, event) => {
       const { left, top } = $("svg.marks", within).getBoundingClientRect();
@@ -415,7 +395,9 @@
       const place = Math.floor((x / view.width()) * sorted.length);
       if (y >= 0 && place >= 0 && place < sorted.length) change({ query: sorted[place].query });
     };
-    draw($(".chart", within), JSON.stringify([measure, a, b]), spec, rows, { chosen: query ?? -1 }, click);
+    const words = { chosen: query ?? -1, beyond: rows.length + 0.5, headline: `${name} of A minus that of B` };
+    const key = form === "placed" ? form : JSON.stringify([form, ...rows.map((row) => row.query)]);
+    draw($(".chart", within), key, specs.bars[form], rows, words, click);
   };
 
   // Everything.
@@ -467,6 +449,7 @@
 
   $("#about").textContent = page.about;
   $("#comparison .note").textContent = comparison.note ?? "";
+  $("#believed").textContent = `${page.corrected} < ${page.alpha}`;
   absent("comparison", page.absent.comparison);
   absent("histogram", page.absent.comparison);
   for (const kind of ["rank", "recall"]) {

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from polars_graded._drawing import rows as chart_rows
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.per_query import (
+    Floats,
     Grid,
     best_of,
     bests,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from polars_graded._results.significance import CorrectionName, TestName
 
 __all__ = ["report"]
-
-Floats: TypeAlias = npt.NDArray[np.float64]
 
 STEPS = 2**16 - 2
 """How many steps lie between a query's lowest and highest value of a curve."""
@@ -78,12 +77,6 @@ ABSENT = {
     "evaluated.",
     "recall": "There is no recall-precision curve. Add interpolated_precision to what is "
     "evaluated.",
-}
-CONFIG = {
-    "background": "white",
-    "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",
-    "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
-    "legend": {"orient": "top", "labelFontSize": 12, "titleFontSize": 12},
 }
 
 
@@ -203,7 +196,7 @@ def report(
     check_choice("test", test, TESTS)
     check_choice("correction", correction, CORRECTIONS)
     scripts = drawing_scripts()
-    from polars_graded import charts
+    from polars_graded._report import specs
 
     numbers, curves = measures_and_curves(
         per_query, measures, query=query, strategy=strategy, curves=True
@@ -229,10 +222,11 @@ def report(
         "steps": STEPS,
         "alpha": ALPHA,
         "mostPairs": MOST_PAIRS,
-        "mostNamed": charts.MOST_NAMED,
-        "mostColours": charts.MOST_COLOURS,
+        "mostNamed": specs.MOST_NAMED,
+        "looks": specs.strategy_looks(len(strategies)),
         "absent": ABSENT | _without_value(curves, drawn),
-        "specs": _specs(strategies, _p_value(test, correction)),
+        "corrected": _p_value(test, correction),
+        "specs": {"forest": specs.forest_specs(), "bars": specs.bars_specs(query)},
     }
     if numbers and (len(strategies) > 1 or baseline is not None):
         options = keys | {"baseline": baseline, "test": test, "correction": correction}
@@ -335,6 +329,9 @@ def _measures(grid: Grid, names: list[str], keys: Mapping[str, Any]) -> list[dic
 
 def _curves(grid: Grid, names: list[str]) -> list[dict[str, Any]]:
     """What the page has of each curve: its chart, its means, and its values packed."""
+    from polars_graded._drawing.parts import FEW_POINTS, MOST_COLOURS
+    from polars_graded._report import specs
+
     result = []
     for name, kind in _kinds(names).items():
         ideal_name = chart_rows.ideal_of(name, names) if kind == "rank" else None
@@ -362,8 +359,13 @@ def _curves(grid: Grid, names: list[str]) -> list[dict[str, Any]]:
                 "ideal": None
                 if ideal is None
                 else _packed(ideal) | {"means": _means(ideal, whole)},
-                "spec": _curve_spec(
-                    grid.strategies.cast(pl.String).to_list(), name, kind, at[kept], points, ideal
+                "spec": specs.curve_spec(
+                    name,
+                    kind,
+                    int(at[-1]),
+                    unit=_is_unit(points, ideal),
+                    few=len(kept) <= FEW_POINTS and len(points) <= MOST_COLOURS,
+                    ideal=ideal is not None,
                 ),
             }
         )
@@ -393,6 +395,12 @@ def _without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, s
 def _same(lines: Floats) -> bool:
     """Whether all strategies have the same line in each query."""
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
+
+
+def _is_unit(points: Floats, ideal: Floats | None) -> bool:
+    """Whether all values that can be drawn lie between 0 and 1."""
+    drawn = [points] if ideal is None else [points, ideal]
+    return all(np.nanmin(each) >= 0 and np.nanmax(each) <= 1 for each in drawn)
 
 
 def _kept(n: int, shape: tuple[int, int]) -> npt.NDArray[np.int64]:
@@ -480,7 +488,6 @@ def _comparison(grid: Grid, names: list[str], options: Mapping[str, Any]) -> dic
         f"{TESTS[test]}{p_values}. p below {ALPHA:g} is in bold and filled in the chart."
     )
     return {
-        "corrected": _p_value(test, options["correction"]),
         "comparison": {
             "baseline": None if baseline is None else places[baseline],
             "columns": list(columns),
@@ -498,124 +505,6 @@ def _p_value(test: str, correction: str) -> str:
 def _cell(value: float | None) -> float | None:
     """A count as it is, and any other number rounded."""
     return value if isinstance(value, int) else _rounded(value)
-
-
-# Charts
-
-
-def _specs(strategies: list[str], p_value: str) -> dict[str, Any]:
-    """The charts whose rows the page makes, and one that has the colours of all strategies."""
-    from polars_graded import charts
-
-    colours = pl.DataFrame({"strategy": strategies, "rank": 1, "value": 0.0})
-    pair = pl.DataFrame({"strategy": ["a", "b"], "value": [1.0, 0.0]})
-    forest = pl.DataFrame(
-        {"measure": "m", "strategy": ["a", "b"], "baseline": "c", "p_corrected": [0.0, 1.0]}
-    ).with_columns(pl.lit(0.0).alias(name) for name in ("difference", "ci_low", "ci_high"))
-    significance = [f"{p_value} < {ALPHA:g}", "not significant"]
-    drawn = _spec(charts.comparison_forest(forest, alpha=ALPHA))
-    hollow = {"test": f"datum.value === '{significance[1]}'", "value": 0}
-    for encoded in _encoded(drawn, "significance"):
-        encoded["scale"]["domain"] = significance
-        if encoded.get("legend"):
-            # Vega-Lite has it, its schema does not: a legend's points are as hollow as the chart's.
-            symbols = {"fillOpacity": {"condition": hollow, "value": 1}}
-            encoded["legend"] = encoded["legend"] | {"encoding": {"symbols": symbols}}
-    specs = {
-        "colours": _spec(charts.dcg_curves(colours, "value")),
-        "forest": drawn,
-        "significance": significance,
-    }
-    for name, n in (("named", 1), ("many", charts.MOST_NAMED + 1)):
-        per_query = pair.join(pl.DataFrame({"query": range(n)}), how="cross")
-        spec = _spec(charts.precision_histogram(per_query, "value", "a", "b"))
-        specs[name] = _with_chosen(spec) | {"height": 240}
-    return specs
-
-
-def _encoded(spec: dict[str, Any], field: str) -> list[dict[str, Any]]:
-    """The channels of all layers that show a field."""
-    channels = [channel for layer in spec["layer"] for channel in layer["encoding"].values()]
-    return [
-        channel
-        for channel in channels
-        if isinstance(channel, dict) and channel.get("field") == field
-    ]
-
-
-def _with_chosen(spec: dict[str, Any]) -> dict[str, Any]:
-    """A chart of bars with a line through the bar of the query that is chosen.
-
-    Its counts are those of other rows: the page has its own, in the names of A and B.
-    """
-    [bars, *others] = spec["layer"]
-    x = bars["encoding"]["x"]
-    x["title"] = x["title"][0]
-    x = dict(x)
-    if x["type"] == "quantitative":
-        x["field"] = "position"
-    line = {
-        "transform": [{"filter": "datum.index === chosen"}],
-        "mark": {"type": "rule", "color": "#1b1f24", "strokeWidth": 2, "strokeDash": [3, 2]},
-        "encoding": {"x": x},
-    }
-    return spec | {
-        "layer": [bars, *others, line],
-        "params": [{"name": "chosen", "value": -1}],
-    }
-
-
-def _curve_spec(
-    strategies: list[str],
-    name: str,
-    kind: str,
-    at: npt.NDArray[Any],
-    points: Floats,
-    ideal: Floats | None,
-) -> dict[str, Any]:
-    """The chart of a curve, whose scale holds the values of all queries."""
-    from polars_graded import charts
-
-    n = len(strategies)
-    highest = np.nanmax(points) if np.nanmin(points) >= 0 else np.nan
-    table = pl.DataFrame(
-        {
-            "strategy": np.repeat(strategies, len(at)),
-            kind: np.tile(at, n),
-            "value": np.full(n * len(at), highest if np.isfinite(highest) else -1.0),
-        }
-    )
-    if kind == "recall":
-        chart = charts.recall_precision_curves(table, "value")
-    elif ideal is None:
-        chart = charts.dcg_curves(table, "value")
-    else:
-        top = max(np.nanmax(ideal), 0) if not np.isnan(ideal).all() else 0.0
-        chart = charts.dcg_curves(table.with_columns(ideal=pl.lit(top)), "value", ideal="ideal")
-    spec = _spec(chart)
-    for layer in spec["layer"]:
-        for channel, encoded in layer["encoding"].items():
-            if channel == "y":
-                encoded["title"] = name
-            # The page has one legend for all charts of strategies.
-            elif channel in ("color", "strokeDash") and encoded.get("field") == "strategy":
-                encoded["legend"] = None
-    return spec | {"height": 280}
-
-
-def _spec(chart: Any) -> dict[str, Any]:
-    """A chart as the page draws it: as wide as its place, with rows that it is given."""
-    import altair as alt
-
-    chart = chart.copy(deep=False)
-    chart.data = alt.NamedData("rows")
-    spec: dict[str, Any] = chart.to_dict()
-    # A theme that is switched on is made for other pages.
-    return spec | {
-        "config": CONFIG,
-        "width": "container",
-        "autosize": {"type": "fit-x", "contains": "padding"},
-    }
 
 
 # The page

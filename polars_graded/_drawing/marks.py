@@ -1,0 +1,352 @@
+"""The marks of each chart, from the facts that they need: names, ends and titles.
+
+Nothing here looks at rows: which fields they must have is said in each function, so that a chart
+draws a table and a page the rows that it has itself, both alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing.parts import (
+    DOUBT,
+    INK,
+    LINE_SYMBOL,
+    PALETTE,
+    REST,
+    decimals,
+    interval,
+    named,
+    names_axis,
+    once,
+    rule,
+    unit_scale,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_graded._drawing.rows import Ends
+
+IDEAL_DASH = [5, 4]
+"""How an ideal curve is drawn."""
+
+
+# Curves
+
+
+def rank_axis(title: str, last: int) -> alt.X:
+    """From rank 1 to the last."""
+    # A single rank has a place on an axis that goes on to the second.
+    last = max(2, last)
+    return alt.X(
+        "rank:Q",
+        title=title,
+        scale=alt.Scale(domain=[1, last], nice=False),
+        axis=alt.Axis(format="d", values=chart_rows.round_ranks(last)),
+    )
+
+
+def recall_axis(title: str) -> alt.X:
+    """From no recall to all."""
+    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]))
+
+
+def curves(
+    x: alt.X,
+    title: str,
+    look: dict[str, Any],
+    *,
+    unit: bool,
+    few: bool,
+    band: bool = False,
+    ideal: bool = False,
+) -> list[alt.Chart]:
+    """A line for each strategy in its look, and points that say their values.
+
+    Rows have `strategy`, the field of `x` and `value`; `ci_low` and `ci_high` where there is a
+    band, and `ideal` where there is an ideal curve.
+    """
+    y = alt.Y("value:Q", title=title, scale=unit_scale(unit))
+    field = x.shorthand.removesuffix(":Q")
+    colour = {"color": look["color"], "detail": "strategy:N"}
+    base = alt.Chart().encode(x=x, y=y, **colour)
+    tooltip = ["strategy:N", f"{field}:Q", *decimals("value")]
+    layers = [
+        base.mark_line().encode(**look),
+        base.mark_point(filled=True, opacity=1 if few else 0).encode(tooltip=tooltip),
+    ]
+    if band:
+        low = alt.Y("ci_low:Q", title=title)
+        area = alt.Chart().mark_area(opacity=0.2, clip=True)
+        layers.insert(0, area.encode(x=x, y=low, y2="ci_high:Q", **colour))
+    if ideal:
+        symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
+        line = named(alt.Opacity, alt.Chart(), "ideal", **symbol)
+        line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
+        layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
+    return layers
+
+
+def robustness(
+    x_title: str, y_title: str, numbers: list[Any], levels: str, *, unit: bool, few: bool
+) -> list[alt.Chart]:
+    """A line for each number of levels, of rows with `levels`, `swaps` and `mean`."""
+    # Not `color`, which is the strategies' where charts stand side by side.
+    lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
+    lines = lines.encode(
+        x=alt.X("swaps:Q", title=x_title),
+        y=alt.Y("mean:Q", title=y_title, scale=unit_scale(unit)),
+        stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
+        tooltip=["levels:O", "swaps:Q", *decimals("mean")],
+    )
+    return [lines]
+
+
+# Queries
+
+
+def named_bars(
+    title: Any, names: list[str] | None, y_title: str, colour: alt.Color, axis: alt.Axis
+) -> list[alt.Chart]:
+    """A bar for each query over its name, in the order of the rows where no `names` are given.
+
+    Rows have `query`, `queries`, `difference` and `better`, or what gives the colour.
+    """
+    x = alt.X("query:N", title=title, sort=names, axis=axis)
+    return [_bars(y_title, colour).encode(x=x), rule(y=0)]
+
+
+def placed_bars(
+    title: Any, end: float | alt.ExprRef, y_title: str, colour: alt.Color
+) -> list[alt.Chart]:
+    """A bar from its first query to its last, up to the `end`.
+
+    Rows have `position` and `last` beside what `named_bars` needs.
+    """
+    x = alt.X(
+        "start:Q",
+        title=title,
+        scale=alt.Scale(domain=[0.5, end], nice=False),
+        axis=alt.Axis(format="d", tickCount=6, titleLimit=400),
+    )
+    # A thin stroke closes the seams between bars that do not end at a pixel.
+    same: Any = colour.to_dict()
+    bars = _bars(y_title, colour).mark_bar(strokeWidth=0.5)
+    bars = bars.transform_calculate(start="datum.position - 0.5", end="datum.last + 0.5")
+    bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
+    return [bars, rule(y=0)]
+
+
+def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
+    y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300))
+    tooltip = ["query:N", "queries:Q", *decimals("difference"), "better:N"]
+    bars: alt.Chart = alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
+    return bars
+
+
+def points(
+    titles: tuple[str, str],
+    ends: tuple[Ends, Ends],
+    colour: dict[str, Any],
+    keys: Sequence[str],
+    most_queries: int | None,
+) -> list[alt.Chart]:
+    """A point for each row with `x` and `y`, over the diagonal of equal axes.
+
+    Where a point stands for `queries`, at most so many, it is the larger for it.
+    """
+    scales = [alt.Scale(domain=list(each), nice=False) for each in ends]
+    tooltip = [*(f"{name}:N" for name in keys), *decimals("x", "y")]
+    points = (
+        alt.Chart()
+        .mark_point(filled=True, opacity=0.6)
+        .encode(
+            x=alt.X("x:Q", title=titles[0], scale=scales[0]),
+            y=alt.Y("y:Q", title=titles[1], scale=scales[1]),
+            tooltip=tooltip,
+            **colour,
+        )
+    )
+    if most_queries is not None:
+        points = points.encode(
+            size=alt.Size(
+                "queries:Q",
+                title="queries",
+                scale=alt.Scale(domain=[0, most_queries], range=[8, 360]),
+                legend=alt.Legend(values=chart_rows.round_counts(most_queries)),
+            ),
+            tooltip=[*tooltip, "queries:Q"],
+        )
+    if ends[0] != ends[1]:
+        return [points]
+    low, high = ends[0]
+    diagonal = (
+        once()
+        .mark_rule(color="gray")
+        .encode(
+            x=alt.XDatum(low, scale=scales[0]),
+            x2=alt.X2Datum(high),
+            y=alt.YDatum(low, scale=scales[1]),
+            y2=alt.Y2Datum(high),
+        )
+    )
+    return [diagonal, points]
+
+
+def counts(title: str, colour: dict[str, Any]) -> list[alt.Chart]:
+    """The bars of a histogram, of rows with `low`, `high` and `queries`."""
+    tooltip = ["strategy:N"] if colour else []
+    tooltip += decimals("low", "high")
+    bars = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            x=alt.X("low:Q", title=title, bin="binned"),
+            x2="high:Q",
+            y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="d", tickMinStep=1)),
+            tooltip=[*tooltip, "queries:Q"],
+            **colour,
+        )
+    )
+    return [bars, rule(x=0)]
+
+
+# Distributions and φ
+
+
+def boxes(
+    titles: tuple[str, str],
+    groups: list[str],
+    ends: Ends,
+    step: int,
+    reference: str | None,
+) -> list[alt.Chart]:
+    """A box for each group, of rows with the columns of a box or an `outlier`."""
+    x = alt.X("group:N", title=titles[0], sort=groups, axis=names_axis(groups, step))
+    # Each layer says so, for else the bars among them would have 0 on the axis.
+    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    low, q1, q3, median, outlier, line_at = (
+        alt.Y(f"{name}:Q", title=titles[1], scale=scale)
+        for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
+    )
+    base = alt.Chart().encode(x=x)
+    tooltip = ["group:N", "samples:Q", *decimals(*chart_rows.BOX)]
+    box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
+    # Bars and ticks have the colour of the theme, which rules have not.
+    layers = [
+        box.mark_bar(size=1.5).encode(y=low, y2="q1:Q"),
+        box.mark_bar(size=1.5).encode(y=q3, y2="whisker_high:Q"),
+        box.mark_bar(size=step / 2, fillOpacity=0.3).encode(y=q1, y2="q3:Q"),
+        box.mark_tick(size=step / 2, thickness=3).encode(y=median),
+        base.transform_filter("datum.outlier !== null")
+        .mark_point(size=15)
+        .encode(y=outlier, tooltip=["group:N", *decimals("outlier")]),
+    ]
+    if reference is not None:
+        # Not `opacity`, which is the ideal curve's where charts stand side by side.
+        symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
+        lines = named(alt.FillOpacity, box, reference, **symbol)
+        lines = lines.mark_tick(size=step * 0.8, thickness=2, color="firebrick")
+        layers.append(lines.encode(y=line_at))
+    return layers
+
+
+PHI_PARTS = {"φ": PALETTE[0], "score": REST, "control point": INK}
+"""What the chart of φ has, and its colours."""
+
+
+def phi(score: str) -> list[alt.Chart]:
+    """φ as a line, scores as ticks and control points, of rows with `part` and where it is."""
+    base = alt.Chart().encode(
+        x=alt.X("score:Q", title=score, scale=alt.Scale(zero=False)),
+        y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
+        tooltip=["part:N", "score:Q", *decimals("relevance")],
+    )
+    # Literal colours, so that no chart beside this one has a say in them.
+    line, cloud, controls = (
+        base.transform_filter(f"datum.part === '{name}'") for name in PHI_PARTS
+    )
+    return [
+        cloud.mark_tick(orient="vertical", size=10, color=PHI_PARTS["score"]),
+        line.mark_line(color=PHI_PARTS["φ"]),
+        controls.mark_point(filled=True, size=80, opacity=1, color=PHI_PARTS["control point"]),
+    ]
+
+
+# Means
+
+
+def profile(
+    title: str, under: list[str], step: int, names: list[str], look: dict[str, Any], *, unit: bool
+) -> list[alt.Chart]:
+    """Points over what stands `under` the axis, of rows with `at`, `mean` and what is `joined`."""
+    x = alt.X(
+        "at:N",
+        title=title,
+        sort=under,
+        scale=alt.Scale(paddingInner=0.2),
+        axis=names_axis(under, step),
+    )
+    y, y_joined = (
+        alt.Y(f"{name}:Q", title="mean", scale=unit_scale(unit)) for name in ("mean", "joined")
+    )
+    # Side by side, strategies that are alike do not hide each other.
+    base = alt.Chart().encode(
+        x=x,
+        xOffset=alt.XOffset("strategy:N", sort=names),
+        detail="strategy:N",
+        **look,
+    )
+    tooltip = ["strategy:N", "measure:N", *decimals("mean")]
+    return [
+        base.mark_line().encode(y=y_joined),
+        base.mark_point(filled=True, size=40, opacity=1).encode(y=y, tooltip=tooltip),
+    ]
+
+
+def mean_bars(
+    title: str, names: list[str], colour: dict[str, Any], *, intervals: bool
+) -> list[alt.Chart]:
+    """A bar for each strategy, of rows with `strategy`, `measure`, `mean`, and its interval."""
+    y = alt.Y("strategy:N", title=None, sort=names, axis=alt.Axis(labelLimit=300))
+    ends = ["ci_low", "ci_high"] if intervals else []
+    tooltip = ["measure:N", "strategy:N", *decimals("mean", *ends)]
+    base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
+    x = alt.X("mean:Q", title=title, axis=alt.Axis(tickCount=6), stack=None)
+    bars = base.mark_bar(fillOpacity=0.5).encode(x=x)
+    return [bars, interval(base, title)] if intervals else [bars]
+
+
+def forest(
+    title: str | list[str], pairs: list[str] | None, axis: alt.Axis, believed: str, size: int
+) -> list[alt.Chart]:
+    """A point and an interval for each pair, grey and hollow unless its `significance` is believed.
+
+    Rows have `pair`, `difference`, `ci_low`, `ci_high`, `significance` and what is in a tooltip;
+    without `pairs` they come in the order that is wanted.
+    """
+    y = alt.Y("pair:N", title=None, sort=pairs, axis=axis)
+    x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6))
+    numbers = decimals("difference", "ci_low", "ci_high", "p_corrected")
+    tooltip = ["measure:N", "strategy:N", "baseline:N", *numbers]
+    base = alt.Chart().encode(y=y, tooltip=tooltip)
+    is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
+    colour, inside = (
+        alt.condition(is_believed, alt.value(INK), alt.value(other))
+        for other in (DOUBT, "transparent")
+    )
+    point = base.mark_point(size=size, strokeWidth=2, opacity=1)
+    return [
+        rule(x=0),
+        interval(base, title).encode(fill=colour),
+        point.encode(x=x, fill=inside, stroke=colour),
+    ]
+
+
+def significance_key(believed: str, doubted: str) -> str:
+    """What says in a line how `forest` draws what."""
+    return f"● {believed}   ○ {doubted}"

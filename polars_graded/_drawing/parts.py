@@ -1,0 +1,205 @@
+"""What charts have in common: panels, colours and dashes, legends, axes, tooltips."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import altair as alt
+import polars as pl
+
+from polars_graded._results.per_query import natural_order
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+Chart: TypeAlias = alt.LayerChart | alt.FacetChart
+Data: TypeAlias = pl.DataFrame | alt.NamedData
+"""The rows of a chart, or the name under which a page has them."""
+
+MOST_NAMED = 60
+"""How many queries have a bar with a name under it, and how many pairs a line of full height."""
+
+FEW_POINTS = 30
+"""A curve of so few points shows them."""
+
+PALETTE = [
+    *("#236190", "#d95f0b", "#19160e", "#35a68e", "#c773e0"),
+    *("#85464c", "#5c5205", "#2100bd", "#0c3964", "#c11bea"),
+]
+"""The colours of strategies: apart for every kind of eye, dark enough for a line on white."""
+
+MOST_COLOURS = len(PALETTE)
+"""How many strategies are told apart by colour."""
+
+REST = "#b4b8bf"
+"""The colour of what is there beside the few that matter."""
+
+INK = "#30363d"
+"""The colour of what is believed, which is no strategy's."""
+
+DOUBT = "#858b93"
+"""The colour of what is not."""
+
+LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2}
+"""A legend's symbol that is a piece of a line, long enough to show its dashes."""
+
+FEW_PANELS = 9
+"""So many panels have the size of a chart; more are smaller."""
+
+
+def panels(
+    layers: Sequence[alt.Chart],
+    table: pl.DataFrame,
+    panel: str | None,
+    x: Literal["shared", "independent"] = "shared",
+    **options: Any,
+) -> Chart:
+    """The layers as one chart, or where there are several values of `panel`, a panel for each."""
+    if panel is None:
+        return layered(layers, table, **options)
+    names = table["panel"].unique(maintain_order=True).to_list()
+    if len(names) == 1:
+        return layered(layers, table.drop("panel"), **options)
+    header = alt.Header(labelLimit=300)
+    facet = alt.Facet("panel:N", title=None, sort=names, header=header)
+    columns = 2 if len(names) == 4 else 3  # noqa: PLR2004
+    if len(names) > FEW_PANELS:
+        columns, options = 5, {"width": 180, "height": 180} | options
+    # A scale that is kept apart would have its legend in each panel.
+    panels = (
+        layered(layers, table, **(options | {"apart": ()}))
+        .facet(facet, columns=columns)
+        .resolve_scale(x=x)
+    )
+    if len(names) % columns:
+        # A shared axis would stand under the empty places of the last row.
+        panels = panels.resolve_axis(x="independent")
+    faceted: alt.FacetChart = panels
+    return faceted
+
+
+def layered(
+    layers: Sequence[alt.Chart], table: Data, *, apart: Iterable[str] = (), **size: Any
+) -> alt.LayerChart:
+    """The layers as one chart of one data set, so that it can be faceted.
+
+    Charts side by side share the scales of what they have in common, which `color` is of
+    strategies, but for the channels that are kept `apart`.
+    """
+    chart: Any = alt.layer(*layers, data=table, **size)
+    own = dict.fromkeys(apart, "independent")
+    layered: alt.LayerChart = chart.resolve_scale(**own) if own else chart
+    return layered
+
+
+def strategy_look(
+    names: Iterable[str],
+    title: str,
+    *,
+    field: str = "strategy",
+    matter: Iterable[str] = (),
+    drawn: Collection[str] | None = None,
+) -> dict[str, Any]:
+    """A colour for each strategy, the same wherever the same strategies are drawn.
+
+    Of more than there are colours, those that `matter` have one, and the rest are grey. The legend
+    has those that are `drawn`.
+    """
+    every = natural_order(set(names))
+    few = every if len(every) <= MOST_COLOURS else natural_order(set(matter))
+    range_ = alt.Undefined if theme_has_colours() else PALETTE
+    colour = alt.Color(
+        f"{field}:N",
+        title=title,
+        scale=alt.Scale(domain=few, range=range_),
+        # Beside another chart, whose names come into the same legend, there is room for them.
+        legend=legend(
+            symbolLimit=len(few) + MOST_NAMED,
+            values=alt.Undefined if drawn is None else [name for name in few if name in drawn],
+        ),
+    )
+    if few == every:
+        return {"color": colour}
+    chosen = alt.FieldOneOfPredicate(field=field, oneOf=few)
+    return {"color": alt.condition(chosen, colour, alt.value(REST))}
+
+
+def theme_has_colours() -> bool:
+    """Whether the theme that is switched on has colours of its own for names."""
+    theme = alt.theme.get()
+    spec: Any = theme() if theme else {}
+    named = spec.get("usermeta", {}).get("embedOptions", {}).get("theme")
+    return bool(named or spec.get("config", {}).get("range", {}).get("category"))
+
+
+def legend(**options: Any) -> alt.Legend:
+    """A legend whose symbols are seen, however faint what they stand for, and whose names too."""
+    return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
+
+
+def name_step(n: int) -> int:
+    """How wide each of n names under an axis stands."""
+    return min(60, max(12, 400 // n))
+
+
+def names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
+    """An axis of names, upright where they fit side by side, at about six pixels a letter."""
+    fits = all(len(name) * 6 <= step - 4 for name in names)
+    angle = 0 if fits else alt.Undefined
+    return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
+
+
+def interval(base: alt.Chart, title: str | list[str]) -> alt.Chart:
+    """A line for each interval that there is; as a bar, it has the colour of the theme."""
+    low = alt.X("ci_low:Q", title=title, axis=alt.Axis(titleLimit=300))
+    chart: alt.Chart = base.mark_bar(size=2).encode(x=low, x2="ci_high:Q")
+    return chart
+
+
+def once() -> alt.Chart:
+    """What is drawn once, however many rows there are."""
+    chart: alt.Chart = alt.Chart().transform_aggregate(rows="count()")
+    return chart
+
+
+def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
+    """A line that is no strategy's, with its name in the legend of a channel that has no use."""
+    named = base.transform_calculate(line=alt.expr.toString(name))
+    scale = alt.Scale(domain=[name], range=[1])
+    chart: alt.Chart = named.encode(
+        channel("line:O", title=None, scale=scale, legend=legend(**symbol))
+    )
+    return chart
+
+
+def rule(**at: float) -> alt.Chart:
+    """One grey line at a value of x or y."""
+    value = alt.XDatum(at["x"]) if "x" in at else alt.YDatum(at["y"])
+    chart: alt.Chart = once().mark_rule(color="gray").encode(value)
+    return chart
+
+
+def decimals(*fields: str) -> list[Any]:
+    """Numbers in a tooltip, with as many decimals as a table has."""
+    return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
+
+
+def mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mean") -> str:
+    """What the means are of, where they are of one measure."""
+    names = table["measure"].unique().to_list() if "measure" in table.columns else []
+    return f"{before}{names[0]}" if len(names) == 1 else otherwise
+
+
+def unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001
+    """The scale of a measure, from 0 to 1 where it has no other values."""
+    return alt.Scale(domain=[0, 1]) if unit else alt.Scale()
+
+
+def is_unit(values: pl.Series) -> bool:
+    """Whether all values lie between 0 and 1."""
+    return bool(values.drop_nulls().is_between(0, 1).all())
+
+
+def measures_axis(values: pl.Series) -> Literal["shared", "independent"]:
+    """Whether measures can share an axis: not where one counts and another is a share."""
+    return "shared" if values.is_between(-1, 1).all() else "independent"

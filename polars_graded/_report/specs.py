@@ -1,0 +1,123 @@
+"""The charts of the page, whose rows and titles it has itself.
+
+They are the marks that charts have too, over a data set that is named and some signals: what is
+drawn, and in which words, a reader of the page chooses. No specification is changed there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from polars_graded._drawing import marks
+from polars_graded._drawing.parts import MOST_NAMED, PALETTE, layered
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["MOST_NAMED", "bars_specs", "curve_spec", "forest_specs", "strategy_looks"]
+
+CONFIG = {
+    "background": "white",
+    "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",
+    "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
+    "legend": {"orient": "top", "labelFontSize": 12, "titleFontSize": 12},
+    "title": {"anchor": "start", "fontSize": 13, "fontWeight": "normal"},
+}
+
+BELIEVED, DOUBTED = "believed", "doubted"
+"""What the rows of the forest call a difference that is significant, and one that is not."""
+
+
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
+"""How lines are drawn that share a colour: the first ten solid, the next ten dashed, and so on."""
+
+
+def strategy_looks(n: int) -> list[dict[str, Any]]:
+    """The colour and the dash of each of n strategies: sixty pairs are all different."""
+    return [
+        {
+            "colour": PALETTE[place % len(PALETTE)],
+            "dash": DASHES[place // len(PALETTE) % len(DASHES)],
+        }
+        for place in range(n)
+    ]
+
+
+def curve_spec(
+    name: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
+) -> dict[str, Any]:
+    """The lines of a curve, of rows with `strategy`, `colour`, `dash`, where they are, `value`."""
+    x = marks.recall_axis("recall") if kind == "recall" else marks.rank_axis("rank", last)
+    look = {"color": _literal("colour"), "strokeDash": alt.StrokeDash("dash:N", scale=None)}
+    layers = marks.curves(x, name, look, unit=unit, few=few, ideal=ideal)
+    return _spec(layers, height=280)
+
+
+def forest_specs() -> dict[str, Any]:
+    """The differences of pairs in the order of the rows: of a few, and of more than have a name."""
+    named = alt.Axis(labelLimit=alt.ExprRef("room"))
+    nameless = alt.Axis(labels=False, ticks=False)
+    return {
+        name: _spec(
+            marks.forest("difference of means", None, axis, BELIEVED, 60),
+            signals={"room": 200},
+            height=alt.Step(step),
+        )
+        for name, axis, step in (("few", named, 24), ("many", nameless, 8))
+    }
+
+
+def bars_specs(query: str) -> dict[str, Any]:
+    """The differences of queries in the order of the rows, each in a `colour` that it has.
+
+    Up to so many queries have names, upright where they fit; more stand in their places.
+    """
+    title = "difference, A − B"
+    colour = _literal("colour")
+    specs = {
+        name: marks.named_bars(
+            query, None, title, colour, alt.Axis(labelAngle=angle, labelLimit=120)
+        )
+        for name, angle in (("upright", 0), ("turned", -90))
+    }
+    end = alt.ExprRef("beyond")
+    specs["placed"] = marks.placed_bars(f"{query}, by falling difference", end, title, colour)
+    signals = {"chosen": -1, "beyond": MOST_NAMED + 0.5}
+    return {
+        name: _spec([*layers, _chosen(layers[0])], signals=signals, height=240)
+        for name, layers in specs.items()
+    }
+
+
+def _chosen(bars: alt.Chart) -> alt.Chart:
+    """A line through the bar of the query that is chosen."""
+    x = bars.encoding.x.copy(deep=False)
+    if x.shorthand == "start:Q":
+        x.shorthand = "position:Q"
+    line: alt.Chart = alt.Chart().mark_rule(color="#1b1f24", strokeWidth=2, strokeDash=[3, 2])
+    line = line.encode(x=x).transform_filter("datum.index === chosen")
+    return line  # noqa: RET504
+
+
+def _literal(field: str) -> alt.Color:
+    """A colour that stands in the rows."""
+    return alt.Color(f"{field}:N", scale=None, legend=None)
+
+
+def _spec(
+    layers: Sequence[alt.Chart], *, signals: dict[str, Any] | None = None, **size: Any
+) -> dict[str, Any]:
+    """A chart as the page draws it: as wide as its place, with rows and words that it is given."""
+    # A theme that is switched on is made for other pages.
+    with alt.theme.enable("none"):
+        spec: dict[str, Any] = layered(layers, alt.NamedData("rows"), **size).to_dict()
+    words = {"headline": ""} | (signals or {})
+    return spec | {
+        "config": CONFIG,
+        "title": {"text": {"expr": "headline"}},
+        "params": [{"name": name, "value": value} for name, value in words.items()],
+        "width": "container",
+        "autosize": {"type": "fit-x", "contains": "padding"},
+    }
