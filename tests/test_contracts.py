@@ -591,6 +591,21 @@ def test_every_other_query_gets_its_measure(value):
     assert_each_alike(found, expected, QUERIES)
 
 
+FOUR_SCALES = [
+    reference.Scale(irrelevant=0.5),
+    reference.Scale(highest=7.5),
+    reference.Scale(irrelevant=-1, highest=4),
+    reference.Scale(irrelevant=1, highest=4.5, undefined=0.25),
+]
+
+
+@pytest.mark.parametrize("scale", FOUR_SCALES, ids=str)
+def test_grades_stand_on_their_scale(scale):
+    g = GRADED.scaled(scale.irrelevant, scale.highest).undefined_as(scale.undefined)
+    found = values_of_each(ROWS, g, frame_of(FIRST))
+    assert_each_alike(found, twins_of_each(ROWS, FIRST, scale), FIRST)
+
+
 # What its column is called.
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 for package in ("altair", "ipykernel", "nbclient", "nbformat", "PIL", "vl_convert"):
     pytest.importorskip(package, reason=f"{package} is not installed")
 
+pytestmark = pytest.mark.once
+
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 MOST_BYTES = 700_000

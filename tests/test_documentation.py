@@ -1,0 +1,78 @@
+"""Whatever is public says what it takes and shows how it is called."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import polars_graded
+from polars_graded import Graded, charts, datasets, experiments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOMS = (polars_graded, charts, datasets, experiments)
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Every public function and class, and the methods of `Graded`, by name."""
+    for room in ROOMS:
+        for name in room.__all__:
+            thing = getattr(room, name)
+            if inspect.isfunction(thing) or inspect.isclass(thing):
+                yield name if room is polars_graded else f"{room.__name__}.{name}", thing
+    for name, method in vars(Graded).items():
+        if not name.startswith("_"):
+            yield f"Graded.{name}", method
+
+
+THINGS = dict(public())
+FUNCTIONS = {name: thing for name, thing in THINGS.items() if inspect.isfunction(thing)}
+
+
+def section(title: str, text: str) -> str:
+    """What stands under a heading of a docstring, up to the next one."""
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)", text, re.DOTALL | re.MULTILINE)
+    return found[1] if found else ""
+
+
+def described(text: str) -> list[str]:
+    """The parameters of a docstring, which share a line where they share what is said of them."""
+    lines = [line for line in section("Parameters", text).splitlines() if re.match(r"\S", line)]
+    return [name.strip().lstrip("*") for line in lines for name in line.split(",")]
+
+
+def test_a_section_ends_where_the_next_begins():
+    text = (
+        "What it does.\n\nParameters\n----------\na, *b\n    Two.\n**c\n    More.\n\n"
+        "Returns\n-------\nd\n"
+    )
+    assert described(text) == ["a", "b", "c"]
+    assert section("Returns", text) == "d\n"
+    assert section("Raises", text) == ""
+
+
+def test_there_is_something_public_in_every_room():
+    assert len(FUNCTIONS) > 80
+    for start in ("evaluate", "Graded.ndcg", "polars_graded.charts.", "polars_graded.datasets."):
+        assert any(name.startswith(start) for name in FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_says_what_each_parameter_is(name):
+    parameters = set(inspect.signature(FUNCTIONS[name]).parameters) - {"self"}
+    found = described(inspect.getdoc(FUNCTIONS[name]) or "")
+    assert sorted(found) == sorted(parameters)
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_a_public_name_shows_an_example_that_prints(name):
+    """The examples are run with the tests, as all of the package's are."""
+    text = section("Examples", inspect.getdoc(THINGS[name]) or "")
+    examples = doctest.DocTestParser().get_examples(text)
+    assert any(example.want for example in examples)
+    assert not any(doctest.SKIP in example.options for example in examples)
