@@ -30,12 +30,11 @@ def data() -> Path:
     return Path(folder)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a browser, so that `-m "not browser"` does without."""
-    for item in items:
-        if "chromium" in getattr(item, "fixturenames", ()):
-            item.add_marker("browser")
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what needs a browser, so that `-m "not browser"` does without and one process has it."""
+    if "chromium" in getattr(item, "fixturenames", ()):
+        item.add_marker("browser")
+        item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="session")

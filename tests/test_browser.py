@@ -28,6 +28,14 @@ def opened(page: WebDriver, tmp_path: Path) -> Callable[[str], WebDriver]:
     return opened
 
 
+def awaited(logged: Callable[[WebDriver], list[str]], page: WebDriver) -> list[str]:
+    """What is logged, which on a busy machine may be after the page has loaded."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    found: list[str] = WebDriverWait(page, 10).until(logged)
+    return found
+
+
 def test_a_page_from_a_file_is_quiet(opened: Callable[[str], WebDriver]) -> None:
     page = opened(QUIET)
     assert page.title == "quiet"
@@ -41,7 +49,7 @@ def test_a_page_from_a_file_is_quiet(opened: Callable[[str], WebDriver]) -> None
 )
 def test_errors_are_seen_once(script: str, opened: Callable[[str], WebDriver]) -> None:
     page = opened(f"<script>{script}</script>")
-    (error,) = console_errors(page)
+    (error,) = awaited(console_errors, page)
     assert "wrong" in error
     assert console_errors(page) == []
 
@@ -61,14 +69,14 @@ def test_errors_are_seen_once(script: str, opened: Callable[[str], WebDriver]) -
 def test_requests_are_seen(body: str, opened: Callable[[str], WebDriver]) -> None:
     url = "https://cdn.example.com/vega@6"
     page = opened(body.format(url=url))
-    assert requests_of(page) == [url]
-    (error,) = console_errors(page)
+    assert awaited(requests_of, page) == [url]
+    (error,) = awaited(console_errors, page)
     assert "ERR_NAME_NOT_RESOLVED" in error
 
 
 def test_a_web_socket_is_a_request(opened: Callable[[str], WebDriver]) -> None:
     page = opened('<script>new WebSocket("wss://example.com/")</script>')
-    assert requests_of(page) == ["wss://example.com/"]
+    assert awaited(requests_of, page) == ["wss://example.com/"]
 
 
 def test_colours_are_counted_without_grey_and_without_specks() -> None:
