@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_graded._forking import check_not_forked
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -145,6 +147,7 @@ def check_column_name(name: str, value: Any) -> str:
 
 def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
     """`value`, a DataFrame or a LazyFrame."""
+    check_not_forked()
     if not isinstance(value, pl.DataFrame | pl.LazyFrame):
         msg = f"`{name}` must be a DataFrame or a LazyFrame, got {type(value).__name__}"
         raise TypeError(msg)

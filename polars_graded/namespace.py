@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from polars_graded._forking import check_not_forked
 from polars_graded._measuring.expression import one, several
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.phi import phi_relevance
@@ -62,6 +63,7 @@ class Graded:
     """
 
     def __init__(self, expr: pl.Expr) -> None:
+        check_not_forked()
         self._ranking = Ranking(expr)
 
     def _with(self, ranking: Ranking) -> Graded:

@@ -12,12 +12,13 @@ import polars_graded
 PACKAGE = Path(polars_graded.__file__).parent
 
 MAY_IMPORT = {
-    "_checks": {"polars"},
+    "_forking": set(),
+    "_checks": {"polars", "_forking"},
     "_writing": set(),
     "_measuring.kernels": {"numpy"},
     "_measuring": {"numpy", "polars", "_checks", "_measuring.kernels"},
-    "namespace": {"polars", "_checks", "_measuring", "_measuring.kernels"},
-    "_frames": {"numpy", "polars", "_checks", "_measuring", "_measuring.kernels"},
+    "namespace": {"polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},
+    "_frames": {"numpy", "polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},
     "_results": {"numpy", "polars", "scipy", "_checks", "_measuring", "_frames"},
     "datasets": {"numpy", "polars", "_checks"},
     "experiments": {"polars", "_checks", "_measuring", "_frames", "datasets", "namespace"},

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
+from polars_graded._forking import check_not_forked
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -85,6 +87,7 @@ def _unpacked(file: IO[Any]) -> Iterator[IO[bytes]]:
 
 def check_paths(name: str, value: Any) -> list[Source]:
     """`value` as a list of what can be read; not empty."""
+    check_not_forked()
     several = isinstance(value, Iterable) and not (
         isinstance(value, str | os.PathLike | bytes) or hasattr(value, "read")
     )
