@@ -8,13 +8,14 @@ import platform
 import sys
 from importlib.metadata import version
 
-from . import floor, growth, imports, memory, peers, relevance
+from . import files, floor, growth, imports, memory, peers, relevance
 from .table import Sizes, written
 
 SECTIONS = {
     "floor": floor,
     "growth": growth,
     "relevance": relevance,
+    "files": files,
     "memory": memory,
     "peers": peers,
     "import": imports,
