@@ -119,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="polars-graded",
         description="Measure rankings with graded relevance. Without files, artificial rankings "
-        "of known quality are measured: 100 documents a query, grades 0 to 4, and strategies that "
+        "of known quality are measured: 100 documents per query, grades 0 to 4, and strategies that "
         "swap 5, 20 and 60 pairs of the ideal order.",
         epilog=f"Measures: {', '.join(named)}. A cutoff follows an @, options stand in "
         "brackets: 'ndcg@10', 'ap(threshold=2)@100', 'dcg(gain=linear, discount=zipf)'.",

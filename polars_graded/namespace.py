@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
+from polars_graded._checks import check_no_pattern
 from polars_graded._forking import check_not_forked
 from polars_graded._measuring.expression import one, several
 from polars_graded._measuring.names import Measure
@@ -78,7 +79,7 @@ class Graded:
         if not isinstance(known, str | pl.Expr):
             msg = f"`known` must be a column name or an expression, got {known!r}"
             raise TypeError(msg)
-        known = pl.col(known) if isinstance(known, str) else known
+        known = pl.col(check_no_pattern(known)) if isinstance(known, str) else known
         return one(Measure.of(function, threshold=threshold), self._ranking, known)
 
     # How rows are read.
@@ -2803,7 +2804,7 @@ def graded(column: str | pl.Expr) -> Graded:
     └─────────────────┘
     """
     if isinstance(column, str):
-        return Graded(pl.col(column))
+        return Graded(pl.col(check_no_pattern(column)))
     if isinstance(column, pl.Expr):
         return Graded(column)
     msg = f"`column` must be a column name or an expression, got {column!r}"

@@ -120,8 +120,8 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     ValueError
         If no file is given, or a line is malformed: file, line number, rule and the line are named.
         Grades and features must be finite, and a grade that is written whole below 2**53, to be
-        exact. If a feature number above a thousand or so leaves nearly all values out: every number
-        up to the highest becomes a column.
+        exact. A feature number must not leave nearly all values out where that takes more than half
+        a gigabyte, since every number up to the highest becomes a column.
 
     See Also
     --------

@@ -98,6 +98,7 @@ def measures_and_curves(
     for each in ("number", "curve"):
         columns = [name for name in schema if name not in keys and kind(name) == each]
         found.append([name for name in named if name in columns] or columns)
+    check_columns("per_query", [*found[0], *found[1]], schema)
     if not any(found[: len(wanted)]):
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
