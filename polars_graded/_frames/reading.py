@@ -1,9 +1,9 @@
 """Runs, judgments and features from the files they come in: TREC's and LETOR's formats.
 
-A file is read a block of lines at a time. A tidy block, with one blank between its fields, is what
-Polars reads as CSV. Any other is taken apart with expressions, so a good file is never looped over
-in Python; what is wrong with a line is an expression too: every rule picks the rows that break it,
-and the first such line is the error.
+A file is read a block of lines at a time. A tidy block, with one blank or one tab between its
+fields, is what Polars reads as CSV. Any other is taken apart with expressions, so a good file is
+never looped over in Python. What is wrong with a line is an expression too: every rule picks the
+rows that break it, and the first such line is the error.
 """
 
 from __future__ import annotations
@@ -624,14 +624,15 @@ def _tidied(text: bytes) -> bytes:
 
 def _tidy_table(text: bytes, layout: _Layout) -> pl.DataFrame | None:
     """The rows as Polars reads them as CSV; None where it might not read what `_any_table` does."""
-    if b"\t" in text or b"\r" in text:
+    blank, other = (" ", b"\t") if b" " in text else ("\t", b" ")
+    if other in text or b"\r" in text:
         return None
     schema = {name: layout.numbers.get(name, pl.String()) for name in layout.fields}
     try:
         # An empty line goes before: what begins like a compressed file would be unpacked.
         table = pl.read_csv(
             b"\n" + text,
-            separator=" ",
+            separator=blank,
             has_header=False,
             skip_lines=1,
             quote_char=None,
