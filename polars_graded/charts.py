@@ -341,7 +341,7 @@ def precision_histogram(
     table = table.select(
         chart_rows.text(query).alias("query"),
         "difference",
-        winner.cast(pl.String).alias("better"),
+        pl.when(winner.is_not_null()).then(chart_rows.text("winner")).alias("better"),
     ).with_row_index("position", offset=1)
     size = -(-n // MOST_BARS)
     rows = chart_rows.shared_bars(table, size)
@@ -349,7 +349,7 @@ def precision_histogram(
     counts = f"{won[0]} better with {a}, {won[1]} with {b}, {ties} {'tie' if ties == 1 else 'ties'}"
     # Among all strategies, the two have the colours that they have in other charts.
     everyone = per_query.select(chart_rows.text(strategy).unique()).to_series().to_list()
-    both = [str(chart_rows.as_text(name)) for name in (a, b)]
+    both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
     known = everyone if len(everyone) <= parts.MOST_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
     colour = parts.strategy_look(known, strategy, field="better", drawn=better)["color"]

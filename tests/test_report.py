@@ -351,10 +351,78 @@ def test_long_curves_of_many_queries_are_thinned_to_what_fits(written):
     )
     path = written(frame)
     (curve,) = payload(path)["curves"]
-    assert len(curve["at"]) == 2**20 // 6000
+    assert len(curve["at"]) == page_module.MOST_POINTS // 6000
     assert (curve["at"][0], curve["at"][-1]) == (1, 500)
     assert curve["means"][0] == curve["at"]
     assert path.stat().st_size < 5e6
+
+
+def random_results(strategies: int, queries: int, *measures: str, **curves: int) -> pl.DataFrame:
+    """What `evaluate` returns, with random values; of curves as many as are said."""
+    rng = np.random.default_rng(strategies)
+    n = strategies * queries
+    columns = {name: rng.random(n, np.float32) for name in measures}
+    columns |= {name: rng.random((n, length), np.float32) for name, length in curves.items()}
+    keys = {
+        "strategy": np.repeat([f"system {i}" for i in range(strategies)], queries),
+        "query": np.tile(np.arange(queries), strategies),
+    }
+    frame = pl.DataFrame(keys | columns)
+    return frame.with_columns(pl.col(name).arr.to_list() for name in curves)
+
+
+def test_25_strategies_and_5000_queries_stay_below_8_mb(written):
+    curves = {"dcg_curve@20": 20, "ideal_dcg_curve@20": 20, "interpolated_precision": 11}
+    frame = random_results(25, 5000, *NUMBERS, **curves)
+    path = written(frame)
+    page = payload(path)
+    assert path.stat().st_size < 8e6
+    assert len(page["queries"]) == 5000
+    there = page["curves"][0]["there"]
+    assert 500 < len(there) < 5000
+    assert (there[0], there[-1]) == (0, 4999)
+    assert page["about"] == (
+        f"25 strategies, 5000 queries. {min(len(c['there']) for c in page['curves']):,} of them, "
+        "at equal steps in their order, have their curves here; means, intervals and tests are "
+        "of all."
+    )
+    # What is there is what was measured, in its own place; the means are of all.
+    shown = frame.filter(pl.col("query").is_in(there))
+    points = unpacked(page["curves"][0]["packed"], page | {"queries": there})
+    at = np.array(page["curves"][0]["at"]) - 1
+    expected = array(shown, page | {"queries": [str(q) for q in there]}, "dcg_curve@20")[:, :, at]
+    np.testing.assert_allclose(points, expected, atol=2e-5)
+    means = np.mean(array(frame, page, "dcg_curve@20"), axis=1)[:, at]
+    np.testing.assert_allclose(page["curves"][0]["means"], means, rtol=1e-5)
+
+
+def test_of_more_queries_than_can_be_seen_some_are_shown_and_all_count(written):
+    frame = random_results(2, 130_000, "ap")
+    page = payload(written(frame))
+    assert len(page["queries"]) == 5000
+    assert (page["queries"][0], page["queries"][-1], page["total"]) == ("0", "129999", 130_000)
+    assert page["about"] == (
+        "2 strategies, 130000 queries. 5,000 of them, at equal steps in their order, are here one "
+        "by one; means, intervals and tests are of all."
+    )
+    expected = summarise(frame, "ap")
+    assert page["measures"][0]["means"] == pytest.approx(expected["mean"].to_list(), rel=1e-6)
+    assert page["measures"][0]["queries"] == 130_000
+    values = numbers(page["measures"][0]["values"], "<f4").reshape(2, 5000)
+    steps = frame.filter(pl.col("query").cast(pl.String).is_in(page["queries"]))
+    np.testing.assert_allclose(values, array(steps, page, "ap"), rtol=1e-6)
+
+
+@pytest.mark.parametrize("value", [3.5e38, -1e300])
+def test_values_beyond_what_the_page_can_hold_are_refused_by_name(tmp_path, value):
+    frame = pl.DataFrame({"strategy": ["a", "b"], "query": 1, "mine": [1.0, value]})
+    sentence = f"'mine' must lie within ±3.4e38 to be shown, got {value:g} among 1 value beyond"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        report(frame, tmp_path / "page.html")
+    lists = frame.select(KEYS, pl.concat_list("mine", "mine").alias("dcg_curve@2"))
+    with pytest.raises(ValueError, match=r"'dcg_curve@2' must lie within .* among 2 values"):
+        report(lists, tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
 
 
 def test_25_strategies_and_1000_queries_stay_below_5_mb(large):
@@ -1087,6 +1155,69 @@ def test_25_strategies_and_1000_queries_open(large, page):
     print(f"a query after {time.perf_counter() - start:.2f} s")
     assert opened.text("#rank h2").startswith("Curves by rank: query ")
     opened.quiet()
+
+
+def test_a_million_queries_open(shown):
+    page = shown(random_results(2, 1_000_000, "ap"))
+    assert page.text("#about").startswith("2 strategies, 1000000 queries. 5,000 of them")
+    assert page.text("#status") == "Means over 1000000 queries are shown."
+    assert 500 < len(page.bars()) <= 2000
+    assert "Of the 5000 queries here, A is better" in page.text("#histogram .note")
+    page.hit(0.5, 0.5)
+    assert page.text("#status").startswith("Query ")
+    assert len(page.all("#histogram .mark-rule line[stroke='#1b1f24']")) == 1
+    page.quiet()
+
+
+def test_bars_that_neighbours_share_add_up_to_their_differences(shown):
+    frame = random_results(2, 2500, "ap")
+    page = shown(frame)
+    drawn = page.heights()
+    a, b = summarise(frame, "ap").sort("mean", descending=True)["strategy"]
+    expected = differences(frame, "ap", a, b)["difference"].to_numpy()
+    blocks = [expected[start : start + 3] for start in range(0, 2500, 3)]  # at most 1000 bars
+    means = [side(block) / len(block) for block in blocks for side in (positive, negative)]
+    ends = [bar["top"] + bar["bottom"] for bar in drawn]  # one of both is 0
+    assert ends == pytest.approx([mean for mean in means if mean], abs=2e-3)
+    won = [(expected > 0).sum(), (expected < 0).sum()]
+    assert page.texts("#histogram .legend li") == [
+        f"{won[0]} better with A, {a}",
+        f"{won[1]} better with B, {b}",
+    ]
+    page.quiet()
+
+
+def positive(differences: np.ndarray) -> float:
+    return differences[differences > 0].sum()
+
+
+def negative(differences: np.ndarray) -> float:
+    return differences[differences < 0].sum()
+
+
+ODD_NAMES = ["constructor", "__proto__", "two\nlines", "a\u2028b", "nul\0", "toString"]
+
+
+def test_names_that_a_script_has_for_its_own_are_names(shown):
+    n = len(ODD_NAMES)
+    frame = pl.DataFrame(
+        {
+            "strategy": [name for name in ODD_NAMES for _ in ODD_NAMES],
+            "query": ODD_NAMES * n,
+            "ap": np.random.default_rng(0).random(n * n),
+            "dcg_curve@2": np.random.default_rng(1).random((n * n, 2)),
+        }
+    ).with_columns(pl.col("dcg_curve@2").arr.to_list())
+    page = shown(frame)
+    assert sorted(page.rows("#strategies")) == sorted(ODD_NAMES)
+    assert len(page.lines("#rank")) == n
+    page.choose("#against", "constructor")
+    assert len(page.all("#forest .mark-symbol.role-mark path")) == n - 1
+    assert len(page.heights()) == n
+    page.find("__proto__")
+    assert page.text("#status") == "Query __proto__ is shown."
+    assert len(page.all("#histogram .mark-rule line[stroke='#1b1f24']")) == 1
+    page.quiet()
 
 
 def test_nothing_is_wider_than_the_window(large, page):

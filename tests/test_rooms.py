@@ -28,7 +28,7 @@ MAY_IMPORT = {
     },
     "_report": {
         *("numpy", "polars", "altair", "vl_convert"),
-        *("_checks", "_writing", "_measuring", "_results", "_drawing", "charts"),
+        *("_checks", "_writing", "_measuring", "_measuring.kernels", "_results", "_drawing"),
     },
 }
 """What each room may import beside the standard library and itself."""

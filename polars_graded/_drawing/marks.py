@@ -18,6 +18,7 @@ from polars_graded._drawing.parts import (
     PALETTE,
     REST,
     decimals,
+    in_order,
     interval,
     named,
     names_axis,
@@ -110,13 +111,13 @@ def robustness(
 
 
 def named_bars(
-    title: Any, names: list[str] | None, y_title: str, colour: alt.Color, axis: alt.Axis
+    title: Any, names: list[str] | alt.ExprRef, y_title: str, colour: alt.Color, axis: alt.Axis
 ) -> list[alt.Chart]:
-    """A bar for each query over its name, in the order of the rows where no `names` are given.
+    """A bar for each query over its name.
 
     Rows have `query`, `queries`, `difference` and `better`, or what gives the colour.
     """
-    x = alt.X("query:N", title=title, sort=names, axis=axis)
+    x = alt.X("query:N", title=title, axis=axis, **in_order(names))
     return [_bars(y_title, colour).encode(x=x), rule(y=0)]
 
 
@@ -142,7 +143,7 @@ def placed_bars(
 
 
 def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
-    y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300))
+    y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
     tooltip = ["query:N", "queries:Q", *decimals("difference"), "better:N"]
     bars: alt.Chart = alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
     return bars
@@ -226,7 +227,7 @@ def boxes(
     reference: str | None,
 ) -> list[alt.Chart]:
     """A box for each group, of rows with the columns of a box or an `outlier`."""
-    x = alt.X("group:N", title=titles[0], sort=groups, axis=names_axis(groups, step))
+    x = alt.X("group:N", title=titles[0], axis=names_axis(groups, step), **in_order(groups))
     # Each layer says so, for else the bars among them would have 0 on the axis.
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     low, q1, q3, median, outlier, line_at = (
@@ -287,9 +288,8 @@ def profile(
     x = alt.X(
         "at:N",
         title=title,
-        sort=under,
-        scale=alt.Scale(paddingInner=0.2),
         axis=names_axis(under, step),
+        **in_order(under, paddingInner=0.2),
     )
     y, y_joined = (
         alt.Y(f"{name}:Q", title="mean", scale=unit_scale(unit)) for name in ("mean", "joined")
@@ -297,7 +297,7 @@ def profile(
     # Side by side, strategies that are alike do not hide each other.
     base = alt.Chart().encode(
         x=x,
-        xOffset=alt.XOffset("strategy:N", sort=names),
+        xOffset=alt.XOffset("strategy:N", **in_order(names)),
         detail="strategy:N",
         **look,
     )
@@ -312,7 +312,7 @@ def mean_bars(
     title: str, names: list[str], colour: dict[str, Any], *, intervals: bool
 ) -> list[alt.Chart]:
     """A bar for each strategy, of rows with `strategy`, `measure`, `mean`, and its interval."""
-    y = alt.Y("strategy:N", title=None, sort=names, axis=alt.Axis(labelLimit=300))
+    y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **in_order(names))
     ends = ["ci_low", "ci_high"] if intervals else []
     tooltip = ["measure:N", "strategy:N", *decimals("mean", *ends)]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
@@ -322,14 +322,17 @@ def mean_bars(
 
 
 def forest(
-    title: str | list[str], pairs: list[str] | None, axis: alt.Axis, believed: str, size: int
+    title: str | list[str],
+    pairs: list[str] | alt.ExprRef,
+    axis: alt.Axis,
+    believed: str,
+    size: int,
 ) -> list[alt.Chart]:
     """A point and an interval for each pair, grey and hollow unless its `significance` is believed.
 
-    Rows have `pair`, `difference`, `ci_low`, `ci_high`, `significance` and what is in a tooltip;
-    without `pairs` they come in the order that is wanted.
+    Rows have `pair`, `difference`, `ci_low`, `ci_high`, `significance` and what is in a tooltip.
     """
-    y = alt.Y("pair:N", title=None, sort=pairs, axis=axis)
+    y = alt.Y("pair:N", title=None, axis=axis, **in_order(pairs))
     x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6))
     numbers = decimals("difference", "ci_low", "ci_high", "p_corrected")
     tooltip = ["measure:N", "strategy:N", "baseline:N", *numbers]

@@ -61,7 +61,7 @@ def panels(
     if len(names) == 1:
         return layered(layers, table.drop("panel"), **options)
     header = alt.Header(labelLimit=300)
-    facet = alt.Facet("panel:N", title=None, sort=names, header=header)
+    facet = alt.Facet("panel:N", title=None, sort=None, header=header)
     columns = 2 if len(names) == 4 else 3  # noqa: PLR2004
     if len(names) > FEW_PANELS:
         columns, options = 5, {"width": 180, "height": 180} | options
@@ -102,22 +102,21 @@ def strategy_look(
 ) -> dict[str, Any]:
     """A colour for each strategy, the same wherever the same strategies are drawn.
 
-    Of more than there are colours, those that `matter` have one, and the rest are grey. The legend
-    has those that are `drawn`.
+    Of more than there are colours, those that `matter` have one, and the rest are grey. The scale
+    is only of those that are `drawn`, where they are said.
     """
     every = natural_order(set(names))
     few = every if len(every) <= MOST_COLOURS else natural_order(set(matter))
-    range_ = alt.Undefined if theme_has_colours() else PALETTE
-    colour = alt.Color(
-        f"{field}:N",
-        title=title,
-        scale=alt.Scale(domain=few, range=range_),
-        # Beside another chart, whose names come into the same legend, there is room for them.
-        legend=legend(
-            symbolLimit=len(few) + MOST_NAMED,
-            values=alt.Undefined if drawn is None else [name for name in few if name in drawn],
-        ),
-    )
+    scale = alt.Scale(domain=few) if theme_has_colours() else alt.Scale(domain=few, range=PALETTE)
+    if drawn is not None:
+        places = [place for place, name in enumerate(few) if name in drawn]
+        names = [few[place] for place in places]
+        # The colours of a theme are known to it alone: there the legend has them all.
+        if not theme_has_colours():
+            scale = alt.Scale(domain=names, range=[PALETTE[place] for place in places])
+    # Beside another chart, whose names come into the same legend, there is room for them.
+    room = legend(symbolLimit=len(few) + MOST_NAMED)
+    colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
     if few == every:
         return {"color": colour}
     chosen = alt.FieldOneOfPredicate(field=field, oneOf=few)
@@ -135,6 +134,14 @@ def theme_has_colours() -> bool:
 def legend(**options: Any) -> alt.Legend:
     """A legend whose symbols are seen, however faint what they stand for, and whose names too."""
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
+
+
+def in_order(names: list[str] | alt.ExprRef, **scale: Any) -> dict[str, Any]:
+    """Names in their order on an axis, or what a page calls them.
+
+    As a domain, not as a `sort`: of that Vega-Lite makes code, which a line break in a name breaks.
+    """
+    return {"sort": None, "scale": alt.Scale(domain=names, **scale)}
 
 
 def name_step(n: int) -> int:

@@ -54,14 +54,15 @@ def drawable(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.when(cs.float().is_finite()).then(cs.float()))
 
 
+UNPRINTED = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
+UNPRINTED |= dict.fromkeys("\u2028\u2029", "\u2424")
+"""Characters that no picture or script can hold, and the signs that stand for them."""
+
+
 def text(column: str) -> pl.Expr:
-    """A column of names as text, which is drawn as it is."""
-    return pl.col(column).cast(pl.String).fill_null("null")
-
-
-def as_text(value: Any) -> str:
-    """A name as a column of names has it."""
-    return pl.Series([value]).cast(pl.String)[0] or "null"
+    """A column of names as text, which is drawn as it is but for control characters."""
+    names = pl.col(column).cast(pl.String).fill_null("null")
+    return names.str.replace_many(list(UNPRINTED), list(UNPRINTED.values()))
 
 
 def number(column: str) -> pl.Expr:

@@ -10,17 +10,20 @@
   // What is packed: a value a measure, strategy and query; a code a strategy, query and point of a
   // curve, of which `steps` lie between the query's lowest and highest value.
   const values = measures.map((measure) => new Float32Array(bytes(measure.values)));
-  const unpacked = ({ codes, low, high, lines }) => {
+  const unpacked = ({ codes, low, high, lines }, there) => {
+    const places = there && new Map(there.map((query, place) => [query, place]));
     const [all, lows, highs] = [new Uint16Array(bytes(codes)), ...[low, high].map((ends) => new Float32Array(bytes(ends)))];
-    const points = all.length / (lines * queries.length);
+    const points = all.length / (lines * lows.length);
     return (line, query, point) => {
-      const code = all[((line % lines) * queries.length + query) * points + point];
-      return code > page.steps ? null : lows[query] + (highs[query] - lows[query]) * (code / page.steps);
+      const place = places ? places.get(query) : query;
+      if (place === undefined) return null;
+      const code = all[((line % lines) * lows.length + place) * points + point];
+      return code > page.steps ? null : lows[place] + (highs[place] - lows[place]) * (code / page.steps);
     };
   };
   for (const curve of curves) {
-    curve.value = unpacked(curve.packed);
-    curve.idealValue = curve.ideal && unpacked(curve.ideal);
+    curve.value = unpacked(curve.packed, curve.there);
+    curve.idealValue = curve.ideal && unpacked(curve.ideal, curve.there);
   }
   const valueOf = (measure, strategy, query) => values[measure][strategy * queries.length + query];
   // A query counts in a measure where all strategies have a value, as it does in the comparison.
@@ -289,10 +292,10 @@
     const size = drawn.length > page.mostNamed ? "many" : "few";
     const words = {
       room: Math.round(within.clientWidth / 5),
+      names: drawn.map(({ pair }) => pair),
       headline: `${measures[compared].name}, difference${every ? "" : ` to ${strategies[against]}`} with its 95 % interval`,
     };
-    // Names keep their first order in a chart, so that another order is another chart.
-    draw($("#forest"), JSON.stringify([size, ...drawn.map(({ pair }) => pair)]), specs.forest[size], drawn, words);
+    draw($("#forest"), size, specs.forest[size], drawn, words);
   };
 
   // Curves.
@@ -318,7 +321,9 @@
           ? { ideal: query === null ? curve.ideal.means[s % curve.ideal.lines][point] : curve.idealValue(s, query, point) }
           : {}),
       })));
-    if (!say(within, rows.some(({ value }) => value !== null) ? null : "There is no value to draw.")) return;
+    const left = query !== null && curve.there && !curve.there.includes(query);
+    const nothing = left ? "The page has the curves of fewer queries, this one not among them." : "There is no value to draw.";
+    if (!say(within, rows.some(({ value }) => value !== null) ? null : nothing)) return;
     // The one ideal curve stands in the rows of a strategy that may have no curve itself.
     const there = rows.filter(({ value, ideal }) => value !== null || (ideal ?? null) !== null);
     draw($(".chart", within), String(state[kind]), curve.spec, there);
@@ -347,6 +352,29 @@
     return rows.sort((x, y) => y.difference - x.difference || x.query - y.query);
   };
 
+  // A bar for each query; or of neighbours one above the axis and one below it, each of the mean of
+  // what a side is better by.
+  const sharedBars = (sorted, size, winner) => {
+    const bars = [];
+    for (let start = 0; start < sorted.length; start += size) {
+      const all = sorted.slice(start, start + size);
+      for (const side of size === 1 ? [winner(all[0])] : [0, 1]) {
+        const mine = all.filter((row) => winner(row) === side);
+        if (!mine.length) continue;
+        const [first, last] = [mine[0], mine.at(-1)].map((row) => queries[row.query]);
+        bars.push({
+          position: start + 1,
+          last: start + all.length,
+          query: mine.length === 1 ? first : `${first} … ${last}`,
+          queries: mine.length,
+          difference: mine.reduce((sum, row) => sum + row.difference, 0) / all.length,
+          side,
+        });
+      }
+    }
+    return bars;
+  };
+
   const showHistogram = () => {
     const within = $("#histogram");
     const { measure, a, b, query } = state;
@@ -355,6 +383,7 @@
     const winner = ({ difference }) => (difference === 0 ? null : difference * sign(measure) > 0 ? 0 : 1);
     const wins = [0, 1].map((side) => sorted.filter((row) => winner(row) === side).length);
     const ties = sorted.length - wins[0] - wins[1];
+    const size = Math.max(1, Math.ceil(sorted.length / page.mostBars));
     const { name } = measures[measure];
     const here = sorted.find((row) => row.query === query);
     const lower = sign(measure) < 0 ? " Lower is better." : "";
@@ -364,8 +393,8 @@
       return;
     }
     $(".note", within).textContent =
-      `${name} of A minus that of B, a bar a query.${lower} ` +
-      `A is better in ${nQueries(wins[0])}, B in ${wins[1]}, ${counted(ties, "tie", "ties")}. ` +
+      `${name} of A minus that of B, ${size === 1 ? "one bar per query" : `one bar per ${size} queries side by side`}.${lower} ` +
+      `${queries.length < page.total ? `Of the ${nQueries(queries.length)} here, ` : ""}A is better in ${nQueries(wins[0])}, B in ${wins[1]}, ${counted(ties, "tie", "ties")}. ` +
       (query === null
         ? "Click on a bar, or above or below it, to see its query everywhere."
         : `Query ${queries[query]}: ${here ? `${written(valueOf(measure, a, query))} − ${written(valueOf(measure, b, query))} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
@@ -374,20 +403,11 @@
     // Among many strategies the colours of two can be the same.
     if (colours[0] === colours[1]) colours[1] = looks.map(({ colour }) => colour).find((each) => each !== colours[0]);
     $(".legend", within).replaceChildren(...labels.map((label, i) => element("li", [sample({ colour: colours[i], dash: [1, 0] }), label])));
-    const rows = sorted.map((row, i) => ({
-      position: i + 1,
-      last: i + 1,
-      index: row.query,
-      query: queries[row.query],
-      queries: 1,
-      difference: row.difference,
-      better: labels[winner(row)] ?? null,
-      colour: colours[winner(row)] ?? null,
-    }));
+    const rows = sharedBars(sorted, size, winner).map(({ side, ...bar }) => ({ ...bar, better: labels[side] ?? null, colour: colours[side] ?? null }));
     // A letter has about seven pixels.
     const longest = Math.max(...rows.slice(0, page.mostNamed).map((row) => row.query.length));
     const fits = longest * 7 < (within.clientWidth - 60) / rows.length;
-    const form = rows.length > page.mostNamed ? "placed" : fits ? "upright" : "turned";
+    const form = sorted.length > page.mostNamed ? "placed" : fits ? "upright" : "turned";
     // A click chooses the query below or above which it is, so that ties and thin bars can be hit.
     const click = (view, event) => {
       const { left, top } = $("svg.marks", within).getBoundingClientRect();
@@ -395,9 +415,8 @@
       const place = Math.floor((x / view.width()) * sorted.length);
       if (y >= 0 && place >= 0 && place < sorted.length) change({ query: sorted[place].query });
     };
-    const words = { chosen: query ?? -1, beyond: rows.length + 0.5, headline: `${name} of A minus that of B` };
-    const key = form === "placed" ? form : JSON.stringify([form, ...rows.map((row) => row.query)]);
-    draw($(".chart", within), key, specs.bars[form], rows, words, click);
+    const words = { beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline: `${name} of A minus that of B` };
+    draw($(".chart", within), form, specs.bars[form], rows, words, click);
   };
 
   // Everything.
@@ -407,7 +426,7 @@
     const { query } = state;
     const place = query === null ? "" : queries[query];
     if ($("#query") !== document.activeElement || query !== null) $("#query").value = place;
-    $("#status").textContent = query === null ? `Means over ${nQueries(queries.length)} are shown.` : `Query ${place} is shown.`;
+    $("#status").textContent = query === null ? `Means over ${nQueries(page.total)} are shown.` : `Query ${place} is shown.`;
     $("#clear").disabled = query === null;
     showStrategies();
     if (comparable) {

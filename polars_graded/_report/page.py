@@ -21,7 +21,6 @@ from polars_graded._drawing import rows as chart_rows
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.per_query import (
-    Floats,
     Grid,
     best_of,
     bests,
@@ -34,6 +33,7 @@ from polars_graded._writing import check_writable, whole_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
     from polars_graded._results.per_query import Missing
     from polars_graded._results.significance import CorrectionName, TestName
 
@@ -42,8 +42,20 @@ __all__ = ["report"]
 STEPS = 2**16 - 2
 """How many steps lie between a query's lowest and highest value of a curve."""
 
-MOST_POINTS = 2**20
+MOST_POINTS = 1_200_000
 """How many points the curves of all strategies and queries have together."""
+
+MOST_VALUES = 640_000
+"""How many values of measures the page has of single queries."""
+
+MOST_QUERIES = 5000
+"""How many queries can be looked at one by one."""
+
+MOST_BARS = 1000
+"""How many bars stand side by side; with more queries, several share one."""
+
+LARGEST = float(np.finfo(np.float32).max)
+"""The page has values with 24 bits, and none beyond."""
 
 FEWEST_POINTS = 20
 """How many points each curve has, however many there are."""
@@ -208,14 +220,16 @@ def report(
         raise ValueError(msg)
     names = _in_natural_order(frame[strategy].unique())
     grid = Grid(frame, missing, names)
-    strategies, queries = names.cast(pl.String).to_list(), list(_labels(grid.queries))
+    strategies = names.cast(pl.String).to_list()
+    seen = _seen(len(grid.queries), len(strategies) * len(numbers))
+    queries = list(_labels(grid.queries[seen]))
     keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
-    measured, drawn = _measures(grid, numbers, keys), _curves(grid, curves)
+    measured, drawn = _measures(grid, numbers, seen, keys), _curves(grid, curves, seen)
     payload: dict[str, Any] = {
-        "about": f"{_counted(len(strategies), 'strategy', 'strategies')}, "
-        f"{_counted(len(queries), 'query', 'queries')}.",
+        "about": _about(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
         "queries": queries,
+        "total": len(grid.queries),
         "measures": measured,
         "curves": drawn,
         "missing": MISSING[missing],
@@ -223,6 +237,7 @@ def report(
         "alpha": ALPHA,
         "mostPairs": MOST_PAIRS,
         "mostNamed": specs.MOST_NAMED,
+        "mostBars": MOST_BARS,
         "looks": specs.strategy_looks(len(strategies)),
         "absent": ABSENT | _without_value(curves, drawn),
         "corrected": _p_value(test, correction),
@@ -301,8 +316,43 @@ def _labels(queries: pl.Series) -> Iterator[str]:
         yield label
 
 
-def _measures(grid: Grid, names: list[str], keys: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the page has of each measure: its means, and its values packed."""
+def _about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, Any]]) -> str:
+    """What the page is of, and what it leaves out."""
+    said = (
+        f"{_counted(n_strategies, 'strategy', 'strategies')}, "
+        f"{_counted(n_queries, 'query', 'queries')}."
+    )
+    with_curves = min([len(curve["there"]) for curve in drawn if curve["there"]], default=n_seen)
+    if n_seen < n_queries:
+        said += f" {n_seen:,} of them, at equal steps in their order, are here one by one"
+        said += f", {with_curves:,} with their curves" if with_curves < n_seen else ""
+    elif with_curves < n_seen:
+        said += f" {with_curves:,} of them, at equal steps in their order, have their curves here"
+    else:
+        return said
+    return f"{said}; means, intervals and tests are of all."
+
+
+def _seen(n_queries: int, n_values: int) -> Integers:
+    """Which queries can be looked at one by one, each with so many values of measures."""
+    most = min(MOST_QUERIES, MOST_VALUES // max(1, n_values))
+    return chart_rows.equal_steps(n_queries, max(2, most)).to_numpy()
+
+
+def _check_size(name: str, values: Floats) -> None:
+    """Raise where a value is beyond what the page can hold."""
+    if (wrong := np.abs(values) > LARGEST).any():
+        msg = (
+            f"{name!r} must lie within ±3.4e38 to be shown, got {values[wrong][0]:g} among "
+            f"{_counted(int(wrong.sum()), 'value', 'values')} beyond"
+        )
+        raise ValueError(msg)
+
+
+def _measures(
+    grid: Grid, names: list[str], seen: Integers, keys: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """What the page has of each measure: its means, and the values of queries packed."""
     if not names:
         return []
     strategy = keys["strategy"]
@@ -313,6 +363,8 @@ def _measures(grid: Grid, names: list[str], keys: Mapping[str, Any]) -> list[dic
             summary.filter(measure=name), on=strategy, maintain_order="left"
         )
         best = best_of(name)
+        values = grid.values(name)
+        _check_size(name, values)
         result.append(
             {
                 "name": name,
@@ -321,33 +373,44 @@ def _measures(grid: Grid, names: list[str], keys: Mapping[str, Any]) -> list[dic
                 "means": _json(rows["mean"]),
                 "margins": _json(rows["ci_high"] - rows["mean"]),
                 "bests": bests(rows["mean"], best),
-                "values": _base64(grid.values(name).astype("<f4")),
+                "values": _base64(values[:, seen].astype("<f4")),
             }
         )
     return result
 
 
-def _curves(grid: Grid, names: list[str]) -> list[dict[str, Any]]:
-    """What the page has of each curve: its chart, its means, and its values packed."""
+def _curves(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, Any]]:
+    """What the page has of each curve: its chart, its means, and the values of queries packed."""
     from polars_graded._drawing.parts import FEW_POINTS, MOST_COLOURS
     from polars_graded._report import specs
 
     result = []
-    for name, kind in _kinds(names).items():
+    kinds = _kinds(names)
+    for name, kind in kinds.items():
         ideal_name = chart_rows.ideal_of(name, names) if kind == "rank" else None
         length = grid.curve_length(name, *([] if ideal_name is None else [ideal_name]))
         everything = grid.curve(name, length)
+        _check_size(name, everything)
         if np.isnan(everything).all():
             continue
+        ideal = None if ideal_name is None else grid.curve(ideal_name, length)
+        if ideal is not None:
+            _check_size(str(ideal_name), ideal)
+            ideal = None if np.isnan(ideal).all() else ideal[: 1 if _same(ideal) else None]
+        n_lines = (len(everything) + (0 if ideal is None else len(ideal))) * len(kinds)
+        kept = np.arange(length)
+        if kind == "rank":
+            fitting = max(FEWEST_POINTS, MOST_POINTS // (n_lines * len(seen)))
+            fitting = min(fitting, chart_rows.most_points(len(everything)))
+            kept = chart_rows.equal_steps(length, fitting).to_numpy()
+        # Where even so few points do not fit, fewer queries have them.
+        most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
+        there = chart_rows.equal_steps(len(seen), most).to_numpy()
         at = chart_rows.positions_of(name, kind, length).to_numpy()
-        kept = _kept(length, grid.shape) if kind == "rank" else np.arange(length)
         points = everything[:, :, kept]
         whole = _whole(everything)
-        ideal = None if ideal_name is None else grid.curve(ideal_name, length)[:, :, kept]
-        if ideal is not None and np.isnan(ideal).all():
-            ideal = None
-        if ideal is not None and _same(ideal):
-            ideal = ideal[:1]
+        ideal = None if ideal is None else ideal[:, :, kept]
+        packed = seen[there]
         result.append(
             {
                 "name": name,
@@ -355,10 +418,11 @@ def _curves(grid: Grid, names: list[str]) -> list[dict[str, Any]]:
                 "at": at[kept].tolist(),
                 "queries": int(whole.sum()),
                 "means": _means(points, whole),
-                "packed": _packed(points),
+                "there": None if len(there) == len(seen) else there.tolist(),
+                "packed": _packed(points[:, packed]),
                 "ideal": None
                 if ideal is None
-                else _packed(ideal) | {"means": _means(ideal, whole)},
+                else _packed(ideal[:, packed]) | {"means": _means(ideal, whole)},
                 "spec": specs.curve_spec(
                     name,
                     kind,
@@ -403,19 +467,12 @@ def _is_unit(points: Floats, ideal: Floats | None) -> bool:
     return all(np.nanmin(each) >= 0 and np.nanmax(each) <= 1 for each in drawn)
 
 
-def _kept(n: int, shape: tuple[int, int]) -> npt.NDArray[np.int64]:
-    """Which of n points to keep so that all curves fit, the first and the last among them."""
-    fitting = max(FEWEST_POINTS, MOST_POINTS // (shape[0] * shape[1]))
-    most = max(2, min(fitting, chart_rows.most_points(shape[0])))
-    return chart_rows.equal_steps(n, most).to_numpy()
-
-
-def _whole(points: Floats) -> npt.NDArray[np.bool_]:
+def _whole(points: Floats) -> Mask:
     """Which queries have all values of all strategies."""
     return np.asarray(np.isfinite(points).all(axis=(0, 2)))
 
 
-def _means(points: Floats, whole: npt.NDArray[np.bool_]) -> list[list[float | None]]:
+def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
     """The means over those queries, a list of points a strategy."""
     used = points[:, whole]
     means = used.mean(axis=1) if whole.any() else np.full((len(points), points.shape[2]), np.nan)

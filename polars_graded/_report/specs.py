@@ -61,8 +61,8 @@ def forest_specs() -> dict[str, Any]:
     nameless = alt.Axis(labels=False, ticks=False)
     return {
         name: _spec(
-            marks.forest("difference of means", None, axis, BELIEVED, 60),
-            signals={"room": 200},
+            marks.forest("difference of means", alt.ExprRef("names"), axis, BELIEVED, 60),
+            signals={"room": 200, "names": []},
             height=alt.Step(step),
         )
         for name, axis, step in (("few", named, 24), ("many", nameless, 8))
@@ -78,13 +78,13 @@ def bars_specs(query: str) -> dict[str, Any]:
     colour = _literal("colour")
     specs = {
         name: marks.named_bars(
-            query, None, title, colour, alt.Axis(labelAngle=angle, labelLimit=120)
+            query, alt.ExprRef("names"), title, colour, alt.Axis(labelAngle=angle, labelLimit=120)
         )
         for name, angle in (("upright", 0), ("turned", -90))
     }
     end = alt.ExprRef("beyond")
     specs["placed"] = marks.placed_bars(f"{query}, by falling difference", end, title, colour)
-    signals = {"chosen": -1, "beyond": MOST_NAMED + 0.5}
+    signals: dict[str, Any] = {"place": 0, "names": [], "beyond": MOST_NAMED + 0.5}
     return {
         name: _spec([*layers, _chosen(layers[0])], signals=signals, height=240)
         for name, layers in specs.items()
@@ -92,13 +92,13 @@ def bars_specs(query: str) -> dict[str, Any]:
 
 
 def _chosen(bars: alt.Chart) -> alt.Chart:
-    """A line through the bar of the query that is chosen."""
-    x = bars.encoding.x.copy(deep=False)
-    if x.shorthand == "start:Q":
-        x.shorthand = "position:Q"
+    """A line at the place of the query that is chosen, or through its bar."""
     line: alt.Chart = alt.Chart().mark_rule(color="#1b1f24", strokeWidth=2, strokeDash=[3, 2])
-    line = line.encode(x=x).transform_filter("datum.index === chosen")
-    return line  # noqa: RET504
+    x = bars.encoding.x
+    if x.shorthand != "start:Q":
+        return line.encode(x=x).transform_filter("datum.position === place")
+    at = alt.XDatum(alt.ExprRef("place"), type="quantitative")
+    return line.encode(at).transform_aggregate(n="count()").transform_filter("place > 0")
 
 
 def _literal(field: str) -> alt.Color:
