@@ -60,8 +60,13 @@ UNPRINTED |= dict.fromkeys("\u2028\u2029", "\u2424")
 
 
 def text(column: str) -> pl.Expr:
-    """A column of names as text, which is drawn as it is but for control characters."""
-    names = pl.col(column).cast(pl.String).fill_null("null")
+    """A column of names as text, which is drawn as it is but for control characters.
+
+    Vega keeps what it draws by name, and loses the one name that objects have for their own.
+    """
+    names = (
+        pl.col(column).cast(pl.String).fill_null("null").replace({"__proto__": "__proto__\u200b"})
+    )
     return names.str.replace_many(list(UNPRINTED), list(UNPRINTED.values()))
 
 

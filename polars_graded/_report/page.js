@@ -116,6 +116,9 @@
     return !sentence;
   };
 
+  // Vega keeps what it draws by name, and loses the one name that objects have for their own.
+  const asDrawn = (name) => (name === "__proto__" ? "__proto__\u200b" : name);
+
   // A chart is embedded anew when its specification changes, and else only gets other rows.
   const embedded = new Map();
   let drawing = Promise.resolve();
@@ -279,9 +282,9 @@
     if (!say(within, rows.length ? null : empty)) return;
     const drawn = rows.filter(({ difference }) => difference !== null).map((row) => ({
       measure: measures[compared].name,
-      strategy: strategies[row.strategy],
-      baseline: strategies[row.baseline],
-      pair: strategies[row.strategy] + (every ? ` - ${strategies[row.baseline]}` : ""),
+      strategy: asDrawn(strategies[row.strategy]),
+      baseline: asDrawn(strategies[row.baseline]),
+      pair: asDrawn(strategies[row.strategy]) + (every ? ` - ${strategies[row.baseline]}` : ""),
       difference: row.difference,
       ci_low: row.low,
       ci_high: row.high,
@@ -313,7 +316,7 @@
     const first = Math.min(...state.chosen);
     const rows = [...state.chosen].flatMap((s) =>
       curve.at.map((at, point) => ({
-        strategy: strategies[s],
+        strategy: asDrawn(strategies[s]),
         ...looks[s],
         [kind]: at,
         value: query === null ? curve.means[s][point] : curve.value(s, query, point),
@@ -365,7 +368,7 @@
         bars.push({
           position: start + 1,
           last: start + all.length,
-          query: mine.length === 1 ? first : `${first} … ${last}`,
+          query: mine.length === 1 ? asDrawn(first) : `${first} … ${last}`,
           queries: mine.length,
           difference: mine.reduce((sum, row) => sum + row.difference, 0) / all.length,
           side,
