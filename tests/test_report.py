@@ -1220,6 +1220,50 @@ def test_names_that_a_script_has_for_its_own_are_names(shown):
     page.quiet()
 
 
+PRINTED = """const [paper, shapes] = [document.documentElement.clientWidth, {}];
+    for (const chart of document.querySelectorAll('.chart')) {
+        const marks = [...chart.querySelectorAll('.role-mark path, .role-mark line')];
+        const boxes = marks.filter((mark) => mark.getAttribute('d') !== '')
+            .map((mark) => mark.getBoundingClientRect());
+        const [left, right] = [Math.min(...boxes.map((b) => b.left)),
+            Math.max(...boxes.map((b) => b.right))];
+        const seen = boxes.filter((b) => b.left >= -1 && b.right <= paper + 1).length;
+        shapes[chart.closest('section').id] = [seen, boxes.length, (right - left) / paper];
+    }
+    return shapes"""
+
+
+@pytest.mark.parametrize("width", [900, 1400])
+def test_nothing_is_cut_on_paper(per_query, shown, width):
+    page = shown(per_query)
+    driver = page.driver
+    driver.set_window_size(width, 1000)
+    driver.execute_script("""window.asked = 0;
+        window.addEventListener('beforeprint', () => { window.asked += 1; })""")
+    page.drawn()
+    # The page as it is laid out on A4, 180 mm within its margins.
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    size = {"width": 680, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    try:
+        for section, (seen, drawn, share) in driver.execute_script(PRINTED).items():
+            assert (section, seen) == (section, drawn)
+            assert share > 0.5, section
+        assert len(page.bars()) == 80
+        assert len(page.forest()) == 3
+        said = [e.text for e in page.all(".said") if e.is_displayed()]
+        assert said == ["mu_ap", "every pair", "r_precision", "strong", "fair"]
+        assert not [e for e in page.all("select, #bar button") if e.is_displayed()]
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    before = driver.execute_script("return window.asked")
+    driver.print_page()
+    assert driver.execute_script("return window.asked") > before
+    page.quiet()
+
+
 def test_nothing_is_wider_than_the_window(large, page):
     opened = Page(page).open(large)
     script = """return ['html', ...document.querySelectorAll('.scroll')].map((box) => {

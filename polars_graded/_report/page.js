@@ -167,6 +167,17 @@
   });
   for (const holder of document.querySelectorAll(".chart")) observer.observe(holder);
 
+  // On paper charts are as wide as the paper; a page is drawn there as soon as it is asked for.
+  const paper = 680; // A4 and Letter, in pixels of CSS, within their margins
+  const fitted = (width) => {
+    for (const [holder, { view }] of embedded) {
+      view.signal("width", width ?? holder.clientWidth);
+      view.run();
+    }
+  };
+  window.addEventListener("beforeprint", () => fitted(paper));
+  window.addEventListener("afterprint", () => fitted(null));
+
   // Strategies.
 
   const showStrategies = () => {
@@ -440,6 +451,8 @@
     showCurves("recall", "Precision by recall");
     showLegend();
     if (comparable) showHistogram();
+    // What is chosen is said on paper, where nothing can be chosen.
+    for (const select of document.querySelectorAll("select")) select.nextElementSibling.textContent = select.selectedOptions[0]?.textContent ?? "";
     if (!embedded.size) drawing.then(() => $("main").setAttribute("aria-busy", "false"));
   };
 
