@@ -61,6 +61,9 @@ def check_number(
     if not math.isfinite(result):
         msg = f"`{name}` must be finite, got {result}"
         raise ValueError(msg)
+    if isinstance(value, int) and int(result) != value:
+        msg = f"`{name}` must be a number that a double can hold, got {value}"
+        raise ValueError(msg)
     for holds, rule in (
         (above is None or result > above, f"above {above}"),
         (below is None or result < below, f"below {below}"),

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from polars_graded._measuring.kernels.gains import Discount, GainName
-    from polars_graded._measuring.kernels.queries import Over, Ties
-    from polars_graded._measuring.phi import ControlPoints
+    from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
+    from polars_graded._measuring.phi import ControlPoints, Direction
 
 
 @pl.api.register_expr_namespace("graded")
@@ -28,7 +28,7 @@ class Graded:
 
     The rows of a group are one query's documents; without a group all rows are. `ranked_by`,
     `scaled`, `undefined_as` and `condensed` say how to read them and can be chained in any order.
-    A measure ends the chain with an expression of one value a query, named after the measure;
+    A measure ends the chain with an expression of one value per query, named after the measure;
     `measures` makes a struct of several, and `phi_relevance` grades of a column of scores.
 
     | score | grade | a row means |
@@ -99,12 +99,27 @@ class Graded:
             Whether the highest value comes first; one for all columns or a list of one each.
             False ranks by a column of rank numbers.
 
+        Notes
+        -----
+        Where ties are left, every measure that they can change takes `ties`: `"pessimistic"` and
+        `"optimistic"` bound what they can do, `"average"` is the expected value over all orders of
+        the tied documents. Bounds hold for measures that never fall where a better document moves
+        up, which are all but `q_measure` and `ap(over="retrieved")` with a cutoff.
+
         Raises
         ------
         TypeError
-            If there is no column, or one is neither a name nor an expression.
+            If there is no column, or one is neither a name nor an expression; if `descending` is
+            neither True nor False nor a list of them.
         ValueError
-            If `descending` has not one entry a column.
+            If `descending` has not one entry per column.
+
+        References
+        ----------
+        Cabanac, G., Hubert, G., Boughanem, M. and Chrisment, C. (2010). Tie-breaking bias: effect
+        of an uncontrolled parameter on information retrieval evaluation. McSherry, F. and Najork,
+        M. (2008). Computing information retrieval performance measures efficiently in the presence
+        of tied scores.
 
         Examples
         --------
@@ -137,8 +152,11 @@ class Graded:
 
         Raises
         ------
+        TypeError
+            If `irrelevant` or `highest` is not a number.
         ValueError
-            If `highest` is not above `irrelevant`; when the query runs, if a grade is above
+            If one of them is not finite, or `highest` is not above `irrelevant`; when the query
+            runs, if a grade is above
             `highest`.
 
         Examples
@@ -159,13 +177,22 @@ class Graded:
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Say what a query without a relevant document gets.
 
-        This holds for every measure but the counts.
+        This holds for every measure but the counts. Without it they get 0, but for `roc_auc`, which
+        is null: 0 would be worse than chance, which is 1/2. `phi_relevance` gives it to the scores
+        of a query for which φ is undefined, which are null without it.
 
         Parameters
         ----------
         value
             A number, 0 by default as in trec_eval, LETOR and scikit-learn, or None for null,
             which leaves the query out of means.
+
+        Raises
+        ------
+        TypeError
+            If `value` is neither a number nor None.
+        ValueError
+            If `value` is not finite.
 
         Examples
         --------
@@ -185,6 +212,45 @@ class Graded:
         └───────┴──────┴──────────┘
         """
         return self._with(self._ranking.undefined_as(value))
+
+    def exactly(self, grade: float) -> Graded:
+        """Have one grade alone count as relevant, and all others as irrelevant.
+
+        Every measure then sees grades of 1 and 0. `scaled` before it no longer matters.
+
+        Parameters
+        ----------
+        grade
+            The grade that is relevant; compared in the data type of the column, as Polars does.
+
+        Raises
+        ------
+        TypeError
+            If `grade` is not a number.
+        ValueError
+            If `grade` is not finite.
+
+        See Also
+        --------
+        ap : With `threshold`, from a grade on.
+
+        Examples
+        --------
+        Of grades from 2 on the first is first; the first of grade 2 itself is third.
+
+        >>> df = pl.DataFrame({"grade": [3, 0, 2, 1]})
+        >>> g = pl.col("grade").graded
+        >>> df.select(g.reciprocal_rank(threshold=2), exactly=g.exactly(2).reciprocal_rank())
+        shape: (1, 2)
+        ┌──────────────────────────────┬──────────┐
+        │ reciprocal_rank(threshold=2) ┆ exactly  │
+        │ ---                          ┆ ---      │
+        │ f64                          ┆ f64      │
+        ╞══════════════════════════════╪══════════╡
+        │ 1.0                          ┆ 0.333333 │
+        └──────────────────────────────┴──────────┘
+        """
+        return self._with(self._ranking.exactly(grade))
 
     def condensed(self) -> Graded:
         """Drop unjudged documents from the ranking before measuring.
@@ -211,7 +277,12 @@ class Graded:
     # Relevance from scores.
 
     def phi_relevance(
-        self, control_points: ControlPoints | None = None, whisker: float = 1.5
+        self,
+        control_points: ControlPoints | None = None,
+        whisker: float = 1.5,
+        *,
+        floor: float | None = None,
+        direction: Direction = "high",
     ) -> pl.Expr:
         r"""Turn scores into relevance: φ, made from how the scores of a query are distributed.
 
@@ -231,8 +302,10 @@ class Graded:
         h_l)`, where :math:`h_l` and :math:`h_u` are Tukey's hinges: the medians of the lower and of
         the upper half of the scores, both with the middle score if their number is odd. The whisker
         counts only strictly between the median and the highest score, the minimum only below the
-        median. Where the median is the highest score, φ steps from 0 to 1 there; so if all scores
-        are equal, all have relevance 1.
+        median. Where the median is the highest score, φ steps from 0 to 1 there.
+
+        If all scores are equal, φ is undefined, since relevance 1 for all of them would make any
+        ranking perfect: it is null, or what `undefined_as` says.
 
         Between control points φ is what `scipy.interpolate.PchipInterpolator` gives. A measure
         chained to φ computes it once for each list that it needs; for several measures, make φ a
@@ -241,30 +314,55 @@ class Graded:
         Parameters
         ----------
         control_points
-            Pairs (score, relevance) to run through instead, the same for all queries: at least two,
-            with scores that increase and relevance from 0 to 1 that does not fall. Scores outside
-            get the relevance of the nearest end. `whisker` then does not matter.
+            Pairs (score, relevance) to run through instead: at least two, with scores that increase
+            and relevance from 0 to 1, which may fall and rise. Scores outside get the relevance of
+            the nearest end. The same for all queries, or a column (its name or an expression) of
+            lists of pairs, of which each query has those in its first row; φ is undefined where
+            they are null. The other parameters then do not matter.
         whisker
             How many distances between the hinges a score may lie above the upper one before it is
             an outlier; at least 0.
+        floor
+            Only scores above it take part in median, quartiles and whisker, and it takes the place
+            of the minimum: up to it relevance is 0. `floor=0` is what the authors' own code does
+            with news that nobody shared; their text, and the default, counts all scores. φ is
+            undefined for a query without a score above it.
+        direction
+            Which scores are relevant: `"high"`; `"low"`, for which all of the above is mirrored; or
+            `"both"`, the extremes of either side, as in Ribeiro and Torgo's relevance functions:
+            from the lowest, (min, 1), to (median, 0) and up to the highest, (max, 1), by equation 2
+            beyond either whisker. Their points, relevance 1 from the whiskers on, can be given as
+            `control_points`.
 
         Returns
         -------
         Expr
-            Float64 from 0 to 1, as many as there are scores; null where the score is null. It keeps
-            the column's name.
+            Float64 from 0 to 1, as many as there are scores; null where the score is null, and in a
+            query for which φ is undefined. It keeps the column's name.
 
         Raises
         ------
         TypeError
-            If `control_points` are not pairs of numbers, or `whisker` is not a number; when the
-            query runs, if scores are not numbers and Polars has not refused them while planning.
+            If `control_points` are neither a column nor pairs of numbers, `whisker` or `floor` is
+            not a number or `direction` is not a string; when the query runs, if scores are not
+            numbers and Polars has not refused them while planning, or a column of control points
+            does not hold lists of pairs.
         ValueError
-            If `control_points` are fewer than two, or do not increase; if `whisker` is negative;
-            when the query runs, if a score is NaN or infinite.
+            If `control_points` are fewer than two, or their scores do not increase; if `whisker` is
+            negative, `direction` is unknown, or there is a `floor` for another direction than
+            `"high"`; when the query runs, if a score is NaN or infinite, or the control points in a
+            column are not as above.
+
+        See Also
+        --------
+        phi_control_points : The control points of every query.
+        phi_curve : φ over the range of the scores.
 
         References
         ----------
+        Ribeiro, Torgo: Imbalanced regression and extreme value prediction, Machine Learning 109,
+        2020.
+
         Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, section
         3.1 and equation 2.
 
@@ -301,14 +399,21 @@ class Graded:
         │ 2   ┆ null       ┆ null      │
         └─────┴────────────┴───────────┘
         """
-        return phi_relevance(self._ranking.grade, control_points, whisker)
+        return phi_relevance(
+            self._ranking.grade,
+            control_points,
+            whisker,
+            floor=floor,
+            direction=direction,
+            undefined=self._ranking.undefined if self._ranking.undefined_is_said else None,
+        )
 
     # Several at once.
 
     def measures(self, *names: str) -> pl.Expr:
-        """Several measures over one ranking, as a struct with a field each.
+        """Several measures over one ranking, as a struct with one field each.
 
-        The rows are ranked once, so this is quicker than an expression a measure.
+        The rows are ranked once, so this is quicker than one expression per measure.
 
         Parameters
         ----------
@@ -323,6 +428,8 @@ class Graded:
 
         Raises
         ------
+        TypeError
+            If a name is not a string.
         ValueError
             If there is no name, a name twice, or one that does not name a measure.
 
@@ -369,19 +476,28 @@ class Graded:
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
         ties
-            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
-            orders of the tied documents.
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
         ValueError
             If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+
+        See Also
+        --------
+        recall : Their share of what there is to find.
+        precision_curve : At every rank.
+        generalized_precision : Of grades.
 
         References
         ----------
@@ -435,19 +551,29 @@ class Graded:
             What the hits are divided by: `"relevant"`, all R relevant documents; `"cutoff"`,
             min(n, R), so that a perfect top n gives 1.
         ties
-            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
-            orders of the tied documents.
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `threshold` is not a number, `over` is not a string or
+            `ties` is not a string.
         ValueError
             If `n` is below 1, `over` is unknown, `ties` is unknown or `threshold` is not finite.
+
+        See Also
+        --------
+        precision : Their share of what was retrieved.
+        recall_curve : At every rank.
+        generalized_recall : Of grades.
 
         References
         ----------
@@ -481,6 +607,7 @@ class Graded:
         *,
         beta: float = 1.0,
         threshold: float | None = None,
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""F: the weighted harmonic mean of precision and recall.
 
@@ -495,20 +622,34 @@ class Graded:
         n
             The cutoff, at least 1; the whole list without.
         beta
-            How many times as much recall counts as precision, above 0.
+            How many times as much recall counts as precision, above 0, at most 1e100.
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `beta` is not a number, `threshold` is not a number or
+            `ties` is not a string.
         ValueError
-            If `n` is below 1, `beta` is not above 0 or `threshold` is not finite.
+            If `n` is below 1, `beta` is not above 0, `threshold` is not finite or `ties` is
+            unknown.
+
+        See Also
+        --------
+        e_measure : One minus it.
+        max_f_measure : The highest at any rank.
+        f_measure_curve : At every rank.
 
         References
         ----------
@@ -534,7 +675,7 @@ class Graded:
         │ b     ┆ 0.0         │
         └───────┴─────────────┘
         """
-        return self._one("f_measure", n, beta=beta, threshold=threshold)
+        return self._one("f_measure", n, beta=beta, threshold=threshold, ties=ties)
 
     def e_measure(
         self,
@@ -542,6 +683,7 @@ class Graded:
         *,
         b: float = 1.0,
         threshold: float | None = None,
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""E: one minus the weighted harmonic mean of precision and recall.
 
@@ -556,20 +698,32 @@ class Graded:
         n
             The cutoff, at least 1; the whole list without.
         b
-            Above 1 recall counts more, below 1 precision does; above 0.
+            Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 1,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 1,
             or one minus what `undefined_as` says, since E is one minus F.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `b` is not a number, `threshold` is not a number or `ties`
+            is not a string.
         ValueError
-            If `n` is below 1, `b` is not above 0 or `threshold` is not finite.
+            If `n` is below 1, `b` is not above 0, `threshold` is not finite or `ties` is unknown.
+
+        See Also
+        --------
+        f_measure : One minus it.
+        e_measure_curve : At every rank.
 
         References
         ----------
@@ -595,9 +749,87 @@ class Graded:
         │ b     ┆ 1.0         │
         └───────┴─────────────┘
         """
-        return self._one("e_measure", n, b=b, threshold=threshold)
+        return self._one("e_measure", n, b=b, threshold=threshold, ties=ties)
 
-    def r_precision(self, *, threshold: float | None = None) -> pl.Expr:
+    def max_f_measure(
+        self,
+        n: int | None = None,
+        *,
+        beta: float = 1.0,
+        threshold: float | None = None,
+        ties: TieOrder = "order",
+    ) -> pl.Expr:
+        r"""Maximal F: the highest F measure at any of the first n ranks.
+
+        What the best cutoff would give, the trade of precision for recall left to the list.
+
+        .. math::
+
+            \max_{k \le n} F_\beta@k
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        beta
+            Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
+
+        Returns
+        -------
+        Expr
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        TypeError
+            If `n` is not a whole number, `beta` is not a number, `threshold` is not a number or
+            `ties` is not a string.
+        ValueError
+            If `n` is below 1, `beta` is not above 0, `threshold` is not finite or `ties` is
+            unknown.
+
+        See Also
+        --------
+        f_measure : At one rank.
+        f_measure_curve : At every rank.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), alternative measures, method 1.
+
+        Examples
+        --------
+        Query a: 2/4, 2/5, 4/6 and 6/7 at ranks 1 to 4.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.max_f_measure(), g.max_f_measure(2))
+        shape: (2, 3)
+        ┌───────┬───────────────┬─────────────────┐
+        │ query ┆ max_f_measure ┆ max_f_measure@2 │
+        │ ---   ┆ ---           ┆ ---             │
+        │ str   ┆ f64           ┆ f64             │
+        ╞═══════╪═══════════════╪═════════════════╡
+        │ a     ┆ 0.857143      ┆ 0.5             │
+        │ b     ┆ 0.0           ┆ 0.0             │
+        └───────┴───────────────┴─────────────────┘
+        """
+        return self._one("max_f_measure", n, beta=beta, threshold=threshold, ties=ties)
+
+    def r_precision(
+        self,
+        *,
+        threshold: float | None = None,
+        ties: Ties = "order",
+    ) -> pl.Expr:
         r"""Precision at R, the number of relevant documents.
 
         R counts all relevant judged documents, retrieved or not.
@@ -610,17 +842,28 @@ class Graded:
         ----------
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `threshold` is not a number or `ties` is not a string.
         ValueError
-            If `threshold` is not finite.
+            If `threshold` is not finite or `ties` is unknown.
+
+        See Also
+        --------
+        precision : At a rank of your choice.
+        precision_at_hit : At a relevant document of your choice.
 
         References
         ----------
@@ -645,7 +888,79 @@ class Graded:
         │ b     ┆ 0.0         │
         └───────┴─────────────┘
         """
-        return self._one("r_precision", threshold=threshold)
+        return self._one("r_precision", threshold=threshold, ties=ties)
+
+    def precision_at_hit(
+        self,
+        *,
+        k: int = 1,
+        threshold: float | None = None,
+        ties: TieOrder = "order",
+    ) -> pl.Expr:
+        r"""Precision where the k-th relevant document is seen.
+
+        0 where fewer than k relevant documents were retrieved. With k = 1 it is `reciprocal_rank`;
+        with k from 1 to R its mean is `ap`.
+
+        .. math::
+
+            \frac{k}{\min \{i : \sum_{j=1}^{i} rel(j) = k\}}
+
+        Parameters
+        ----------
+        k
+            Which relevant document, at least 1.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
+
+        Returns
+        -------
+        Expr
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        TypeError
+            If `k` is not a whole number, `threshold` is not a number or `ties` is not a string.
+        ValueError
+            If `k` is below 1, `threshold` is not finite or `ties` is unknown.
+
+        See Also
+        --------
+        reciprocal_rank : Of the first relevant document.
+        r_precision : At the rank R.
+        ap : The mean over all relevant documents.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), average precision at seen relevant documents.
+
+        Examples
+        --------
+        The second relevant document of query a is third, the third fourth.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(
+        ...     g.precision_at_hit(k=2), g.precision_at_hit(k=3)
+        ... )
+        shape: (2, 3)
+        ┌───────┬───────────────────────┬───────────────────────┐
+        │ query ┆ precision_at_hit(k=2) ┆ precision_at_hit(k=3) │
+        │ ---   ┆ ---                   ┆ ---                   │
+        │ str   ┆ f64                   ┆ f64                   │
+        ╞═══════╪═══════════════════════╪═══════════════════════╡
+        │ a     ┆ 0.666667              ┆ 0.75                  │
+        │ b     ┆ 0.0                   ┆ 0.0                   │
+        └───────┴───────────────────────┴───────────────────────┘
+        """
+        return self._one("precision_at_hit", k=k, threshold=threshold, ties=ties)
 
     def reciprocal_rank(
         self,
@@ -669,19 +984,27 @@ class Graded:
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
         ties
-            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
-            orders of the tied documents.
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
         ValueError
             If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+
+        See Also
+        --------
+        success : Whether there is one.
+        precision_at_hit : Of the k-th relevant document, not the first.
 
         References
         ----------
@@ -732,19 +1055,27 @@ class Graded:
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
         ties
-            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
-            orders of the tied documents.
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, 0 or 1, between them with averaged ties. A query without a
+            Float64, one value per query, 0 or 1, between them with averaged ties. A query without a
             relevant document gets 0, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
         ValueError
             If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+
+        See Also
+        --------
+        reciprocal_rank : Where it is.
+        n_relevant_retrieved : How many there are.
 
         References
         ----------
@@ -771,7 +1102,12 @@ class Graded:
         """
         return self._one("success", n, threshold=threshold, ties=ties)
 
-    def bpref(self, *, threshold: float | None = None) -> pl.Expr:
+    def bpref(
+        self,
+        *,
+        threshold: float | None = None,
+        ties: TieOrder = "order",
+    ) -> pl.Expr:
         r"""Binary preference: relevant documents should stand above judged others.
 
         Only judged documents count. N is the number of judged documents that are not relevant,
@@ -785,17 +1121,28 @@ class Graded:
         ----------
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `threshold` is not a number or `ties` is not a string.
         ValueError
-            If `threshold` is not finite.
+            If `threshold` is not finite or `ties` is unknown.
+
+        See Also
+        --------
+        roc_auc : Of all pairs of judged documents.
+        condensed : Without the unjudged, for any measure.
+        judged : How many are judged.
 
         References
         ----------
@@ -821,9 +1168,14 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._one("bpref", threshold=threshold)
+        return self._one("bpref", threshold=threshold, ties=ties)
 
-    def roc_auc(self, *, threshold: float | None = None) -> pl.Expr:
+    def roc_auc(
+        self,
+        *,
+        threshold: float | None = None,
+        ties: Ties = "average",
+    ) -> pl.Expr:
         r"""Area under the ROC curve: the share of pairs in the right order.
 
         A pair is a relevant and another judged document of the query, in the right order if the
@@ -838,17 +1190,26 @@ class Graded:
         ----------
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"average"`, a pair of them counts half; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"order"`, as the rows do.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document, or
-            without another judged one, gets 0, or what `undefined_as` says.
+            Float64, one value per query, from 0 to 1. A query without a pair, since all or none of
+            its judged documents are relevant, gets null, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `threshold` is not a number or `ties` is not a string.
         ValueError
-            If `threshold` is not finite.
+            If `threshold` is not finite or `ties` is unknown.
+
+        See Also
+        --------
+        bpref : Of pairs near the top.
 
         References
         ----------
@@ -871,12 +1232,17 @@ class Graded:
         │ str   ┆ f64      │
         ╞═══════╪══════════╡
         │ a     ┆ 0.333333 │
-        │ b     ┆ 0.0      │
+        │ b     ┆ null     │
         └───────┴──────────┘
         """
-        return self._one("roc_auc", threshold=threshold)
+        return self._one("roc_auc", threshold=threshold, ties=ties)
 
-    def generalized_precision(self, n: int | None = None) -> pl.Expr:
+    def generalized_precision(
+        self,
+        n: int | None = None,
+        *,
+        ties: Ties = "order",
+    ) -> pl.Expr:
         r"""Generalized precision: the mean grade of the first n documents.
 
         Grades count as parts of the highest one: that of the scale where `scaled(highest=...)`
@@ -891,17 +1257,28 @@ class Graded:
         ----------
         n
             The cutoff, at least 1; the whole list without.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number or `ties` is not a string.
         ValueError
-            If `n` is below 1.
+            If `n` is below 1 or `ties` is unknown.
+
+        See Also
+        --------
+        precision : With two levels of relevance.
+        generalized_recall : Over what there is to find.
 
         References
         ----------
@@ -927,9 +1304,14 @@ class Graded:
         │ b     ┆ 0.0                     │
         └───────┴─────────────────────────┘
         """
-        return self._one("generalized_precision", n)
+        return self._one("generalized_precision", n, ties=ties)
 
-    def generalized_recall(self, n: int | None = None) -> pl.Expr:
+    def generalized_recall(
+        self,
+        n: int | None = None,
+        *,
+        ties: Ties = "order",
+    ) -> pl.Expr:
         r"""Generalized recall: the share of all relevance that is among the first n.
 
         Judged documents that were not retrieved count among all relevance.
@@ -942,17 +1324,28 @@ class Graded:
         ----------
         n
             The cutoff, at least 1; the whole list without.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number or `ties` is not a string.
         ValueError
-            If `n` is below 1.
+            If `n` is below 1 or `ties` is unknown.
+
+        See Also
+        --------
+        recall : With two levels of relevance.
+        generalized_precision : Over the number of ranks.
 
         References
         ----------
@@ -978,7 +1371,7 @@ class Graded:
         │ b     ┆ 0.0                  │
         └───────┴──────────────────────┘
         """
-        return self._one("generalized_recall", n)
+        return self._one("generalized_recall", n, ties=ties)
 
     # Averaging precision.
 
@@ -988,6 +1381,7 @@ class Graded:
         *,
         threshold: float | None = None,
         over: Over | Literal["retrieved"] = "relevant",
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""Average precision: the mean of the precision at each relevant document.
 
@@ -1006,17 +1400,31 @@ class Graded:
         over
             What the sum is divided by: `"relevant"`, all R relevant documents; `"retrieved"`,
             those seen (0 if none is); `"cutoff"`, min(n, R), so that a perfect top n gives 1.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `threshold` is not a number, `over` is not a string or
+            `ties` is not a string.
         ValueError
-            If `n` is below 1, `over` is unknown or `threshold` is not finite.
+            If `n` is below 1, `over` is unknown, `threshold` is not finite or `ties` is unknown;
+            if ties are averaged `over` what was retrieved, which has no closed form.
+
+        See Also
+        --------
+        mu_ap : Over all levels of relevance.
+        gap : Over all levels of relevance, as a user may be content with any.
+        q_measure : With gains.
 
         References
         ----------
@@ -1043,9 +1451,15 @@ class Graded:
         │ b     ┆ 0.0      ┆ 0.0             │
         └───────┴──────────┴─────────────────┘
         """
-        return self._one("ap", n, threshold=threshold, over=over)
+        return self._one("ap", n, threshold=threshold, over=over, ties=ties)
 
-    def mu_ap(self, n: int | None = None, *, levels: Sequence[float] | None = None) -> pl.Expr:
+    def mu_ap(
+        self,
+        n: int | None = None,
+        *,
+        levels: Sequence[float] | Literal["all"] | None = None,
+        ties: TieOrder = "order",
+    ) -> pl.Expr:
         r"""μAP: average precision over all levels of relevance.
 
         The mean of AP with each level of relevance t as threshold, weighted by the distance d of
@@ -1063,18 +1477,34 @@ class Graded:
         levels
             The levels L of the scale, increasing; by default the relevance grades that the judged
             documents of the query use. AP is 0 at a level that no document of the query reaches;
-            a level at or below irrelevant does not count.
+            a level at or below irrelevant does not count. `"all"` are those of the scale, which
+            needs `scaled(highest=...)`: from one above irrelevant up to the highest in steps of
+            one. With levels that all queries share, the mean over queries is the mean over levels
+            of MAP at the level.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `levels` are neither a sequence of numbers nor a string or
+            `ties` is not a
+            string.
         ValueError
-            If `n` is below 1 or `levels` do not increase.
+            If `n` is below 1, `levels` do not increase or are `"all"` without a highest
+            grade, or `ties` is unknown.
+
+        See Also
+        --------
+        ap : At one level of relevance.
+        gap : With levels that count by their documents.
 
         References
         ----------
@@ -1100,9 +1530,15 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._one("mu_ap", n, levels=levels)
+        return self._one("mu_ap", n, levels=levels, ties=ties)
 
-    def gap(self, n: int | None = None, *, levels: Sequence[float] | None = None) -> pl.Expr:
+    def gap(
+        self,
+        n: int | None = None,
+        *,
+        levels: Sequence[float] | Literal["all"] | None = None,
+        ties: TieOrder = "order",
+    ) -> pl.Expr:
         r"""GAP: graded average precision.
 
         The user is content from some grade on, which is not known; V(g) is the chance that g is
@@ -1119,18 +1555,32 @@ class Graded:
             The cutoff, at least 1; the whole list without.
         levels
             The grades that may be the least that is enough, each equally likely, increasing; by
-            default every unit of the grade is, so that V is proportional to the grade.
+            default every unit of the grade is, so that V is proportional to the grade. `"all"` are
+            those of the scale, as in `mu_ap`.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `levels` are neither a sequence of numbers nor a string or
+            `ties` is not a
+            string.
         ValueError
-            If `n` is below 1 or `levels` do not increase.
+            If `n` is below 1, `levels` do not increase or are `"all"` without a highest
+            grade, or `ties` is unknown.
+
+        See Also
+        --------
+        mu_ap : With levels that count alike.
+        ap : At one level of relevance.
 
         References
         ----------
@@ -1156,7 +1606,7 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._one("gap", n, levels=levels)
+        return self._one("gap", n, levels=levels, ties=ties)
 
     # Cumulating gain.
 
@@ -1184,21 +1634,31 @@ class Graded:
             (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
             gains 0.
         ties
-            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
-            orders of the tied documents.
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, not below 0. A query without a relevant document gets 0,
+            Float64, one value per query, not below 0. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping or `ties` is not
+            a string.
         ValueError
             If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
             `gain` maps no gain to a grade, or 2^g is out of range (grades more than 1000 above
             irrelevant; `gain="linear"` and `ndcng` take them).
+
+        See Also
+        --------
+        ncg : Over the most there is.
+        dcg : With a discount for lower ranks.
+        cg_curve : At every rank.
 
         References
         ----------
@@ -1224,6 +1684,151 @@ class Graded:
         └───────┴──────┴───────────────────┘
         """
         return self._one("cg", n, gain=gain, ties=ties)
+
+    def ncg(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        r"""Normalised cumulated gain: CG over that of the ideal ranking.
+
+        `ndcg` without a discount.
+
+        .. math::
+
+            NCG@n = \frac{CG@n}{ICG@n}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; the whole list without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
+
+        Returns
+        -------
+        Expr
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping or `ties` is not
+            a string.
+        ValueError
+            If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
+            `gain` maps no gain to a grade, or 2^g is out of range.
+
+        See Also
+        --------
+        cg : Before it is normalised.
+        ideal_cg : The most there is.
+        ndcg : With a discount for lower ranks; `ndcg_curve(discount="none")` is the NCG curve.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides). Järvelin, K. and Kekäläinen, J. (2000). IR
+        evaluation methods for retrieving highly relevant documents.
+
+        Examples
+        --------
+        Query a: 1 of 3 at rank 1, 4 of 6 at rank 3.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(
+        ...     g.ncg(1, gain="linear"), g.ncg(3, gain="linear")
+        ... )
+        shape: (2, 3)
+        ┌───────┬────────────────────┬────────────────────┐
+        │ query ┆ ncg(gain=linear)@1 ┆ ncg(gain=linear)@3 │
+        │ ---   ┆ ---                ┆ ---                │
+        │ str   ┆ f64                ┆ f64                │
+        ╞═══════╪════════════════════╪════════════════════╡
+        │ a     ┆ 0.333333           ┆ 0.666667           │
+        │ b     ┆ 0.0                ┆ 0.0                │
+        └───────┴────────────────────┴────────────────────┘
+        """
+        return self._one("ncg", n, gain=gain, ties=ties)
+
+    def ideal_cg(
+        self,
+        n: int | None = None,
+        *,
+        gain: GainName | Mapping[float, float] = "exp2",
+    ) -> pl.Expr:
+        r"""Ideal cumulated gain: the CG of all judged documents from the best to the worst.
+
+        `ideal_dcg` without a discount. It does not depend on the ranking.
+
+        .. math::
+
+            ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
+
+        Parameters
+        ----------
+        n
+            The cutoff, at least 1; all judged documents without.
+        gain
+            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
+            gains 0.
+
+        Returns
+        -------
+        Expr
+            Float64, one value per query, not below 0. A query without a relevant document gets 0,
+            or what `undefined_as` says.
+
+        Raises
+        ------
+        TypeError
+            If `n` is not a whole number or `gain` is neither a string nor a mapping.
+        ValueError
+            If `n` is below 1 or `gain` is unknown; when the query runs, if `gain` maps no gain to a
+            grade, or 2^g is out of range.
+
+        See Also
+        --------
+        ncg : What was reached over it.
+        ideal_dcg : With a discount for lower ranks; `ideal_dcg_curve(discount="none")` is the ICG
+            curve.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides).
+
+        Examples
+        --------
+        Query a: 3 + 2.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.ideal_cg(2, gain="linear"))
+        shape: (2, 2)
+        ┌───────┬─────────────────────────┐
+        │ query ┆ ideal_cg(gain=linear)@2 │
+        │ ---   ┆ ---                     │
+        │ str   ┆ f64                     │
+        ╞═══════╪═════════════════════════╡
+        │ a     ┆ 5.0                     │
+        │ b     ┆ 0.0                     │
+        └───────┴─────────────────────────┘
+        """
+        return self._one("ideal_cg", n, gain=gain)
 
     def dcg(
         self,
@@ -1256,22 +1861,33 @@ class Graded:
         base
             The base of the logarithm, above 1.
         ties
-            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
-            orders of the tied documents.
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, not below 0. A query without a relevant document gets 0,
+            Float64, one value per query, not below 0. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string, `base` is not a number or `ties` is not a string.
         ValueError
             If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
             `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is
             out of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
             them).
+
+        See Also
+        --------
+        cg : Without the discount.
+        ndcg : Over the most there is.
+        ideal_dcg : The most there is.
+        dcg_curve : At every rank.
 
         References
         ----------
@@ -1332,15 +1948,23 @@ class Graded:
         Returns
         -------
         Expr
-            Float64, one value a query, not below 0. A query without a relevant document gets 0,
+            Float64, one value per query, not below 0. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string or `base` is not a number.
         ValueError
             If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
             when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
             more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+
+        See Also
+        --------
+        dcg : What was reached of it.
+        ideal_dcg_curve : At every rank.
 
         References
         ----------
@@ -1399,22 +2023,33 @@ class Graded:
         base
             The base of the logarithm, above 1.
         ties
-            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
-            orders of the tied documents.
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string, `base` is not a number or `ties` is not a string.
         ValueError
             If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
             `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is
             out of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
             them).
+
+        See Also
+        --------
+        ndcng : Of gains over the highest.
+        dcg : Before it is normalised.
+        ndcg_curve : At every rank.
+        ndcg_area : The mean over the ranks.
 
         References
         ----------
@@ -1475,20 +2110,30 @@ class Graded:
         base
             The base of the logarithm, above 1.
         ties
-            `"order"`: tied documents stand in row order. `"average"`: the expected value over all
-            orders of the tied documents.
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string, `base` is not a number or `ties` is not a string.
         ValueError
             If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
             `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
+
+        See Also
+        --------
+        ndcg : Of gains as they are.
+        ndcng_curve : At every rank.
+        ndcng_area : The mean over the ranks.
 
         References
         ----------
@@ -1523,10 +2168,17 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""Area under the NDCG curve: the mean of NDCG over the ranks 1 to n.
 
         The mean of `ndcg_curve`. With `discount="none"` it is the area under the NCG curve.
+
+        Its mean over queries is a mean of ratios. Chen's slides draw another curve, the ratio of
+        means: DCG averaged over the queries, over ideal DCG averaged likewise, in which queries
+        with many relevant documents weigh more. `average_curves` of `dcg_curve` and
+        `ideal_dcg_curve` gives that one. For the two queries of the slides (linear gain,
+        discount `"jarvelin"`, 15 ranks) the mean of ratios is 0.25, the ratio of means 0.24.
 
         .. math::
 
@@ -1545,19 +2197,32 @@ class Graded:
             (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
         base
             The base of the logarithm, above 1.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string, `base` is not a number or `ties` is not a string.
         ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
-            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
-            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
+            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is out
+            of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
+            them).
+
+        See Also
+        --------
+        ndcg_curve : What it is the area under.
+        ndcng_area : Of gains over the highest.
 
         References
         ----------
@@ -1582,8 +2247,23 @@ class Graded:
         │ a     ┆ 0.283986                 │
         │ b     ┆ 0.0                      │
         └───────┴──────────────────────────┘
+
+        Beside it the area under the ratio of means, over queries a and c. The mean of the one is
+        (0.283986 + 1) / 2; the other is that of (1 + 1) / (3 + 1) and (1 + 1) / (4.26186 + 1).
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["c"] * 2, "grade": [1, 0, 3, 2, 1, 0]}
+        ... )
+        >>> curves = [g.dcg_curve(2, gain="linear"), g.ideal_dcg_curve(2, gain="linear")]
+        >>> dcg, ideal = (
+        ...     df.group_by("query", maintain_order=True)
+        ...     .agg(pl.concat_list(curve.list.get(k) for k in range(2)) for curve in curves)
+        ...     .select(pl.exclude("query").list.to_array(2))
+        ... )
+        >>> round(float((dcg.to_numpy().mean(0) / ideal.to_numpy().mean(0)).mean()), 6)
+        0.440047
         """
-        return self._one("ndcg_area", n, gain=gain, discount=discount, base=base)
+        return self._one("ndcg_area", n, gain=gain, discount=discount, base=base, ties=ties)
 
     def ndcng_area(
         self,
@@ -1592,6 +2272,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""Area under the NDCNG curve: the mean of NDCNG over the ranks 1 to n.
 
@@ -1614,18 +2295,30 @@ class Graded:
             (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
         base
             The base of the logarithm, above 1.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string, `base` is not a number or `ties` is not a string.
         ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
-            when the query runs, if `gain` maps no gain to a grade.
+            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
+            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
+
+        See Also
+        --------
+        ndcng_curve : What it is the area under.
+        ndcg_area : Of gains as they are.
 
         References
         ----------
@@ -1651,11 +2344,16 @@ class Graded:
         │ b     ┆ 0.0                       │
         └───────┴───────────────────────────┘
         """
-        return self._one("ndcng_area", n, gain=gain, discount=discount, base=base)
+        return self._one("ndcng_area", n, gain=gain, discount=discount, base=base, ties=ties)
 
     # Modelling the user.
 
-    def err(self, n: int | None = None) -> pl.Expr:
+    def err(
+        self,
+        n: int | None = None,
+        *,
+        ties: TieOrder = "order",
+    ) -> pl.Expr:
         r"""Expected reciprocal rank: one over the rank where the user is satisfied.
 
         The user goes down the list and is satisfied by a document of grade g with probability
@@ -1671,17 +2369,27 @@ class Graded:
         ----------
         n
             The cutoff, at least 1; the whole list without.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number or `ties` is not a string.
         ValueError
-            If `n` is below 1.
+            If `n` is below 1 or `ties` is unknown.
+
+        See Also
+        --------
+        nerr : Over the best order's.
+        rbp : With patience that does not depend on what was found.
 
         References
         ----------
@@ -1707,9 +2415,14 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._one("err", n)
+        return self._one("err", n, ties=ties)
 
-    def nerr(self, n: int | None = None) -> pl.Expr:
+    def nerr(
+        self,
+        n: int | None = None,
+        *,
+        ties: TieOrder = "order",
+    ) -> pl.Expr:
         r"""Normalised expected reciprocal rank: ERR over that of the best order.
 
         The best order is that of all judged documents, retrieved or not.
@@ -1722,17 +2435,26 @@ class Graded:
         ----------
         n
             The cutoff, at least 1; the whole list without.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number or `ties` is not a string.
         ValueError
-            If `n` is below 1.
+            If `n` is below 1 or `ties` is unknown.
+
+        See Also
+        --------
+        err : Before it is normalised.
 
         References
         ----------
@@ -1758,7 +2480,7 @@ class Graded:
         │ b     ┆ 0.0      │
         └───────┴──────────┘
         """
-        return self._one("nerr", n)
+        return self._one("nerr", n, ties=ties)
 
     def rbp(
         self,
@@ -1767,6 +2489,7 @@ class Graded:
         p: float = 0.8,
         graded: bool = False,
         threshold: float | None = None,
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""Rank-biased precision: the user goes on to the next document with probability p.
 
@@ -1787,17 +2510,29 @@ class Graded:
             Whether a relevant document counts as its grade over the highest one instead of 1.
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `p` is not a number, `graded` is not True or False,
+            `threshold` is not a number or `ties` is not a string.
         ValueError
-            If `n` is below 1, `p` is not between 0 and 1 or `threshold` is not finite.
+            If `n` is below 1, `p` is not between 0 and 1, `threshold` is not finite or `ties` is
+            unknown.
+
+        See Also
+        --------
+        err : With patience that depends on what was found.
 
         References
         ----------
@@ -1823,7 +2558,7 @@ class Graded:
         │ b     ┆ 0.0        ┆ 0.0                     │
         └───────┴────────────┴─────────────────────────┘
         """
-        return self._one("rbp", n, p=p, graded=graded, threshold=threshold)
+        return self._one("rbp", n, p=p, graded=graded, threshold=threshold, ties=ties)
 
     def q_measure(
         self,
@@ -1832,6 +2567,7 @@ class Graded:
         beta: float = 1.0,
         gain: GainName | Mapping[float, float] = "linear",
         over: Over = "relevant",
+        ties: TieOrder = "order",
     ) -> pl.Expr:
         r"""Q-measure: average precision with cumulated gain blended in.
 
@@ -1848,7 +2584,7 @@ class Graded:
         n
             The cutoff, at least 1; the whole list without.
         beta
-            How much the gain counts beside the hits, not below 0.
+            How much the gain counts beside the hits, from 0 to 1e4.
         gain
             What a grade is worth: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1),
             or a mapping from grade to gain, whose gains do not fall; what is not relevant gains
@@ -1856,18 +2592,29 @@ class Graded:
         over
             What the sum is divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
             R), so that a perfect top n gives 1.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `beta` is not a number, `gain` is neither a string nor a
+            mapping, `over` is not a string or `ties` is not a string.
         ValueError
-            If `n` is below 1, `gain` is unknown, `over` is unknown or `beta` is below 0; when the
-            query runs, if `gain` maps no gain to a grade.
+            If `n` is below 1, `gain` is unknown, `over` is unknown, `beta` is below 0 or `ties` is
+            unknown; when the query runs, if `gain` maps no gain to a grade.
+
+        See Also
+        --------
+        ap : Without gains.
+        gap : Of levels of relevance.
 
         References
         ----------
@@ -1893,7 +2640,7 @@ class Graded:
         │ b     ┆ 0.0       │
         └───────┴───────────┘
         """
-        return self._one("q_measure", n, beta=beta, gain=gain, over=over)
+        return self._one("q_measure", n, beta=beta, gain=gain, over=over, ties=ties)
 
     # What the user knew.
 
@@ -1917,13 +2664,20 @@ class Graded:
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document, or
+            Float64, one value per query, from 0 to 1. A query without a relevant document, or
             without a known one, gets 0, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `known` is neither a column name nor an expression or `threshold` is not a number.
         ValueError
             If `threshold` is not finite.
+
+        See Also
+        --------
+        novelty_ratio : What was not known of what was found.
+        relative_recall : Over what was expected.
 
         References
         ----------
@@ -1975,13 +2729,19 @@ class Graded:
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. A query without a relevant document gets 0,
+            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
             or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `known` is neither a column name nor an expression or `threshold` is not a number.
         ValueError
             If `threshold` is not finite.
+
+        See Also
+        --------
+        coverage_ratio : What was found of what was known.
 
         References
         ----------
@@ -2033,13 +2793,20 @@ class Graded:
         Returns
         -------
         Expr
-            Float64, one value a query, not below 0. A query without a relevant document, or
+            Float64, one value per query, not below 0. A query without a relevant document, or
             without a known one, gets 0, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `known` is neither a column name nor an expression or `threshold` is not a number.
         ValueError
             If `threshold` is not finite.
+
+        See Also
+        --------
+        coverage_ratio : Of known documents alone.
+        recall_effort : Over what was retrieved.
 
         References
         ----------
@@ -2090,13 +2857,19 @@ class Graded:
         Returns
         -------
         Expr
-            Float64, one value a query, not below 0. A query without a relevant document, or for
+            Float64, one value per query, not below 0. A query without a relevant document, or for
             which nothing was retrieved, gets 0, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `known` is neither a column name nor an expression or `threshold` is not a number.
         ValueError
             If `threshold` is not finite.
+
+        See Also
+        --------
+        relative_recall : Of documents that were found.
 
         References
         ----------
@@ -2129,7 +2902,12 @@ class Graded:
 
     # Counts.
 
-    def judged(self, n: int | None = None) -> pl.Expr:
+    def judged(
+        self,
+        n: int | None = None,
+        *,
+        ties: Ties = "order",
+    ) -> pl.Expr:
         """Share of the first n documents that was judged.
 
         A list shorter than n has as many documents as it has: the divisor is the lower of n and
@@ -2139,16 +2917,27 @@ class Graded:
         ----------
         n
             The cutoff, at least 1; the whole list without.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value a query, from 0 to 1. `undefined_as` does not apply.
+            Float64, one value per query, from 0 to 1. `undefined_as` does not apply.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number or `ties` is not a string.
         ValueError
-            If `n` is below 1.
+            If `n` is below 1 or `ties` is unknown.
+
+        See Also
+        --------
+        condensed : Leave out what is not.
+        bpref : A measure for what is judged in part.
 
         Examples
         --------
@@ -2167,7 +2956,7 @@ class Graded:
         │ b     ┆ 1.0      │
         └───────┴──────────┘
         """
-        return self._one("judged", n)
+        return self._one("judged", n, ties=ties)
 
     def n_retrieved(self) -> pl.Expr:
         """How many documents were retrieved.
@@ -2177,7 +2966,11 @@ class Graded:
         Returns
         -------
         Expr
-            UInt32, one count a query. `undefined_as` does not apply.
+            UInt32, one count per query. `undefined_as` does not apply.
+
+        See Also
+        --------
+        n_relevant_retrieved : Those that are relevant.
 
         Examples
         --------
@@ -2211,12 +3004,19 @@ class Graded:
         Returns
         -------
         Expr
-            UInt32, one count a query. `undefined_as` does not apply.
+            UInt32, one count per query. `undefined_as` does not apply.
 
         Raises
         ------
+        TypeError
+            If `threshold` is not a number.
         ValueError
             If `threshold` is not finite.
+
+        See Also
+        --------
+        n_relevant_retrieved : Those that were retrieved.
+        recall : The share that was retrieved.
 
         Examples
         --------
@@ -2244,6 +3044,7 @@ class Graded:
         n: int | None = None,
         *,
         threshold: float | None = None,
+        ties: TieOrder = "order",
     ) -> pl.Expr:
         """How many of the first n documents are relevant.
 
@@ -2255,16 +3056,27 @@ class Graded:
             The cutoff, at least 1; the whole list without.
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            UInt32, one count a query. `undefined_as` does not apply.
+            UInt32, one count per query. `undefined_as` does not apply.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
         ValueError
-            If `n` is below 1 or `threshold` is not finite.
+            If `n` is below 1, `threshold` is not finite or `ties` is unknown.
+
+        See Also
+        --------
+        n_relevant : All there are.
+        precision : Their share of what was retrieved.
+        success : Whether there is one.
 
         Examples
         --------
@@ -2285,11 +3097,17 @@ class Graded:
         │ b     ┆ 0                    ┆ 0                      │
         └───────┴──────────────────────┴────────────────────────┘
         """
-        return self._one("n_relevant_retrieved", n, threshold=threshold)
+        return self._one("n_relevant_retrieved", n, threshold=threshold, ties=ties)
 
     # Curves.
 
-    def precision_curve(self, n: int | None = None, *, threshold: float | None = None) -> pl.Expr:
+    def precision_curve(
+        self,
+        n: int | None = None,
+        *,
+        threshold: float | None = None,
+        ties: Ties = "order",
+    ) -> pl.Expr:
         r"""Precision at every rank from 1 to n.
 
         The value at rank k is `precision(k)`, also below the end of the list.
@@ -2304,17 +3122,28 @@ class Graded:
             The last rank, at least 1; a list is as long as what was retrieved without.
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            List(Float64), one list a query with a value for each rank 1 to n, from 0 to 1. A
+            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
         ValueError
-            If `n` is below 1 or `threshold` is not finite.
+            If `n` is below 1, `threshold` is not finite or `ties` is unknown.
+
+        See Also
+        --------
+        precision : At one rank.
+        interpolated_precision : At levels of recall.
 
         References
         ----------
@@ -2337,9 +3166,15 @@ class Graded:
         │ b     ┆ [0.0, 0.0, 0.0]      │
         └───────┴──────────────────────┘
         """
-        return self._one("precision_curve", n, threshold=threshold)
+        return self._one("precision_curve", n, threshold=threshold, ties=ties)
 
-    def recall_curve(self, n: int | None = None, *, threshold: float | None = None) -> pl.Expr:
+    def recall_curve(
+        self,
+        n: int | None = None,
+        *,
+        threshold: float | None = None,
+        ties: Ties = "order",
+    ) -> pl.Expr:
         r"""Recall at every rank from 1 to n.
 
         The value at rank k is `recall(k)`: below its end a list keeps its last value.
@@ -2354,17 +3189,27 @@ class Graded:
             The last rank, at least 1; a list is as long as what was retrieved without.
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            List(Float64), one list a query with a value for each rank 1 to n, from 0 to 1. A
+            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
         ValueError
-            If `n` is below 1 or `threshold` is not finite.
+            If `n` is below 1, `threshold` is not finite or `ties` is unknown.
+
+        See Also
+        --------
+        recall : At one rank.
 
         References
         ----------
@@ -2387,13 +3232,157 @@ class Graded:
         │ b     ┆ [0.0, 0.0, 0.0]                │
         └───────┴────────────────────────────────┘
         """
-        return self._one("recall_curve", n, threshold=threshold)
+        return self._one("recall_curve", n, threshold=threshold, ties=ties)
+
+    def f_measure_curve(
+        self,
+        n: int | None = None,
+        *,
+        beta: float = 1.0,
+        threshold: float | None = None,
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        """The F measure at every rank from 1 to n.
+
+        A list shorter than n counts as filled up with documents that are not relevant.
+
+        Parameters
+        ----------
+        n
+            The last rank, from 1 to 16777216; the length of the list without.
+        beta
+            Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list per query, of values from 0 to 1. A query without a relevant
+            document has a list of 0, or of what `undefined_as` says.
+
+        Raises
+        ------
+        TypeError
+            If `n` is not a whole number, `beta` is not a number, `threshold` is not a number or
+            `ties` is not a string.
+        ValueError
+            If `n` is below 1 or too large, `beta` is not above 0, `threshold` is not finite or
+            `ties` is unknown.
+
+        See Also
+        --------
+        f_measure : At one rank.
+        max_f_measure : The highest of the curve.
+        e_measure_curve : One minus it.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), alternative measures.
+
+        Examples
+        --------
+        Query a: 2/4, 2/5 and 4/6.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.f_measure_curve(3))
+        shape: (2, 2)
+        ┌───────┬──────────────────────┐
+        │ query ┆ f_measure_curve@3    │
+        │ ---   ┆ ---                  │
+        │ str   ┆ list[f64]            │
+        ╞═══════╪══════════════════════╡
+        │ a     ┆ [0.5, 0.4, 0.666667] │
+        │ b     ┆ [0.0, 0.0, 0.0]      │
+        └───────┴──────────────────────┘
+        """
+        return self._one("f_measure_curve", n, beta=beta, threshold=threshold, ties=ties)
+
+    def e_measure_curve(
+        self,
+        n: int | None = None,
+        *,
+        b: float = 1.0,
+        threshold: float | None = None,
+        ties: Ties = "order",
+    ) -> pl.Expr:
+        """The E measure at every rank from 1 to n.
+
+        A list shorter than n counts as filled up with documents that are not relevant.
+        Lower is better.
+
+        Parameters
+        ----------
+        n
+            The last rank, from 1 to 16777216; the length of the list without.
+        b
+            Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
+        threshold
+            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
+
+        Returns
+        -------
+        Expr
+            List(Float64), one list per query, of values from 0 to 1. A query without a relevant
+            document has a list of 1, or of one minus what
+            `undefined_as` says.
+
+        Raises
+        ------
+        TypeError
+            If `n` is not a whole number, `b` is not a number, `threshold` is not a number or
+            `ties` is not a string.
+        ValueError
+            If `n` is below 1 or too large, `b` is not above 0, `threshold` is not finite or
+            `ties` is unknown.
+
+        See Also
+        --------
+        e_measure : At one rank.
+        f_measure_curve : One minus it.
+
+        References
+        ----------
+        Chen, B. Retrieval evaluation (slides), alternative measures.
+
+        Examples
+        --------
+        Query a: 1 - 2/4, 1 - 2/5 and 1 - 4/6.
+
+        >>> df = pl.DataFrame(
+        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
+        ... )
+        >>> g = pl.col("grade").graded
+        >>> df.group_by("query", maintain_order=True).agg(g.e_measure_curve(3))
+        shape: (2, 2)
+        ┌───────┬──────────────────────┐
+        │ query ┆ e_measure_curve@3    │
+        │ ---   ┆ ---                  │
+        │ str   ┆ list[f64]            │
+        ╞═══════╪══════════════════════╡
+        │ a     ┆ [0.5, 0.6, 0.333333] │
+        │ b     ┆ [1.0, 1.0, 1.0]      │
+        └───────┴──────────────────────┘
+        """
+        return self._one("e_measure_curve", n, b=b, threshold=threshold, ties=ties)
 
     def interpolated_precision(
         self,
         *,
         recall_levels: int | Sequence[float] = 11,
         threshold: float | None = None,
+        ties: TieOrder = "order",
     ) -> pl.Expr:
         r"""Interpolated precision at levels of recall.
 
@@ -2411,17 +3400,29 @@ class Graded:
             How many levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
         threshold
             The lowest relevant grade; without it any grade above irrelevant is relevant.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            List(Float64), one list a query with a value for each level, from 0 to 1. A query
+            List(Float64), one list per query with a value for each level, from 0 to 1. A query
             without a relevant document has 0 at every level, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `recall_levels` are neither a whole number nor a sequence of numbers, `threshold` is
+            not a number or `ties` is not a string.
         ValueError
-            If `recall_levels` do not increase from 0 to 1 or `threshold` is not finite.
+            If `recall_levels` do not increase from 0 to 1, `threshold` is not finite or `ties` is
+            unknown.
+
+        See Also
+        --------
+        precision_curve : At ranks.
+        recall_curve : The recall at ranks.
 
         References
         ----------
@@ -2448,13 +3449,16 @@ class Graded:
         │ b     ┆ [0.0, 0.0, 0.0]                 │
         └───────┴─────────────────────────────────┘
         """
-        return self._one("interpolated_precision", recall_levels=recall_levels, threshold=threshold)
+        return self._one(
+            "interpolated_precision", recall_levels=recall_levels, threshold=threshold, ties=ties
+        )
 
     def cg_curve(
         self,
         n: int | None = None,
         *,
         gain: GainName | Mapping[float, float] = "exp2",
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""Cumulated gain at every rank from 1 to n.
 
@@ -2472,19 +3476,31 @@ class Graded:
             What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
             (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
             gains 0.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            List(Float64), one list a query with a value for each rank 1 to n, not below 0. A
+            List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping or `ties` is not
+            a string.
         ValueError
-            If `n` is below 1 or `gain` is unknown; when the query runs, if `gain` maps no gain to
-            a grade, or 2^g is out of range (grades more than 1000 above irrelevant;
-            `gain="linear"` and `ndcng` take them).
+            If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
+            `gain` maps no gain to a grade, or 2^g is out of range (grades more than 1000 above
+            irrelevant; `gain="linear"` and `ndcng` take them).
+
+        See Also
+        --------
+        cg : At one rank.
+        dcg_curve : With a discount for lower ranks.
 
         References
         ----------
@@ -2507,7 +3523,7 @@ class Graded:
         │ b     ┆ [0.0, 0.0, 0.0]         │
         └───────┴─────────────────────────┘
         """
-        return self._one("cg_curve", n, gain=gain)
+        return self._one("cg_curve", n, gain=gain, ties=ties)
 
     def dcg_curve(
         self,
@@ -2516,6 +3532,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""Discounted cumulated gain at every rank from 1 to n.
 
@@ -2538,19 +3555,32 @@ class Graded:
             (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
         base
             The base of the logarithm, above 1.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            List(Float64), one list a query with a value for each rank 1 to n, not below 0. A
+            List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string, `base` is not a number or `ties` is not a string.
         ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
-            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
-            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
+            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is out
+            of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
+            them).
+
+        See Also
+        --------
+        dcg : At one rank.
+        ideal_dcg_curve : The most there is.
 
         References
         ----------
@@ -2573,7 +3603,7 @@ class Graded:
         │ b     ┆ [0.0, 0.0, 0.0] │
         └───────┴─────────────────┘
         """
-        return self._one("dcg_curve", n, gain=gain, discount=discount, base=base)
+        return self._one("dcg_curve", n, gain=gain, discount=discount, base=base, ties=ties)
 
     def ideal_dcg_curve(
         self,
@@ -2608,15 +3638,23 @@ class Graded:
         Returns
         -------
         Expr
-            List(Float64), one list a query with a value for each rank 1 to n, not below 0. A
+            List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string or `base` is not a number.
         ValueError
             If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
             when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
             more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+
+        See Also
+        --------
+        ideal_dcg : At one rank.
+        dcg_curve : What was reached of it.
 
         References
         ----------
@@ -2648,6 +3686,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""NDCG at every rank from 1 to n.
 
@@ -2670,19 +3709,33 @@ class Graded:
             (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
         base
             The base of the logarithm, above 1.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            List(Float64), one list a query with a value for each rank 1 to n, from 0 to 1. A
+            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string, `base` is not a number or `ties` is not a string.
         ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
-            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
-            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
+            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is out
+            of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
+            them).
+
+        See Also
+        --------
+        ndcg : At one rank.
+        ndcg_area : The mean over the ranks.
+        ndcng_curve : Of gains over the highest.
 
         References
         ----------
@@ -2706,7 +3759,7 @@ class Graded:
         │ b     ┆ [0.0, 0.0, 0.0]                │
         └───────┴────────────────────────────────┘
         """
-        return self._one("ndcg_curve", n, gain=gain, discount=discount, base=base)
+        return self._one("ndcg_curve", n, gain=gain, discount=discount, base=base, ties=ties)
 
     def ndcng_curve(
         self,
@@ -2715,6 +3768,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         discount: Discount = "log2",
         base: float = 2.0,
+        ties: Ties = "order",
     ) -> pl.Expr:
         r"""NDCNG at every rank from 1 to n.
 
@@ -2737,18 +3791,31 @@ class Graded:
             (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
         base
             The base of the logarithm, above 1.
+        ties
+            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
+            value over all their orders.
 
         Returns
         -------
         Expr
-            List(Float64), one list a query with a value for each rank 1 to n, from 0 to 1. A
+            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
 
         Raises
         ------
+        TypeError
+            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
+            not a string, `base` is not a number or `ties` is not a string.
         ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
-            when the query runs, if `gain` maps no gain to a grade.
+            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
+            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
+
+        See Also
+        --------
+        ndcng : At one rank.
+        ndcng_area : The mean over the ranks.
+        ndcg_curve : Of gains as they are.
 
         References
         ----------
@@ -2772,7 +3839,7 @@ class Graded:
         │ b     ┆ [0.0, 0.0, 0.0]                │
         └───────┴────────────────────────────────┘
         """
-        return self._one("ndcng_curve", n, gain=gain, discount=discount, base=base)
+        return self._one("ndcng_curve", n, gain=gain, discount=discount, base=base, ties=ties)
 
 
 def graded(column: str | pl.Expr) -> Graded:

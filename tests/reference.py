@@ -33,6 +33,7 @@ class Scale(NamedTuple):
     irrelevant: float = 0
     highest: float | None = None
     undefined: float | None = 0
+    undefined_is_said: bool = False
 
 
 PLAIN = Scale()
@@ -82,7 +83,7 @@ def relevant(grade: Grade, threshold: float | None, scale: Scale) -> bool:
     """Whether a grade reaches the threshold; without one, whether it is above irrelevant."""
     if grade is None:
         return False
-    return grade > scale.irrelevant if threshold is None else grade >= threshold
+    return grade > scale.irrelevant and (threshold is None or grade >= threshold)
 
 
 def best_relevance(query: Lists, scale: Scale) -> float:
@@ -127,7 +128,20 @@ def orders(query: Lists) -> Iterator[Lists]:
 def expected(measure: Callable[[Lists], Any], query: Lists) -> Any:
     """The mean of a measure over all orders."""
     found = [measure(order) for order in orders(query)]
+    if found[0] is None:
+        return None
+    if isinstance(found[0], list):
+        return [sum(at_rank) / len(found) for at_rank in zip(*found, strict=True)]
     return sum(found) / len(found)
+
+
+def broken(query: Lists, ties: str) -> Lists:
+    """The query with the worst of tied documents first, or with `ties="optimistic"` the best."""
+    sign = 1 if ties == "pessimistic" else -1
+    places = list(zip(query.tied, query.ranked, strict=True))
+    places.sort(key=lambda place: (place[0], sign * (-math.inf if place[1] is None else place[1])))
+    ranked = [grade for _, grade in places]
+    return query._replace(ranked=ranked, tied=list(range(len(ranked))))
 
 
 def shared(worth: Sequence[float], query: Lists, ties: str) -> list[float]:
@@ -175,10 +189,12 @@ def n_relevant_retrieved(
     return sum(relevant(grade, threshold, scale) for grade in query.ranked[:n])
 
 
-def judged(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float:
+def judged(
+    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
+) -> float:
     """The share of judged documents in the top n."""
-    top = query.ranked[:n]
-    return sum(grade is not None for grade in top) / len(top) if top else 0
+    top = shared([grade is not None for grade in query.ranked], query, ties)[:n]
+    return sum(top) / len(top) if top else 0
 
 
 # Precision and recall.
@@ -223,13 +239,14 @@ def f_measure(
     *,
     beta: float = 1,
     threshold: float | None = None,
+    ties: str = "order",
     scale: Scale = PLAIN,
 ) -> float | None:
     """(1 + β²) P R / (β² P + R)."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
-    p = precision(query, n, threshold=threshold, scale=scale)
-    r = recall(query, n, threshold=threshold, scale=scale)
+    p = precision(query, n, threshold=threshold, ties=ties, scale=scale)
+    r = recall(query, n, threshold=threshold, ties=ties, scale=scale)
     return (1 + beta**2) * p * r / (beta**2 * p + r) if p and r else 0
 
 
@@ -239,22 +256,49 @@ def e_measure(
     *,
     b: float = 1,
     threshold: float | None = None,
+    ties: str = "order",
     scale: Scale = PLAIN,
 ) -> float | None:
     """1 - (1 + b²) / (b² / R + 1 / P)."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return None if scale.undefined is None else 1 - scale.undefined
-    p = precision(query, n, threshold=threshold, scale=scale)
-    r = recall(query, n, threshold=threshold, scale=scale)
+    p = precision(query, n, threshold=threshold, ties=ties, scale=scale)
+    r = recall(query, n, threshold=threshold, ties=ties, scale=scale)
     return 1 - (1 + b**2) / (b**2 / r + 1 / p) if p and r else 1
 
 
+def max_f_measure(query: Lists, n: int | None = None, **options: Any) -> float | None:
+    """The highest F at ranks 1 to n of the list."""
+    ranks = range(1, len(query.ranked[:n]) + 1)
+    if f_measure(query, 1, **options) is None:
+        return None
+    return max((f_measure(query, k, **options) for k in ranks), default=f_measure(query, **options))
+
+
+def precision_at_hit(
+    query: Lists, *, k: int = 1, threshold: float | None = None, scale: Scale = PLAIN
+) -> float | None:
+    """Precision at the rank of the k-th hit."""
+    if n_relevant(query, threshold=threshold, scale=scale) == 0:
+        return scale.undefined
+    hits = [rank for rank, g in enumerate(query.ranked, 1) if relevant(g, threshold, scale)]
+    if len(hits) < k:
+        return 0
+    return precision(query, hits[k - 1], threshold=threshold, scale=scale)
+
+
 def r_precision(
-    query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN
+    query: Lists,
+    *,
+    threshold: float | None = None,
+    ties: str = "order",
+    scale: Scale = PLAIN,
 ) -> float | None:
     """Precision at R."""
     total = n_relevant(query, threshold=threshold, scale=scale)
-    return precision(query, total, threshold=threshold, scale=scale) if total else scale.undefined
+    if total == 0:
+        return scale.undefined
+    return precision(query, total, threshold=threshold, ties=ties, scale=scale)
 
 
 def reciprocal_rank(
@@ -304,9 +348,16 @@ def bpref(query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN)
     return preferences / total
 
 
-def roc_auc(query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN) -> float | None:
+def roc_auc(
+    query: Lists,
+    *,
+    threshold: float | None = None,
+    ties: str = "average",
+    scale: Scale = PLAIN,
+) -> float | None:
     """The share of pairs of a relevant and another judged document in the right order."""
-    found = [(g, place) for g, place in zip(query.ranked, query.tied, strict=True) if g is not None]
+    where = query.tied if ties == "average" else range(len(query.ranked))
+    found = [(g, place) for g, place in zip(query.ranked, where, strict=True) if g is not None]
     missed = list(query.judged)
     for grade, _ in found:
         missed.remove(grade)
@@ -315,28 +366,30 @@ def roc_auc(query: Lists, *, threshold: float | None = None, scale: Scale = PLAI
     hits = [place for grade, place in places if relevant(grade, threshold, scale)]
     others = [place for grade, place in places if not relevant(grade, threshold, scale)]
     if not hits or not others:
-        return scale.undefined
+        return scale.undefined if scale.undefined_is_said else None
     right = sum(1 if hit < other else 1 / 2 for hit in hits for other in others if hit <= other)
     return right / (len(hits) * len(others))
 
 
 def generalized_precision(
-    query: Lists, n: int | None = None, *, scale: Scale = PLAIN
+    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
 ) -> float | None:
     """The mean of the grades over the highest in the top n."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
     best = best_relevance(query, scale)
-    found = sum(relevance(grade, scale) / best for grade in query.ranked[:n])
+    found = sum(shared([relevance(g, scale) / best for g in query.ranked], query, ties)[:n])
     divisor = len(query.ranked) if n is None else n
     return found / divisor if divisor else 0
 
 
-def generalized_recall(query: Lists, n: int | None = None, *, scale: Scale = PLAIN) -> float | None:
+def generalized_recall(
+    query: Lists, n: int | None = None, *, ties: str = "order", scale: Scale = PLAIN
+) -> float | None:
     """Grades in the top n over all that were judged."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
-    found = sum(relevance(grade, scale) for grade in query.ranked[:n])
+    found = sum(shared([relevance(grade, scale) for grade in query.ranked], query, ties)[:n])
     return found / sum(relevance(grade, scale) for grade in query.judged)
 
 
@@ -414,12 +467,16 @@ def ap(
     *,
     threshold: float | None = None,
     over: str = "relevant",
+    ties: str = "order",
     scale: Scale = PLAIN,
 ) -> float | None:
     """Equations 1 and 2: Σ_p P@p · rel(p) / R."""
     total = n_relevant(query, threshold=threshold, scale=scale)
     if total == 0:
         return scale.undefined
+    if ties == "average":
+        precisions = expected_precisions(query, n, threshold, scale)
+        return precisions / (min(n, total) if over == "cutoff" and n is not None else total)
     hits = precisions = 0
     for p, grade in enumerate(query.ranked[:n], 1):
         if relevant(grade, threshold, scale):
@@ -430,6 +487,24 @@ def ap(
     if over == "cutoff" and n is not None:
         return precisions / min(n, total)
     return precisions / total
+
+
+def expected_precisions(
+    query: Lists, n: int | None, threshold: float | None, scale: Scale
+) -> float:
+    """Σ_p P@p · rel(p) over the top n, set by set of tied documents: its mean over their orders."""
+    total = above = 0.0
+    start = 0
+    for _, tied in groupby(zip(query.tied, query.ranked, strict=True), key=itemgetter(0)):
+        hits = [relevant(grade, threshold, scale) for _, grade in tied]
+        # The hits among them may stand at any so many of their places.
+        chances = list(combinations(range(start + 1, start + len(hits) + 1), sum(hits)))
+        for ranks in chances:
+            for number, rank in enumerate(ranks, 1):
+                if n is None or rank <= n:
+                    total += (above + number) / rank / len(chances)
+        above, start = above + sum(hits), start + len(hits)
+    return total
 
 
 def mu_ap(
@@ -546,6 +621,16 @@ def ndcg(
     return discounted(found, n, discount, base) / ideal if ideal else scale.undefined
 
 
+def ncg(query: Lists, n: int | None = None, **options: Any) -> float | None:
+    """CG over the ideal CG."""
+    return ndcg(query, n, discount="none", **options)
+
+
+def ideal_cg(query: Lists, n: int | None = None, **options: Any) -> float | None:
+    """The CG of the judged documents from the best to the worst."""
+    return ideal_dcg(query, n, discount="none", **options)
+
+
 def ndcng(
     query: Lists,
     n: int | None = None,
@@ -626,16 +711,18 @@ def rbp(
     p: float = 0.8,
     graded: bool = False,
     threshold: float | None = None,
+    ties: str = "order",
     scale: Scale = PLAIN,
 ) -> float | None:
     """(1 - p) Σ_i rel(i) p^{i-1}, rel the grade over the highest one if graded."""
     if n_relevant(query, threshold=threshold, scale=scale) == 0:
         return scale.undefined
     best = best_relevance(query, scale)
-    found = 0
-    for i, grade in enumerate(query.ranked[:n], 1):
-        if relevant(grade, threshold, scale):
-            found += (relevance(grade, scale) / best if graded else 1) * p ** (i - 1)
+    worth = [
+        (relevance(grade, scale) / best if graded else 1) * relevant(grade, threshold, scale)
+        for grade in query.ranked
+    ]
+    found = sum(w * p ** (i - 1) for i, w in enumerate(shared(worth, query, ties)[:n], 1))
     return (1 - p) * found
 
 
@@ -673,6 +760,16 @@ def precision_curve(query: Lists, n: int | None = None, **options: Any) -> list[
 def recall_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
     """Recall at every rank."""
     return at_every_rank(recall, query, len(query.ranked), n, **options)
+
+
+def f_measure_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+    """F at every rank."""
+    return at_every_rank(f_measure, query, len(query.ranked), n, **options)
+
+
+def e_measure_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:
+    """E at every rank."""
+    return at_every_rank(e_measure, query, len(query.ranked), n, **options)
 
 
 def cg_curve(query: Lists, n: int | None = None, **options: Any) -> list[float | None]:

@@ -40,6 +40,9 @@ class Row:
     """A cutoff beyond the list is no cutoff."""
     never_falls: bool = True
     """It does not get worse where two documents change places so that the better one moves up."""
+    needs_pairs: bool = False
+    """It is null for a query without a relevant and an irrelevant document unless a number was
+    asked for."""
     skips_unjudged: bool = False
     """An unjudged document is as if it were not there, instead of not relevant."""
 
@@ -67,6 +70,9 @@ class Row:
     def twin(self, query: reference.Lists, scale: reference.Scale = reference.PLAIN) -> Any:
         """The value of one query, by the loop of its definition."""
         cutoff, options = self.arguments
+        if options.get("ties") in BOUNDS_OF_TIES:
+            query = reference.broken(query, options["ties"])
+            return self.without("ties").twin(query, scale)
         return getattr(reference, self.function)(query, *cutoff, **options, scale=scale)
 
     def cut(self, n: int | None) -> Row:
@@ -78,6 +84,16 @@ class Row:
         """This without an option."""
         rest = {name: value for name, value in self.options.items() if name != option}
         return replace(self, name=Measure.of(self.function, self.n, **rest).name, options=rest)
+
+    def with_ties(self, ties: str) -> Row:
+        """This with ties broken by a rule."""
+        function, options, n = re.fullmatch(r"(\w+)(?:\((.*)\))?(@\d+)?", self.name).groups()
+        written = f"{options}, ties={ties}" if options else f"ties={ties}"
+        return replace(
+            self,
+            name=f"{function}({written}){n or ''}",
+            options={**self.options, "ties": ties},
+        )
 
     @property
     def takes_cutoff(self) -> bool:
@@ -147,9 +163,14 @@ def _e(n: int | None, b: float, threshold: float | None) -> Callable[[Grades], f
     return lambda judged: 1 - _f(n, b, threshold)(judged)
 
 
-def _unless_all_relevant(threshold: float | None) -> Callable[[Grades], float]:
+def _unless_all_relevant(threshold: float | None) -> Callable[[Grades], float | None]:
     """1, or undefined where no judged document is irrelevant."""
-    return lambda judged: float(_n_relevant(judged, threshold) < len(judged))
+    return lambda judged: 1.0 if _n_relevant(judged, threshold) < len(judged) else None
+
+
+def _max_f(n: int | None, beta: float, threshold: float | None) -> Callable[[Grades], float]:
+    """The highest F that there can be at any rank."""
+    return lambda judged: max(_f(k, beta, threshold)(judged) for k in range(1, len(judged[:n]) + 1))
 
 
 def _relevance(n: int | None) -> Callable[[Grades], float]:
@@ -252,6 +273,14 @@ def _sums(n: int | None, gain: Gain, discount: Discount = _none) -> dict[str, An
     return _curve(n, at) | {"bounds": (0.0, math.inf)}
 
 
+def _f_at(beta: float, threshold: float | None = None) -> Callable[[Grades, int], float]:
+    return lambda judged, k: _f(k, beta, threshold)(judged)
+
+
+def _e_at(b: float, threshold: float | None = None) -> Callable[[Grades, int], float]:
+    return lambda judged, k: _e(k, b, threshold)(judged)
+
+
 def _perfect(n: int | None) -> dict[str, Any]:
     return _curve(n, lambda _judged, _k: 1.0)
 
@@ -279,13 +308,17 @@ _BY_N: dict[str, Any] = {"ends_with_the_list": False}
 _KNOWN: dict[str, Any] = {"columns": {"known": "known"}}
 _LEVELS: dict[str, Any] = {"dtype": pl.List(pl.Float64)}
 
+_PAIRS: dict[str, Any] = {"skips_unjudged": True, "needs_pairs": True}
+
 AVERAGE = {"ties": "average"}
 ZIPF = {"discount": "zipf"}
 NONE = {"discount": "none"}
 OWN = {"gain": "linear", "discount": "jarvelin", "base": 3}
 _OWN = "gain=linear, discount=jarvelin, base=3"
 
-ROWS = (
+BOUNDS_OF_TIES = ("pessimistic", "optimistic")
+
+_ROWS = (
     Row("precision", ideal=lambda judged: _n_relevant(judged) / len(judged), **_BY_N),
     Row("precision@3", ideal=lambda judged: _top(3)(judged) / 3, **_BY_N),
     Row(
@@ -300,11 +333,13 @@ ROWS = (
     Row("recall(threshold=2)", {"threshold": 2}),
     Row("recall(over=cutoff)@3", {"over": "cutoff"}),
     Row("recall(over=cutoff, ties=average)@2", {"over": "cutoff"} | AVERAGE),
+    Row("f_measure(ties=average)@3", AVERAGE, ideal=_f(3, 1, None), **_BY_N),
     Row("f_measure", ideal=_f(None, 1, None), **_BY_N),
     Row("f_measure@3", ideal=_f(3, 1, None), **_BY_N),
     Row(
         "f_measure(beta=2, threshold=2)@3", {"beta": 2, "threshold": 2}, ideal=_f(3, 2, 2), **_BY_N
     ),
+    Row("e_measure(ties=average)@3", AVERAGE, ideal=_e(3, 1, None), **_E, **_BY_N),
     Row("e_measure", ideal=_e(None, 1, None), **_E, **_BY_N),
     Row("e_measure@3", ideal=_e(3, 1, None), **_E, **_BY_N),
     Row(
@@ -314,7 +349,21 @@ ROWS = (
         **_E,
         **_BY_N,
     ),
+    Row("max_f_measure", ideal=_max_f(None, 1, None)),
+    Row("max_f_measure@3", ideal=_max_f(3, 1, None)),
+    Row(
+        "max_f_measure(beta=0.5, threshold=2)@2",
+        {"beta": 0.5, "threshold": 2},
+        ideal=_max_f(2, 0.5, 2),
+    ),
+    Row("precision_at_hit"),
+    Row(
+        "precision_at_hit(k=3, threshold=2)",
+        {"k": 3, "threshold": 2},
+        ideal=lambda judged: float(_n_relevant(judged, 2) >= 3),
+    ),
     Row("r_precision"),
+    Row("r_precision(ties=average)", AVERAGE),
     Row("r_precision(threshold=2)", {"threshold": 2}),
     Row("reciprocal_rank"),
     Row("reciprocal_rank@3"),
@@ -326,10 +375,9 @@ ROWS = (
     Row("success(threshold=2, ties=average)@2", {"threshold": 2} | AVERAGE),
     Row("bpref", skips_unjudged=True),
     Row("bpref(threshold=2)", {"threshold": 2}, skips_unjudged=True),
-    Row("roc_auc", ideal=_unless_all_relevant(None), skips_unjudged=True),
-    Row(
-        "roc_auc(threshold=2)", {"threshold": 2}, ideal=_unless_all_relevant(2), skips_unjudged=True
-    ),
+    Row("roc_auc", ideal=_unless_all_relevant(None), **_PAIRS),
+    Row("roc_auc(threshold=2)", {"threshold": 2}, ideal=_unless_all_relevant(2), **_PAIRS),
+    Row("roc_auc(ties=order)", {"ties": "order"}, ideal=_unless_all_relevant(None), **_PAIRS),
     Row(
         "generalized_precision",
         ideal=lambda judged: _relevance(None)(judged) / max(judged) / len(judged),
@@ -340,13 +388,28 @@ ROWS = (
         ideal=lambda judged: _relevance(3)(judged) / max(judged) / 3,
         **_BY_N,
     ),
+    Row(
+        "generalized_precision(ties=average)@3",
+        AVERAGE,
+        ideal=lambda judged: _relevance(3)(judged) / max(judged) / 3,
+        **_BY_N,
+    ),
     Row("generalized_recall"),
+    Row(
+        "generalized_recall(ties=average)@3",
+        AVERAGE,
+        ideal=lambda judged: _relevance(3)(judged) / _relevance(None)(judged),
+    ),
     Row(
         "generalized_recall@3",
         ideal=lambda judged: _relevance(3)(judged) / _relevance(None)(judged),
     ),
     Row("ap"),
     Row("ap@3", ideal=_share(3)),
+    Row("ap(ties=average)", AVERAGE),
+    Row(
+        "ap(threshold=2, over=cutoff, ties=average)@3", {"threshold": 2, "over": "cutoff"} | AVERAGE
+    ),
     Row("ap(threshold=2)", {"threshold": 2}),
     Row("ap(threshold=0.5)", {"threshold": 0.5}),
     Row("ap(over=retrieved)", {"over": "retrieved"}),
@@ -391,6 +454,11 @@ ROWS = (
         best="none",
         **_sum(3, float, _jarvelin),
     ),
+    Row("ideal_cg", best="none", **_sum(None, _exp2)),
+    Row("ideal_cg(gain=linear)@3", {"gain": "linear"}, best="none", **_sum(3, float)),
+    Row("ncg"),
+    Row("ncg(gain=linear)@3", {"gain": "linear"}),
+    Row("ncg(gain=linear, ties=average)@2", {"gain": "linear"} | AVERAGE),
     Row("ndcg"),
     Row("ndcg@3"),
     Row("ndcg(gain=linear)@3", {"gain": "linear"}),
@@ -409,9 +477,11 @@ ROWS = (
     Row("ndcng(ties=average)@3", AVERAGE),
     Row("ndcg_area", **_BY_N),
     Row("ndcg_area@5", **_BY_N),
+    Row("ndcg_area(ties=average)@5", AVERAGE, **_BY_N),
     Row(f"ndcg_area({_OWN})@5", OWN, **_BY_N),
     Row("ndcng_area", **_BY_N),
     Row("ndcng_area@5", **_BY_N),
+    Row("ndcng_area(ties=average)@5", AVERAGE, **_BY_N),
     Row(f"ndcng_area({_OWN})", OWN, **_BY_N),
     Row("err", ideal=_err(None)),
     Row("err@3", ideal=_err(3)),
@@ -431,6 +501,7 @@ ROWS = (
         {"p": 0.95, "threshold": 2},
         ideal=lambda judged: 1 - 0.95 ** _top(3, 2)(judged),
     ),
+    Row("rbp(ties=average)@3", AVERAGE, ideal=lambda judged: 1 - 0.8 ** _top(3)(judged)),
     # A hit counts with the gain so far, which is less where a poorer document moved up before it.
     Row("q_measure", never_falls=False),
     Row("q_measure@3", ideal=_share(3), never_falls=False),
@@ -473,6 +544,7 @@ ROWS = (
     ),
     Row("judged", undefined=None),
     Row("judged@3", undefined=None),
+    Row("judged(ties=average)@3", AVERAGE, undefined=None),
     Row("n_retrieved", ideal=len, **_COUNT),
     Row("n_relevant", ideal=_n_relevant, **_COUNT),
     Row(
@@ -486,6 +558,23 @@ ROWS = (
     Row("n_relevant_retrieved(threshold=2)@3", {"threshold": 2}, ideal=_top(3, 2), **_COUNT),
     Row("precision_curve", **_curve(None, _precision_at())),
     Row("precision_curve(threshold=2)@5", {"threshold": 2}, **_curve(5, _precision_at(2))),
+    Row("precision_curve(ties=average)@5", AVERAGE, **_curve(5, _precision_at())),
+    Row("recall_curve(ties=average)@5", AVERAGE, **_curve(5, _recall_at())),
+    Row("f_measure_curve", **_curve(None, _f_at(1))),
+    Row(
+        "f_measure_curve(beta=2, threshold=2)@5",
+        {"beta": 2, "threshold": 2},
+        **_curve(5, _f_at(2, 2)),
+    ),
+    Row("f_measure_curve(ties=average)@5", AVERAGE, **_curve(5, _f_at(1))),
+    Row("e_measure_curve", **_curve(None, _e_at(1)), **_E),
+    Row(
+        "e_measure_curve(b=0.5, threshold=2)@5",
+        {"b": 0.5, "threshold": 2},
+        **_curve(5, _e_at(0.5, 2)),
+        **_E,
+    ),
+    Row("e_measure_curve(ties=average)@5", AVERAGE, **_curve(5, _e_at(1)), **_E),
     Row("recall_curve", **_curve(None, _recall_at())),
     Row("recall_curve(threshold=2)@5", {"threshold": 2}, **_curve(5, _recall_at(2))),
     Row("interpolated_precision", ideal=[1.0] * 11, **_LEVELS),
@@ -503,6 +592,10 @@ ROWS = (
     ),
     Row("cg_curve", **_sums(None, _exp2)),
     Row("cg_curve(gain=linear)@5", {"gain": "linear"}, **_sums(5, float)),
+    Row("cg_curve(ties=average)@5", AVERAGE, **_sums(5, _exp2)),
+    Row("dcg_curve(ties=average)@5", AVERAGE, **_sums(5, _exp2, _log2)),
+    Row("ndcg_curve(ties=average)@5", AVERAGE, **_perfect(5)),
+    Row("ndcng_curve(ties=average)@5", AVERAGE, **_perfect(5)),
     Row("dcg_curve", **_sums(None, _exp2, _log2)),
     Row(f"dcg_curve({_OWN})@5", OWN, **_sums(5, float, _jarvelin_3)),
     Row("ideal_dcg_curve", best="none", **_sums(None, _exp2, _log2)),
@@ -511,4 +604,23 @@ ROWS = (
     Row(f"ndcg_curve({_OWN})@5", OWN, **_perfect(5)),
     Row("ndcng_curve", **_perfect(None)),
     Row(f"ndcng_curve({_OWN})@5", OWN, **_perfect(5)),
+)
+
+_WITHOUT_TIES = {
+    *("ideal_dcg", "ideal_cg", "ideal_dcg_curve", "n_retrieved", "n_relevant"),
+    *("coverage_ratio", "novelty_ratio", "relative_recall", "recall_effort"),
+}
+"""What does not depend on the order of what was retrieved."""
+
+_BY_FUNCTION = {
+    row.function: row
+    for row in reversed(_ROWS)
+    if row.function not in _WITHOUT_TIES and "ties" not in row.options
+    if row.n is not None or not row.takes_cutoff
+}
+"""One row per measure, with a cutoff where there is one."""
+
+ROWS = (
+    *_ROWS,
+    *(row.with_ties(ties) for row in _BY_FUNCTION.values() for ties in BOUNDS_OF_TIES),
 )

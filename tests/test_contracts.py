@@ -35,7 +35,7 @@ from helpers import (
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from registry import KNOWN, ROWS
+from registry import BOUNDS_OF_TIES, KNOWN, ROWS
 
 from polars_graded import Graded, evaluate, graded
 from polars_graded._measuring import batches, expression
@@ -43,7 +43,7 @@ from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.kernels import average_precision
 from polars_graded._measuring.names import Measure
 
-CHAINED = {"ranked_by", "scaled", "undefined_as", "condensed"}
+CHAINED = {"ranked_by", "scaled", "undefined_as", "exactly", "condensed"}
 NO_ONE_MEASURE = {"measures", "phi_relevance"}
 
 QUERIES = [*ODD_QUERIES.values(), *random_queries(0, 150)]
@@ -112,7 +112,8 @@ def assert_within_bounds(rows, found, queries):
         f"{row.name}: {value} of {query}"
         for row in rows
         for value, query in zip(found[row.name], queries, strict=True)
-        if not all(row.bounds[0] <= number <= row.bounds[1] for number in numbers(value))
+        if not (value is None and row.needs_pairs)
+        and not all(row.bounds[0] <= number <= row.bounds[1] for number in numbers(value))
     )
 
 
@@ -192,7 +193,8 @@ def test_a_better_document_further_up_never_makes_it_worse(judged):
             for (query, swapped), value, other in zip(
                 pairs, before[row.name], after[row.name], strict=True
             )
-            if any(
+            if not (row.needs_pairs and value is other is None)
+            and any(
                 sign * (new - old) < -1e-12
                 for old, new in zip(numbers(value), numbers(other), strict=True)
             )
@@ -341,13 +343,36 @@ def test_there_is_every_pattern_of_ties():
 
 @pytest.mark.parametrize("n", [None, 1, 3, 9])
 def test_averaged_ties_are_the_mean_over_all_orders(n):
-    rows = [row.cut(n) for row in AVERAGES]
+    rows = {row.name: row for row in (r.cut(n) if r.takes_cutoff else r for r in AVERAGES)}.values()
     lists = [lists_of(query) for query in TIED]
     expected = {
         row.name: [reference.expected(row.without("ties").twin, each) for each in lists]
         for row in rows
     }
     assert_each_alike(values_of_each(rows, GRADED, frame_of(TIED)), expected, TIED)
+
+
+BOUNDS = [row for row in ROWS if row.options.get("ties") in BOUNDS_OF_TIES and row.never_falls]
+
+
+def bound(found, least):
+    """The least or the most of values, or of the values of curves at every rank."""
+    choose = min if least else max
+    if isinstance(found[0], list):
+        return [choose(at_rank) for at_rank in zip(*found, strict=True)]
+    return None if found[0] is None else choose(found)
+
+
+def test_pessimistic_and_optimistic_ties_are_the_bounds_over_all_orders():
+    orders = [list(reference.orders(lists_of(query))) for query in TIED]
+    expected = {}
+    for row in BOUNDS:
+        # An order leaves no ties, where else each pair of them would count half.
+        in_order = row.without("ties").twin
+        untied = [[o._replace(tied=range(len(o.ranked))) for o in each] for each in orders]
+        least = (row.options["ties"] == "pessimistic") == (row.best != "lowest")
+        expected[row.name] = [bound([in_order(o) for o in each], least) for each in untied]
+    assert_each_alike(values_of_each(BOUNDS, GRADED, frame_of(TIED)), expected, TIED)
 
 
 def test_averaged_ties_do_not_depend_on_the_order_of_rows():
@@ -586,7 +611,9 @@ def test_a_query_without_a_relevant_document_gets_what_is_said(value):
 
 @pytest.mark.parametrize("value", [0.25, None])
 def test_every_other_query_gets_its_measure(value):
-    expected = twins_of_each(ROWS, QUERIES, reference.Scale(undefined=value))
+    expected = twins_of_each(
+        ROWS, QUERIES, reference.Scale(undefined=value, undefined_is_said=True)
+    )
     found = values_of_each(ROWS, GRADED.undefined_as(value), FRAME)
     assert_each_alike(found, expected, QUERIES)
 
@@ -646,6 +673,7 @@ SCALES = st.builds(
     irrelevant=st.sampled_from([0, 0, 0.5, -1, 1]),
     highest=st.sampled_from([None, 7.5]),
     undefined=st.sampled_from([0, None, 0.25]),
+    undefined_is_said=st.just(value=True),
 )
 
 
@@ -733,3 +761,79 @@ def test_many_levels_of_one_query_are_equation_4():
     expected = reference.mu_ap(lists_of(query))
     assert_alike(values(GRADED.mu_ap(), frame_of([query])), [expected])
     assert math.isclose(values(GRADED.mu_ap(), frame_of([sorted(query)]))[0], expected)
+
+
+@pytest.mark.parametrize("magnitude", [1e-9, 1e-12, 1e-300])
+@pytest.mark.parametrize("name", ["mu_ap", "gap", "mu_ap@20", "gap@20"])
+def test_real_valued_grades_are_measured_alike_whatever_other_queries_there_are(magnitude, name):
+    rng = random.Random(12)
+    # What was retrieved is next to nothing beside the best document, which was missed.
+    small = [*((rank, rng.random() * magnitude) for rank in range(40)), (None, 1.0)]
+    others = [[(rank, rng.random()) for rank in range(30)] for _ in range(2000)]
+    expr = GRADED.measures(name)
+    (alone,) = values(expr, frame_of([small]))
+    among = values(expr, frame_of([*others, small, *others]))[len(others)]
+    assert among[name] == pytest.approx(alone[name], rel=1e-13)
+    function, _, n = name.partition("@")
+    of_loop = getattr(reference, function)(lists_of(small), int(n) if n else None)
+    assert among[name] == pytest.approx(of_loop, rel=1e-12)
+
+
+# The sentence that says what a measure gives.
+
+over_functions = pytest.mark.parametrize(
+    "row", {row.function: row for row in reversed(ROWS)}.values(), ids=lambda row: row.function
+)
+RANGE = re.compile(r"from 0 to 1|not below 0|0 or 1|one count per query")
+SAYS = {
+    (0.0, 1.0): {"from 0 to 1", "0 or 1"},
+    (0.0, math.inf): {"not below 0", "one count per query"},
+}
+
+
+@over_functions
+def test_the_documented_range_is_that_of_the_registry(row):
+    docstring = inspect.getdoc(getattr(Graded, row.function))
+    returns = docstring.partition("Returns\n")[2].partition("Raises\n")[0] or docstring
+    assert set(RANGE.findall(" ".join(returns.split()))) & SAYS[row.bounds], returns
+
+
+KINDS = {
+    "n": ("2", "`n` must be a whole number"),
+    "k": (1.5, "`k` must be a whole number"),
+    "threshold": ("1", "`threshold` must be a number"),
+    "ties": (1, "`ties` must be one of"),
+    "over": (1, "`over` must be one of"),
+    "beta": ("1", "`beta` must be a number"),
+    "b": ("1", "`b` must be a number"),
+    "levels": (1, "`levels` must be a sequence"),
+    "gain": (1, "`gain` must be one of"),
+    "discount": (1, "`discount` must be one of"),
+    "base": ("2", "`base` must be a number"),
+    "p": ("1", "`p` must be a number"),
+    "graded": (1, "`graded` must be True or False"),
+    "recall_levels": ("1", "`recall_levels` must be"),
+    "known": (1, "`known` must be"),
+}
+
+
+@over_functions
+def test_a_wrong_kind_of_argument_is_a_type_error_as_documented(row):
+    method = getattr(Graded, row.function)
+    raises = inspect.getdoc(method).partition("Raises\n")[2].partition("ValueError")[0]
+    _, *parameters = inspect.signature(method).parameters
+    for name in parameters:
+        wrong, sentence = KINDS[name]
+        with pytest.raises(TypeError, match=sentence):
+            method(GRADED, **{**row.columns, name: wrong})
+        assert f"`{name}`" in raises, f"{row.function} does not say that `{name}` has a kind"
+
+
+@over_functions
+def test_related_measures_are_linked(row):
+    docstring = inspect.getdoc(getattr(Graded, row.function))
+    links = docstring.partition("See Also\n--------\n")[2].partition("\n\n")[0]
+    named = re.findall(r"^(\w+) : ", links, re.MULTILINE)
+    assert named, f"{row.function} has no See Also"
+    assert all(hasattr(Graded, name) for name in named), named
+    assert row.function not in named

@@ -46,10 +46,13 @@ def value(expr: pl.Expr, query: Query) -> Any:
 
 # Scheel, Lommatzsch and Albayrak (2011), table 1.
 
+EVERY_GRADE = GRADED.scaled(irrelevant=-1)
+"""Grade 0 is relevant too, as in the table's last column."""
+
 
 @pytest.mark.parametrize(("threshold", "printed"), TABLE_1.items())
 def test_scheel_table_1_average_precision_at_a_threshold(threshold, printed):
-    assert value(GRADED.ap(threshold=threshold), SCHEEL) == as_printed(printed)
+    assert value(EVERY_GRADE.ap(threshold=threshold), SCHEEL) == as_printed(printed)
 
 
 def test_scheel_table_1_average_precision_by_hand():
@@ -62,11 +65,13 @@ def test_scheel_table_1_average_precision_by_hand():
         0: 1,
     }
     for threshold, expected in by_hand.items():
-        assert value(GRADED.ap(threshold=threshold), SCHEEL) == pytest.approx(expected, rel=1e-14)
+        assert value(EVERY_GRADE.ap(threshold=threshold), SCHEEL) == pytest.approx(
+            expected, rel=1e-14
+        )
 
 
 def test_scheel_table_1_mean_of_all_six():
-    every = [value(GRADED.ap(threshold=t), SCHEEL) for t in TABLE_1]
+    every = [value(EVERY_GRADE.ap(threshold=t), SCHEEL) for t in TABLE_1]
     assert sum(every) / 6 == as_printed("0.465")
 
 
@@ -251,6 +256,24 @@ def test_chen_harmonic_mean_and_e_measure(query, precision, recall):
         assert value(GRADED.f_measure(beta=b), query) == pytest.approx(1 - e)
 
 
+def test_chen_precision_where_the_k_th_relevant_document_is_seen():
+    # Printed: 100, 66, 50, 40 and 33 % at the five hits of the example's list.
+    ranks = [1, 3, 6, 10, 15]
+    for k, rank in enumerate(ranks, 1):
+        assert value(GRADED.precision_at_hit(k=k), EXAMPLE_3_2) == pytest.approx(k / rank)
+    assert value(GRADED.precision_at_hit(k=6), EXAMPLE_3_2) == 0
+
+
+def test_chen_f_and_e_at_every_rank_and_the_highest_f():
+    # Of 10 relevant documents, at rank k with h hits F = 2h / (k + 10).
+    hits = [1, 1, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 5]
+    by_hand = [2 * h / (k + 10) for k, h in enumerate(hits, 1)]
+    assert value(GRADED.f_measure_curve(), EXAMPLE_3_2) == pytest.approx(by_hand)
+    assert value(GRADED.e_measure_curve(), EXAMPLE_3_2) == pytest.approx([1 - f for f in by_hand])
+    assert value(GRADED.max_f_measure(), EXAMPLE_3_2) == pytest.approx(8 / 20)
+    assert value(GRADED.max_f_measure(5), EXAMPLE_3_2) == pytest.approx(4 / 13)
+
+
 def test_chen_user_oriented_measures_of_example_3_2():
     relevant = set(entries("d3 d5 d9 d25 d39 d44 d56 d71 d89 d123"))
     u, a = set(entries("d3 d5 d56 d71")), set(CHEN)
@@ -307,6 +330,28 @@ def test_chen_means_over_queries_and_their_ratios(frame, line):
     assert curves.select(expr).to_series().to_list() == list(map(as_printed, entries(printed)))
 
 
+def test_chen_area_under_the_ratio_of_means_beside_the_mean_of_ratios():
+    frame = frame_of(CUMULATED)
+    # The slides' area is the mean of the row NDCG as printed, rounded to 0.005 a value.
+    printed = [float(value) for value in entries(CHEN_MEANS["NDCG"][1])]
+    curves = average_curves(frame, DCG, IDCG).lazy().collect()
+    ratio_of_means = curves.select((pl.col(DCG) / pl.col(IDCG)).mean()).item()
+    assert ratio_of_means == pytest.approx(sum(printed) / 15, abs=0.005)
+    area = graded("grade").ranked_by("score").ndcg_area(15, gain="linear", discount="jarvelin")
+    by_query = [
+        [float(value) for value in entries(CHEN_CURVES[name][2])]
+        for name in ("DCG1", "IDCG1", "DCG2", "IDCG2")
+    ]
+    of_ratios = [
+        sum(a / b for a, b in zip(by_query[at], by_query[at + 1], strict=True)) / 15
+        for at in (0, 2)
+    ]
+    found = frame.group_by("query", maintain_order=True).agg(area).to_series(1)
+    assert found.to_list() == pytest.approx(of_ratios, abs=0.01)
+    assert found.mean() == as_printed("0.25")
+    assert ratio_of_means == as_printed("0.24")
+
+
 CHEN_MEANS_OF_ROUNDED_VALUES = {
     "mean DCG": (pl.col(DCG), "0.5 0.5 1.5 1.5 1.5 2.1 2.1 2.2 2.2 2.5 2.5 2.5 2.5 2.5 3.3"),
     "NDCG": (
@@ -349,7 +394,7 @@ def test_letor_published_numbers_of_every_single_feature(data, ohsumed):
         **{f"P@{n}": f"precision@{n}" for n in range(1, 11)},
         "MAP": "ap",
     }
-    found = means(evaluate(ohsumed, *names.values(), by=FEATURES))
+    found = means(evaluate(ohsumed, *names.values(), by=FEATURES, ties="order"))
     compared = 0
     for row in published.iter_rows(named=True):
         for printed, ours in names.items():
@@ -360,11 +405,18 @@ def test_letor_published_numbers_of_every_single_feature(data, ohsumed):
 
 def test_scheel_figure_6_mu_ap_of_two_levels_is_the_mean_of_ap_at_both(ohsumed):
     names = ["ap(threshold=1)", "ap(threshold=2)", "mu_ap(levels=[1, 2])", "mu_ap"]
-    for row in means(evaluate(ohsumed, *names, by=STRATEGIES)).values():
+    for row in means(evaluate(ohsumed, *names, by=STRATEGIES, ties="order")).values():
         of_thresholds = (row["ap(threshold=1)"] + row["ap(threshold=2)"]) / 2
         assert row["mu_ap(levels=[1, 2])"] == pytest.approx(of_thresholds, rel=1e-12)
         # Five queries have no document of grade 2, and so one level less.
         assert row["mu_ap"] > of_thresholds
+
+
+def test_scheel_figure_6_mu_ap_of_shared_levels_beside_that_of_each_query(ohsumed):
+    ranked = graded("grade").ranked_by("f1").scaled(highest=2)
+    per_query = ohsumed.group_by("query").agg(ranked.mu_ap(levels="all"), equation_4=ranked.mu_ap())
+    found = per_query.select(pl.col("mu_ap(levels=all)", "equation_4").mean()).row(0)
+    assert found == (as_printed("0.3425"), as_printed("0.3438"))
 
 
 def test_scheel_section_2_2_both_virtual_users_agree(ohsumed):
@@ -373,14 +425,16 @@ def test_scheel_section_2_2_both_virtual_users_agree(ohsumed):
 
 @pytest.mark.parametrize("reference", ["f1", "f9"])
 def test_scheel_figures_7_and_8_a_strategy_that_is_its_own_reference_scores_1(ohsumed, reference):
-    per_query = evaluate(ohsumed, "mu_ap", "ndcg", "ndcng", grade=reference, by=reference)
+    per_query = evaluate(
+        ohsumed, "mu_ap", "ndcg", "ndcng", grade=reference, by=reference, ties="order"
+    )
     for name in ("mu_ap", "ndcg", "ndcng"):
         assert per_query[name].to_list() == pytest.approx([1.0] * 106, rel=1e-14)
 
 
 def test_scheel_figure_7_strategy_9_is_most_similar_to_strategy_1(ohsumed):
     names = ["mu_ap", "ndcg", "ndcng"]
-    found = means(evaluate(ohsumed, *names, grade="f1", by=STRATEGIES))
+    found = means(evaluate(ohsumed, *names, grade="f1", by=STRATEGIES, ties="order"))
     for name in names:
         first, second, *_ = sorted(found, key=lambda strategy: -found[strategy][name])
         assert (first, second) == ("f1", "f9")
@@ -388,7 +442,9 @@ def test_scheel_figure_7_strategy_9_is_most_similar_to_strategy_1(ohsumed):
 
 def test_scheel_figures_7_and_8_of_strategy_5(ohsumed):
     figure_7, figure_8 = (
-        means(evaluate(ohsumed, "ndcg", "mu_ap", "ndcng", grade=grade, by=["f5"]))["f5"]
+        means(evaluate(ohsumed, "ndcg", "mu_ap", "ndcng", grade=grade, by=["f5"], ties="order"))[
+            "f5"
+        ]
         for grade in ("f1", "f9")
     )
     assert (figure_7["ndcg"], figure_8["ndcg"]) == (as_printed("0.6426"), as_printed("0.3083"))
@@ -399,7 +455,7 @@ def test_scheel_figures_7_and_8_of_strategy_5(ohsumed):
 def test_scheel_figures_7_and_8_ndcg_falls_and_the_others_barely_move(ohsumed):
     others = [name for name in STRATEGIES if name not in {"f1", "f9"}]
     figure_7, figure_8 = (
-        means(evaluate(ohsumed, "ndcg", "mu_ap", "ndcng", grade=grade, by=others))
+        means(evaluate(ohsumed, "ndcg", "mu_ap", "ndcng", grade=grade, by=others, ties="order"))
         for grade in ("f1", "f9")
     )
     for name in others:

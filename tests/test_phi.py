@@ -24,10 +24,11 @@ from polars_graded._measuring.ranking import Ranking
 TOLERANCE = 1e-12
 
 
-def phi(scores, control_points=None, whisker=1.5):
+def phi(scores, control_points=None, whisker=1.5, **options):
     """φ of one query."""
     column = pl.Series("score", scores, dtype=pl.Float64, strict=False)
-    return pl.select(phi_relevance(pl.lit(column), control_points, whisker)).to_series().to_list()
+    expr = phi_relevance(pl.lit(column), control_points, whisker, **options)
+    return pl.select(expr).to_series().to_list()
 
 
 # The definition, on plain lists
@@ -41,6 +42,8 @@ def hinges(scores):
 
 def expected_control_points(scores, whisker=1.5):
     """Score → relevance."""
+    if len(set(scores)) < 2:
+        return {}
     lower, upper = hinges(scores)
     lowest, median, highest = min(scores), statistics.median(scores), max(scores)
     end = max(score for score in scores if score <= upper + whisker * (upper - lower))
@@ -53,6 +56,8 @@ def expected_control_points(scores, whisker=1.5):
 def expected(scores, whisker=1.5):
     """φ by SciPy, which knows no step."""
     points = expected_control_points(scores, whisker)
+    if not points:
+        return [None] * len(scores)
     if statistics.median(scores) == max(scores):
         return [float(score == max(scores)) for score in scores]
     return PchipInterpolator(list(points), list(points.values()))(scores).tolist()
@@ -82,7 +87,13 @@ def test_phi_is_scipy_on_the_box_plots_control_points(queries, whisker):
     )
     got = frame.select(phi_relevance(pl.col("score"), whisker=whisker).over("query")).to_series()
     want = [value for scores in queries for value in expected(scores, whisker)]
-    assert got.to_list() == pytest.approx(want, abs=TOLERANCE, rel=0)
+    assert_close(got.to_list(), want)
+
+
+def assert_close(got, want):
+    assert [value is None for value in got] == [value is None for value in want]
+    known = [[value for value in values if value is not None] for values in (got, want)]
+    assert known[0] == pytest.approx(known[1], abs=TOLERANCE, rel=0)
 
 
 @settings(deadline=None)
@@ -91,7 +102,7 @@ def test_control_points_are_the_box_plots(scores, whisker):
     frame = pl.DataFrame({"score": [float(score) for score in scores]})
     got = phi_control_points(frame, "score", whisker=whisker).rows()
     want = sorted(expected_control_points(scores, whisker).items())
-    if statistics.median(scores) == max(scores):
+    if want and statistics.median(scores) == max(scores):
         want.insert(-1, (max(scores), 0.0))
     assert [x for point in got for x in point] == pytest.approx(
         [x for point in want for x in point], abs=TOLERANCE, rel=TOLERANCE
@@ -105,7 +116,7 @@ def test_control_points_are_the_box_plots(scores, whisker):
 )
 def test_given_control_points_are_interpolated_by_scipy(points, scores):
     xs = sorted(x for x, _ in points)
-    ys = sorted(round(y, 6) for _, y in points)
+    ys = [round(y, 6) for _, y in sorted(points)]  # which may fall and rise
     inside = [min(max(score, xs[0]), xs[-1]) for score in scores]
     want = PchipInterpolator(xs, ys)(inside).tolist()
     got = phi(scores, list(zip(xs, ys, strict=True)))
@@ -124,6 +135,9 @@ TINY = st.integers(-3, 3).map(lambda n: n * 5e-324)
 def test_phi_is_within_bounds_monotone_0_below_the_median_and_1_at_the_maximum(scores, whisker):
     ordered = sorted(float(score) for score in scores)
     values = phi(ordered, whisker=whisker)
+    if ordered[0] == ordered[-1]:
+        assert values == [None] * len(ordered)
+        return
     assert all(0 <= value <= 1 for value in values)
     assert all(after >= before - TOLERANCE for before, after in pairwise(values))
     middle = ordered[(len(ordered) - 1) // 2]
@@ -175,10 +189,10 @@ def test_outliers_add_a_point_at_the_whisker_by_equation_2():
     [
         ([], []),
         ([None], [None]),
-        ([7], [1]),
-        ([7, None], [1, None]),
-        ([7, 7, 7], [1, 1, 1]),
-        ([0, 0], [1, 1]),
+        ([7], [None]),
+        ([7, None], [None, None]),
+        ([7, 7, 7], [None, None, None]),
+        ([0, 0], [None, None]),
         ([3, 5], [0, 1]),
         ([1, 2, 5, 5, 5], [0, 0, 1, 1, 1]),  # median = max
         ([1, 1, 1, 1, 9], [0, 0, 0, 0, 1]),  # median = min = whisker
@@ -260,9 +274,9 @@ def calls(monkeypatch):
     seen = []
     kernel = phi_module._relevance
 
-    def counted(columns, points_of):
+    def counted(columns, chosen, undefined):
         seen.append(len(columns[0]))
-        return kernel(columns, points_of)
+        return kernel(columns, chosen, undefined)
 
     monkeypatch.setattr(phi_module, "_relevance", counted)
     return seen
@@ -329,7 +343,7 @@ def test_groups_that_a_filter_empties_have_no_row():
         pl.col("score").filter(chosen)
     )
     got = FRAME.group_by("query").agg(expr).sort("query")
-    assert got["popularity"].to_list() == [[1.0], [None], [1.0, 0.0]]
+    assert got["popularity"].to_list() == [[None], [None], [1.0, 0.0]]
     assert FRAME.group_by("query").agg(
         phi_relevance(pl.col("popularity").filter(pl.col("score") > 99))
     )["popularity"].to_list() == [[], [], []]
@@ -413,7 +427,6 @@ def test_scores_that_hold_numbers_are_refused_when_run(scores):
         ([(1, 0)], ValueError, "`control_points` must have at least two points, got 1"),
         ([(1, 0), (1, 1)], ValueError, "must increase, got 1 after 1"),
         ([(2, 0), (1, 1)], ValueError, "must increase, got 1 after 2"),
-        ([(1, 0.5), (2, 0.25)], ValueError, "must not fall in relevance, got 0.25 after 0.5"),
         ([(0, 0), (1, 500)], ValueError, "must be at most 1, got 500"),
         ([(0, -1), (1, 1)], ValueError, "must be at least 0, got -1"),
         ([(0, 0), (math.inf, 1)], ValueError, "must be finite, got inf"),
@@ -475,11 +488,9 @@ def test_the_curve_steps_where_the_median_is_the_highest_score():
         ("a", 0, 0),
         ("a", 3, 0),
         ("a", 3, 1),
-        ("b", 0.1, 0),
-        ("b", 0.1, 1),
-    ]
+    ]  # φ of b, whose scores are equal, is undefined
     curve = phi_curve(frame, "score", query="query", points=4)
-    assert curve["relevance"].to_list() == [0, 0, 0, 1, 1, 1, 1, 1]
+    assert curve["relevance"].to_list() == [0, 0, 0, 1]
 
 
 def test_the_curve_of_given_points():
@@ -549,3 +560,157 @@ def test_a_column_called_as_one_of_the_result_is_refused(function, score, query)
     frame = pl.DataFrame({"relevance": [1.0, 2.0], "x": [3.0, 4.0]})
     with pytest.raises(ValueError, match="must not be 'relevance', which is a column of the resul"):
         function(frame, score, query=query)
+
+
+# Undefined, with a floor, of low scores, of both extremes
+
+
+def test_equal_scores_have_what_is_said_of_the_undefined():
+    frame = pl.DataFrame({"query": [1, 1, 2, 2, 2], "score": [7, 7, 3, None, 5], "rank": range(5)})
+    g = pl.col("score").graded
+    assert frame.select(g.phi_relevance().over("query"))["score"].to_list() == (
+        [None, None, 0, None, 1]
+    )
+    said = frame.select(g.undefined_as(0.5).phi_relevance().over("query"))
+    assert said["score"].to_list() == [0.5, 0.5, 0, None, 1]
+    # With relevance 1 for all of them, any ranking would have NDCG 1.
+    ndcg = frame.group_by("query").agg(g.phi_relevance().graded.undefined_as(None).ndcg())
+    assert sorted(ndcg["ndcg"].to_list(), key=str) == [pytest.approx(1 / math.log2(4)), None]
+
+
+def test_a_floor_keeps_news_that_nobody_shared_out_of_the_quartiles():
+    # Without it the median is 0, and the whisker ends at 0: a straight line from 0 to 100.
+    shares = [0, 0, 0, 0, 0, 10, 15, 20, 30, 100]
+    assert phi(shares)[-2] == pytest.approx(30 / 100)
+    # Above 0 it is the box plot of 10, 15, 20, 30, 100, but for α, whose minimum is the floor.
+    alpha = (100 - 30) / (100 - 0)
+    points = [(0, 0), (20, 0), (30, 1 - alpha), (100, 1)]
+    frame = pl.DataFrame({"shares": shares})
+    found = phi_control_points(frame, "shares", floor=0).rows()
+    assert found == [(x, pytest.approx(y, abs=TOLERANCE)) for x, y in points]
+    assert phi(shares, floor=0) == pytest.approx(
+        PchipInterpolator(*zip(*points, strict=True))(shares).tolist(), abs=TOLERANCE
+    )
+    assert phi([3, 4], floor=5) == [None, None]
+
+
+@settings(deadline=None)
+@given(QUERY, WHISKER)
+def test_low_scores_are_relevant_as_high_ones_turned_round(scores, whisker):
+    turned = phi([-score for score in scores], whisker=whisker)
+    assert_close(phi(scores, whisker=whisker, direction="low"), turned)
+
+
+def test_both_extremes_fall_and_rise_again():
+    # Hinges 30 and 70: the whiskers end within 60 of them, at 10 and 90.
+    scores = [-100, 10, 30, 40, 50, 60, 70, 90, 300]
+    below, above = (10 - -100) / 400, (300 - 90) / 400
+    points = [(-100, 1), (10, 1 - below), (50, 0), (90, 1 - above), (300, 1)]
+    found = phi_control_points(pl.DataFrame({"s": scores}), "s", direction="both").rows()
+    assert found == [(x, pytest.approx(y, abs=TOLERANCE)) for x, y in points]
+    grid = [*range(-100, 301, 7)]
+    assert phi([*scores, None], direction="both")[:-1] == pytest.approx(
+        PchipInterpolator(*zip(*points, strict=True))(scores).tolist(), abs=TOLERANCE
+    )
+    assert phi(grid, points) == pytest.approx(
+        PchipInterpolator(*zip(*points, strict=True))(grid).tolist(), abs=TOLERANCE
+    )
+
+
+@pytest.mark.parametrize(
+    ("scores", "values"),
+    [
+        ([1, 5, 5, 5], [1, 0, 0, 0]),  # the highest is the median
+        ([5, 5, 5, 8], [0, 0, 0, 1]),  # the lowest is the median
+        ([1, 3], [1, 1]),
+        ([4, 4], [None, None]),
+        ([1, 2, 3], [1, 0, 1]),
+    ],
+)
+def test_edges_of_both_extremes(scores, values):
+    assert phi(scores, direction="both") == values
+
+
+@settings(deadline=None)
+@given(st.lists(QUERY, min_size=2, max_size=4), WHISKER)
+def test_queries_do_not_mix_in_any_direction(queries, whisker):
+    rows = [(number, float(score)) for number, scores in enumerate(queries) for score in scores]
+    frame = pl.DataFrame(rows, schema=["query", "score"], orient="row")
+    for options in ({"direction": "both"}, {"direction": "low"}, {"floor": 0.0}):
+        expr = phi_relevance(pl.col("score"), whisker=whisker, **options)
+        want = [value for scores in queries for value in phi(scores, None, whisker, **options)]
+        assert_close(frame.select(expr.over("query"))["score"].to_list(), want)
+
+
+# Control points of each query's own
+
+OWN = {1: [(0, 0), (4, 1)], 2: [(0, 1), (2, 0), (4, 0.5)], 3: None}
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        pl.List(pl.List(pl.Float64)),
+        pl.List(pl.Array(pl.Float64, 2)),
+        pl.List(pl.Struct({"score": pl.Float64, "relevance": pl.Float64})),
+    ],
+    ids=["lists", "arrays", "structs"],
+)
+@ENGINES
+def test_control_points_of_a_column_differ_by_query(dtype, engine):
+    def pairs(points):
+        if points is None or not isinstance(dtype.inner, pl.Struct):
+            return points
+        return [{"score": x, "relevance": y} for x, y in points]
+
+    keys = [1, 2, 3, 1, 2]
+    frame = pl.DataFrame(
+        {"query": keys, "s": [1.0, 1, 1, 9, 3], "p": [pairs(OWN[key]) for key in keys]},
+        schema_overrides={"p": dtype},
+    )
+    expr = pl.col("s").graded.phi_relevance("p").over("query")
+    if engine == "eager":
+        found = frame.with_columns(expr)
+    else:
+        found = frame.lazy().with_columns(expr).collect(engine=engine)
+    of_2 = PchipInterpolator([0, 2, 4], [1, 0, 0.5])([1, 3]).tolist()
+    assert_close(found["s"].to_list(), [0.25, of_2[0], None, 1, of_2[1]])
+    points = phi_control_points(frame, "s", query="query", control_points="p")
+    assert points.rows() == [(key, *point) for key in (1, 2) for point in OWN[key]]
+    curve = phi_curve(frame, "s", query="query", points=3, control_points=pl.col("p"))
+    assert curve["query"].to_list() == [1] * 3 + [2] * 3
+    assert_close(curve["relevance"].to_list()[:3], [0.25, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("points", "error", "sentence"),
+    [
+        ([[(0, 0), (1, 1)], [(1, 0), (1, 1)]], ValueError, "not in 1 of 2 queries"),
+        ([[(0, 0)], [(0, 0), (1, 2)]], ValueError, "not in 2 of 2 queries"),
+        ([[1.0, 2.0], [1.0, 2.0]], TypeError, "got lists of Float64"),
+        ([1.0, 2.0], TypeError, "lists of pairs, got Float64"),
+    ],
+)
+def test_control_points_of_a_column_are_checked_when_the_query_runs(points, error, sentence):
+    frame = pl.DataFrame({"query": [1, 2], "s": [1.0, 2.0], "p": points})
+    with pytest.raises(error, match=f"control points 'p' must be .*{sentence}"):
+        frame.select(phi_relevance(pl.col("s"), "p").over("query"))
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"floor": "0"}, TypeError, "`floor` must be a number, got '0'"),
+        ({"floor": math.nan}, ValueError, "`floor` must be finite, got nan"),
+        ({"direction": "up"}, ValueError, "`direction` must be one of 'high', 'low', 'both'"),
+        ({"direction": None}, TypeError, "`direction` must be one of 'high', 'low', 'both'"),
+        (
+            {"direction": "low", "floor": 0},
+            ValueError,
+            "`floor` is for direction 'high' only, got direction 'low'",
+        ),
+    ],
+)
+def test_floor_and_direction_are_checked(options, error, sentence):
+    with pytest.raises(error, match=sentence):
+        phi_relevance(pl.col("score"), **options)

@@ -12,6 +12,8 @@ from polars_graded._frames.request import By, Columns, Measures, Request
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from polars_graded._measuring.ranking import Undefined
+
 
 class FrameOptions(TypedDict, total=False):
     """The keywords of `evaluate`, which what is built on it hands on."""
@@ -24,7 +26,7 @@ class FrameOptions(TypedDict, total=False):
     descending: bool
     irrelevant: float
     highest: float | None
-    undefined_as: float | None
+    undefined_as: Undefined
     condensed: bool
 
 
@@ -45,7 +47,7 @@ def evaluate(
     descending: bool = True,
     irrelevant: float = 0.0,
     highest: float | None = None,
-    undefined_as: float | None = 0.0,
+    undefined_as: Undefined = "default",
     condensed: bool = False,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Measure the rankings of a whole frame: one row per strategy and query.
@@ -82,7 +84,8 @@ def evaluate(
     irrelevant, highest
         The scale of the grades, as in `Graded.scaled`.
     undefined_as
-        What a query without a relevant document gets, as in `Graded.undefined_as`.
+        What a query without a relevant document gets: a number, or None for null, as in
+        `Graded.undefined_as`. By default 0, and null for `roc_auc`.
     condensed
         Whether to drop unjudged documents from the rankings, as in `Graded.condensed`.
 

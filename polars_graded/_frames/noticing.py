@@ -53,7 +53,7 @@ def with_ties(request: Request, frame: pl.LazyFrame, score: Sequence[str]) -> pl
 def _looks_at_order(measure: Measure) -> bool:
     """Whether it can matter to a measure which of two tied documents comes first."""
     definition, whole = measure.definition, measure.n is None
-    if measure.averages_ties or definition.ties or definition.best == "none":
+    if measure.needs_ties or definition.best == "none":
         return False
     return not (whole and measure.function in OF_SETS)
 

@@ -19,7 +19,7 @@ from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.expression import check_usable, several
 from polars_graded._measuring.names import Measure, check_once
-from polars_graded._measuring.ranking import Ranking, check_grade, check_score
+from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, check_score
 
 Columns: TypeAlias = "str | Sequence[str]"
 By: TypeAlias = "str | Sequence[Columns] | Mapping[str, Columns]"
@@ -60,7 +60,7 @@ class Request:
         descending: bool = True,
         irrelevant: float = 0.0,
         highest: float | None = None,
-        undefined_as: float | None = 0.0,
+        undefined_as: Undefined = "default",
         condensed: bool = False,
     ) -> Request:
         """What these arguments of `evaluate` ask for."""

@@ -26,7 +26,7 @@ from polars_graded._measuring.kernels import (
     user_models,
 )
 from polars_graded._measuring.kernels.gains import DISCOUNTS, GAINS
-from polars_graded._measuring.kernels.queries import TIE_RULES
+from polars_graded._measuring.kernels.queries import HIGHEST_RELEVANCE, TIE_ORDERS, TIE_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,34 +52,66 @@ class Option:
 
     default: Any
     check: Callable[[str, Any], Any]
+    of_grades: bool = False
+    """Whether it is a grade, several grades, or pairs of a grade and what it is worth."""
 
     def checked(self, name: str, value: Any) -> Any:
         """`value`, as kernels take it."""
         return self.default if value is self.default else self.check(name, value)
 
+    def in_type(self, value: Any, as_grade: Callable[[float], float]) -> Any:
+        """`value` with the grades in it as `as_grade` makes them."""
+        if not self.of_grades or value is None or isinstance(value, str):
+            return value
+        if not isinstance(value, tuple):
+            return as_grade(value)
+        return tuple(
+            (as_grade(each[0]), each[1]) if isinstance(each, tuple) else as_grade(each)
+            for each in value
+        )
+
 
 def _gain(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
-        return check_grade_gains(name, value)
+        pairs = check_grade_gains(name, value)
+        if pairs[-1][1] > HIGHEST_RELEVANCE:
+            msg = f"`{name}` must map to at most {HIGHEST_RELEVANCE:g}, got {pairs[-1][1]:g}"
+            raise ValueError(msg)
+        return pairs
     return check_choice(name, value, GAINS, instead="a mapping from grade to gain")
+
+
+def _levels(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return check_choice(name, value, [ALL], instead="a sequence of numbers")
+    return check_increasing(name, value)
 
 
 def _recall_levels(name: str, value: Any) -> Any:
     if isinstance(value, Iterable):
         return check_increasing(name, value, at_least=0, at_most=1)
-    return check_whole_number(name, value, at_least=2)
+    return check_whole_number(name, value, at_least=2, at_most=MOST_VALUES)
 
+
+ALL = "all"
+"""The levels of the scale, as `mu_ap` has them."""
 
 NOTHING, CUTOFF, WHOLE = Depth.NOTHING, Depth.CUTOFF, Depth.WHOLE
 
-THRESHOLD = {"threshold": Option(None, check_number)}
+THRESHOLD = {"threshold": Option(None, check_number, of_grades=True)}
 TIES = {"ties": Option("order", partial(check_choice, among=TIE_RULES))}
-GAIN = {"gain": Option("exp2", _gain)}
+TIE_ORDER = {"ties": Option("order", partial(check_choice, among=TIE_ORDERS))}
+TIED_PAIRS = {"ties": Option("average", partial(check_choice, among=TIE_RULES))}
+GAIN = {"gain": Option("exp2", _gain, of_grades=True)}
 DISCOUNT = {
     "discount": Option("log2", partial(check_choice, among=DISCOUNTS)),
     "base": Option(2.0, partial(check_number, above=1)),
 }
-LEVELS = {"levels": Option(None, check_increasing)}
+MOST_VALUES = 1 << 24
+"""A bound on how many values a curve has, so that one query's fit into memory."""
+MOST_WEIGHT = 1e100
+"""A bound on weights, whose square has to be a double."""
+LEVELS = {"levels": Option(None, _levels, of_grades=True)}
 
 
 @dataclass(frozen=True)
@@ -92,12 +124,13 @@ class Definition:
     judged: Depth = NOTHING
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
-    ties: bool = False
-    """Whether it has to know which documents are tied."""
     known: bool = False
     """Whether it has to know which documents the user knew."""
     needs_relevant: bool = True
     """Whether it is undefined for a query without a relevant document."""
+    needs_pairs: bool = False
+    """Whether it is null, unless `undefined_as` was said, where it is undefined: its measure of
+    chance is not 0, so that 0 would be worse than chance."""
     can_be_undefined: bool = False
     """Whether it can be undefined for other queries too, where its kernel gives NaN: without a pair
     to order, without a known document, or where no level and no gain is above 0."""
@@ -105,6 +138,11 @@ class Definition:
     """What such a query gets, made of the value that `undefined_as` names."""
     best: Best = "highest"
     """Which value is the best, if one is."""
+
+    @property
+    def averages_ties(self) -> bool:
+        """Whether its kernel knows the expected value over all orders of tied documents."""
+        return "ties" in self.options and self.options["ties"] is not TIE_ORDER["ties"]
 
 
 def _count(kernel: Callable[..., Any], **needs: Any) -> Definition:
@@ -127,37 +165,61 @@ def _number(default: float, **bounds: float) -> Option:
     return Option(default, partial(check_number, **bounds))
 
 
+def _e_if_undefined(value: float) -> float:
+    return 1 - value  # as E is 1 - F
+
+
+BETA = {"beta": _number(1.0, above=0, at_most=MOST_WEIGHT)}
+B = {"b": _number(1.0, above=0, at_most=MOST_WEIGHT)}
+
+
 DEFINITIONS: Mapping[str, Definition] = {
     # Counting relevant documents.
     "precision": Definition(precision.precision, THRESHOLD | TIES),
     "recall": Definition(
         precision.recall, THRESHOLD | _divided_by("relevant", "cutoff") | TIES, judged=WHOLE
     ),
-    "f_measure": Definition(
-        precision.f_measure, {"beta": _number(1.0, above=0)} | THRESHOLD, judged=WHOLE
-    ),
+    "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=WHOLE),
     "e_measure": Definition(
         precision.e_measure,
-        {"b": _number(1.0, above=0)} | THRESHOLD,
+        B | THRESHOLD | TIES,
         best="lowest",
-        if_undefined=lambda value: 1 - value,  # as E is 1 - F
+        if_undefined=_e_if_undefined,
         judged=WHOLE,
     ),
-    "r_precision": _whole(precision.r_precision, THRESHOLD),
+    "max_f_measure": Definition(
+        precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=WHOLE
+    ),
+    "r_precision": _whole(precision.r_precision, THRESHOLD | TIES),
+    "precision_at_hit": Definition(
+        precision.precision_at_hit,
+        {"k": Option(1, check_whole_number)} | THRESHOLD | TIE_ORDER,
+        ranked=WHOLE,
+        has_cutoff=False,
+    ),
     "reciprocal_rank": Definition(precision.reciprocal_rank, THRESHOLD | TIES),
     "success": Definition(precision.success, THRESHOLD | TIES),
-    "bpref": _whole(precision.bpref, THRESHOLD),
-    "roc_auc": _whole(precision.roc_auc, THRESHOLD, ties=True, can_be_undefined=True),
-    "generalized_precision": Definition(precision.generalized_precision, {}),
-    "generalized_recall": Definition(precision.generalized_recall, {}, judged=WHOLE),
+    "bpref": _whole(precision.bpref, THRESHOLD | TIE_ORDER),
+    "roc_auc": _whole(
+        precision.roc_auc,
+        THRESHOLD | TIED_PAIRS,
+        can_be_undefined=True,
+        needs_pairs=True,
+    ),
+    "generalized_precision": Definition(precision.generalized_precision, TIES),
+    "generalized_recall": Definition(precision.generalized_recall, TIES, judged=WHOLE),
     # Averaging precision.
     "ap": Definition(
         average_precision.ap,
-        THRESHOLD | _divided_by("relevant", "retrieved", "cutoff"),
+        THRESHOLD | _divided_by("relevant", "retrieved", "cutoff") | TIES,
         judged=WHOLE,
     ),
-    "mu_ap": Definition(average_precision.mu_ap, LEVELS, judged=WHOLE, can_be_undefined=True),
-    "gap": Definition(average_precision.gap, LEVELS, judged=WHOLE, can_be_undefined=True),
+    "mu_ap": Definition(
+        average_precision.mu_ap, LEVELS | TIE_ORDER, judged=WHOLE, can_be_undefined=True
+    ),
+    "gap": Definition(
+        average_precision.gap, LEVELS | TIE_ORDER, judged=WHOLE, can_be_undefined=True
+    ),
     # Cumulating gain.
     "cg": Definition(cumulated_gain.cg, GAIN | TIES),
     "dcg": Definition(cumulated_gain.dcg, GAIN | DISCOUNT | TIES),
@@ -170,27 +232,36 @@ DEFINITIONS: Mapping[str, Definition] = {
     "ndcng": Definition(
         cumulated_gain.ndcng, GAIN | DISCOUNT | TIES, judged=CUTOFF, can_be_undefined=True
     ),
+    "ncg": Definition(cumulated_gain.ncg, GAIN | TIES, judged=CUTOFF, can_be_undefined=True),
+    "ideal_cg": Definition(
+        cumulated_gain.ideal_cg, GAIN, ranked=NOTHING, best="none", judged=CUTOFF
+    ),
     "ndcg_area": Definition(
-        cumulated_gain.ndcg_area, GAIN | DISCOUNT, judged=WHOLE, can_be_undefined=True
+        cumulated_gain.ndcg_area, GAIN | DISCOUNT | TIES, judged=WHOLE, can_be_undefined=True
     ),
     "ndcng_area": Definition(
-        cumulated_gain.ndcng_area, GAIN | DISCOUNT, judged=WHOLE, can_be_undefined=True
+        cumulated_gain.ndcng_area, GAIN | DISCOUNT | TIES, judged=WHOLE, can_be_undefined=True
     ),
     # Modelling the user.
-    "err": Definition(user_models.err, {}),
-    "nerr": Definition(user_models.nerr, {}, judged=CUTOFF),
+    "err": Definition(user_models.err, TIE_ORDER),
+    "nerr": Definition(user_models.nerr, TIE_ORDER, judged=CUTOFF),
     "rbp": Definition(
         user_models.rbp,
         {
             "p": _number(0.8, above=0, below=1),
             "graded": Option(default=False, check=check_flag),
         }
-        | THRESHOLD,
+        | THRESHOLD
+        | TIES,
     ),
     "q_measure": Definition(
         user_models.q_measure,
-        {"beta": _number(1.0, at_least=0), "gain": Option("linear", _gain)}
-        | _divided_by("relevant", "cutoff"),
+        {
+            "beta": _number(1.0, at_least=0, at_most=1e4),
+            "gain": Option("linear", _gain, of_grades=True),
+        }
+        | _divided_by("relevant", "cutoff")
+        | TIE_ORDER,
         judged=WHOLE,
     ),
     # What the user knew.
@@ -207,31 +278,39 @@ DEFINITIONS: Mapping[str, Definition] = {
         known_items.recall_effort, THRESHOLD, known=True, can_be_undefined=True
     ),
     # Counts.
-    "judged": Definition(precision.judged, {}, needs_relevant=False),
+    "judged": Definition(precision.judged, TIES, needs_relevant=False),
     "n_retrieved": _count(precision.n_retrieved, options={}, ranked=WHOLE, has_cutoff=False),
     "n_relevant": _count(
         precision.n_relevant, options=THRESHOLD, ranked=NOTHING, has_cutoff=False, judged=WHOLE
     ),
-    "n_relevant_retrieved": _count(precision.n_relevant_retrieved, options=THRESHOLD),
+    "n_relevant_retrieved": _count(precision.n_relevant_retrieved, options=THRESHOLD | TIE_ORDER),
     # Curves.
-    "precision_curve": _curve(precision.precision_curve, THRESHOLD),
-    "recall_curve": _curve(precision.recall_curve, THRESHOLD, judged=WHOLE),
+    "precision_curve": _curve(precision.precision_curve, THRESHOLD | TIES),
+    "recall_curve": _curve(precision.recall_curve, THRESHOLD | TIES, judged=WHOLE),
+    "f_measure_curve": _curve(precision.f_measure_curve, BETA | THRESHOLD | TIES, judged=WHOLE),
+    "e_measure_curve": _curve(
+        precision.e_measure_curve,
+        B | THRESHOLD | TIES,
+        best="lowest",
+        if_undefined=_e_if_undefined,
+        judged=WHOLE,
+    ),
     "interpolated_precision": _curve(
         precision.interpolated_precision,
-        {"recall_levels": Option(11, _recall_levels)} | THRESHOLD,
+        {"recall_levels": Option(11, _recall_levels)} | THRESHOLD | TIE_ORDER,
         ranked=WHOLE,
         has_cutoff=False,
         judged=WHOLE,
     ),
-    "cg_curve": _curve(cumulated_gain.cg_curve, GAIN),
-    "dcg_curve": _curve(cumulated_gain.dcg_curve, GAIN | DISCOUNT),
+    "cg_curve": _curve(cumulated_gain.cg_curve, GAIN | TIES),
+    "dcg_curve": _curve(cumulated_gain.dcg_curve, GAIN | DISCOUNT | TIES),
     "ideal_dcg_curve": _curve(
         cumulated_gain.ideal_dcg_curve, GAIN | DISCOUNT, ranked=NOTHING, best="none", judged=CUTOFF
     ),
     "ndcg_curve": _curve(
-        cumulated_gain.ndcg_curve, GAIN | DISCOUNT, judged=CUTOFF, can_be_undefined=True
+        cumulated_gain.ndcg_curve, GAIN | DISCOUNT | TIES, judged=CUTOFF, can_be_undefined=True
     ),
     "ndcng_curve": _curve(
-        cumulated_gain.ndcng_curve, GAIN | DISCOUNT, judged=CUTOFF, can_be_undefined=True
+        cumulated_gain.ndcng_curve, GAIN | DISCOUNT | TIES, judged=CUTOFF, can_be_undefined=True
     ),
 }

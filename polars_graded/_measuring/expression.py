@@ -10,13 +10,14 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring import batches
+from polars_graded._measuring.definitions import ALL, MOST_VALUES
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import Queries
 from polars_graded._measuring.kernels.ragged import EMPTY, Ragged
 from polars_graded._measuring.names import check_once
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
     from polars_graded._measuring.names import Measure
@@ -74,6 +75,8 @@ def _expression(
     unchecked: bool = False,
 ) -> pl.Expr:
     """One kernel call over the rankings of all queries, as deep as any of the measures looks."""
+    for measure in measures:
+        _check_levels(measure, ranking)
     depth = _deepest(measure.ranked_depth for measure in measures)
     # The grade comes first: its name is the one that `.name.keep()` goes back to.
     inputs = {
@@ -81,7 +84,7 @@ def _expression(
         "judged": ranking.judged(_deepest(m.definition.judged.of(m.n) for m in measures)),
         "unusable": ranking.unusable(),
     }
-    if any(measure.definition.ties or measure.averages_ties for measure in measures):
+    if any(measure.needs_ties for measure in measures):
         inputs["ties"] = ranking.ties()
     if known is not None:
         inputs["known_ranked"] = ranking.where(known).ranked(None)
@@ -101,6 +104,21 @@ def _expression(
     return pl.map_batches(list(inputs.values()), kernel, is_elementwise=True, return_dtype=dtype)
 
 
+def _check_levels(measure: Measure, ranking: Ranking) -> None:
+    """Raise where a measure asks for all levels of a scale whose highest grade was not said."""
+    if measure.options.get("levels") != ALL:
+        return
+    if ranking.highest is None:
+        msg = (
+            f"`levels='all'` of {measure.function} needs the highest grade, got none\n\n"
+            "Hint: say it by `scaled(highest=...)`, or name the levels"
+        )
+        raise ValueError(msg)
+    if ranking.highest - ranking.irrelevant > MOST_VALUES:
+        msg = f"`levels='all'` must be at most {MOST_VALUES} levels, got up to {ranking.highest:g}"
+        raise ValueError(msg)
+
+
 def _deepest(depths: Iterable[int | None]) -> int | None:
     known = list(depths)
     return None if None in known else max(d for d in known if d is not None)
@@ -110,7 +128,13 @@ def _columns(
     measures: Sequence[Measure], ranking: Ranking, columns: dict[str, pl.Series]
 ) -> list[pl.Series]:
     """The values of the measures, a column each, or the error of data that they cannot take."""
-    undefined = np.nan if ranking.undefined is None else ranking.undefined
+    as_grade = _as_grade(columns["ranked"].dtype)
+    ranking = replace(
+        ranking,
+        irrelevant=as_grade(ranking.irrelevant),
+        highest=None if ranking.highest is None else as_grade(ranking.highest),
+    )
+    arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
 
     def kernel(*lists: Ragged) -> list[Any]:
         given = dict(zip(columns, lists, strict=True))
@@ -126,7 +150,10 @@ def _columns(
         known = None
         if "known_ranked" in given:
             known = replace(queries, ranked=given["known_ranked"], judged=given["known_judged"])
-        return [_values(measure, queries, known, undefined) for measure in measures]
+        return [
+            _values(measure, given, queries, known, _undefined(measure, ranking))
+            for measure, given in zip(measures, arguments, strict=True)
+        ]
 
     most = max(measure.values_per_query for measure in measures)
     chunks = batches.run(list(columns.values()), kernel, values_per_query=most)
@@ -136,20 +163,59 @@ def _columns(
     ]
 
 
+def _as_grade(lists: pl.DataType) -> Callable[[float], float]:
+    """What a number is in the data type of these grades: it is compared as Polars compares it."""
+    kinds: dict[Any, Callable[[Any], Any]] = {pl.Float32: np.float32}
+    if hasattr(pl, "Float16"):
+        kinds[pl.Float16] = np.float16
+    kind = kinds.get(getattr(lists, "inner", None), float)
+    return lambda number: float(kind(number))
+
+
+def _arguments(
+    measure: Measure, ranking: Ranking, as_grade: Callable[[float], float]
+) -> Mapping[str, Any]:
+    """What its kernel is called with: the cutoff, and options that are grades as those are."""
+    given = {
+        name: option.in_type(measure.options[name], as_grade)
+        for name, option in measure.definition.options.items()
+    }
+    if given.get("levels") == ALL:
+        given["levels"] = ranking.levels
+    if measure.definition.has_cutoff:
+        given["n"] = measure.n
+    return given
+
+
+def _undefined(measure: Measure, ranking: Ranking) -> float:
+    """What a query gets for which the measure is undefined; NaN for null."""
+    if ranking.undefined is None:
+        return np.nan
+    if measure.definition.needs_pairs and not ranking.undefined_is_said:
+        return np.nan
+    return ranking.undefined
+
+
 def _values(
-    measure: Measure, queries: Queries, known: Queries | None, undefined: float
+    measure: Measure,
+    arguments: Mapping[str, Any],
+    queries: Queries,
+    known: Queries | None,
+    undefined: float,
 ) -> Floats | Ragged:
     """The values of a measure; `undefined`, or what it makes of it, for a query without any."""
     definition = measure.definition
-    given: dict[str, Any] = dict(measure.options)
-    if definition.has_cutoff:
-        given["n"] = measure.n
+    given = dict(arguments)
     if definition.known:
         given["known"] = known
+    if "ties" in given:
+        queries, ties = queries.with_ties(given.pop("ties"))
+        if definition.averages_ties:
+            given["ties"] = ties
     values: Floats | Ragged = definition.kernel(queries, **given)
     if not definition.needs_relevant:
         return values
-    defined = queries.relevant(queries.top, measure.options.get("threshold"))
+    defined = queries.relevant(queries.top, arguments.get("threshold"))
     if isinstance(values, Ragged):
         of_value = np.repeat(defined, values.lengths)
         return values.of(_where_defined(measure, of_value, values.values, undefined))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_graded._checks import check_whole_number, did_you_mean
-from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._measuring.definitions import DEFINITIONS, MOST_VALUES
 from polars_graded._measuring.kernels.precision import levels_of_recall
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ALIASES = {
     "auc": "roc_auc",
+    "icg": "ideal_cg",
+    "idcg": "ideal_dcg",
     "f1": "f_measure",
     "hit_rate": "success",
     "hits": "n_relevant_retrieved",
@@ -28,6 +30,7 @@ ALIASES = {
     "mu_map": "mu_ap",
     "p": "precision",
     "r": "recall",
+    "recall_effect": "recall_effort",
     "recip_rank": "reciprocal_rank",
     "rprec": "r_precision",
     "rr": "reciprocal_rank",
@@ -42,6 +45,8 @@ class Measure:
     function: str
     n: int | None
     options: Mapping[str, Any]
+    asked: str | None = field(default=None, compare=False)
+    """How it was written where it was asked for."""
 
     @classmethod
     def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
@@ -60,9 +65,13 @@ class Measure:
         if n is not None and not definition.has_cutoff:
             msg = f"{function} takes no cutoff, got {n}"
             raise ValueError(msg)
+        if options.get("over") == "retrieved" and options.get("ties") == "average":
+            msg = f"`ties='average'` of {function} needs another `over`, got 'retrieved'"
+            raise ValueError(msg)
+        most = {"at_most": MOST_VALUES} if isinstance(definition.dtype, pl.List) else {}
         return cls(
             function,
-            None if n is None else check_whole_number("n", n),
+            None if n is None else check_whole_number("n", n, **most),
             {
                 name: option.checked(name, options.get(name, option.default))
                 for name, option in definition.options.items()
@@ -81,7 +90,7 @@ class Measure:
             raise ValueError(msg)
         function, brackets, cutoff = match.groups()
         n = None if cutoff is None else int(cutoff)
-        return cls.of(function, n, **_options(text, brackets))
+        return replace(cls.of(function, n, **_options(text, brackets)), asked=text)
 
     @classmethod
     def parsed(cls, text: str) -> Measure | None:
@@ -98,7 +107,9 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """What a column of it is called, which `parse` reads back."""
+        """What a column of it is called, which `parse` reads back: as it was asked for."""
+        if self.asked is not None:
+            return self.asked
         changed = ", ".join(
             f"{name}={_written(value)}"
             for name, value in self.options.items()
@@ -109,7 +120,7 @@ class Measure:
 
     @property
     def is_curve(self) -> bool:
-        """Whether it has a list of values a query."""
+        """Whether it has one list of values per query."""
         return isinstance(self.definition.dtype, pl.List)
 
     @property
@@ -121,20 +132,20 @@ class Measure:
 
     @property
     def values_per_query(self) -> int:
-        """How many values it makes of a query, however short its lists are."""
+        """How many values it makes of each query, however short its lists are."""
         if "recall_levels" in self.options:
             return len(levels_of_recall(self.options["recall_levels"]))
         return self.n if self.is_curve and self.n is not None else 0
 
     @property
-    def averages_ties(self) -> bool:
-        """Whether tied documents share what they are worth."""
-        return self.options.get("ties") == "average"
+    def needs_ties(self) -> bool:
+        """Whether it has to know which documents are tied."""
+        return bool(self.options.get("ties", "order") != "order")
 
     @property
     def ranked_depth(self) -> int | None:
         """How many ranked documents it needs; a set of tied ones can reach below the cutoff."""
-        return None if self.averages_ties else self.definition.ranked.of(self.n)
+        return None if self.needs_ties else self.definition.ranked.of(self.n)
 
 
 def check_once(names: list[str]) -> None:

@@ -1,20 +1,26 @@
 """φ: relevance from scores such as popularity, sales or dwell time, after Moniz, Torgo and Vinagre.
 
 φ runs through control points of a query's scores. Between two of them it is a cubic whose slopes at
-the ends keep it monotone: a piecewise cubic Hermite interpolating polynomial, PCHIP for short.
+the ends keep it monotone there: a piecewise cubic Hermite interpolating polynomial, PCHIP for
+short.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_columns, check_increasing, check_number, check_whole_number
+from polars_graded._checks import (
+    check_choice,
+    check_columns,
+    check_increasing,
+    check_number,
+    check_whole_number,
+)
 from polars_graded._measuring import batches
 from polars_graded._measuring.kernels.phi import (
     Points,
@@ -22,24 +28,37 @@ from polars_graded._measuring.kernels.phi import (
     equal_steps,
     given_points,
     interpolated,
+    own_points,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from polars_graded._measuring.kernels.ragged import Floats, Ragged
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 
-ControlPoints: TypeAlias = Sequence[tuple[float, float]]
+ControlPoints: TypeAlias = "Sequence[tuple[float, float]] | str | pl.Expr"
+PAIR = 2
+"""A control point is a score and its relevance."""
+Direction: TypeAlias = Literal["high", "low", "both"]
 
 
 def phi_relevance(
-    expr: pl.Expr, control_points: ControlPoints | None = None, whisker: float = 1.5
+    expr: pl.Expr,
+    control_points: ControlPoints | None = None,
+    whisker: float = 1.5,
+    *,
+    floor: float | None = None,
+    direction: Direction = "high",
+    undefined: float | None = None,
 ) -> pl.Expr:
     """Give φ of every score of a query, as `Graded.phi_relevance` says."""
-    kernel = partial(_relevance, points_of=_chosen_points(control_points, whisker))
+    chosen = _Chosen.of(control_points, whisker, floor, direction)
+    kernel = partial(_relevance, chosen=chosen, undefined=undefined)
     scores = _numbers(expr)
     lists = pl.map_batches(
-        [scores.implode(), _ascending(scores)],
+        [scores.implode(), _ascending(scores), *chosen.inputs()],
         kernel,
         is_elementwise=True,
         return_dtype=pl.List(pl.Float64),
@@ -55,26 +74,28 @@ def phi_control_points(
     query: str | None = None,
     control_points: ControlPoints | None = None,
     whisker: float = 1.5,
+    floor: float | None = None,
+    direction: Direction = "high",
 ) -> pl.DataFrame:
     """Give the control points that φ runs through, for each query.
 
     Parameters
     ----------
     frame
-        A row is a score of a query.
+        One row per score of a query.
     score
         The column of scores.
     query
         The column that tells queries apart; None if all rows are one query.
-    control_points, whisker
+    control_points, whisker, floor, direction
         As in `phi_relevance`.
 
     Returns
     -------
     DataFrame
-        Query, score and `relevance`, a row a control point, by rising score; queries in the order
-        in which they first appear. A query without any score has no row. Where the median is the
-        highest score, that score has two rows: φ steps up there.
+        Query, score and `relevance`, one row per control point, by rising score; queries in the
+        order in which they first appear. A query for which φ is undefined has no row. Where the
+        median is the highest score, that score has two rows: φ steps up there.
 
     Raises
     ------
@@ -101,7 +122,8 @@ def phi_control_points(
     │ 100.0      ┆ 1.0       │
     └────────────┴───────────┘
     """
-    return _tidy(frame, score, query, _chosen_points(control_points, whisker))
+    chosen = _Chosen.of(control_points, whisker, floor, direction)
+    return _tidy(frame, score, query, chosen, chosen.points_of)
 
 
 def phi_curve(
@@ -112,27 +134,30 @@ def phi_curve(
     points: int = 200,
     control_points: ControlPoints | None = None,
     whisker: float = 1.5,
+    floor: float | None = None,
+    direction: Direction = "high",
 ) -> pl.DataFrame:
     """Give φ from the lowest to the highest score, for each query.
 
     Parameters
     ----------
     frame
-        A row is a score of a query.
+        One row per score of a query.
     score
         The column of scores.
     query
         The column that tells queries apart; None if all rows are one query.
     points
         How many scores to give φ at, in equal steps; at least 2.
-    control_points, whisker
+    control_points, whisker, floor, direction
         As in `phi_relevance`.
 
     Returns
     -------
     DataFrame
-        Query, score and `relevance`, as many rows a query as there are `points`, by rising score;
-        queries in the order in which they first appear. A query without any score has no row.
+        Query, score and `relevance`, as many rows per query as there are `points`, by rising score;
+        queries in the order in which they first appear. A query for which φ is undefined has no
+        row.
 
     Raises
     ------
@@ -160,13 +185,15 @@ def phi_curve(
     └────────────┴───────────┘
     """
     n_points = check_whole_number("points", points, at_least=2)
-    points_of = _chosen_points(control_points, whisker)
+    chosen = _Chosen.of(control_points, whisker, floor, direction)
 
-    def kernel(ascending: Ragged) -> Points:
-        scores = equal_steps(ascending, n_points)
-        return Points(scores, interpolated(points_of(ascending), scores))
+    def kernel(ascending: Ragged, *given: Ragged) -> Points:
+        through = chosen.points_of(ascending, *given)
+        defined = np.repeat(through.scores.lengths > 0, ascending.lengths)
+        scores = equal_steps(ascending.keep(defined), n_points)
+        return Points(scores, interpolated(through, scores))
 
-    return _tidy(frame, score, query, kernel)
+    return _tidy(frame, score, query, chosen, kernel)
 
 
 # From expressions and frames to lists of scores, and back.
@@ -182,18 +209,22 @@ def _ascending(scores: pl.Expr) -> pl.Expr:
     return scores.drop_nulls().sort().implode()
 
 
-def _relevance(columns: Sequence[pl.Series], points_of: Callable[[Ragged], Points]) -> pl.Series:
-    """φ of every score, a list a query; null where the score is."""
-    scores, ascending = columns
+def _relevance(columns: Sequence[pl.Series], chosen: _Chosen, undefined: float | None) -> pl.Series:
+    """φ of every score, one list per query; null where the score is."""
+    scores, ascending, *given = columns
     _check_scores(ascending)
 
-    def kernel(scores: Ragged, ascending: Ragged) -> Floats:
-        relevance = scores.values.copy()
-        known = ~np.isnan(relevance)
-        relevance[known] = interpolated(points_of(ascending), scores.keep(known))
+    def kernel(scores: Ragged, ascending: Ragged, *given: Ragged) -> Floats:
+        points = chosen.points_of(ascending, *given)
+        relevance = np.full_like(scores.values, np.nan)
+        known = ~np.isnan(scores.values)
+        defined = np.repeat(points.scores.lengths > 0, scores.lengths)
+        relevance[known & defined] = interpolated(points, scores.keep(known & defined))
+        if undefined is not None:
+            relevance[known & ~defined] = undefined
         return relevance
 
-    relevance = np.concatenate(batches.run([scores, ascending], kernel))
+    relevance = np.concatenate(batches.run([scores, ascending, *chosen.given(given)], kernel))
     return batches.list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
 
 
@@ -216,22 +247,25 @@ def _tidy(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
     query: str | None,
-    kernel: Callable[[Ragged], Points],
+    chosen: _Chosen,
+    kernel: Callable[..., Points],
 ) -> pl.DataFrame:
-    """The points that `kernel` makes of each query's ascending scores, a row each."""
+    """The points that `kernel` makes of each query's ascending scores, one row per point."""
     wanted = [score] if query is None else [query, score]
     check_columns("frame", wanted, frame.lazy().collect_schema())
     if "relevance" in wanted:
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)
-    ascending = _ascending(_numbers(pl.col(score)))
+    inputs = [_ascending(_numbers(pl.col(score))).alias("scores")]
+    inputs += [points.alias("points") for points in chosen.inputs()]
+    struct = pl.struct(inputs).alias(score)
     if query is None:
-        queries = frame.lazy().select(ascending).collect()
+        queries = frame.lazy().select(struct).collect()
     else:
-        queries = frame.lazy().group_by(query, maintain_order=True).agg(ascending).collect()
-    lists = queries.get_column(score)
-    _check_scores(lists)
-    chunks = batches.run([lists], kernel)
+        queries = frame.lazy().group_by(query, maintain_order=True).agg(struct).collect()
+    lists, *given = queries.get_column(score).struct.unnest().get_columns()
+    _check_scores(lists.alias(score))
+    chunks = batches.run([lists, *chosen.given(given)], kernel)
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(
@@ -246,15 +280,83 @@ def _tidy(
 # Control points.
 
 
-def _chosen_points(
-    control_points: ControlPoints | None, whisker: float
-) -> Callable[[Ragged], Points]:
-    """What makes the control points of some queries of their ascending scores."""
-    factor = check_number("whisker", whisker, at_least=0)
-    if control_points is None:
-        return partial(box_plot_points, whisker=factor)
-    scores, relevance = _check_control_points(control_points)
-    return partial(given_points, scores=scores, relevance=relevance)
+@dataclass(frozen=True)
+class _Chosen:
+    """Which control points φ runs through: those of a column, or what makes them of scores."""
+
+    points_of: Callable[..., Points]
+    """Points from the ascending scores of some queries and, where there is a column, its lists."""
+    column: pl.Expr | None = None
+
+    @classmethod
+    def of(
+        cls,
+        control_points: ControlPoints | None,
+        whisker: float,
+        floor: float | None,
+        direction: Direction,
+    ) -> _Chosen:
+        """What the arguments of `phi_relevance` choose, which it checks."""
+        factor = check_number("whisker", whisker, at_least=0)
+        least = None if floor is None else check_number("floor", floor)
+        check_choice("direction", direction, get_args(Direction))
+        if least is not None and direction != "high":
+            msg = f"`floor` is for direction 'high' only, got direction {direction!r}"
+            raise ValueError(msg)
+        if control_points is None:
+            box = partial(box_plot_points, whisker=factor, floor=least, direction=direction)
+            return cls(box)
+        if isinstance(control_points, str | pl.Expr):
+            column = pl.col(control_points) if isinstance(control_points, str) else control_points
+            return cls(own_points, column)
+        scores, relevance = _check_control_points(control_points)
+        return cls(partial(given_points, scores=scores, relevance=relevance))
+
+    def inputs(self) -> list[pl.Expr]:
+        """What a query has to say of its control points: those in its first row, as a list."""
+        return [] if self.column is None else [self.column.head(1).implode()]
+
+    def given(self, columns: Sequence[pl.Series]) -> list[pl.Series]:
+        """The scores and the relevance of the control points that queries have of their own."""
+        return [] if self.column is None else _check_own_points(columns[0])
+
+
+def _check_own_points(column: pl.Series) -> list[pl.Series]:
+    """The scores and the relevance of each query's control points, as lists."""
+    points = column.explode(empty_as_null=True)
+    inner = getattr(points.dtype, "inner", None)
+    if not isinstance(points.dtype, pl.List | pl.Array) or inner is None:
+        msg = f"control points {column.name!r} must be lists of pairs, got {points.dtype}"
+        raise TypeError(msg)
+    pairs = pl.DataFrame({"pair": points.cast(pl.List(inner))})
+    pair = pl.element()
+    if isinstance(inner, pl.Struct) and len(inner.fields) == PAIR:
+        parts = [pair.struct.field(field.name) for field in inner.fields]
+    elif isinstance(inner, pl.List):
+        parts = [pair.list.get(place, null_on_oob=True) for place in range(PAIR)]
+    elif isinstance(inner, pl.Array) and inner.size == PAIR:
+        parts = [pair.arr.get(place) for place in range(PAIR)]
+    else:
+        msg = f"control points {column.name!r} must be lists of pairs, got lists of {inner}"
+        raise TypeError(msg)
+    scores, relevance = pairs.select(
+        pl.col("pair").list.eval(part.cast(pl.Float64)).alias(name)
+        for name, part in zip(("score", "relevance"), parts, strict=True)
+    ).get_columns()
+    steps = scores.list.eval(pl.element().diff().drop_nulls() > 0).list.all()
+    finite = scores.list.eval(pl.element().is_finite().fill_null(value=False)).list.all()
+    shares = pl.element().is_between(0, 1).fill_null(value=False)
+    usable = (
+        (scores.list.len() > 1) & steps & finite & relevance.list.eval(shares).list.all()
+    ).fill_null(value=True)
+    if not usable.all():
+        msg = (
+            f"control points {column.name!r} must be at least two pairs of a score, each above the "
+            f"one before, and a relevance from 0 to 1, which they are not "
+            f"in {(~usable).sum()} of {len(usable)} queries"
+        )
+        raise ValueError(msg)
+    return [scores, relevance]
 
 
 def _check_control_points(control_points: Any) -> tuple[Floats, Floats]:
@@ -271,8 +373,4 @@ def _check_control_points(control_points: Any) -> tuple[Floats, Floats]:
     relevance = [
         check_number("control_points", relevance, at_least=0, at_most=1) for _, relevance in pairs
     ]
-    for before, after in pairwise(relevance):
-        if after < before:
-            msg = f"`control_points` must not fall in relevance, got {after:g} after {before:g}"
-            raise ValueError(msg)
     return np.array(scores), np.array(relevance)

@@ -10,12 +10,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import polars as pl
 
 from polars_graded._checks import check_no_pattern, check_number
+
+Undefined: TypeAlias = float | Literal["default"] | None
+"""What a query gets for which a measure is undefined: a number, null, or what is usual for it."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Ranking:
     irrelevant: float = 0.0
     highest: float | None = None
     undefined: float | None = 0.0
+    undefined_is_said: bool = False
     condensed: bool = False
 
     def ranked_by(
@@ -57,15 +63,31 @@ class Ranking:
             raise ValueError(msg)
         return replace(self, by=keys, descending=tuple(flags))
 
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The levels of the scale: from one above irrelevant to the highest, in steps of one."""
+        if self.highest is None:
+            return ()
+        steps = range(1, math.floor(self.highest - self.irrelevant) + 1)
+        return tuple(self.irrelevant + step for step in steps)
+
     def scaled(self, irrelevant: float, highest: float | None) -> Ranking:
         """The same, on a scale of grades."""
         low = check_number("irrelevant", irrelevant)
         high = None if highest is None else check_number("highest", highest, above=low)
         return replace(self, irrelevant=low, highest=high)
 
-    def undefined_as(self, value: float | None) -> Ranking:
+    def undefined_as(self, value: Undefined) -> Ranking:
         """The same, with a value for queries without a relevant document."""
-        return replace(self, undefined=None if value is None else check_number("value", value))
+        if value == "default":
+            return replace(self, undefined=0.0, undefined_is_said=False)
+        said = None if value is None else check_number("value", value)
+        return replace(self, undefined=said, undefined_is_said=True)
+
+    def exactly(self, grade: float) -> Ranking:
+        """The same, with one grade that is relevant and all others irrelevant."""
+        wanted = check_number("grade", grade)
+        return replace(self, grade=self.grade == wanted, irrelevant=0.0, highest=None)
 
     def where(self, known: pl.Expr) -> Ranking:
         """The same, with the judgments of some documents only."""
@@ -91,7 +113,10 @@ class Ranking:
         """Those of retrieved documents, in rank order."""
         if not self.by:
             return values.filter(self.grade.is_not_null()) if self.condensed else values
-        first, *others = self.by
+        first, *others = [
+            pl.map_batches([key], _sortable, is_elementwise=True, return_dtype=pl.dtype_of(key))
+            for key in self.by
+        ]
         if self.condensed:
             first = pl.when(self.grade.is_not_null()).then(first)
         ordered = values.sort_by(
@@ -110,16 +135,31 @@ class Ranking:
         numbers = pl.map_batches(
             [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt32
         )
-        # Polars refuses a grade that is no number when it plans the query: text and dates cannot be
-        # added to one, and what else there is has no sign. One grade is enough to ask.
-        nothing = 0 * (self.grade.head(1).sum() + 0).sign().is_null()
+        # Polars refuses a grade that is no number when it plans the query: text has no sum, what
+        # has categories no mean, and dates cannot be added to a number. One is enough to ask.
+        one = self.grade.head(1)
+        nothing = 0 * ((one.sum() + 0).is_null() & one.mean().is_null())
         return (numbers.max() + nothing).implode()
 
     def column(self, number: int) -> str:
         """What to call the column of that number in an error."""
         kind = "grade" if number == 1 else "score"
         name = (self.grade, *self.by)[number - 1].meta.output_name(raise_if_undetermined=False)
-        return f"{kind} {name!r}" if name else kind
+        return _named(kind, name or "")
+
+
+def _sortable(columns: Sequence[pl.Series]) -> pl.Series:
+    """A column to rank by, which must have an order: Polars panics where it sorts objects."""
+    (column,) = columns
+    if column.dtype == pl.Object:
+        msg = f"{_named('score', column.name)} must be a number to rank by, got {column.dtype}"
+        raise TypeError(msg)
+    return column
+
+
+def _named(kind: str, name: str) -> str:
+    """What to call a column in an error; one made of no column has no name."""
+    return f"{kind} {name!r}" if name else kind
 
 
 def _first(values: pl.Expr, depth: int | None) -> pl.Expr:
@@ -129,14 +169,25 @@ def _first(values: pl.Expr, depth: int | None) -> pl.Expr:
 def check_grade(name: str, dtype: pl.DataType) -> None:
     """Raise where a column cannot hold grades."""
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        msg = f"grade {name!r} must be a number or a Boolean, got {dtype}"
+        msg = f"{_named('grade', name)} must be a number or a Boolean, got {dtype}"
         raise TypeError(msg)
+
+
+def _check_exact(grade: pl.Series) -> None:
+    """Raise where a whole number is so large that kernels, which take doubles, would round it."""
+    if not grade.dtype.is_integer() or grade.dtype.is_(pl.Int32):
+        return
+    doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
+    if (rounded := doubles.ne_missing(grade)).any():
+        first = grade.filter(rounded)[0]
+        msg = f"{_named('grade', grade.name)} must be a number that a double can hold, got {first}"
+        raise ValueError(msg)
 
 
 def check_score(name: str, dtype: pl.DataType) -> None:
     """Raise where a column cannot be the first one to rank by: text has no useful order."""
     if not (dtype.is_numeric() or dtype.is_temporal() or dtype in (pl.Boolean, pl.Null, pl.Enum)):
-        msg = f"score {name!r} must be a number to rank by, got {dtype}"
+        msg = f"{_named('score', name)} must be a number to rank by, got {dtype}"
         raise TypeError(msg)
 
 
@@ -144,12 +195,14 @@ def _unusable(columns: Sequence[pl.Series]) -> pl.Series:
     """For each row the number, from 1, of a column with NaN or infinity; 0 without."""
     grade, *by = columns
     check_grade(grade.name, grade.dtype)
+    _check_exact(grade)
     if by:
         check_score(by[0].name, by[0].dtype)
     result = pl.zeros(len(grade), dtype=pl.UInt32, eager=True)
     for number, column in enumerate(columns, 1):
         if len(column) != len(grade):
-            msg = f"score {column.name!r} must have a value a row, got {len(column)} in all"
+            named = _named("score", column.name)
+            msg = f"{named} must have one value per row, got {len(column)} in all"
             raise ValueError(msg)
         if column.dtype.is_float() and not column.is_finite().all():
             finite = column.is_finite().fill_null(value=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
 
 FEW_LEVELS = 64
-"""Up to so many levels in a chunk one pass a level is quicker than one pass a bit."""
+"""Up to so many levels in a chunk one pass per level is quicker than one pass per bit."""
 
 
-def ap(queries: Queries, n: int | None, threshold: float | None, over: str) -> Floats:
+def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties: str) -> Floats:
     """Equations 1 and 2: the mean over R of the precision at each relevant document.
 
     `over` names the divisor: R, the relevant documents seen, or min(n, R).
     """
+    if ties == "average":
+        precisions = expected_precisions(queries, threshold).head(n)
+        return precisions.sum(precisions.values) / queries.most_hits(n, threshold, over)
     ranked = queries.ranked.head(n)
     hit = queries.relevant(ranked.values, threshold)
     total = sum_of_precisions(ranked, hit)
@@ -37,6 +40,23 @@ def sum_of_precisions(ranked: Ragged, hit: Mask) -> Floats:
     precisions = ranked.count_so_far(hit) / ranked.depth
     precisions *= hit
     return ranked.sum(precisions)
+
+
+def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
+    """P@p · rel(p) at every rank p, as its mean over all orders of the tied documents.
+
+    Of m tied documents, r of them relevant, with h hits above: the i-th is relevant in r/m of the
+    orders, in which those before it have (i - 1) (r - 1) / (m - 1) hits on average.
+    """
+    ranked, starts = queries.ranked, queries.tie_starts()
+    hit = queries.relevant(ranked.values, threshold)
+    m = np.diff(starts, append=len(hit))
+    r = np.add.reduceat(hit, starts, dtype=np.float64)
+    h = ranked.count_so_far(hit)[starts] - hit[starts]
+    i = np.arange(1, len(hit) + 1) - np.repeat(starts, m)
+    among_the_tied = (i - 1) * np.repeat((r - 1) / np.maximum(m - 1, 1), m)
+    hits = np.repeat(h, m) + 1 + among_the_tied
+    return ranked.of(np.repeat(r / m, m) * hits / ranked.depth)
 
 
 def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -94,7 +114,7 @@ def _level_by_level(
     *,
     shared: bool,
 ) -> Floats:
-    """Σ_t d_t · (Σ_p P@p · rel_t(p)) as it stands: a pass over all rows a level.
+    """Σ_t d_t · (Σ_p P@p · rel_t(p)) as it stands: one pass over all rows per level.
 
     `levels` are those of all queries. One that a query does not use asks for the same documents
     as the next one it does use, so the distances of both add up to the query's own.
@@ -115,26 +135,26 @@ def _bit_by_bit(
     *,
     shared: bool,
 ) -> Floats:
-    """The minima pair by pair of levels: a pass over the relevant rows a bit.
+    """The minima pair by pair of levels: one pass over the relevant rows per bit.
 
     R(g) is how many judged documents are at least as good as g. Documents are told apart by its
     bits, the highest first: of two that agree in the bits so far, the one with a 1 is the worse
     one and gives the minimum. Ordering them by that bit brings those that still agree together,
     in their order by rank.
+
+    Grades 1 3 2 in rank order, and nothing else judged, have R = 3 1 2, in bits 11 01 10. By the
+    first bit, ranks 1 and 3 are worse than rank 2: rank 2 takes W(1) for its pair with rank 1, and
+    rank 3 takes W(2) for its pair with rank 2. By the second bit, of ranks 1 and 3, which agreed,
+    rank 1 is worse: rank 3 takes W(1). Each document is left alone, and takes its own W once.
     """
-    top = wanted[judged.offsets[:-1][judged.lengths > 0]]
-    scale = np.zeros(len(judged.lengths))
-    scale[judged.lengths > 0] = top
     below = np.append(wanted[1:], 0.0)
     below[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
-    # In parts of the query's own top, which keeps sums over many queries of one magnitude.
-    steps = (wanted - below) / np.repeat(scale, judged.lengths)
-    steps = np.where(wanted > 0, steps / judged.rank if shared else steps, 0.0)
-    upwards = np.append(np.cumsum(steps[::-1])[::-1], 0.0)
-    weights = upwards[:-1] - np.repeat(upwards[judged.offsets[1:]], judged.lengths)
+    steps = np.where(wanted > 0, wanted - below, 0.0)
+    weights = judged.accumulated_from_the_end(np.add, steps / judged.rank if shared else steps)
 
     relevant = reached > 0
-    query, rank = ranked.query[relevant], ranked.rank[relevant]
+    documents = ranked.keep(relevant)
+    query, rank = documents.query, ranked.rank[relevant]
     last_as_good = np.searchsorted(
         _by_query_then_best(judged.query, wanted),
         _by_query_then_best(query, reached[relevant]),
@@ -144,25 +164,31 @@ def _bit_by_bit(
     as_good = last_as_good - judged.offsets[query]
 
     total = np.zeros(len(ranked.lengths))
-    node = np.searchsorted(query, query)  # where the documents that agree so far begin
     row = np.arange(len(query))
+    node = documents.offsets[query]  # where the documents that agree so far begin
     for bit in reversed(range(int(as_good.max(initial=0)).bit_length())):
         worse = (as_good >> bit & 1).astype(bool)
         n_worse = np.concatenate(([0], np.cumsum(worse)))
-        weight_of_worse = np.concatenate(([0.0], np.cumsum(np.where(worse, weight, 0.0))))
-        n_better_before = (row - node) - (n_worse[:-1] - n_worse[node])
-        minima = np.where(
-            worse, weight * n_better_before, weight_of_worse[:-1] - weight_of_worse[node]
-        )
+        n_worse_before = n_worse[:-1] - n_worse[node]
+        n_better_before = row - node - n_worse_before
+        weight_of_worse = documents.before(np.add, np.where(worse, weight, 0.0), 0.0)
+        minima = np.where(worse, weight * n_better_before, weight_of_worse - weight_of_worse[node])
         total += np.bincount(query, minima / rank, minlength=len(total))
-        node = np.where(worse, n_worse[node], n_worse[-1] + node - n_worse[node])
-        order = np.concatenate((np.flatnonzero(worse), np.flatnonzero(~worse)))
-        query, rank, weight, as_good, node = (
-            rows[order] for rows in (query, rank, weight, as_good, node)
-        )
+        starts = np.flatnonzero(row == node)
+        sizes = np.diff(starts, append=len(row))
+        better_node = node + np.repeat(n_worse[starts + sizes] - n_worse[starts], sizes)
+        place = np.where(worse, node + n_worse_before, better_node + n_better_before)
+        node = _placed(np.where(worse, node, better_node), place)
+        rank, weight, as_good = (_placed(each, place) for each in (rank, weight, as_good))
     equals = row - node + 1
-    total += np.bincount(query, weight * equals / rank, minlength=len(total))
-    return total * scale
+    return total + np.bincount(query, weight * equals / rank, minlength=len(total))
+
+
+def _placed(values: npt.NDArray[Any], place: Integers) -> npt.NDArray[Any]:
+    """Each value at its new place."""
+    result = np.empty_like(values)
+    result[place] = values
+    return result
 
 
 def _by_query_then_best(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:

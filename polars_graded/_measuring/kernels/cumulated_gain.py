@@ -68,16 +68,26 @@ def ndcng(
     return over_ideal(reached.sum(reached.values), best.sum(best.values))
 
 
-def cg_curve(queries: Queries, n: int | None, gain: Gain) -> Ragged:
+def ncg(queries: Queries, n: int | None, gain: Gain, ties: str) -> Floats:
+    """CG over ideal CG."""
+    return ndcg(queries, n, gain, "none", 2.0, ties)
+
+
+def ideal_cg(queries: Queries, n: int | None, gain: Gain) -> Floats:
+    """The CG of the judged documents in the best order."""
+    return ideal_dcg(queries, n, gain, "none", 2.0)
+
+
+def cg_curve(queries: Queries, n: int | None, gain: Gain, ties: str) -> Ragged:
     """CG at every rank."""
-    return dcg_curve(queries, n, gain, "none", 2.0)
+    return dcg_curve(queries, n, gain, "none", 2.0, ties)
 
 
 def dcg_curve(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
     """DCG at every rank."""
-    worth = queries.first(n, partial(gains, queries, gain=gain), "order")
+    worth = queries.first(n, partial(gains, queries, gain=gain), ties)
     return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked, n))
 
 
@@ -90,37 +100,43 @@ def ideal_dcg_curve(
 
 
 def ndcg_curve(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
     """NDCG at every rank."""
     lengths = lengths_of(queries.ranked, n)
-    return normalised_curve(queries, n, lengths, gains, gain, discount, base)
+    return normalised_curve(queries, n, lengths, gains, gain, discount, base, ties)
 
 
 def ndcng_curve(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
     """NDCNG at every rank."""
     lengths = lengths_of(queries.ranked, n)
-    return normalised_curve(queries, n, lengths, normalised_gains, gain, discount, base)
+    return normalised_curve(queries, n, lengths, normalised_gains, gain, discount, base, ties)
 
 
 def ndcg_area(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Floats:
     """The area under the NDCG curve: its mean over the ranks."""
-    return area(queries, n, gains, gain, discount, base)
+    return area(queries, n, gains, gain, discount, base, ties)
 
 
 def ndcng_area(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Floats:
     """The area under the NDCNG curve: its mean over the ranks."""
-    return area(queries, n, normalised_gains, gain, discount, base)
+    return area(queries, n, normalised_gains, gain, discount, base, ties)
 
 
 def area(
-    queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
+    queries: Queries,
+    n: int | None,
+    form: Form,
+    gain: Gain,
+    discount: Discount,
+    base: float,
+    ties: str,
 ) -> Floats:
     """The mean of the normalised curve over all ranks; 0 where there are none.
 
@@ -128,7 +144,7 @@ def area(
     """
     ranks = lengths_of(queries.ranked, n)
     ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.lengths))
-    curve = normalised_curve(queries, n, ended, form, gain, discount, base)
+    curve = normalised_curve(queries, n, ended, form, gain, discount, base, ties)
     total = curve.sum(curve.values) + (ranks - ended) * curve.last()
     return np.where(ranks > 0, total / ranks, 0.0)
 
@@ -141,9 +157,10 @@ def normalised_curve(
     gain: Gain,
     discount: Discount,
     base: float,
+    ties: str,
 ) -> Ragged:
     """Discounted gains so far over what they are in the best order, at as many ranks."""
-    worth = queries.first(n, lambda documents: form(queries, documents, gain), "order")
+    worth = queries.first(n, lambda documents: form(queries, documents, gain), ties)
     reached = cumulated(discounted(worth, discount, base), lengths)
     best = cumulated(ideal(queries, n, form, gain, discount, base), lengths)
     return reached.of(over_ideal(reached.values, best.values))
@@ -177,7 +194,7 @@ def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """The gain of each document; 0 where it is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
-        rule = f"`gain='exp2'` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite"
+        rule = f"`gain={gain!r}` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite"
         lacking = np.empty(0)
     else:
         relevant = queries.relevant(documents.values, None)

@@ -1,7 +1,7 @@
-"""φ in numbers: control points from scores, and the monotone curve through them.
+"""φ in numbers: control points from scores, and the curve through them.
 
-Between two control points φ is a cubic whose slopes at the ends keep it monotone: a piecewise cubic
-Hermite interpolating polynomial, PCHIP for short.
+Between two control points φ is a cubic whose slopes at the ends keep it monotone there: a piecewise
+cubic Hermite interpolating polynomial, PCHIP for short.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import numpy as np
 from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 
     Exponents: TypeAlias = npt.NDArray[np.int32]
 
@@ -39,11 +41,88 @@ def given_points(ascending: Ragged, scores: Floats, relevance: Floats) -> Points
     return Points(Ragged(np.tile(scores, filled.sum()), offsets), np.tile(relevance, filled.sum()))
 
 
-def box_plot_points(ascending: Ragged, whisker: float) -> Points:
+def own_points(_ascending: Ragged, scores: Ragged, relevance: Ragged) -> Points:
+    """The control points that each query has of its own."""
+    return Points(scores, relevance.values)
+
+
+def box_plot_points(
+    ascending: Ragged, whisker: float, floor: float | None, direction: str
+) -> Points:
+    """The control points of a box plot, for each query whose scores differ."""
+    differ = np.zeros(len(ascending.lengths), np.bool_)
+    lowest, highest = ends_of(ascending)
+    differ[ascending.lengths > 0] = lowest < highest
+    ascending = ascending.keep(np.repeat(differ, ascending.lengths))
+    if direction == "low":
+        return mirrored(rising_points(mirrored_scores(ascending), whisker, None))
+    if direction == "both":
+        return two_sided_points(ascending, whisker)
+    return rising_points(ascending, whisker, floor)
+
+
+def rising_points(ascending: Ragged, whisker: float, floor: float | None) -> Points:
     """(min, 0), (median, 0), (upper whisker, 1 - α), (max, 1) of each query that has scores.
 
-    Median and maximum may be one score: φ then steps up there, as the later point counts.
+    Median and maximum may be one score: φ then steps up there, as the later point counts. With a
+    floor only the scores above it take part, and it is the lowest point.
     """
+    if floor is not None:
+        ascending = ascending.keep(ascending.values > floor)
+    lowest, highest = ends_of(ascending)
+    if floor is not None:
+        lowest = np.full_like(highest, floor)
+    median, upper_whisker = median_and_upper_whisker(ascending, whisker)
+    alpha = (highest / 2 - upper_whisker / 2) / (highest / 2 - lowest / 2)
+    always, zero, one = np.ones(len(median), np.bool_), np.zeros_like(median), np.ones_like(median)
+    return points_where(
+        ascending.lengths > 0,
+        [lowest < median, always, (median < upper_whisker) & (upper_whisker < highest), always],
+        [lowest, median, upper_whisker, highest],
+        [zero, zero, 1 - alpha, one],
+    )
+
+
+def two_sided_points(ascending: Ragged, whisker: float) -> Points:
+    """(min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1).
+
+    A whisker counts as in `rising_points`, each side with its own α; an end only where it is not
+    the median.
+    """
+    lowest, highest = ends_of(ascending)
+    median, upper = median_and_upper_whisker(ascending, whisker)
+    # Mirrored, the queries stand the other way round too.
+    lower = -median_and_upper_whisker(mirrored_scores(ascending), whisker)[1][::-1]
+    spread = highest / 2 - lowest / 2
+    below, above = (lower / 2 - lowest / 2) / spread, (highest / 2 - upper / 2) / spread
+    always, zero, one = np.ones(len(median), np.bool_), np.zeros_like(median), np.ones_like(median)
+    return points_where(
+        ascending.lengths > 0,
+        [
+            lowest < median,
+            (lowest < lower) & (lower < median),
+            always,
+            (median < upper) & (upper < highest),
+            median < highest,
+        ],
+        [lowest, lower, median, upper, highest],
+        [one, 1 - below, zero, 1 - above, one],
+    )
+
+
+def points_where(
+    filled: Mask, counts: Sequence[Mask], scores: Sequence[Floats], relevance: Sequence[Floats]
+) -> Points:
+    """The points that count, given by their place in the row of points of each filled query."""
+    chosen = np.stack(counts, axis=1)
+    lengths = np.zeros(len(filled), np.int64)
+    lengths[filled] = chosen.sum(axis=1)
+    x, y = np.stack(scores, axis=1), np.stack(relevance, axis=1)
+    return Points(Ragged(x[chosen], offsets_of(lengths)), y[chosen])
+
+
+def median_and_upper_whisker(ascending: Ragged, whisker: float) -> tuple[Floats, Floats]:
+    """The median and the upper whisker of each query that has scores."""
     scores, filled = ascending.values, ascending.lengths > 0
     start, n = ascending.offsets[:-1][filled], ascending.lengths[filled]
     half = (n + 1) // 2
@@ -52,19 +131,17 @@ def box_plot_points(ascending: Ragged, whisker: float) -> Points:
     # Halves are subtracted, as the difference of two doubles may be too large for one.
     limit = upper_hinge + 2 * whisker * (upper_hinge / 2 - lower_hinge / 2)
     n_within = ascending.count(scores <= np.repeat(limit, n))[filled]
+    return median_of(scores, start, n), scores[start + n_within - 1]
 
-    median, upper_whisker = median_of(scores, start, n), scores[start + n_within - 1]
-    lowest, highest = ends_of(ascending)
-    alpha = (highest / 2 - upper_whisker / 2) / (highest / 2 - lowest / 2)
 
-    zero, one = np.zeros(len(n)), np.ones(len(n))
-    x = np.stack([lowest, median, upper_whisker, highest], axis=1)
-    y = np.stack([zero, zero, 1 - alpha, one], axis=1)
-    between = (median < upper_whisker) & (upper_whisker < highest)
-    counts = np.stack([lowest < median, one, between, one], axis=1).astype(bool)
-    lengths = np.zeros_like(ascending.lengths)
-    lengths[filled] = counts.sum(axis=1)
-    return Points(Ragged(x[counts], offsets_of(lengths)), y[counts])
+def mirrored_scores(ascending: Ragged) -> Ragged:
+    """The scores with their signs changed, which rise from the last of the last query on."""
+    return Ragged(-ascending.values[::-1], ascending.offsets[-1] - ascending.offsets[::-1])
+
+
+def mirrored(points: Points) -> Points:
+    """The points of mirrored scores as those of the scores."""
+    return Points(mirrored_scores(points.scores), points.relevance[::-1])
 
 
 def median_of(scores: Floats, start: Integers, n: Integers) -> Floats:
@@ -97,11 +174,17 @@ def interpolated(points: Points, scores: Ragged) -> Floats:
     t = np.fmin(np.fmax((in_units(scores, unit).values - x.values[k]) / h[k], 0), 1)
     square, cube = 3 * rise - 2 * p - q, p + q - 2 * rise
     phi = y[k] + t * (p[k] + t * (square[k] + t * cube[k]))
-    return np.clip(phi, y[k], (y + rise)[k])  # what rounding may add
+    until = (y + rise)[k]
+    return np.clip(phi, np.minimum(y[k], until), np.maximum(y[k], until))  # what rounding may add
 
 
 def point_before(points: Ragged, scores: Ragged) -> Integers:
-    """The last control point not above each score; the first one if all are."""
+    """The last control point not above each score; the first one if all are.
+
+    It goes ahead by a power of two, the highest first, as long as the point there is not above the
+    score. Points 1, 2, 5, 9 and 12 and the score 10: from 1 (place 0) four ahead is 12, which is
+    above; two ahead is 5 (place 2), which is not; one further is 9 (place 3), which is not either.
+    """
     place, last = points.offsets[:-1][scores.query], (points.offsets[1:] - 1)[scores.query]
     n_bits = int(points.lengths.max(initial=1) - 1).bit_length()
     for bit in reversed(range(n_bits)):
@@ -123,7 +206,7 @@ def pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 def slopes(x: Ragged, y: Floats) -> Floats:
     """The slope of PCHIP at each control point, from the secants δ between neighbours."""
     h = np.diff(x.values)
-    delta = np.where(h > 0, np.minimum(np.diff(y) / h, STEEPEST), 0.0)
+    delta = np.where(h > 0, np.clip(np.diff(y) / h, -STEEPEST, STEEPEST), 0.0)
     d = np.zeros_like(y)
     first, last = x.offsets[:-1], x.offsets[1:] - 1
     inside = np.flatnonzero((x.rank > 1) & (x.rank < np.repeat(x.lengths, x.lengths)))
@@ -138,18 +221,22 @@ def slopes(x: Ragged, y: Floats) -> Floats:
 
 
 def slope_inside(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
-    """The weighted harmonic mean of the secants on both sides; 0 where one of them is level."""
+    """The weighted harmonic mean of the secants on both sides; 0 unless both rise or both fall."""
     weight = (h_0 + 2 * h_1) / (3 * (h_0 + h_1))
     mean = 1 / (weight / delta_0 + (1 - weight) / delta_1)
-    return np.where((delta_0 > 0) & (delta_1 > 0), mean, 0.0)
+    return np.where(np.sign(delta_0) * np.sign(delta_1) > 0, mean, 0.0)
 
 
 def slope_at_end(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
-    """The three-point rule for the end beside secant 0, where 0 takes the place of a fall.
+    """The three-point rule for the end beside secant 0.
 
-    Its other bound, three times that secant, cannot matter as long as no secant falls.
+    0 takes the place of a slope that goes the other way than secant 0 and, where the secants turn,
+    three times secant 0 that of a steeper one.
     """
-    return np.fmax(((2 * h_0 + h_1) * delta_0 - h_0 * delta_1) / (h_0 + h_1), 0.0)
+    slope = ((2 * h_0 + h_1) * delta_0 - h_0 * delta_1) / (h_0 + h_1)
+    turns = np.sign(delta_0) * np.sign(delta_1) < 0
+    slope = np.where(turns & (np.abs(slope) > 3 * np.abs(delta_0)), 3 * delta_0, slope)
+    return np.where(np.sign(slope) == np.sign(delta_0), slope, 0.0)
 
 
 def unit_of(ascending: Ragged) -> Exponents:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polars_graded._measuring.kernels.cumulated_gain import cumulated, lengths_of
 from polars_graded._measuring.kernels.queries import over_ideal
-from polars_graded._measuring.kernels.ragged import Ragged
+from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy.typing as npt
 
     from polars_graded._measuring.kernels.queries import Queries
     from polars_graded._measuring.kernels.ragged import Floats, Integers
@@ -35,22 +38,50 @@ def recall(
     return hits(queries, n, threshold, ties) / queries.most_hits(n, threshold, over)
 
 
-def f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
-    """(1 + β²) P R / (β² P + R)."""
-    p, r = precision(queries, n, threshold), recall(queries, n, threshold)
-    return or_0((1 + beta**2) * p * r / (beta**2 * p + r))
+def f_measure(
+    queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str = "order"
+) -> Floats:
+    """(1 + β²) P R / (β² P + R), which is (1 + β²) hits / (n + β² · all relevant)."""
+    found = hits(queries, n, threshold, ties)
+    ranks = n or queries.ranked.lengths
+    return weighted_harmonic_mean(found, ranks, queries.n_relevant(threshold), beta)
 
 
-def e_measure(queries: Queries, n: int | None, b: float, threshold: float | None) -> Floats:
+def e_measure(
+    queries: Queries, n: int | None, b: float, threshold: float | None, ties: str
+) -> Floats:
     """1 - (1 + b²) / (b² / R + 1 / P), which is 1 - F."""
-    return 1 - f_measure(queries, n, b, threshold)
+    return 1 - f_measure(queries, n, b, threshold, ties)
 
 
-def r_precision(queries: Queries, threshold: float | None) -> Floats:
-    """Hits in the top R over R."""
-    ranked, total = queries.ranked, queries.n_relevant(threshold)
+def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
+    """The highest F at any of the first n ranks, which is at a hit."""
+    ranked = queries.ranked.head(n)
+    found = ranked.count_so_far(queries.relevant(ranked.values, threshold))
+    total = np.repeat(queries.n_relevant(threshold), ranked.lengths)
+    return ranked.max(weighted_harmonic_mean(found, ranked.depth, total, beta))
+
+
+def weighted_harmonic_mean(
+    found: npt.NDArray[Any], ranks: npt.NDArray[Any] | int, total: Integers, beta: float
+) -> Floats:
+    """(1 + β²) P R / (β² P + R), where P is what was found over ranks and R that over all."""
+    return or_0((1 + beta**2) * found / (ranks + beta**2 * total))
+
+
+def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Floats:
+    """Precision at the rank of the k-th hit: k over that rank, 0 without so many."""
+    ranked = queries.ranked
     hit = queries.relevant(ranked.values, threshold)
-    return ranked.count(hit & (ranked.rank <= np.repeat(total, ranked.lengths))) / total
+    kth = hit & (ranked.count_so_far(hit) == k)
+    return ranked.sum(kth * k / ranked.depth)
+
+
+def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
+    """Hits in the top R over R."""
+    total = queries.n_relevant(threshold)
+    worth = queries.first(None, lambda ranked: queries.relevant(ranked.values, threshold), ties)
+    return worth.sum(worth.values * (worth.rank <= np.repeat(total, worth.lengths))) / total
 
 
 def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
@@ -74,8 +105,9 @@ def expected_at_first_hit(
     """The expected worth of the rank of the first hit, over all orders of tied documents.
 
     The first hit is in the first set of tied documents that has one. With r of its m documents
-    relevant it is the first of them in r/m of the orders, and after j misses the next one in
-    r / (m - j) of those that are left.
+    relevant, that of rank j in the set is relevant in r / (m - j + 1) of the orders that begin with
+    j - 1 misses, of which there can be m - r. Say r = 1 and m = 2 after one other document: rank 2
+    has the first hit with chance 1/2, rank 3 with (1 - 1/2) · 1/1.
     """
     ranked, starts = queries.ranked, queries.tie_starts()
     hit = queries.relevant(ranked.values, threshold)
@@ -89,18 +121,28 @@ def expected_at_first_hit(
         ranked.depth[starts[first]],
         hits_in_set[first],
     )
-    left = np.diff(starts, append=len(ranked.values))[first]
-    expected, not_yet = np.zeros(len(ranked.lengths)), np.ones(len(first))
-    while not_yet.any():
-        chance = not_yet * np.minimum(relevant / left, 1.0)
-        expected[query] += chance * worth(rank) * (rank <= (np.inf if n is None else n))
-        not_yet = np.where(left > relevant, not_yet - chance, 0.0)
-        rank, left = rank + 1, np.maximum(left - 1, relevant)
+    size = np.diff(starts, append=len(ranked.values))[first]
+    n_possible = size - relevant + 1
+    if n is not None:
+        n_possible = np.clip(n - rank + 1, 0, n_possible).astype(np.int64)
+    offsets = offsets_of(n_possible)
+    possible = Ragged(np.empty(offsets[-1]), offsets)
+    rank, left = (
+        np.repeat(rank, n_possible) + possible.rank - 1,
+        np.repeat(size, n_possible) - possible.rank + 1,
+    )
+    chance = np.repeat(relevant, n_possible) / left
+    first_of_all = chance * possible.before(np.multiply, 1 - chance, 1.0)
+    expected = np.zeros(len(ranked.lengths))
+    expected[query] = possible.sum(first_of_all * worth(rank))
     return expected
 
 
-def roc_auc(queries: Queries, threshold: float | None) -> Floats:
-    """The share of pairs of a relevant and another judged document in the right order."""
+def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
+    """The share of pairs of a relevant and another judged document in the right order.
+
+    Tied pairs count half, unless ties are broken by the order of rows.
+    """
     ranked, judged = queries.ranked, queries.judged
     hit = queries.relevant(ranked.values, threshold)
     other = ~hit & ~np.isnan(ranked.values)
@@ -108,13 +150,13 @@ def roc_auc(queries: Queries, threshold: float | None) -> Floats:
     n_other = judged.lengths - n_relevant
     # Not retrieved is tied at the end: what was not seen by then counts half.
     below = np.repeat(n_other, ranked.lengths) - ranked.count_so_far(other)
-    starts = queries.tie_starts()
+    starts = queries.tie_starts() if ties == "average" else np.arange(len(hit))
     sizes = np.diff(starts, append=len(hit))
     ends = np.repeat(starts + sizes - 1, sizes)
     tied = np.repeat(np.add.reduceat(other, starts, dtype=np.float64), sizes)
     right = ranked.sum(hit * (below[ends] + tied / 2))
     missed = (n_relevant - ranked.count(hit)) * (n_other - ranked.count(other)) / 2
-    return (right + missed) / (n_relevant * n_other)
+    return (right + missed) / (n_relevant * n_other)  # NaN where there is no pair
 
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:
@@ -128,36 +170,53 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
     return ranked.sum(hit * (1 - share)) / n_relevant
 
 
-def judged(queries: Queries, n: int | None) -> Floats:
+def judged(queries: Queries, n: int | None, ties: str) -> Floats:
     """The share of judged documents among the top n."""
-    ranked = queries.ranked.head(n)
-    return or_0(ranked.count(~np.isnan(ranked.values)) / ranked.lengths)
+    worth = queries.first(n, lambda ranked: ~np.isnan(ranked.values), ties)
+    return or_0(worth.sum(worth.values) / worth.lengths)
 
 
-def generalized_precision(queries: Queries, n: int | None) -> Floats:
+def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
     """Σ of relevance over the highest, in the top n, over n."""
-    ranked = queries.ranked.head(n)
-    found = ranked.sum(queries.share_of_best(ranked))
-    return found / n if n else or_0(found / ranked.lengths)
+    worth = queries.first(n, queries.share_of_best, ties)
+    found = worth.sum(worth.values)
+    return found / n if n else or_0(found / worth.lengths)
 
 
-def generalized_recall(queries: Queries, n: int | None) -> Floats:
+def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
     """Σ of relevance in the top n over Σ of all that was judged."""
-    ranked, judged = queries.ranked.head(n), queries.judged
-    found = ranked.sum(queries.relevance(ranked.values))
-    return over_ideal(found, judged.sum(queries.relevance(judged.values)))
+    judged = queries.judged
+    worth = queries.first(n, lambda ranked: queries.relevance(ranked.values), ties)
+    return over_ideal(worth.sum(worth.values), judged.sum(queries.relevance(judged.values)))
 
 
-def precision_curve(queries: Queries, n: int | None, threshold: float | None) -> Ragged:
+def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Precision at every rank."""
-    found = hits_curve(queries, n, threshold)
+    found = hits_curve(queries, n, threshold, ties)
     return found.of(found.values / found.rank)
 
 
-def recall_curve(queries: Queries, n: int | None, threshold: float | None) -> Ragged:
+def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Recall at every rank."""
-    found = hits_curve(queries, n, threshold)
+    found = hits_curve(queries, n, threshold, ties)
     return found.of(found.values / np.repeat(queries.n_relevant(threshold), found.lengths))
+
+
+def f_measure_curve(
+    queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str
+) -> Ragged:
+    """F at every rank."""
+    found = hits_curve(queries, n, threshold, ties)
+    total = np.repeat(queries.n_relevant(threshold), found.lengths)
+    return found.of(weighted_harmonic_mean(found.values, found.depth, total, beta))
+
+
+def e_measure_curve(
+    queries: Queries, n: int | None, b: float, threshold: float | None, ties: str
+) -> Ragged:
+    """E at every rank."""
+    f = f_measure_curve(queries, n, b, threshold, ties)
+    return f.of(1 - f.values)
 
 
 def interpolated_precision(
@@ -167,13 +226,13 @@ def interpolated_precision(
     levels = levels_of_recall(recall_levels)
     ranked, n_relevant = queries.ranked, queries.n_relevant(threshold)
     hit = queries.relevant(ranked.values, threshold)
-    found = ranked.count_so_far(hit)
-    at_hits = hit * found / ranked.depth
-    values = np.empty((len(ranked.lengths), len(levels)))
-    for column, level in enumerate(levels):
-        # The least number of hits that reaches the level: rounding must not ask for one more.
-        needed = np.ceil(level * n_relevant - 1e-9)
-        values[:, column] = ranked.max(at_hits * (found >= np.repeat(needed, ranked.lengths)))
+    found = ranked.keep(hit)
+    best_from = found.accumulated_from_the_end(np.maximum, found.rank / ranked.depth[hit])
+    # The least number of hits that reaches a level: rounding must not ask for one more.
+    needed = np.ceil(np.outer(n_relevant, levels) - 1e-9).clip(1).astype(np.int64)
+    first = found.offsets[:-1, np.newaxis] + needed - 1
+    reached = needed <= found.lengths[:, np.newaxis]
+    values = np.append(best_from, 0.0)[np.where(reached, first, len(best_from))]
     offsets = np.arange(len(values) + 1) * len(levels)
     return Ragged(values.ravel(), offsets)
 
@@ -209,12 +268,14 @@ def hits(queries: Queries, n: int | None, threshold: float | None, ties: str) ->
     return worth.sum(worth.values)
 
 
-def hits_curve(queries: Queries, n: int | None, threshold: float | None) -> Ragged:
-    """Hits so far at every rank."""
-    ranked = queries.ranked.head(n)
-    found = ranked.count_so_far(queries.relevant(ranked.values, threshold)).astype(np.float64)
-    lengths = ranked.lengths if n is None else np.full_like(ranked.lengths, n)
-    return ranked.of(found).spread(lengths)
+def hits_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
+    """Hits so far at every rank, as many as are expected where ties are averaged."""
+    if ties == "order":
+        ranked = queries.ranked.head(n)
+        found = ranked.count_so_far(queries.relevant(ranked.values, threshold)).astype(np.float64)
+        return ranked.of(found).spread(lengths_of(queries.ranked, n))
+    worth = queries.first(n, lambda ranked: queries.relevant(ranked.values, threshold), ties)
+    return cumulated(worth, lengths_of(queries.ranked, n))
 
 
 def or_0(ratio: Floats) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -15,10 +16,14 @@ if TYPE_CHECKING:
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
-Ties: TypeAlias = Literal["order", "average"]
+TieOrder: TypeAlias = Literal["order", "pessimistic", "optimistic"]
+Ties: TypeAlias = Literal["order", "average", "pessimistic", "optimistic"]
+TIE_ORDERS: tuple[str, ...] = get_args(TieOrder)
 TIE_RULES: tuple[str, ...] = get_args(Ties)
 
 
+HIGHEST_RELEVANCE = 1e300
+"""Relevance and gain up to which sums over documents stay within the range of a double."""
 ROUNDING = 1e-9
 """How far above 1 a share may come out: its sums are added up in another order."""
 
@@ -59,8 +64,10 @@ class Queries:
         return np.fmax(grades - self.irrelevant if self.irrelevant else grades, 0)
 
     def relevant(self, grades: Floats, threshold: float | None) -> Mask:
-        """Which grades reach the threshold, or are above irrelevant where there is none."""
-        return grades > self.irrelevant if threshold is None else grades >= threshold
+        """Which grades are above irrelevant and, where there is a threshold, reach it."""
+        if threshold is None or threshold <= self.irrelevant:
+            return grades > self.irrelevant
+        return grades >= threshold
 
     def n_relevant(self, threshold: float | None) -> Integers:
         """R: how many judged documents of each query are relevant."""
@@ -95,6 +102,31 @@ class Queries:
         ranked = self.ranked.head(n)
         return ranked.of(worth(ranked).astype(np.float64, copy=False))
 
+    def with_ties(self, ties: str) -> tuple[Queries, str]:
+        """The same with ties broken by `ties`, and what is still to be done about them."""
+        if ties == "pessimistic":
+            return self.pessimistic, "order"
+        if ties == "optimistic":
+            return self.optimistic, "order"
+        return self, ties
+
+    @cached_property
+    def pessimistic(self) -> Queries:
+        """The same with tied documents from the worst to the best, the unjudged first."""
+        return self._with_ties_by(np.nan_to_num(self.ranked.values, nan=-np.inf))
+
+    @cached_property
+    def optimistic(self) -> Queries:
+        """The same with tied documents from the best to the worst, the unjudged last."""
+        return self._with_ties_by(-np.nan_to_num(self.ranked.values, nan=-np.inf))
+
+    def _with_ties_by(self, keys: Floats) -> Queries:
+        """The same with tied documents by rising keys, after which none are tied."""
+        starts = self.tie_starts()
+        sets = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(keys)))
+        ranked = self.ranked.of(self.ranked.values[np.lexsort((keys, sets))])
+        return replace(self, ranked=ranked, ties=ranked.of(ranked.depth))
+
     def tie_starts(self) -> Integers:
         """The first of each set of tied documents."""
         new = np.diff(self.ties.values, prepend=np.nan) != 0
@@ -102,7 +134,10 @@ class Queries:
         return np.flatnonzero(new)
 
     def check_grades_within_scale(self) -> None:
-        """Raise where a grade is above the highest that the scale was said to have."""
+        """Raise where a grade is too far up: above the highest of the scale, or to add up."""
+        if (above := self.relevance(self.top) > HIGHEST_RELEVANCE).any():
+            rule = f"grades must not be more than {HIGHEST_RELEVANCE:g} above irrelevant"
+            raise UnusableDataError(rule, int(above.sum()))
         if self.highest is not None and (above := self.top > self.highest).any():
             rule = f"grades must not be above `highest`, {self.highest:g}"
             raise UnusableDataError(rule, int(above.sum()))

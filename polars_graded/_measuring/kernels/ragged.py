@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -93,19 +92,31 @@ class Ragged:
     def accumulated(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
         """`numbers` run through `ufunc` from the first of each list down to each of its values.
 
-        It goes down all lists in step or along each list in turn, whichever takes fewer steps.
-        Lists do not mix, as they would in differences of one long cumulative sum.
+        It goes along each of the longest lists in turn and down all others in step. Of `n` values
+        no more than √n lists can be longer than √n, so that either takes few steps, however uneven
+        the lists are. Lists do not mix, as they would in differences of one long cumulative sum.
         """
         result = np.array(numbers, dtype=np.float64)
-        starts, lengths = self.offsets[:-1], self.lengths
-        if len(lengths) < lengths.max(initial=0):
-            for start, stop in pairwise(self.offsets.tolist()):
-                ufunc.accumulate(result[start:stop], out=result[start:stop])
-            return result
+        longest_first = np.argsort(-self.lengths, kind="stable")
+        starts, lengths = self.offsets[:-1][longest_first], self.lengths[longest_first]
+        n_long = int((lengths > np.arange(1, len(lengths) + 1)).sum())
+        for start, length in zip(starts[:n_long].tolist(), lengths[:n_long].tolist(), strict=True):
+            ufunc.accumulate(result[start : start + length], out=result[start : start + length])
+        starts, lengths = starts[n_long:], lengths[n_long:]
         for step in range(1, int(lengths.max(initial=0))):
-            rows = starts[lengths > step] + step
+            rows = starts[: np.searchsorted(-lengths, -step)] + step
             result[rows] = ufunc(result[rows - 1], result[rows])
         return result
+
+    def accumulated_from_the_end(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
+        """`numbers` run through `ufunc` from the last of each list up to each of its values."""
+        backwards = Ragged(numbers[::-1], self.offsets[-1] - self.offsets[::-1])
+        return backwards.accumulated(ufunc, backwards.values)[::-1]
+
+    def before(self, ufunc: np.ufunc, numbers: Floats, nothing: float) -> Floats:
+        """`accumulated` without the value itself, which for the first of a list is `nothing`."""
+        so_far = self.accumulated(ufunc, numbers)
+        return np.where(self.rank > 1, np.roll(so_far, 1), nothing)
 
     def sum(self, numbers: npt.NDArray[Any]) -> Floats:
         """The sum over each list of `numbers`, one a value; 0 for an empty list."""

@@ -30,9 +30,8 @@ def expected_reciprocal_rank(queries: Queries, documents: Ragged) -> Floats:
     """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}."""
     best = np.repeat(queries.relevance(queries.best), documents.lengths)
     satisfied = chance_to_satisfy(queries.relevance(documents.values), best)
-    not_yet = documents.accumulated(np.multiply, 1 - satisfied)
-    before = np.where(documents.rank > 1, np.append(1.0, not_yet[:-1]), 1.0)
-    return documents.sum(satisfied * before / documents.depth)
+    not_before = documents.before(np.multiply, 1 - satisfied, 1.0)
+    return documents.sum(satisfied * not_before / documents.depth)
 
 
 def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
@@ -43,13 +42,16 @@ def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
 
 
 def rbp(
-    queries: Queries, n: int | None, p: float, *, graded: bool, threshold: float | None
+    queries: Queries, n: int | None, p: float, *, graded: bool, threshold: float | None, ties: str
 ) -> Floats:
     """(1 - p) Σ_i rel(i) p^{i-1}: the user goes on to the next document with probability p."""
-    ranked = queries.ranked.head(n)
-    hit = queries.relevant(ranked.values, threshold)
-    relevance = hit * (queries.share_of_best(ranked) if graded else 1.0)
-    return (1 - p) * ranked.sum(relevance * p ** (ranked.depth - 1))
+
+    def relevance(ranked: Ragged) -> Floats:
+        hit = queries.relevant(ranked.values, threshold)
+        return np.where(hit, queries.share_of_best(ranked) if graded else 1.0, 0.0)
+
+    worth = queries.first(n, relevance, ties)
+    return (1 - p) * worth.sum(worth.values * p ** (worth.depth - 1))
 
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
