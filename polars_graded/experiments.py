@@ -168,7 +168,7 @@ def threshold_profile(
     parts = []
     for judge in judges:
         at = _levels(frame.get_column(judge)) if given is None else given
-        names = [f"ap(threshold={threshold!r})" for threshold in at]
+        names = [Measure.of("ap", threshold=threshold).name for threshold in at]
         names += _names(measures)
         per_query = evaluate(frame, *names, query=query, grade=judge, by=by)
         means = _means(per_query.drop(query), "strategy")

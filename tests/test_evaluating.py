@@ -144,9 +144,11 @@ def test_a_curve_is_a_list_a_query():
 
 
 def test_eleven_levels_of_recall_are_those_of_no_argument():
-    result = evaluate(FRAME, "interpolated_precision(recall_levels=11)")
-    assert result.columns == ["strategy", "query", "interpolated_precision"]
-    assert result["interpolated_precision"].list.len().to_list() == [11, 11]
+    names = ["interpolated_precision", "interpolated_precision(recall_levels=11)"]
+    result = evaluate(FRAME, *names)
+    assert result.columns == ["strategy", "query", *names]
+    for name in names:
+        assert result[name].list.len().to_list() == [11, 11]
 
 
 def test_names_of_columns_do_not_collide_with_ours():
@@ -323,7 +325,8 @@ def test_a_summary_table_has_the_sums_over_queries():
     [
         ({"threshold": 2}, (2, 5, 3, 2)),
         ({"threshold": 2.5}, (2, 5, 1, 1)),
-        ({"threshold": 0}, (2, 5, 6, 5)),
+        ({"threshold": 0}, (2, 5, 4, 3)),  # what is irrelevant stays so
+        ({"threshold": 0, "irrelevant": -1}, (2, 5, 6, 5)),
         ({"irrelevant": 1}, (2, 5, 3, 2)),
     ],
 )

@@ -335,9 +335,9 @@ def test_measures_are_columns_in_the_order_given(table):
     assert numbers(rows) == means(expected)
 
 
-def test_a_measure_is_called_by_its_own_spelling_of_the_options(table):
+def test_a_measure_is_called_as_it_was_asked_for(table):
     rows = table("--letor", "letor.txt", "--measure", "ap( threshold=2.0 )", "rbp(p=0.8)")
-    assert list(rows["f1"]) == ["queries", "ap(threshold=2)", "rbp"]
+    assert list(rows["f1"]) == ["queries", "ap( threshold=2.0 )", "rbp(p=0.8)"]
 
 
 @pytest.mark.parametrize(
@@ -732,7 +732,7 @@ ERRORS = [
     (["--measure", "ndcg@0"], "`n` must be at least 1, got 0"),
     (["--measure", "ndcg@ten"], "a measure is written like 'ndcg@10' or .*, got 'ndcg@ten'"),
     (["--measure", "ndcg(10)"], r"options are written like .*, got 'ndcg\(10\)'"),
-    (["--measure", "ap(depth=3)"], "ap has no option 'depth'; it has threshold, over"),
+    (["--measure", "ap(depth=3)"], "ap has no option 'depth'; it has threshold, over, ties"),
     (["--measure", "ndcg(gain=lin)"], "`gain` must be one of 'exp2', 'linear', .*, got 'lin'.*"),
     (["--measure", "ap", "ap"], "each measure must be named once, got ap more often"),
     (["--measure", "relative_recall"], "relative_recall needs the column of known documents.*"),
@@ -754,7 +754,7 @@ ERRORS = [
     (["--irrelevant", "2", "--highest", "1"], "`highest` must be above 2.*, got 1.*"),
     ([*LETOR_FILE, "--highest", "1"], ".* must not be above `highest`, 1, in 1 of 2 queries"),
     (["letor.txt"], r"unrecognized arguments: letor\.txt"),
-    (["--measure", "dcg_curve@999999999999"], ".* cutoff of at most 10000, got 'dcg_curve@9.*'"),
+    (["--measure", "dcg_curve@9999999"], ".* cutoff of at most 10000, got 'dcg_curve@9.*'"),
     (["--undefined-as", "all"], "argument --undefined-as: invalid .* value: 'all'"),
     (["--undefined-as", "nan"], ".* must be finite, got nan"),
     (["--unjudged-below", "0"], "--unjudged-below is of judgments, so it needs --qrels"),

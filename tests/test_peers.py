@@ -408,7 +408,7 @@ def at_level(name: str, level: int | None) -> str:
     measure = Measure.parse(name)
     if level is None or "threshold" not in measure.options or measure.options.get("graded"):
         return name
-    return replace(measure, options={**measure.options, "threshold": level}).name
+    return replace(measure, options={**measure.options, "threshold": level}, asked=None).name
 
 
 def values(
