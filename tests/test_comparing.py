@@ -1,8 +1,7 @@
-"""Comparing strategies: equal to scipy by hand, right under a true null, defined at every edge."""
+"""Comparing strategies: what is said of each pair, defined at every edge."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import subprocess
 import sys
@@ -12,74 +11,20 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
 from polars.testing import assert_frame_equal, assert_series_equal
+from results import FRAME, close, compared, drawn, frame_of
+from test_per_query import ERRORS
 
 from polars_graded import compare, differences, evaluate, rank_correlation, read_letor, summarise
-from polars_graded._results import significance
 from polars_graded._results.significance import CORRECTIONS, TESTS
 
 COLUMNS = [
-    *("measure", "strategy", "baseline", "queries", "mean", "baseline_mean"),
-    *("difference", "relative_difference", "ci_low", "ci_high", "d_z"),
-    *("wins", "ties", "losses", "p_value", "p_corrected"),
+    *("measure", "strategy", "baseline", "difference", "ci_low", "ci_high"),
+    *("p_corrected", "simultaneous_low", "simultaneous_high", "d_z"),
+    *("wins", "ties", "losses", "mean", "baseline_mean", "relative_difference"),
+    *("queries", "p_value"),
 ]
-
-
-def frame_of(values, measure="ap"):
-    """A frame of one measure from a mapping of strategies to their results, query by query."""
-    return pl.concat(
-        pl.DataFrame({"strategy": name, "query": range(len(row)), measure: row}).cast(
-            {measure: pl.Float64}
-        )
-        for name, row in values.items()
-    )
-
-
-def drawn(n_queries, n_strategies=2, seed=0, decimals=15):
-    """Random results of strategies that are a little better one than the other."""
-    rng = np.random.default_rng(seed)
-    hardness = rng.random(n_queries)
-    return {
-        f"s{i}": np.round(
-            hardness + 0.1 * i + 0.3 * rng.standard_normal(n_queries), decimals
-        ).tolist()
-        for i in range(n_strategies)
-    }
-
-
-def compared(values, **options):
-    """The rows of a comparison of one measure."""
-    if options.get("test") == "randomised_tukey":
-        options["correction"] = "none"
-    return compare(frame_of(values), **options).rows(named=True)
-
-
-def close(value):
-    return pytest.approx(value, rel=1e-12, abs=1e-15)
-
-
-# Equal to scipy, pair by pair.
-
-
-@pytest.mark.parametrize("decimals", [15, 1], ids=["without ties", "with ties"])
-@pytest.mark.parametrize("n_queries", [5, 30, 80])
-def test_t_and_wilcoxon_are_scipys(n_queries, decimals):
-    values = drawn(n_queries, 4, decimals=decimals)
-    by_t = compared(values, confidence=0.9)
-    by_wilcoxon = compared(values, confidence=0.9, test="wilcoxon")
-    assert len(by_t) == len(by_wilcoxon) == 6
-    for t_row, wilcoxon_row in zip(by_t, by_wilcoxon, strict=True):
-        x, y = np.array(values[t_row["strategy"]]), np.array(values[t_row["baseline"]])
-        t = scipy.stats.ttest_rel(x, y)
-        assert t_row["p_value"] == close(t.pvalue)
-        interval = t.confidence_interval(0.9)
-        for row in (t_row, wilcoxon_row):
-            assert (row["ci_low"], row["ci_high"]) == (close(interval.low), close(interval.high))
-        # 0.3 - 0.2 is 0.1 in its ranks.
-        wilcoxon = scipy.stats.wilcoxon(x - y if decimals > 1 else np.round(x - y, 1))
-        assert wilcoxon_row["p_value"] == close(wilcoxon.pvalue)
+"""In the order in which they are read: the difference, and whether it can be believed, first."""
 
 
 def test_what_is_said_of_a_pair():
@@ -95,245 +40,6 @@ def test_what_is_said_of_a_pair():
     assert row["d_z"] == close(d.mean() / d.std(ddof=1))
     assert (row["wins"], row["losses"]) == ((d > 0).sum(), (d < 0).sum())
     assert (row["queries"], row["ties"]) == (30, 0)
-
-
-@pytest.mark.parametrize("n_queries", [2, 5, 11])
-@pytest.mark.parametrize("decimals", [15, 1], ids=["without ties", "with ties"])
-def test_permutation_is_exact_where_that_is_small(n_queries, decimals):
-    values = drawn(n_queries, 3, decimals=decimals)
-    for row in compared(values, test="permutation"):
-        d = np.array(values[row["strategy"]]) - np.array(values[row["baseline"]])
-        sums = [
-            abs(sum(s * v for s, v in zip(signs, d, strict=True)))
-            for signs in itertools.product([1, -1], repeat=n_queries)
-        ]
-        enumerated = sum(total >= abs(d.sum()) - 1e-9 for total in sums) / 2**n_queries
-        assert row["p_value"] == close(enumerated)
-        of_scipy = scipy.stats.permutation_test(
-            (d,), np.mean, permutation_type="samples", n_resamples=10_000
-        )
-        assert row["p_value"] == close(of_scipy.pvalue)
-        t = scipy.stats.ttest_1samp(d, 0).confidence_interval()
-        assert (row["ci_low"], row["ci_high"]) == (close(t.low), close(t.high))
-
-
-def test_permutation_with_random_signs_is_near_the_exact_value():
-    values = drawn(11, 4)
-    exact = compared(values, test="permutation")
-    for seed in range(3):
-        for row, of_all in zip(
-            compared(values, test="permutation", resamples=2000, seed=seed), exact, strict=True
-        ):
-            p = of_all["p_value"]
-            assert abs(row["p_value"] - p) < 4 * math.sqrt(p * (1 - p) / 2000) + 1 / 2000
-
-
-def test_permutation_never_says_impossible():
-    apart = {"a": [0.0] * 40, "b": [1.0 + i / 100 for i in range(40)]}
-    [row] = compared(apart, test="permutation", resamples=499)
-    assert row["p_value"] == 1 / 500
-
-
-@pytest.mark.parametrize("confidence", [0.8, 0.95])
-@pytest.mark.parametrize("seed", [0, 7])
-def test_bootstrap_interval_is_scipys(seed, confidence):
-    values = drawn(30, 3)
-    options = {"confidence": confidence, "resamples": 1000, "seed": seed}
-    for row in compared(values, test="bootstrap", **options):
-        d = np.array(values[row["strategy"]]) - np.array(values[row["baseline"]])
-        interval = scipy.stats.bootstrap(
-            (d,),
-            np.mean,
-            n_resamples=1000,
-            confidence_level=confidence,
-            method="percentile",
-            random_state=rng(seed),
-        ).confidence_interval
-        assert (row["ci_low"], row["ci_high"]) == (close(interval.low), close(interval.high))
-
-
-def rng(seed):
-    return np.random.default_rng(seed)
-
-
-def test_bootstrap_blocks_draw_as_one(monkeypatch):
-    values = drawn(30, 3)
-    whole = compared(values, test="bootstrap", resamples=500)
-    monkeypatch.setattr(significance, "BLOCK", 1000)
-    assert compared(values, test="bootstrap", resamples=500) == whole
-
-
-def test_bootstrap_p_is_where_the_interval_ends_at_0():
-    for seed in range(5):
-        values = drawn(25, seed=seed)
-        [row] = compared(values, test="bootstrap")
-        p = row["p_value"]
-        assert 0.0005 < p < 0.999
-        [there] = compared(values, test="bootstrap", confidence=1 - p)
-        nearest = min(abs(there["ci_low"]), abs(there["ci_high"]))
-        assert nearest < 0.02 * (there["ci_high"] - there["ci_low"])
-
-
-def test_randomised_tukey_is_near_the_enumeration_of_all_shuffles():
-    values = {"a": [0.1, 0.5, 0.2], "b": [0.3, 0.6, 0.6], "c": [0.2, 0.9, 0.7]}
-    queries = [list(itertools.permutations(query)) for query in zip(*values.values(), strict=True)]
-    ranges = [np.ptp(np.mean(shuffled, axis=0)) for shuffled in itertools.product(*queries)]
-    assert len(ranges) == 6**3
-    for row in compared(values, test="randomised_tukey"):
-        p = np.mean(np.array(ranges) >= abs(row["difference"]) - 1e-12)
-        assert abs(row["p_value"] - p) < 4 * math.sqrt(p * (1 - p) / 10_000) + 1e-4
-        margin = np.quantile(ranges, 0.95)
-        assert row["ci_high"] - row["difference"] == pytest.approx(margin, abs=0.02)
-        assert row["difference"] - row["ci_low"] == pytest.approx(margin, abs=0.02)
-
-
-def test_randomised_tukey_of_two_strategies_is_the_permutation_test():
-    values = drawn(11)
-    [tukey] = compared(values, test="randomised_tukey")
-    [permutation] = compared(values, test="permutation")
-    p = permutation["p_value"]
-    assert abs(tukey["p_value"] - p) < 4 * math.sqrt(p * (1 - p) / 10_000) + 1e-4
-
-
-@pytest.mark.parametrize("test", ["permutation", "bootstrap", "randomised_tukey"])
-def test_a_seed_gives_one_result_whatever_measures_stand_beside(test):
-    frame = frame_of(drawn(40, 3)).with_columns(ndcg=pl.col("ap") ** 2)
-    options = {"test": test, "correction": "none", "resamples": 200}
-    both = compare(frame, seed=1, **options)
-    assert_frame_equal(both, compare(frame, seed=1, **options))
-    assert_frame_equal(both.filter(measure="ndcg"), compare(frame, "ndcg", seed=1, **options))
-    assert both["p_value"].to_list() != compare(frame, seed=2, **options)["p_value"].to_list()
-
-
-# Corrections.
-
-WIKIPEDIA = [0.01, 0.04, 0.03, 0.005]
-HOCHBERG = [
-    *(0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344),
-    *(0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000),
-]
-
-
-def corrected(correction, p):
-    return CORRECTIONS[correction](np.array(p, dtype=float)).tolist()
-
-
-def test_corrections_of_worked_examples():
-    assert corrected("none", WIKIPEDIA) == WIKIPEDIA
-    assert corrected("bonferroni", WIKIPEDIA) == close([0.04, 0.16, 0.12, 0.02])
-    # In order: 4 · 0.005, 3 · 0.01, 2 · 0.03, and 1 · 0.04, which must not be below 0.06.
-    assert corrected("holm", WIKIPEDIA) == close([0.03, 0.06, 0.06, 0.02])
-    # From the largest: 0.04, 4/3 · 0.03 = 0.04, 4/2 · 0.01 = 0.02, 4 · 0.005 = 0.02.
-    assert corrected("benjamini_hochberg", WIKIPEDIA) == close([0.02, 0.04, 0.04, 0.02])
-    assert corrected("bonferroni", [0.6, 0.3]) == [1.0, 0.6]
-    assert corrected("holm", [0.6, 0.7]) == [1.0, 1.0]
-
-
-def test_benjamini_and_hochberg_1995_section_3_2():
-    """Bonferroni finds three of the fifteen, the paper's procedure one more."""
-    found = {name: sum(p <= 0.05 for p in corrected(name, HOCHBERG)) for name in CORRECTIONS}
-    assert found == {"none": 9, "bonferroni": 3, "holm": 3, "benjamini_hochberg": 4}
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-def test_corrections_are_those_of_statsmodels(p):
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    names = {"bonferroni": "bonferroni", "holm": "holm", "benjamini_hochberg": "fdr_bh"}
-    for ours, theirs in names.items():
-        assert corrected(ours, p) == close(multitest.multipletests(p, method=theirs)[1].tolist())
-
-
-@pytest.mark.parametrize("correction", CORRECTIONS)
-def test_the_family_is_all_rows_of_one_measure_that_have_a_p_value(correction):
-    values = drawn(20, 4) | {"same": [v + 0.25 for v in drawn(20, 4)["s0"]]}
-    frame = frame_of(values).with_columns(ndcg=pl.col("ap") ** 2)
-    result = compare(frame, correction=correction)
-    assert result["p_value"].null_count() == 1
-    for part in result.partition_by("measure"):
-        expected = corrected(correction, part["p_value"].drop_nulls().to_list())
-        assert part["p_corrected"].drop_nulls().to_list() == close(expected)
-        assert (part["p_corrected"].is_null() == part["p_value"].is_null()).all()
-
-
-# A true null, a true difference: each replicate is a measure, and all are compared at once.
-
-REPLICATES = 2000
-LEVEL = 0.05
-# Three standard errors of a share of 0.05 among 2000.
-SAMPLING = 3 * math.sqrt(LEVEL * (1 - LEVEL) / REPLICATES)
-
-
-def replicates(n_queries, shifts, draw):
-    """A frame of independent measures, where strategies differ by these shifts on average."""
-    generator = rng(11)
-    hardness = generator.random((n_queries, REPLICATES))
-    rows = [hardness + shift + draw(generator, (n_queries, REPLICATES)) for shift in shifts]
-    frame = pl.DataFrame(np.concatenate(rows), schema=[f"m{i}" for i in range(REPLICATES)])
-    keys = [(f"s{i}", query) for i in range(len(shifts)) for query in range(n_queries)]
-    return pl.DataFrame(keys, schema=["strategy", "query"], orient="row").hstack(frame)
-
-
-def normal(generator, shape):
-    return 0.3 * generator.standard_normal(shape)
-
-
-def skewed(generator, shape):
-    return generator.exponential(0.3, shape)
-
-
-@pytest.mark.parametrize(
-    ("test", "draw"),
-    [
-        ("t", normal),
-        ("wilcoxon", normal),
-        ("permutation", skewed),
-        ("bootstrap", skewed),
-    ],
-)
-def test_each_test_rejects_at_its_level_and_covers_at_its_confidence(test, draw):
-    frame = replicates(100, [0.5, 0.5], draw)
-    result = compare(frame, test=test, resamples=500, correction="none")
-    assert result.height == REPLICATES
-    missed = (result["ci_low"] > 0) | (result["ci_high"] < 0)
-    assert abs((result["p_value"] <= LEVEL).mean() - LEVEL) < SAMPLING
-    assert abs(missed.mean() - LEVEL) < SAMPLING
-
-
-def test_randomised_tukey_rejects_any_pair_at_its_level():
-    frame = replicates(20, [0.5, 0.5, 0.5], normal)
-    result = compare(frame, test="randomised_tukey", resamples=200, correction="none")
-    least = result.group_by("measure").agg(
-        pl.col("p_value").min(), covers=((pl.col("ci_low") <= 0) & (pl.col("ci_high") >= 0)).all()
-    )
-    assert abs((least["p_value"] <= LEVEL).mean() - LEVEL) < SAMPLING
-    assert abs(1 - least["covers"].mean() - LEVEL) < SAMPLING
-
-
-def test_corrections_keep_the_chance_of_any_false_finding():
-    frame = replicates(20, [0.5] * 4, normal).select(pl.nth(range(402)))
-    p = compare(frame, correction="none")["p_value"].to_numpy().reshape(400, 6)
-    assert (p.min(axis=1) <= LEVEL).mean() > 0.15
-    for correction in ("bonferroni", "holm", "benjamini_hochberg"):
-        least = np.array([min(corrected(correction, family)) for family in p])
-        assert (least <= LEVEL).mean() < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / 400)
-
-
-@pytest.mark.parametrize("test", TESTS)
-def test_a_difference_that_is_there_is_found(test):
-    generator = rng(3)
-    hardness = generator.random(100)
-    values = {
-        "base": hardness,
-        "same": hardness + normal(generator, 100),
-        "better": hardness + 0.2 + normal(generator, 100),
-    }
-    same, better = sorted(
-        compared(values, baseline="base", test=test), key=lambda row: row["strategy"] == "better"
-    )
-    assert better["p_corrected"] < 0.001
-    assert 0.05 < better["ci_low"] < 0.2 < better["ci_high"] < 0.35
-    assert same["p_value"] > 0.05
-    assert same["ci_low"] < 0 < same["ci_high"]
 
 
 # Shape, order, names.
@@ -418,39 +124,6 @@ def test_a_measure_that_is_best_at_its_lowest_is_won_by_the_lower():
     assert by_query["winner"].to_list() == ["a", "a", None]
 
 
-@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
-@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=2, max_size=9))
-def test_the_other_way_round_is_the_mirror_image(test, pairs):
-    x, y = zip(*pairs, strict=True)
-    [there] = compared({"a": x, "b": y}, baseline="b", test=test)
-    [back] = compared({"a": x, "b": y}, baseline="a", test=test)
-    assert there["difference"] == close(-back["difference"])
-    assert (there["wins"], there["losses"]) == (back["losses"], back["wins"])
-    assert there["wins"] + there["ties"] + there["losses"] == len(pairs)
-    for name in ("p_value", "d_z", "ci_low"):
-        other = back["ci_high" if name == "ci_low" else name]
-        if there[name] is None:
-            assert other is None
-        else:
-            assert abs(there[name]) == pytest.approx(abs(other), rel=1e-9, abs=1e-12)
-    if there["p_value"] is not None:
-        assert 0 <= there["p_value"] <= 1
-
-
-def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
-    monkeypatch.setattr(significance, "BLOCK", 100 * 20)
-    frame = frame_of(drawn(20)).with_columns(ndcg=pl.col("ap"))
-    for test in ("permutation", "bootstrap"):
-        seen = []
-
-        def bar(blocks, seen=seen):
-            seen.append(len(blocks))
-            return blocks
-
-        compare(frame, test=test, resamples=1000, progress=bar)
-        assert seen == [10, 10]
-
-
 def test_importing_does_not_load_scipy():
     code = "import sys, polars_graded; print('scipy' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)  # noqa: S603
@@ -525,93 +198,7 @@ def test_no_p_value_at_all_needs_no_correction():
         assert row["p_corrected"] is None
 
 
-# Missing.
-
-WITH_HOLES = pl.DataFrame(
-    {
-        "strategy": ["a", "a", "a", "a", "b", "b", "b"],
-        "query": [1, 2, 3, 4, 1, 2, 3],
-        "ap": [0.5, 0.75, None, 0.25, 0.25, 0.5, 1.0],
-        "ndcg": [0.5, 0.75, 0.5, 0.25, math.nan, 0.5, 1.0],
-    }
-)
-
-
-def test_missing_results_are_an_error_that_names_them():
-    rule = "must have a value for each strategy and query, got none, null or NaN in 2 of 4 queries"
-    hint = "; missing='drop' or missing='zero' allows it"
-    for call in (compare, summarise, rank_correlation):
-        with pytest.raises(
-            ValueError, match=f"^measure 'ap' {rule}: query 3 of 'a', query 4 of 'b'{hint}$"
-        ):
-            call(WITH_HOLES)
-        with pytest.raises(
-            ValueError, match=f"'ndcg' {rule}: query 1 of 'b', query 4 of 'b'{hint}"
-        ):
-            call(WITH_HOLES.drop("ap"))
-    with pytest.raises(ValueError, match=f"'ap' {rule}"):
-        differences(WITH_HOLES, "ap", "a", "b")
-
-
-def test_many_missing_results_are_counted():
-    frame = frame_of({"a": [0.5] * 9, "b": [None] * 9})
-    with pytest.raises(
-        ValueError,
-        match=r"in 9 of 9 queries: query 0 of 'b', query 1 of 'b', query 2 of 'b', \.\.\.",
-    ):
-        compare(frame)
-
-
-def test_missing_results_are_dropped_for_all_strategies_measure_by_measure():
-    result = compare(WITH_HOLES, missing="drop")
-    assert result["queries"].to_list() == [2, 2]
-    assert result["mean"].to_list() == [0.625, 0.625]
-    assert result["baseline_mean"].to_list() == [0.375, 0.75]
-    third = WITH_HOLES.vstack(WITH_HOLES[:2].with_columns(strategy=pl.lit("c")))
-    assert summarise(third, "ap", missing="drop")["queries"].to_list() == [2, 2, 2]
-    of_two = differences(third, "ap", "a", "b", missing="drop", order="query")
-    assert of_two["query"].to_list() == [1, 2]
-
-
-def test_missing_results_are_zero():
-    result = compare(WITH_HOLES, missing="zero")
-    assert result["queries"].to_list() == [4, 4]
-    assert result["mean"].to_list() == [0.375, 0.5]
-    assert result["baseline_mean"].to_list() == [1.75 / 4, 1.5 / 4]
-
-
-@pytest.mark.parametrize("missing", ["error", "drop", "zero"])
-def test_infinity_is_refused(missing):
-    frame = frame_of({"a": [0.5, math.inf], "b": [0.5, 0.5]})
-    sentence = "'ap' must be finite, got infinity in 1 of 2 queries: query 1 of 'a'$"
-    with pytest.raises(ValueError, match=sentence):
-        compare(frame, missing=missing)
-
-
 # Refusals.
-
-FRAME = frame_of(drawn(5, 3)).with_columns(curve=pl.concat_list("ap", "ap"), note=pl.lit("x"))
-ColumnNotFound = pl.exceptions.ColumnNotFoundError
-
-ERRORS = [
-    (["app"], {}, ColumnNotFound, "no column 'app'; did you mean 'ap'.*; it has strategy, quer"),
-    ([3], {}, TypeError, "`measures` must be the name of a column, got 3"),
-    ([["ap"]], {}, TypeError, r"`measures` must be the name of a column, got \['ap'\]"),
-    ([], {"strategy": None}, TypeError, "`strategy` must be the name of a column, got None"),
-    ([], {"query": "topic"}, ColumnNotFound, "no column 'topic'; it has"),
-    ([], {"strategy": "run"}, ColumnNotFound, "no column 'run'; it has"),
-    (
-        ["curve"],
-        {},
-        TypeError,
-        r"'curve' must be one number per query, got List.*: name the measure at",
-    ),
-    (["note"], {}, TypeError, "measure 'note' must be one number per query, got String$"),
-    (["ap", "ap"], {}, ValueError, "each column must be named once, got strategy, query, ap, ap"),
-    (["query"], {}, ValueError, "each column must be named once, got strategy, query, query"),
-    ([], {"strategy": "query"}, ValueError, "each column must be named once, got query, query"),
-    ([], {"missing": "skip"}, ValueError, "`missing` must be one of 'error', 'drop', 'zero', got"),
-]
 
 ERRORS_OF_COMPARE = [
     *ERRORS,
@@ -629,6 +216,8 @@ ERRORS_OF_COMPARE = [
     ([], {"confidence": 95}, ValueError, "`confidence` must be below 1, got 95"),
     ([], {"confidence": 0}, ValueError, "`confidence` must be above 0, got 0"),
     ([], {"seed": -1}, ValueError, "`seed` must be at least 0, got -1"),
+    ([], {"rope": -0.1}, ValueError, "`rope` must be at least 0.*, got -0.1"),
+    ([], {"segments": 3}, TypeError, "`segments` must be the name of a column, got 3"),
     ([], {"resamples": 0}, ValueError, "`resamples` must be at least 1, got 0"),
     ([], {"resamples": 1e4}, TypeError, "`resamples` must be a whole number, got 10000.0"),
     ([], {"progress": True}, TypeError, "`progress` must be called .*, as tqdm is, got True"),
@@ -641,27 +230,6 @@ def test_compare_refuses_what_it_cannot_take(measures, options, exception, sente
         compare(FRAME, *measures, **options)
 
 
-@pytest.mark.parametrize("call", [summarise, rank_correlation])
-@pytest.mark.parametrize(("measures", "options", "exception", "sentence"), ERRORS)
-def test_the_others_refuse_the_same(call, measures, options, exception, sentence):
-    with pytest.raises(exception, match=sentence):
-        call(FRAME, *measures, **options)
-
-
-@pytest.mark.parametrize("call", [compare, summarise, rank_correlation])
-def test_frames_that_are_none(call):
-    with pytest.raises(TypeError, match="`per_query` must be a DataFrame or a LazyFrame, got dict"):
-        call({"ap": []})
-    with pytest.raises(ValueError, match="must have a column of numbers, got strategy"):
-        call(FRAME.drop("ap"))
-    with pytest.raises(
-        ValueError, match=r"have each query once, got 15 more often: query 0 of 's0', "
-    ):
-        call(pl.concat([FRAME, FRAME]))
-    with pytest.raises(ValueError, match="strategy 'strategy' must not be null, got 5 nulls"):
-        call(FRAME.with_columns(pl.col("strategy").replace("s1", None)))
-
-
 def test_one_strategy_is_not_compared():
     with pytest.raises(ValueError, match="at least two strategies to compare, got 's0'"):
         compare(FRAME.filter(strategy="s0"))
@@ -669,9 +237,124 @@ def test_one_strategy_is_not_compared():
         compare(FRAME.clear())
 
 
-def test_a_column_of_strategies_must_not_be_called_like_a_statistic():
-    with pytest.raises(pl.exceptions.DuplicateError, match="mean"):
-        compare(FRAME.rename({"strategy": "mean"}), strategy="mean")
+@pytest.mark.parametrize("name", ["mean", "baseline", "measure", "p_value", "probability_equal"])
+def test_a_key_must_not_be_called_like_another_column(name):
+    rule = f"must not have the name of a column of the result, got '{name}'\n\nHint: rename the"
+    frame = FRAME.rename({"strategy": name})
+    with pytest.raises(ValueError, match=f"`strategy` {rule}"):
+        compare(frame, strategy=name)
+    with pytest.raises(ValueError, match=f"`segments` {rule}"):
+        compare(FRAME.with_columns(pl.lit(1).alias(name)), segments=name)
+    with pytest.raises(ValueError, match=r"`strategy` must not .*, got 'median'"):
+        summarise(FRAME.rename({"strategy": "median"}), strategy="median")
+    with pytest.raises(ValueError, match=r"`query` must not .*, got 'winner'"):
+        differences(FRAME.rename({"query": "winner"}), "ap", "s0", "s1", query="winner")
+
+
+# Several baselines, segments, practical equivalence.
+
+
+def test_several_baselines_are_each_compared_with_all_others_once():
+    frame = frame_of(drawn(9, 4))
+    result = compare(frame, baseline=["s2", "s0"])
+    pairs = [("s0", "s2"), ("s1", "s2"), ("s3", "s2"), ("s1", "s0"), ("s3", "s0")]
+    assert result.select("strategy", "baseline").rows() == pairs
+    one = compare(frame, baseline="s2")
+    assert result["p_value"].to_list()[:3] == one["p_value"].to_list()
+    # The family is all five.
+    assert result["p_corrected"].to_list() == close(
+        CORRECTIONS["holm"](result["p_value"].to_numpy()).tolist()
+    )
+    assert compare(frame, baseline=["s2"]).equals(one)
+    for wrong in ([], ["s1", "s1"]):
+        with pytest.raises(ValueError, match="`baseline` must name each strategy once, got"):
+            compare(frame, baseline=wrong)
+
+
+def with_countries():
+    """The six first queries in one country and the nine others in another."""
+    country = pl.when(pl.col("query") < 6).then(pl.lit("de")).otherwise(pl.lit("at"))
+    frame = frame_of(drawn(15, 3)).with_columns(country=country)
+    return frame.with_columns(ndcg=pl.col("ap") ** 2)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_segments_are_compared_each_by_itself(test):
+    frame = with_countries()
+    options = {"test": test, "correction": "none", "resamples": 100}
+    result = compare(frame, segments="country", **options)
+    assert result.columns == [COLUMNS[0], "country", *COLUMNS[1:]]
+    keys = result.select("measure", "country").unique(maintain_order=True).rows()
+    assert keys == [("ap", "at"), ("ap", "de"), ("ndcg", "at"), ("ndcg", "de")]
+    for country in ("at", "de"):
+        part = frame.filter(country=country).drop("country")
+        assert_frame_equal(result.filter(country=country).drop("country"), compare(part, **options))
+
+
+def test_the_family_of_segments_is_all_rows_of_a_measure():
+    result = compare(with_countries(), segments=["country"], correction="bonferroni")
+    assert result["p_corrected"].to_list() == close(
+        result.select((pl.col("p_value") * 6).clip(upper_bound=1)).to_series().to_list()
+    )
+    for row in result.iter_rows(named=True):
+        clear = row["simultaneous_low"] > 0 or row["simultaneous_high"] < 0
+        assert clear == (row["p_corrected"] <= 0.05)
+
+
+def test_segments_are_summarised_each_by_itself():
+    frame = with_countries()
+    result = summarise(frame, "ap", segments="country")
+    assert result.columns[:4] == ["measure", "country", "strategy", "queries"]
+    assert result["queries"].to_list() == [9] * 3 + [6] * 3
+    expected = frame.group_by("country", "strategy").agg(pl.col("ap").mean())
+    expected = expected.sort("country", "strategy")
+    assert result["mean"].to_list() == close(expected["ap"].to_list())
+
+
+def test_segments_may_be_several_hold_a_query_each_or_be_null():
+    frame = frame_of({"a": [0.5, 0.25, 1.0, 0.75], "b": [0.25, 0.5, 0.5, 0.5]})
+    half = pl.when(pl.col("query") < 2).then(1)
+    split = frame.with_columns(half=half, kind=pl.lit("x")).with_columns(query=pl.col("query") % 2)
+    result = compare(split, segments=["kind", "half"])
+    assert result.select("kind", "half", "queries", "difference").rows() == [
+        ("x", None, 2, 0.375),
+        ("x", 1, 2, 0.0),
+    ]
+    with pytest.raises(ValueError, match="each column must be named once, got strategy, query, qu"):
+        compare(split, segments="query")
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'land'"):
+        compare(split, segments="land")
+    with pytest.raises(ValueError, match="none, null or NaN in 2 of 2 queries: query 0 of 'b'"):
+        compare(split.filter((pl.col("strategy") == "a") | (pl.col("half") == 1)), segments="half")
+
+
+# Made by baycomp 1.0.3: Posterior(mean, variance / n, n - 1, rope).probs().
+BAYCOMP = {
+    0.01: (0.01196863687680581, 0.09907304625318403, 0.8889583168700101),
+    0.03: (0.0015724723927902043, 0.5716197382468218, 0.426807789360388),
+    0.1: (1.2523161152928103e-05, 0.9995583133727634, 0.00042916346608368183),
+}
+
+
+@pytest.mark.parametrize("rope", BAYCOMP)
+def test_practical_equivalence_is_baycomps(rope):
+    values = {
+        "a": [0.52, 0.61, 0.33, 0.74, 0.28, 0.90, 0.47, 0.66],
+        "b": [0.49, 0.63, 0.30, 0.70, 0.29, 0.81, 0.47, 0.60],
+    }
+    names = ["probability_worse", "probability_equal", "probability_better"]
+    [row] = compared(values, rope=rope)
+    assert [row[name] for name in names] == pytest.approx(BAYCOMP[rope], rel=1e-9, abs=1e-12)
+    lowest = compare(frame_of(values, "e_measure@10"), rope=rope).select(names[::-1])
+    assert lowest.row(0) == pytest.approx(BAYCOMP[rope], rel=1e-9, abs=1e-12)
+
+
+def test_practical_equivalence_without_variation_is_unknown():
+    [row] = compared({"a": [0.75] * 4, "b": [0.25] * 4}, rope=0.1)
+    assert row["probability_better"] is None
+    [row] = compared({"a": [0.75], "b": [0.25]}, rope=0.1)
+    assert row["probability_equal"] is None
+    assert "probability_better" not in compared(drawn(5))[0]
 
 
 # Summaries.
@@ -730,6 +413,16 @@ def test_differences_come_largest_first_or_by_query():
     assert_series_equal(by_query["query"], pl.Series("query", [0, 1, 2, 3]))
 
 
+def test_differences_of_several_measures():
+    frame = frame_of(drawn(4, 3)).with_columns(ndcg=pl.col("ap") ** 2)
+    both = differences(frame, ["ndcg", "ap"], "s2", "s0")
+    assert both.columns == ["measure", "query", "value_a", "value_b", "difference", "winner"]
+    assert both["measure"].to_list() == ["ndcg"] * 4 + ["ap"] * 4
+    for measure in ("ap", "ndcg"):
+        part = both.filter(measure=measure).drop("measure")
+        assert_frame_equal(part, differences(frame, measure, "s2", "s0"))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "options", "sentence"),
     [
@@ -741,99 +434,6 @@ def test_differences_come_largest_first_or_by_query():
 def test_differences_refuses_what_it_cannot_take(a, b, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         differences(FRAME, "ap", a, b, **options)
-
-
-# Rank correlation.
-
-
-def orders(**means):
-    """A frame of one query where strategies have these means."""
-    return pl.DataFrame(means).with_row_index("strategy").with_columns(query=pl.lit(1))
-
-
-def test_kendalls_tau_is_scipys():
-    generator = rng(0)
-    frame = orders(**{name: generator.random(12).round(1) for name in "xyz"})
-    result = rank_correlation(frame)
-    assert result.select("measure", "reference").rows() == [("x", "y"), ("x", "z"), ("y", "z")]
-    assert result["strategies"].to_list() == [12] * 3
-    for x, y, _, tau in result.iter_rows():
-        assert tau == close(scipy.stats.kendalltau(frame[x], frame[y]).statistic)
-
-
-def test_ap_correlation_by_hand():
-    # The estimate puts 3 first: of 1 none, of 2 one of two, of 4 three of three stand above.
-    frame = orders(estimate=[3, 2, 4, 1], truth=[4, 3, 2, 1])
-    result = rank_correlation(frame, method="ap", reference="truth")
-    assert result.row(0) == ("estimate", "truth", 4, close(2 / 3 * (0 / 1 + 1 / 2 + 3 / 3) - 1))
-    # The other way: of 2 one of one, of 3 none of two, of 4 three of three.
-    back = 2 / 3 * (1 / 1 + 0 / 2 + 3 / 3) - 1
-    assert rank_correlation(frame, method="ap", reference="estimate")["tau"].item() == close(back)
-    both = rank_correlation(frame, method="ap")["tau"].item()
-    assert both == close((2 / 3 * 1.5 - 1 + back) / 2)
-
-
-def test_ap_correlation_weighs_the_top_where_kendall_does_not():
-    frame = orders(truth=[5, 4, 3, 2, 1], top=[4, 5, 3, 2, 1], bottom=[5, 4, 3, 1, 2])
-    kendall = rank_correlation(frame, reference="truth")["tau"].to_list()
-    assert kendall == close([0.8, 0.8])
-    ap = rank_correlation(frame, reference="truth", method="ap")["tau"].to_list()
-    assert ap == close([2 / 4 * (0 + 1 + 1 + 1) - 1, 2 / 4 * (1 + 1 + 1 + 3 / 4) - 1])
-
-
-def test_ap_correlation_with_ties_is_that_of_urbano_and_marrero():
-    """What the examples of their R package ircor print."""
-    x = np.array([0.67, 0.45, 0.29, 0.12, 0.57, 0.24, 0.94, 0.75, 0.08, 0.54])
-    y = np.array([0.48, 0.68, 0.32, 0.09, 0.06, 0.61, 0.87, 0.22, 0.44, 0.84])
-    one_way = rank_correlation(orders(y=y, x=x), method="ap", reference="x")["tau"].item()
-    assert one_way == pytest.approx(0.3928571, abs=5e-8)
-    for tied, printed in ((x, 0.3317019), (x.round(1), 0.339418)):
-        found = rank_correlation(orders(x=tied, y=y.round(1)), method="ap")["tau"].item()
-        assert found == pytest.approx(printed, abs=5e-7)
-
-
-@pytest.mark.parametrize("method", ["kendall", "ap"])
-def test_correlation_of_the_same_and_the_reversed_order(method):
-    frame = orders(x=[1, 2, 3, 5, 8], same=[1, 4, 9, 16, 25], back=[5, 4, 3, 2, 1])
-    found = rank_correlation(frame, method=method).select("measure", "reference", "tau").rows()
-    assert [row[:2] for row in found] == [("x", "same"), ("x", "back"), ("same", "back")]
-    assert [row[2] for row in found] == close([1, -1, -1])
-    lowest = frame.rename({"back": "e_measure@10"})
-    assert rank_correlation(lowest, "x", "e_measure@10", method=method)["tau"].item() == close(1)
-    # Means that differ by rounding are tied.
-    tied = orders(x=[0.1 + 0.2 + 0.3, 0.1 + (0.2 + 0.3), 0.1], y=[0.6, 0.6, 0.1])
-    assert rank_correlation(tied, method=method)["tau"].item() == close(1)
-
-
-@pytest.mark.parametrize("method", ["kendall", "ap"])
-def test_correlation_is_null_where_there_is_no_order(method):
-    for frame in (
-        orders(x=[1, 1, 1], y=[1, 1, 1]),
-        orders(x=[1], y=[2]),
-        orders(x=[1], y=[2]).clear(),
-    ):
-        assert rank_correlation(frame, "x", "y", method=method)["tau"].to_list() == [None]
-    none = orders(x=[1.0, None], y=[None, 2.0])
-    assert rank_correlation(none, method=method, missing="drop")["tau"].to_list() == [None]
-
-
-@pytest.mark.parametrize("method", ["kendall", "ap"])
-def test_correlation_is_null_where_only_one_measure_has_no_order(method):
-    frame = orders(x=[1, 1, 1], y=[1, 2, 3])
-    assert rank_correlation(frame, method=method)["tau"].to_list() == [None]
-
-
-def test_a_reference_is_added_and_stands_against_all():
-    frame = orders(x=[1, 2], y=[1, 2], z=[2, 1])
-    result = rank_correlation(frame, "z", "x", reference="y")
-    assert result.select("measure", "reference").rows() == [("z", "y"), ("x", "y")]
-    assert result["tau"].to_list() == close([-1, 1])
-    with pytest.raises(ValueError, match="`reference` must be one of x, y, z, got 'w'"):
-        rank_correlation(frame, reference="w")
-    with pytest.raises(ValueError, match="name at least two measures to correlate, got x"):
-        rank_correlation(frame, "x")
-    with pytest.raises(ValueError, match="`method` must be one of 'kendall', 'ap', got 'rho'"):
-        rank_correlation(frame, method="rho")
 
 
 # Real data.

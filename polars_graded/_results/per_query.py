@@ -21,6 +21,7 @@ from polars_graded._checks import (
     check_column_name,
     check_columns,
     check_frame,
+    check_list,
     did_you_mean,
 )
 from polars_graded._measuring.names import Measure
@@ -31,10 +32,14 @@ if TYPE_CHECKING:
     from polars_graded._measuring.definitions import Best
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Integers: TypeAlias = npt.NDArray[np.int64]
 Missing: TypeAlias = Literal["error", "drop", "zero"]
 
 ROUNDING = 1e-12
-"""Values that lie closer than this share of the largest are the same number, rounded otherwise."""
+"""Values that lie closer than this share of the larger are the same number, rounded otherwise."""
+
+LARGEST = 1e150
+"""How far from 0 a value may be: beyond, its square is no number."""
 
 SHOWN = 3
 """How many of the keys that are in the way an error names."""
@@ -55,6 +60,63 @@ def check_per_query(
     check_choice("missing", missing, get_args(Missing))
     numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
     return Grid(collected_keys(per_query, numbers, query=query, strategy=strategy), missing)
+
+
+def check_segments(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    measures: Sequence[str],
+    *,
+    query: str,
+    strategy: str,
+    segments: str | Sequence[str] | None,
+    missing: Missing = "error",
+) -> list[tuple[pl.DataFrame, Grid]]:
+    """As `check_per_query`, for the queries of each segment: a row of its key, and its grid.
+
+    All have the same strategies. Without segments it is one, whose key has no column.
+    """
+    keys = segments_of(segments)
+    if not keys:
+        grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+        return [(pl.DataFrame(height=1), grid)]
+    check_choice("missing", missing, get_args(Missing))
+    schema = check_frame("per_query", per_query).collect_schema()
+    check_columns("per_query", keys, schema)
+    wanted = [strategy, query, *keys, *measures]
+    if len(set(wanted)) < len(wanted):
+        msg = f"each column must be named once, got {', '.join(wanted)}"
+        raise ValueError(msg)
+    numbers, _ = measures_and_curves(per_query.drop(keys), measures, query=query, strategy=strategy)
+    frame = per_query.lazy().select(strategy, query, *keys, *numbers).collect()
+    parts = frame.partition_by(keys, maintain_order=False) or [frame]
+    strategies = frame[strategy].unique().sort()
+    found = []
+    for part in parts:
+        rows = collected_keys(part, numbers, query=query, strategy=strategy)
+        found.append((part.select(keys).head(1), Grid(rows, missing, strategies)))
+    order = pl.concat([key for key, _ in found]).with_row_index("place of a segment")
+    return [found[place] for place in order.sort(keys)["place of a segment"]]
+
+
+def segments_of(segments: str | Sequence[str] | None) -> list[str]:
+    """The columns that tell segments apart."""
+    if segments is None:
+        return []
+    return [check_column_name("segments", name) for name in check_list("segments", segments)]
+
+
+def check_free_names(
+    taken: Iterable[str], *, segments: str | Sequence[str] | None = None, **keys: str
+) -> None:
+    """Raise where a key has the name of another column of the result."""
+    named = [*keys.items(), *(("segments", name) for name in segments_of(segments))]
+    for argument, name in named:
+        if name in set(taken):
+            msg = (
+                f"`{argument}` must not have the name of a column of the result, got {name!r}"
+                f"\n\nHint: rename the column"
+            )
+            raise ValueError(msg)
 
 
 def measures_and_curves(
@@ -114,9 +176,8 @@ def collected_keys(
     if nulls := frame[strategy].null_count():
         msg = f"strategy {strategy!r} must not be null, got {nulls} nulls"
         raise ValueError(msg)
-    repeated = frame.select(keys).is_duplicated()
-    if repeated.any():
-        again = frame.filter(repeated).select(keys).unique().sort(keys)
+    if frame.select(pl.struct(keys).n_unique()).item() < frame.height:
+        again = frame.filter(frame.select(keys).is_duplicated()).select(keys).unique().sort(keys)
         msg = (
             f"each strategy must have each query once, got {again.height} more often: "
             f"{_first(again)}"
@@ -173,10 +234,14 @@ class Grid:
         self.strategies = sorted_names if strategies is None else strategies
         self.queries = frame[query].unique().sort()
         self.missing = missing
+        keys = pl.DataFrame([self.strategies]).join(pl.DataFrame([self.queries]), how="cross")
+        # What `evaluate` returns mostly is such a grid already.
         self.frame = (
-            pl.DataFrame([self.strategies])
-            .join(pl.DataFrame([self.queries]), how="cross")
-            .join(frame, on=[strategy, query], how="left", nulls_equal=True, maintain_order="left")
+            frame
+            if keys.equals(frame.select(strategy, query))
+            else keys.join(
+                frame, on=[strategy, query], how="left", nulls_equal=True, maintain_order="left"
+            )
         )
 
     @property
@@ -193,6 +258,8 @@ class Grid:
         """The values of a measure for the queries that count."""
         values = self.values(measure)
         self._check(np.isinf(values), measure, "must be finite, got infinity")
+        rule = f"must be within {LARGEST:g} of 0, since it is squared, got a larger value"
+        self._check(np.abs(values) > LARGEST, measure, rule)
         absent = np.isnan(values)
         if self.missing == "error":
             rule = "must have a value for each strategy and query, got none, null or NaN"
@@ -266,9 +333,17 @@ class Results:
         return len(self.queries)
 
     @cached_property
-    def rounding(self) -> float:
-        """How far apart two values can be that are the same."""
-        return ROUNDING * float(np.abs(self.values).max(initial=0))
+    def floor(self) -> float:
+        """What a smaller value counts as where its rounding is judged.
+
+        A 0 that is the difference of 1 and 1 is rounded as a 1 is.
+        """
+        return min(1.0, float(np.abs(self.values).max(initial=0)))
+
+    @cached_property
+    def rounding(self) -> Floats:
+        """How far apart two values of a query can at most be that are the same."""
+        return ROUNDING * np.maximum(self.floor, np.abs(self.values).max(axis=0, initial=0))
 
     @property
     def higher_is_better(self) -> bool:
@@ -278,16 +353,47 @@ class Results:
     @property
     def order(self) -> Floats:
         """Where the means put the strategies, the best highest; rounding does not part them."""
-        means = self.values.sum(axis=1) / (self.n or np.nan)
-        steps: Floats = np.rint(means / (self.rounding or 1))
-        return steps if self.higher_is_better else -steps
+        count = len(self.values)
+        if not count or not self.n:
+            return np.full(count, np.nan)
+        # As far as they differ from one of them: what they share, however large, rounds nothing.
+        every, first = np.arange(count), np.zeros(count, dtype=np.int64)
+        differences = self.differences(every, first)
+        rounding = np.where(differences == 0, 0, self.tolerances(every, first)).mean(axis=1)
+        means = differences.mean(axis=1)
+        rising = np.argsort(means)
+        higher = np.diff(means[rising]) > np.maximum(rounding[rising[1:]], rounding[rising[:-1]])
+        places = np.empty(count)
+        places[rising] = np.concatenate([[0], np.cumsum(higher)])
+        return places if self.higher_is_better else -places
 
-    def differences(self, i: int, j: int) -> Floats:
-        """The differences between two strategies, without what rounding adds to them."""
-        differences: Floats = self.values[i] - self.values[j]
-        if self.n and np.ptp(differences) <= self.rounding:
-            differences[:] = differences[0]
-        differences[np.abs(differences) <= self.rounding] = 0
+    def tolerances(self, a: Integers, b: Integers) -> Floats:
+        """How far apart two values can be that are the same: a row per pair of strategies."""
+        size = np.maximum(np.abs(self.values[a]), np.abs(self.values[b]))
+        return np.multiply(ROUNDING, np.maximum(size, self.floor))
+
+    def differences(self, a: Integers, b: Integers) -> Floats:
+        """The differences between strategies, a row per pair, without what rounding adds to them.
+
+        Two values that rounding parts are the same, and so are differences that it parts where all
+        of a pair are the same.
+        """
+        differences: Floats = self.values[a] - self.values[b]
+        if not self.n:
+            return differences
+        doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
+        rows = np.flatnonzero(doubtful.any(axis=1))
+        if len(rows):
+            tied = np.abs(differences[rows]) <= self.tolerances(a[rows], b[rows])
+            differences[rows] = np.where(tied, 0, differences[rows])
+        spread = np.ptp(differences, axis=1)
+        rows = np.flatnonzero((spread > 0) & (spread <= 2 * self.rounding.max()))
+        if len(rows):
+            some = differences[rows]
+            tolerances = np.where(some == 0, 0, self.tolerances(a[rows], b[rows]))
+            same = (some - tolerances).max(axis=1) <= (some + tolerances).min(axis=1)
+            surest = some[np.arange(len(rows)), tolerances.argmin(axis=1)]
+            differences[rows] = np.where(same[:, np.newaxis], surest[:, np.newaxis], some)
         return differences
 
 
@@ -320,11 +426,6 @@ def std_of(values: Floats) -> float:
     if len(values) < 2:  # noqa: PLR2004
         return np.nan
     return float(values.std(ddof=1)) if np.ptp(values) else 0.0
-
-
-def ratio_of(above: float, below: float) -> float:
-    """One number over another, NaN where that is 0."""
-    return above / below if below else np.nan
 
 
 def mean_margin(std: Any, n: Any, confidence: float) -> Any:

@@ -1,30 +1,47 @@
-"""Tests of a difference between strategies, and corrections for how many are tested.
+"""Tests of differences between strategies, and corrections for how many are tested.
 
-A test prepares what all pairs of a measure share, and returns what tests one of them.
+A test takes all pairs of a measure at once and returns their p values, along with what gives an
+interval of each difference at any chance of error.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+from polars_graded._results.per_query import ROUNDING
 
 if TYPE_CHECKING:
-    from polars_graded._results.per_query import Floats, Results
+    from numpy.random import Generator
 
-Integers: TypeAlias = npt.NDArray[np.int64]
+    from polars_graded._results.pairs import Pairs
+    from polars_graded._results.per_query import Floats, Integers, Results
+
 TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
-Outcome: TypeAlias = tuple[float, float, float]
-"""A p value and both ends of an interval, NaN where there is none."""
 Progress: TypeAlias = Callable[[Sequence[int]], Iterable[int]]
+Ends: TypeAlias = "tuple[Floats, Floats]"
+"""Both ends of an interval of each pair, NaN where there is none."""
+Interval: TypeAlias = "Callable[[Floats], Ends]"
+"""What gives each pair's interval from its chance of error."""
 
 BLOCK = 2**20
 """How many numbers are drawn at a time, 8 MB."""
+
+KEPT = 2**23
+"""How many resampled statistics are kept at a time, 64 MB."""
+
+MOST_RESAMPLES = 2**22
+"""How many resamples a test may draw, so that those of one pair fit what is kept."""
+
+SMALL = 13
+"""Up to so many queries all signs of tied ranks are gone through, as scipy does."""
+
+EXACT = 50
+"""Up to so many queries the distribution of untied ranks is exact, as in scipy."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +54,16 @@ class Options:
     progress: Progress
 
 
+class Tested(NamedTuple):
+    """What a test says of all pairs."""
+
+    p: Floats
+    interval: Interval
+    """Intervals of the mean difference."""
+    agreeing: Interval
+    """Intervals that are clear of 0 where, and only where, p is at most the chance of error."""
+
+
 def check_progress(progress: Progress | None) -> Progress:
     """What shows how far a test is; by default nothing."""
     if progress is None:
@@ -47,104 +74,230 @@ def check_progress(progress: Progress | None) -> Progress:
     return progress
 
 
-def prepared(test: TestName, results: Results, options: Options) -> Callable[[int, int], Outcome]:
-    """What tests a pair; fewer than two queries say nothing."""
-    if results.n < 2:  # noqa: PLR2004
-        return lambda _i, _j: (np.nan, np.nan, np.nan)
-    return TESTS[test](results, options)
+def tested(test: TestName, pairs: Pairs, options: Options) -> Tested:
+    """What a test says of all pairs; fewer than two queries say nothing."""
+    if pairs.n < 2:  # noqa: PLR2004
+        return Tested(np.full(len(pairs), np.nan), _nothing, _nothing)
+    return TESTS[test](pairs, options)
 
 
-def _t(results: Results, options: Options) -> Callable[[int, int], Outcome]:
+def _nothing(levels: Floats) -> Ends:
+    """No interval at all."""
+    low, high = np.full((2, len(levels)), np.nan)
+    return low, high
+
+
+# Tests
+
+
+def _t(pairs: Pairs, _options: Options) -> Tested:
     """The paired t test."""
-    from scipy.stats import ttest_rel
-
-    def test(i: int, j: int) -> Outcome:
-        differences = results.differences(i, j)
-        if not np.ptp(differences):
-            return np.nan if differences[0] else 1.0, np.nan, np.nan
-        found = ttest_rel(results.values[i], results.values[j])
-        interval = found.confidence_interval(options.confidence)
-        return float(found.pvalue), float(interval.low), float(interval.high)
-
-    return test
+    interval = _students(pairs)
+    return Tested(_p_of_t(pairs), interval, interval)
 
 
-def _wilcoxon(results: Results, options: Options) -> Callable[[int, int], Outcome]:
-    """The signed rank test, with the interval of the t test."""
-    from scipy.stats import wilcoxon
+def _p_of_t(pairs: Pairs) -> Floats:
+    """The p values of the paired t test."""
+    from scipy.special import stdtr
 
-    t = _t(results, options)
-
-    def test(i: int, j: int) -> Outcome:
-        differences = results.differences(i, j)
-        _, low, high = t(i, j)
-        if not differences.any():
-            return 1.0, low, high
-        # Only ranks count: whole steps, so that differences which rounding sets apart are tied.
-        steps = np.rint(differences / results.rounding)
-        with warnings.catch_warnings(action="ignore"):  # that a sample is small, in older versions
-            return float(wilcoxon(steps, zero_method="wilcox").pvalue), low, high
-
-    return test
+    mean, std, *_ = pairs.statistics
+    t = np.full(len(pairs), np.nan)
+    np.divide(mean, std / np.sqrt(pairs.n), out=t, where=std > 0)
+    t[(std == 0) & (mean == 0)] = 0
+    p: Floats = 2 * stdtr(pairs.n - 1, -np.abs(t))
+    return p
 
 
-def _permutation(results: Results, options: Options) -> Callable[[int, int], Outcome]:
+def _students(pairs: Pairs) -> Interval:
+    """Student's interval of the mean difference, none where all differences are the same."""
+    from scipy.special import stdtrit
+
+    def interval(levels: Floats) -> Ends:
+        mean, std, *_ = pairs.statistics
+        error = np.where(std > 0, std, np.nan) / np.sqrt(pairs.n)
+        margin = -stdtrit(pairs.n - 1, levels / 2) * error
+        return mean - margin, mean + margin
+
+    return interval
+
+
+def _wilcoxon(pairs: Pairs, _options: Options) -> Tested:
+    """The signed rank test, with the interval of the t test.
+
+    Its p value speaks of ranks: no interval of the mean can always agree with it.
+    """
+    p = np.empty(len(pairs))
+    per_pair = max(pairs.n, 2**pairs.n if pairs.n <= SMALL else 0)
+    for part in pairs.parts(per_pair):
+        differences = pairs.differences(part)
+        ranks = _signed_ranks(differences, pairs.tolerances(part, differences))
+        p[part] = _p_of_ranks(*ranks)
+    return Tested(p, _students(pairs), _nothing)
+
+
+def _signed_ranks(differences: Floats, tolerances: Floats) -> tuple[Floats, Floats, Floats]:
+    """The signed ranks of differences, 0 for no difference.
+
+    With them, of each row, how many differences are not 0, and the sum of t³ - t over its groups of
+    t tied ones.
+    """
+    rows, n = differences.shape
+    order = np.argsort(np.abs(differences), axis=1)
+    ordered = np.take_along_axis(differences, order, axis=1)
+    sizes = np.abs(ordered)
+    within = np.take_along_axis(tolerances, order, axis=1)
+    first = np.ones((rows, n), dtype=bool)
+    first[:, 1:] = np.diff(sizes, axis=1) > np.maximum(within[:, 1:], within[:, :-1])
+    first[:, 1:] |= sizes[:, :-1] == 0
+    starts = np.flatnonzero(first)
+    tied = np.diff(starts, append=rows * n)
+    mean_place = np.repeat(starts % n + (tied + 1) / 2, tied).reshape(rows, n)
+    zeros = np.count_nonzero(sizes == 0, axis=1)
+    ranks: Floats = np.sign(ordered) * (mean_place - zeros[:, np.newaxis])
+    t = tied.astype(np.float64)
+    cubes: Floats = np.bincount(starts // n, weights=t**3 - t, minlength=rows).astype(np.float64)
+    return ranks, (n - zeros).astype(np.float64), cubes
+
+
+def _p_of_ranks(ranks: Floats, count: Floats, cubes: Floats) -> Floats:
+    """The p value of each row of signed ranks: exact where it can be, else normal, as scipy's."""
+    from scipy.special import ndtr
+
+    n = ranks.shape[1]
+    positive = np.where(ranks > 0, ranks, 0).sum(axis=1)
+    variance = (count * (count + 1) * (2 * count + 1) - cubes / 2) / 24
+    z = np.zeros(len(ranks))
+    expected = count * (count + 1) / 4
+    np.divide(positive - expected, np.sqrt(variance), out=z, where=variance > 0)
+    p: Floats = 2 * ndtr(-np.abs(z))
+    plain = (count == n) & (cubes == 0)
+    if n <= EXACT and plain.any():
+        total = n * (n + 1) // 2
+        below = np.cumsum(_rank_sums(n))
+        least = np.minimum(positive, total - positive)[plain].astype(np.int64)
+        p[plain] = np.minimum(1, 2 * below[least])
+    if n <= SMALL and not plain.all():
+        sizes = np.abs(ranks[~plain])
+        of_all = sizes @ (np.arange(2**n) >> np.arange(n)[:, np.newaxis] & 1)
+        reached = positive[~plain][:, np.newaxis]
+        tails = (of_all <= reached).mean(axis=1), (of_all >= reached).mean(axis=1)
+        p[~plain] = np.minimum(1, 2 * np.minimum(*tails))
+    return np.where(count == 0, 1, p)
+
+
+def _rank_sums(n: int) -> Floats:
+    """How likely each sum of the ranks 1 to n is, where each is in it or not by a coin."""
+    chances = np.ones(1)
+    for rank in range(1, n + 1):
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    return chances
+
+
+def _permutation(pairs: Pairs, options: Options) -> Tested:
     """Fisher's randomisation test, with the interval of the t test.
 
-    The sign that a query's difference of any pair takes is the sign that all its values take.
+    The interval that agrees with it holds every difference that the test does not reject. By a toss
+    of signs it does not reject what lies between the mean of those differences whose sign is kept
+    and the mean of those whose sign is turned (Hartigan 1969).
     """
-    exact = 2**results.n <= options.resamples
-    blocks = _all_signs(results.n) if exact else _random_signs(results.n, options)
-    means = _weighted_means(results, blocks)
-    t = _t(results, options)
+    n = pairs.n
+    exact = 2**n <= options.resamples
+    tosses = Tosses(2**n if exact else options.resamples, exact=exact)
+    kept = tosses.rejecting(1 - options.confidence) + 1
+    p = np.empty(len(pairs))
+    lowest, highest = np.empty((2, len(pairs), kept))
+    for part, blocks in _parts(pairs, tosses.count, options, _all_signs if exact else _signs):
+        differences = pairs.differences(part)
+        rounding = pairs.tolerances(part, differences).sum(axis=1, keepdims=True)
+        sums = np.empty((len(differences), tosses.count))
+        n_kept = np.empty(tosses.count)
+        for block, signs in blocks:
+            sums[:, block] = differences @ signs.T
+            n_kept[block] = np.count_nonzero(signs > 0, axis=1)
+        total = differences.sum(axis=1, keepdims=True)
+        p[part] = tosses.p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
+        if kept:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                of_kept = (total + sums) / (2 * n_kept)
+                of_turned = (total - sums) / (2 * (n - n_kept))
+            low, high = np.fmin(of_kept, of_turned), np.fmax(of_kept, of_turned)
+            low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
+            high[:, (n_kept == 0) | (n_kept == n)] = np.inf
+            for ends in (low, high):
+                ends[np.abs(ends) <= rounding / n] = 0
+            lowest[part] = _largest(-low, kept)
+            highest[part] = _largest(high, kept)
 
-    def test(i: int, j: int) -> Outcome:
-        observed = results.differences(i, j).mean()
-        larger = np.abs(means[:, i] - means[:, j]) >= abs(observed) - results.rounding
-        _, low, high = t(i, j)
-        return _share(larger, exact=exact), low, high
+    def agreeing(levels: Floats) -> Ends:
+        return _finite(-tosses.reached(lowest, levels)), _finite(tosses.reached(highest, levels))
 
-    return test
+    return Tested(p, _students(pairs), agreeing)
 
 
-def _bootstrap(results: Results, options: Options) -> Callable[[int, int], Outcome]:
-    """The percentile interval, and where it ends at 0."""
-    means = _weighted_means(results, _resampled_queries(results.n, options))
-    tails = np.array([1 - options.confidence, 1 + options.confidence]) / 2
+def _bootstrap(pairs: Pairs, options: Options) -> Tested:
+    """The studentised bootstrap, with a margin that is the same on either side."""
+    n = pairs.n
+    draws = Tosses(options.resamples, exact=False)
+    kept = draws.rejecting(1 - options.confidence) + 1
+    mean, std, *_ = pairs.statistics
+    varies = std > 0
+    p = np.where(varies | (mean != 0), np.nan, 1)
+    largest = np.empty((len(pairs), kept))
+    error = np.where(varies, std, np.nan) / np.sqrt(n)
+    for part, blocks in _parts(pairs, draws.count, options, _resampled_queries):
+        scale = np.where(varies[part], std[part], 1)[:, np.newaxis]
+        deviations = (pairs.differences(part) - mean[part, np.newaxis]) / scale
+        t = np.empty((len(deviations), draws.count))
+        for block, weights in blocks:
+            means = deviations @ weights.T / n
+            squares = deviations**2 @ weights.T / n
+            variance = squares - means**2
+            variance[variance <= ROUNDING * squares] = 0
+            # A resample without variation is as far out as can be, unless it is where it should be.
+            t[:, block] = np.abs(means) / np.sqrt(np.where(variance > 0, variance, 1) / (n - 1))
+            t[:, block][(variance == 0) & (np.abs(means) > ROUNDING)] = np.inf
+        observed = np.abs(mean[part]) / error[part]
+        larger = t >= observed[:, np.newaxis] * (1 - ROUNDING)
+        p[part] = np.where(varies[part], draws.p(larger.sum(axis=1)), p[part])
+        largest[part] = _largest(t, kept)
 
-    def test(i: int, j: int) -> Outcome:
-        differences = results.differences(i, j)
-        if not np.ptp(differences):
-            return np.nan if differences[0] else 1.0, np.nan, np.nan
-        resampled = means[:, i] - means[:, j]
-        low, high = np.quantile(resampled, tails)
-        not_above = _share(resampled <= results.rounding, exact=False)
-        not_below = _share(resampled >= -results.rounding, exact=False)
-        return min(1.0, 2 * not_above, 2 * not_below), float(low), float(high)
+    def interval(levels: Floats) -> Ends:
+        margin = _finite(draws.reached(largest, levels)) * error
+        return _about(mean, margin, ROUNDING * np.abs(mean))
 
-    return test
+    return Tested(p, interval, interval)
 
 
-def _randomised_tukey(results: Results, options: Options) -> Callable[[int, int], Outcome]:
+def _randomised_tukey(pairs: Pairs, options: Options) -> Tested:
     """The range of all means when each query's values are shuffled among the strategies."""
-    rng = np.random.default_rng(options.seed)
-    ranges = np.concatenate(
-        [
-            np.ptp(rng.permuted(np.tile(results.values.T, (n, 1, 1)), axis=2).mean(axis=1), axis=1)
-            for n in _blocks(results.values.size, options)
-        ]
-    )
-    margin = np.quantile(ranges, options.confidence)
+    shuffles = Tosses(options.resamples, exact=False)
+    ranges = np.sort(_shuffled_ranges(pairs.results, options))
+    mean = pairs.statistics.mean
+    rounding = np.empty(len(pairs))
+    for part in pairs.parts(pairs.n):
+        rounding[part] = pairs.tolerances(part, pairs.differences(part)).mean(axis=1)
+    smaller = np.searchsorted(ranges, np.abs(mean) - rounding)
+    p = shuffles.p(len(ranges) - smaller)
 
-    def test(i: int, j: int) -> Outcome:
-        mean = float(results.differences(i, j).mean())
-        larger = ranges >= abs(mean) - results.rounding
-        return _share(larger, exact=False), mean - margin, mean + margin
+    def interval(levels: Floats) -> Ends:
+        margin = _finite(shuffles.reached(ranges[np.newaxis, ::-1], levels))
+        return _about(mean, margin, rounding)
 
-    return test
+    return Tested(p, interval, interval)
 
 
-TESTS: Mapping[TestName, Callable[[Results, Options], Callable[[int, int], Outcome]]] = {
+def _finite(ends: Floats) -> Floats:
+    """Ends of intervals, NaN where there is none."""
+    return np.where(np.isfinite(ends), ends, np.nan)
+
+
+def _about(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
+    """The interval about a mean. It ends at 0 where rounding alone parts it from there."""
+    low, high = mean - margin, mean + margin
+    return np.where(np.abs(low) <= rounding, 0, low), np.where(np.abs(high) <= rounding, 0, high)
+
+
+TESTS: Mapping[TestName, Callable[[Pairs, Options], Tested]] = {
     "t": _t,
     "wilcoxon": _wilcoxon,
     "permutation": _permutation,
@@ -153,43 +306,99 @@ TESTS: Mapping[TestName, Callable[[Results, Options], Callable[[int, int], Outco
 }
 
 
-def _weighted_means(results: Results, blocks: Iterable[Integers]) -> Floats:
-    """The means of each strategy with weighted queries: a row a set of weights, in blocks."""
-    return np.concatenate(
-        [weights.astype(np.float64) @ results.values.T / results.n for weights in blocks]
-    )
+# Resampling
 
 
-def _all_signs(n: int) -> Iterator[Integers]:
-    """Every way to sign n differences."""
-    yield 2 * (np.arange(2**n)[:, np.newaxis] >> np.arange(n) & 1) - 1
+@dataclass(frozen=True)
+class Tosses:
+    """How many resamples there are, and whether they are all that there can be."""
+
+    count: int
+    exact: bool
+
+    def p(self, larger: Integers) -> Floats:
+        """The share of so many; beside random ones the data is one more (Phipson, Smyth 2010)."""
+        more = 0 if self.exact else 1
+        return (larger + more) / (self.count + more)
+
+    def rejecting(self, level: Any) -> Any:
+        """How many may be as far out as the data where p is at most the level, -1 for none."""
+        more = 0 if self.exact else 1
+        counts = np.floor(level * (self.count + more) + 1e-9).astype(np.int64) - more
+        return np.maximum(counts, -1)
+
+    def reached(self, largest: Floats, levels: Floats) -> Floats:
+        """What lies further out than all but so many, infinity where there are too few to say."""
+        counts = self.rejecting(levels)
+        rows = np.arange(len(levels)) if len(largest) > 1 else np.zeros(len(levels), dtype=np.int64)
+        result = np.full(len(levels), np.inf)
+        there = counts >= 0
+        result[there] = largest[rows[there], counts[there]]
+        return result
 
 
-def _random_signs(n: int, options: Options) -> Iterator[Integers]:
+def _largest(values: Floats, count: int) -> Floats:
+    """The so many largest of each row, the largest first."""
+    if not count:
+        return values[:, :0]
+    values.partition(values.shape[1] - count, axis=1)
+    return -np.sort(-values[:, -count:], axis=1)
+
+
+def _parts(
+    pairs: Pairs, count: int, options: Options, draw: Callable[[slice, int, Generator], Integers]
+) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
+    """The pairs in parts, and with each the same resamples of its queries, block by block."""
+    parts = list(pairs.parts(pairs.n + count, KEPT))
+    starts = range(0, count, max(1, BLOCK // pairs.n))
+    shown = iter(options.progress(range(len(parts) * len(starts))))
+
+    def blocks() -> Iterator[tuple[slice, Floats]]:
+        rng = np.random.default_rng(options.seed)
+        for start in starts:
+            next(shown)
+            block = slice(start, min(count, start + starts.step))
+            yield block, draw(block, pairs.n, rng).astype(np.float64)
+
+    for part in parts:
+        yield part, blocks()
+    for _ in shown:
+        pass
+
+
+def _all_signs(block: slice, n: int, _rng: Generator) -> Integers:
+    """Some of the ways to sign n differences, of which there are 2ⁿ."""
+    return 2 * (np.arange(block.start, block.stop)[:, np.newaxis] >> np.arange(n) & 1) - 1
+
+
+def _signs(block: slice, n: int, rng: Generator) -> Integers:
     """Random ways to sign n differences."""
-    rng = np.random.default_rng(options.seed)
-    for rows in _blocks(n, options):
-        yield 2 * rng.integers(0, 2, (rows, n)) - 1
+    return 2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1
 
 
-def _resampled_queries(n: int, options: Options) -> Iterator[Integers]:
+def _resampled_queries(block: slice, n: int, rng: Generator) -> Integers:
     """How often each of n queries is drawn when n are drawn with replacement."""
+    rows = block.stop - block.start
+    drawn = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
+    return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+
+
+def _shuffled_ranges(results: Results, options: Options) -> Floats:
+    """How far the best and the worst mean are apart when each query's values are shuffled."""
+    values = np.ascontiguousarray(results.values.T)
+    n, strategies = values.shape
+    places = np.arange(values.size).reshape(n, strategies)
     rng = np.random.default_rng(options.seed)
-    for rows in _blocks(n, options):
-        drawn = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
-        yield np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
-
-
-def _blocks(size: int, options: Options) -> Iterator[int]:
-    """How many resamples of so many numbers to draw at a time."""
-    step = max(1, BLOCK // size)
+    ranges = np.empty(options.resamples)
+    step = max(1, BLOCK // values.size)
     for start in options.progress(range(0, options.resamples, step)):
-        yield min(step, options.resamples - start)
+        rows = min(step, options.resamples - start)
+        shuffled = rng.permuted(np.broadcast_to(places, (rows, n, strategies)), axis=2)
+        ranges[start : start + rows] = np.ptp(values.take(shuffled).sum(axis=1), axis=1) / n
+    return ranges
 
 
-def _share(larger: npt.NDArray[np.bool_], *, exact: bool) -> float:
-    """The share of resamples; of random ones the data itself is one more (Phipson, Smyth 2010)."""
-    return float(larger.mean() if exact else (larger.sum() + 1) / (len(larger) + 1))
+# Corrections
 
 
 def _bonferroni(p: Floats) -> Floats:
@@ -216,3 +425,53 @@ CORRECTIONS: Mapping[CorrectionName, Callable[[Floats], Floats]] = {
     "holm": _holm,
     "benjamini_hochberg": _benjamini_hochberg,
 }
+
+
+def _level_of_bonferroni(p: Floats, level: float) -> Floats:
+    return np.full(len(p), level / len(p))
+
+
+def _level_of_holm(p: Floats, level: float) -> Floats:
+    """Bonferroni's, which hold together, unless Holm believes a difference that it does not.
+
+    Then it is the level of the step at which Holm does.
+    """
+    levels = _level_of_bonferroni(p, level)
+    order = np.argsort(p)
+    steps = level / np.arange(len(p), 0, -1)
+    more = (_holm(p)[order] <= level) & (_bonferroni(p)[order] > level)
+    levels[order[more]] = steps[more]
+    return levels
+
+
+def _level_of_benjamini_hochberg(p: Floats, level: float) -> Floats:
+    """The level of the intervals whose rate of false coverage is held (Benjamini, Yekutieli)."""
+    findings = int(np.count_nonzero(_benjamini_hochberg(p) <= level))
+    return np.full(len(p), level * max(1, findings) / len(p))
+
+
+LEVELS: Mapping[CorrectionName, Callable[[Floats, float], Floats]] = {
+    "none": lambda p, level: np.full(len(p), level),
+    "bonferroni": _level_of_bonferroni,
+    "holm": _level_of_holm,
+    "benjamini_hochberg": _level_of_benjamini_hochberg,
+}
+"""The chance of error of each interval, so that it agrees with the corrected p value."""
+
+
+def corrected(correction: CorrectionName, p: Floats) -> Floats:
+    """The p values as corrected for their number; what is NaN does not count."""
+    result = np.full(len(p), np.nan)
+    there = ~np.isnan(p)
+    if there.any():
+        result[there] = CORRECTIONS[correction](p[there])
+    return result
+
+
+def agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floats:
+    """The chance of error of intervals that agree with corrected p values; 0 without a p value."""
+    result = np.zeros(len(p))
+    there = ~np.isnan(p)
+    if there.any():
+        result[there] = LEVELS[correction](p[there], level)
+    return result

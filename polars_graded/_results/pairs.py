@@ -1,0 +1,123 @@
+"""Pairs of strategies, query by query: what is said of them and what tests are made of.
+
+All pairs of a measure are arrays, taken in parts that fit the cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from polars_graded._results.per_query import listed, place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polars_graded._results.per_query import Floats, Integers, Results
+
+PART = 2**16
+"""How many numbers a part has, half a megabyte."""
+
+
+class Statistics(NamedTuple):
+    """What is said of the differences of each pair, NaN where there is nothing to say."""
+
+    mean: Floats
+    std: Floats
+    higher: Integers
+    lower: Integers
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The places of both strategies of each pair, and the measure that they are compared by."""
+
+    results: Results
+    a: Integers
+    b: Integers
+
+    @property
+    def n(self) -> int:
+        """How many queries there are."""
+        return self.results.n
+
+    def __len__(self) -> int:
+        """How many pairs there are."""
+        return len(self.a)
+
+    def parts(self, per_pair: int, most: int = PART) -> Iterator[slice]:
+        """The pairs in parts of so many numbers at most, where each pair has some."""
+        step = max(1, most // max(1, per_pair))
+        for start in range(0, len(self), step):
+            yield slice(start, start + step)
+
+    def differences(self, part: slice) -> Floats:
+        """The differences of some pairs: a row per pair and a column per query."""
+        return self.results.differences(self.a[part], self.b[part])
+
+    def tolerances(self, part: slice, differences: Floats) -> Floats:
+        """How far off the differences of some pairs can be by rounding; no difference is exact."""
+        tolerances = self.results.tolerances(self.a[part], self.b[part])
+        tolerances[differences == 0] = 0
+        return tolerances
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """Mean and spread of each pair's differences, and how many are above and below 0."""
+        mean, std = np.full((2, len(self)), np.nan)
+        higher, lower = np.zeros((2, len(self)), dtype=np.int64)
+        for part in self.parts(self.n) if self.n else ():
+            differences = self.differences(part)
+            mean[part], std[part] = _mean_and_std(differences)
+            higher[part] = np.count_nonzero(differences > 0, axis=1)
+            lower[part] = np.count_nonzero(differences < 0, axis=1)
+        return Statistics(mean, std, higher, lower)
+
+
+def _mean_and_std(differences: Floats) -> tuple[Floats, Floats]:
+    """The mean and the standard deviation of each row, which is NaN for one value."""
+    n = differences.shape[1]
+    mean = differences.mean(axis=1)
+    if n < 2:  # noqa: PLR2004
+        return mean, np.full(len(mean), np.nan)
+    deviations = differences - mean[:, np.newaxis]
+    highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
+    largest = np.maximum(highest, -lowest)
+    # Squares of what is smaller would be 0. A power of 2 changes no digit.
+    scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
+    if (scale > 1).any():
+        deviations *= scale[:, np.newaxis]
+    std = np.sqrt(np.einsum("ij,ij->i", deviations, deviations) / (n - 1)) / scale
+    std[highest == lowest] = 0
+    return mean, std
+
+
+def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:
+    """The places of both strategies of each pair: all pairs, or those with one of the baselines.
+
+    No pair is there twice: a baseline is compared with those that are named before it only there.
+    """
+    count = len(strategies)
+    if count < 2:  # noqa: PLR2004
+        msg = f"there must be at least two strategies to compare, got {listed(strategies)}"
+        raise ValueError(msg)
+    if baseline is None:
+        a, b = np.triu_indices(count, 1)
+        return a.astype(np.int64), b.astype(np.int64)
+    several = isinstance(baseline, list | tuple | pl.Series)
+    bases = [place_of(strategies, name) for name in (baseline if several else [baseline])]
+    if not bases or len(set(bases)) < len(bases):
+        msg = f"`baseline` must name each strategy once, got {baseline!r}"
+        raise ValueError(msg)
+    pairs = [
+        (i, base)
+        for rank, base in enumerate(bases)
+        for i in range(count)
+        if i != base and i not in bases[:rank]
+    ]
+    a, b = np.array(pairs, dtype=np.int64).T
+    return a, b

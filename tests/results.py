@@ -1,0 +1,50 @@
+"""Frames as `evaluate` returns them, to compare strategies with."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from polars_graded import compare
+
+
+def frame_of(values, measure="ap"):
+    """A frame of one measure from a mapping of strategies to their results, query by query."""
+    return pl.concat(
+        pl.DataFrame({"strategy": name, "query": range(len(row)), measure: row}).cast(
+            {measure: pl.Float64}
+        )
+        for name, row in values.items()
+    )
+
+
+def drawn(n_queries, n_strategies=2, seed=0, decimals=15):
+    """Random results of strategies that are a little better one than the other."""
+    rng = np.random.default_rng(seed)
+    hardness = rng.random(n_queries)
+    return {
+        f"s{i}": np.round(
+            hardness + 0.1 * i + 0.3 * rng.standard_normal(n_queries), decimals
+        ).tolist()
+        for i in range(n_strategies)
+    }
+
+
+def compared(values, **options):
+    """The rows of a comparison of one measure."""
+    if options.get("test") == "randomised_tukey":
+        options["correction"] = "none"
+    return compare(frame_of(values), **options).rows(named=True)
+
+
+def close(value):
+    return pytest.approx(value, rel=1e-12, abs=1e-15)
+
+
+def rng(seed):
+    return np.random.default_rng(seed)
+
+
+FRAME = frame_of(drawn(5, 3)).with_columns(curve=pl.concat_list("ap", "ap"), note=pl.lit("x"))
+"""Three strategies and five queries, with columns that are no measure."""

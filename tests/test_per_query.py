@@ -1,0 +1,171 @@
+"""The frame of one row per strategy and query: what it must be, and what may be missing."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+from results import FRAME, frame_of
+
+from polars_graded import compare, differences, rank_correlation, summarise
+
+# Missing.
+
+WITH_HOLES = pl.DataFrame(
+    {
+        "strategy": ["a", "a", "a", "a", "b", "b", "b"],
+        "query": [1, 2, 3, 4, 1, 2, 3],
+        "ap": [0.5, 0.75, None, 0.25, 0.25, 0.5, 1.0],
+        "ndcg": [0.5, 0.75, 0.5, 0.25, math.nan, 0.5, 1.0],
+    }
+)
+
+
+def test_missing_results_are_an_error_that_names_them():
+    rule = "must have a value for each strategy and query, got none, null or NaN in 2 of 4 queries"
+    hint = "; missing='drop' or missing='zero' allows it"
+    for call in (compare, summarise, rank_correlation):
+        with pytest.raises(
+            ValueError, match=f"^measure 'ap' {rule}: query 3 of 'a', query 4 of 'b'{hint}$"
+        ):
+            call(WITH_HOLES)
+        with pytest.raises(
+            ValueError, match=f"'ndcg' {rule}: query 1 of 'b', query 4 of 'b'{hint}"
+        ):
+            call(WITH_HOLES.drop("ap"))
+    with pytest.raises(ValueError, match=f"'ap' {rule}"):
+        differences(WITH_HOLES, "ap", "a", "b")
+
+
+def test_many_missing_results_are_counted():
+    frame = frame_of({"a": [0.5] * 9, "b": [None] * 9})
+    with pytest.raises(
+        ValueError,
+        match=r"in 9 of 9 queries: query 0 of 'b', query 1 of 'b', query 2 of 'b', \.\.\.",
+    ):
+        compare(frame)
+
+
+def test_missing_results_are_dropped_for_all_strategies_measure_by_measure():
+    result = compare(WITH_HOLES, missing="drop")
+    assert result["queries"].to_list() == [2, 2]
+    assert result["mean"].to_list() == [0.625, 0.625]
+    assert result["baseline_mean"].to_list() == [0.375, 0.75]
+    third = WITH_HOLES.vstack(WITH_HOLES[:2].with_columns(strategy=pl.lit("c")))
+    assert summarise(third, "ap", missing="drop")["queries"].to_list() == [2, 2, 2]
+    of_two = differences(third, "ap", "a", "b", missing="drop", order="query")
+    assert of_two["query"].to_list() == [1, 2]
+
+
+def test_missing_results_are_zero():
+    result = compare(WITH_HOLES, missing="zero")
+    assert result["queries"].to_list() == [4, 4]
+    assert result["mean"].to_list() == [0.375, 0.5]
+    assert result["baseline_mean"].to_list() == [1.75 / 4, 1.5 / 4]
+
+
+@pytest.mark.parametrize("missing", ["error", "drop", "zero"])
+def test_infinity_is_refused(missing):
+    frame = frame_of({"a": [0.5, math.inf], "b": [0.5, 0.5]})
+    sentence = "'ap' must be finite, got infinity in 1 of 2 queries: query 1 of 'a'$"
+    with pytest.raises(ValueError, match=sentence):
+        compare(frame, missing=missing)
+
+
+# Refusals.
+
+ColumnNotFound = pl.exceptions.ColumnNotFoundError
+
+ERRORS = [
+    (["app"], {}, ColumnNotFound, "no column 'app'; did you mean 'ap'.*; it has strategy, quer"),
+    ([3], {}, TypeError, "`measures` must be the name of a column, got 3"),
+    ([["ap"]], {}, TypeError, r"`measures` must be the name of a column, got \['ap'\]"),
+    ([], {"strategy": None}, TypeError, "`strategy` must be the name of a column, got None"),
+    ([], {"query": "topic"}, ColumnNotFound, "no column 'topic'; it has"),
+    ([], {"strategy": "run"}, ColumnNotFound, "no column 'run'; it has"),
+    (
+        ["curve"],
+        {},
+        TypeError,
+        r"'curve' must be one number per query, got List.*: name the measure at",
+    ),
+    (["note"], {}, TypeError, "measure 'note' must be one number per query, got String$"),
+    (["ap", "ap"], {}, ValueError, "each column must be named once, got strategy, query, ap, ap"),
+    (["query"], {}, ValueError, "each column must be named once, got strategy, query, query"),
+    ([], {"strategy": "query"}, ValueError, "each column must be named once, got query, query"),
+    ([], {"missing": "skip"}, ValueError, "`missing` must be one of 'error', 'drop', 'zero', got"),
+]
+
+
+@pytest.mark.parametrize("call", [summarise, rank_correlation])
+@pytest.mark.parametrize(("measures", "options", "exception", "sentence"), ERRORS)
+def test_the_others_refuse_the_same(call, measures, options, exception, sentence):
+    with pytest.raises(exception, match=sentence):
+        call(FRAME, *measures, **options)
+
+
+@pytest.mark.parametrize("call", [compare, summarise, rank_correlation])
+def test_frames_that_are_none(call):
+    with pytest.raises(TypeError, match="`per_query` must be a DataFrame or a LazyFrame, got dict"):
+        call({"ap": []})
+    with pytest.raises(ValueError, match="must have a column of numbers, got strategy"):
+        call(FRAME.drop("ap"))
+    with pytest.raises(
+        ValueError, match=r"have each query once, got 15 more often: query 0 of 's0', "
+    ):
+        call(pl.concat([FRAME, FRAME]))
+    with pytest.raises(ValueError, match="strategy 'strategy' must not be null, got 5 nulls"):
+        call(FRAME.with_columns(pl.col("strategy").replace("s1", None)))
+
+
+# What a value may be.
+
+
+def test_values_whose_squares_are_no_numbers_are_refused():
+    frame = frame_of({"a": [1e308, -1e308, 1e308], "b": [-1e308, 1e308, 0.5]})
+    rule = (
+        r"'ap' must be within 1e\+150 of 0, since it is squared, got a larger value in 3 of 3 quer"
+    )
+    for call in (compare, summarise):
+        with pytest.raises(ValueError, match=rule):
+            call(frame)
+
+
+def test_one_large_value_makes_no_ties_elsewhere():
+    a = [1e13, *range(1, 22)]
+    b = [1e13, *range(22)][:22]
+    frame = frame_of({"a": a, "b": b})
+    [row] = compare(frame).rows(named=True)
+    assert (row["wins"], row["ties"], row["losses"]) == (21, 1, 0)
+    third = pl.concat([frame, frame_of({"c": [1e13] * 22})])
+    of_three = compare(third, "ap").filter(strategy="a", baseline="b")
+    assert of_three["wins"].item() == 21
+    by_query = differences(frame, "ap", "a", "b")
+    assert by_query["winner"].to_list() == ["a"] * 21 + [None]
+
+
+def test_one_large_value_leaves_tests_and_orders_as_they_are():
+    """Both have the large one, so nothing changes but the means."""
+    plain = {"a": [1.0, 2, 3, 4, 5, 6], "b": [0.5, 1.5, 3.5, 3, 4, 4]}
+    large = {name: [*row, 1e13] for name, row in plain.items()}
+    tied = {name: [*row, 1.0] for name, row in plain.items()}
+    for test in ("t", "wilcoxon", "permutation", "bootstrap"):
+        of_large, of_tied = (
+            compare(frame_of(values), test=test)["p_value"].item() for values in (large, tied)
+        )
+        assert of_large == pytest.approx(of_tied, rel=1e-9)
+    means = frame_of({"x": [1e13, 1.0], "y": [1e13, 3.0]}).with_columns(
+        other=pl.Series([0.0, 1.0, 0.0, 3.0])
+    )
+    assert rank_correlation(means)["tau"].to_list() == [1]
+
+
+def test_small_values_are_compared_as_large_ones_are():
+    """What is a power of 2 smaller has the same digits."""
+    values = {"a": [0.5, 0.25, 0.75, 0.5], "b": [0.25, 0.5, 0.25, 0.125]}
+    small = {name: [v * 2.0**-600 for v in row] for name, row in values.items()}
+    for test in ("t", "wilcoxon", "permutation", "bootstrap"):
+        columns = ["p_value", "d_z", "wins", "ties", "losses"]
+        found = compare(frame_of(small), test=test).select(columns)
+        assert found.equals(compare(frame_of(values), test=test).select(columns))

@@ -1,0 +1,504 @@
+"""Tests of significance and corrections: equal to scipy by hand, right under a true null."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from results import close, compared, drawn, frame_of, rng
+
+from polars_graded import compare, evaluate, read_letor
+from polars_graded._results import significance
+from polars_graded._results.pairs import Pairs
+from polars_graded._results.per_query import Results
+from polars_graded._results.significance import CORRECTIONS, LEVELS, TESTS, Options
+
+# Equal to scipy, pair by pair.
+
+
+@pytest.mark.parametrize("decimals", [15, 1], ids=["without ties", "with ties"])
+@pytest.mark.parametrize("n_queries", [5, 30, 80])
+def test_t_and_wilcoxon_are_scipys(n_queries, decimals):
+    values = drawn(n_queries, 4, decimals=decimals)
+    by_t = compared(values, confidence=0.9)
+    by_wilcoxon = compared(values, confidence=0.9, test="wilcoxon")
+    assert len(by_t) == len(by_wilcoxon) == 6
+    for t_row, wilcoxon_row in zip(by_t, by_wilcoxon, strict=True):
+        x, y = np.array(values[t_row["strategy"]]), np.array(values[t_row["baseline"]])
+        t = scipy.stats.ttest_rel(x, y)
+        assert t_row["p_value"] == close(t.pvalue)
+        interval = t.confidence_interval(0.9)
+        for row in (t_row, wilcoxon_row):
+            assert (row["ci_low"], row["ci_high"]) == (close(interval.low), close(interval.high))
+        # 0.3 - 0.2 is 0.1 in its ranks.
+        wilcoxon = scipy.stats.wilcoxon(x - y if decimals > 1 else np.round(x - y, 1))
+        assert wilcoxon_row["p_value"] == close(wilcoxon.pvalue)
+
+
+@pytest.mark.parametrize("n_queries", [2, 5, 11])
+@pytest.mark.parametrize("decimals", [15, 1], ids=["without ties", "with ties"])
+def test_permutation_is_exact_where_that_is_small(n_queries, decimals):
+    values = drawn(n_queries, 3, decimals=decimals)
+    for row in compared(values, test="permutation"):
+        d = np.array(values[row["strategy"]]) - np.array(values[row["baseline"]])
+        sums = [
+            abs(sum(s * v for s, v in zip(signs, d, strict=True)))
+            for signs in itertools.product([1, -1], repeat=n_queries)
+        ]
+        enumerated = sum(total >= abs(d.sum()) - 1e-9 for total in sums) / 2**n_queries
+        assert row["p_value"] == close(enumerated)
+        of_scipy = scipy.stats.permutation_test(
+            (d,), np.mean, permutation_type="samples", n_resamples=10_000
+        )
+        assert row["p_value"] == close(of_scipy.pvalue)
+        t = scipy.stats.ttest_1samp(d, 0).confidence_interval()
+        assert (row["ci_low"], row["ci_high"]) == (close(t.low), close(t.high))
+
+
+@pytest.mark.parametrize("decimals", [15, 1], ids=["without ties", "with ties"])
+@pytest.mark.parametrize("n_queries", [2, 5, 13, 14, 50, 51])
+def test_wilcoxon_is_scipys_pair_by_pair_however_many_ties(n_queries, decimals):
+    """Exact, by all signs, or normal: scipy decides by the number of queries and by ties."""
+    # What scipy does with 13 queries and ties takes it a while.
+    values = drawn(n_queries, 3 if n_queries == 13 else 8, seed=n_queries, decimals=decimals)
+    for row in compared(values, test="wilcoxon"):
+        x, y = np.array(values[row["strategy"]]), np.array(values[row["baseline"]])
+        d = x - y if decimals > 1 else np.round(x - y, 1)
+        expected = scipy.stats.wilcoxon(d).pvalue if d.any() else 1
+        assert row["p_value"] == close(expected)
+
+
+def test_permutation_goes_through_all_signs_block_by_block(monkeypatch):
+    """26 queries have 67 million signs, of which 4 million are asked for at most."""
+    values = drawn(11, 3)
+    whole = compared(values, test="permutation")
+    monkeypatch.setattr(significance, "BLOCK", 11 * 100)
+    monkeypatch.setattr(significance, "KEPT", 2**11)
+    for row, other in zip(compared(values, test="permutation"), whole, strict=True):
+        for name, value in row.items():
+            assert value == other[name] or value == close(other[name])
+    with pytest.raises(ValueError, match="`resamples` must be at most 4194304, got 67108864"):
+        compared(drawn(26), test="permutation", resamples=2**26)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_simultaneous_interval_of_permutation_holds_what_is_not_rejected(seed):
+    """By trying: all signs of what is left when a difference is taken off."""
+    values = drawn(10, seed=seed)
+    d = np.array(values["s0"]) - np.array(values["s1"])
+    [row] = compared(values, test="permutation", confidence=0.9)
+    signs = np.array(list(itertools.product([1, -1], repeat=10)))
+
+    def p_of(taken_off):
+        left = d - taken_off
+        return np.mean(np.abs(signs @ left) >= abs(left.sum()) - 1e-12)
+
+    ends = row["simultaneous_low"], row["simultaneous_high"]
+    for end, outward in zip(ends, (-1, 1), strict=True):
+        assert p_of(end - outward * 1e-9) > 0.1
+        assert p_of(end + outward * 1e-9) <= 0.1
+
+
+def test_permutation_with_random_signs_is_near_the_exact_value():
+    values = drawn(11, 4)
+    exact = compared(values, test="permutation")
+    for seed in range(3):
+        for row, of_all in zip(
+            compared(values, test="permutation", resamples=2000, seed=seed), exact, strict=True
+        ):
+            p = of_all["p_value"]
+            assert abs(row["p_value"] - p) < 4 * math.sqrt(p * (1 - p) / 2000) + 1 / 2000
+
+
+def test_permutation_never_says_impossible():
+    apart = {"a": [0.0] * 40, "b": [1.0 + i / 100 for i in range(40)]}
+    [row] = compared(apart, test="permutation", resamples=499)
+    assert row["p_value"] == 1 / 500
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("seed", [0, 7])
+def test_bootstrap_is_the_studentised_one_resample_by_resample(seed, confidence):
+    """Efron and Tibshirani 1993, section 12.5, with the quantile of |t| on either side."""
+    values = drawn(30, 3)
+    resamples = 999
+    for row in compared(
+        values, test="bootstrap", confidence=confidence, resamples=resamples, seed=seed
+    ):
+        d = np.array(values[row["strategy"]]) - np.array(values[row["baseline"]])
+        error = scipy.stats.sem(d)
+        t = []
+        for drawn_queries in rng(seed).integers(0, 30, (resamples, 30)):
+            sample = d[drawn_queries]
+            t.append(abs(sample.mean() - d.mean()) / scipy.stats.sem(sample))
+        larger = sum(value >= abs(d.mean()) / error for value in t)
+        assert row["p_value"] == close((larger + 1) / (resamples + 1))
+        # 1000 · 0.05 of all, with the data as one, lie at or beyond the margin.
+        margin = sorted(t, reverse=True)[round((1 - confidence) * 1000) - 1]
+        interval = (d.mean() - margin * error, d.mean() + margin * error)
+        assert (row["ci_low"], row["ci_high"]) == (close(interval[0]), close(interval[1]))
+
+
+def test_bootstrap_blocks_draw_as_one(monkeypatch):
+    values = drawn(30, 3)
+    whole = compared(values, test="bootstrap", resamples=500)
+    monkeypatch.setattr(significance, "BLOCK", 1000)
+    assert compared(values, test="bootstrap", resamples=500) == whole
+
+
+def test_bootstrap_p_is_where_the_interval_ends_at_0():
+    for seed in range(5):
+        values = drawn(25, seed=seed)
+        [row] = compared(values, test="bootstrap")
+        p = row["p_value"]
+        assert 0.0005 < p < 0.999
+        [there] = compared(values, test="bootstrap", confidence=1 - p)
+        [beyond] = compared(values, test="bootstrap", confidence=1 - p + 1.5e-4)
+        for interval, holds in ((there, False), (beyond, True)):
+            assert (interval["ci_low"] <= 0 <= interval["ci_high"]) == holds
+
+
+def test_randomised_tukey_is_near_the_enumeration_of_all_shuffles():
+    values = {"a": [0.1, 0.5, 0.2], "b": [0.3, 0.6, 0.6], "c": [0.2, 0.9, 0.7]}
+    queries = [list(itertools.permutations(query)) for query in zip(*values.values(), strict=True)]
+    ranges = [np.ptp(np.mean(shuffled, axis=0)) for shuffled in itertools.product(*queries)]
+    assert len(ranges) == 6**3
+    for row in compared(values, test="randomised_tukey"):
+        p = np.mean(np.array(ranges) >= abs(row["difference"]) - 1e-12)
+        assert abs(row["p_value"] - p) < 4 * math.sqrt(p * (1 - p) / 10_000) + 1e-4
+        margin = np.quantile(ranges, 0.95)
+        assert row["ci_high"] - row["difference"] == pytest.approx(margin, abs=0.02)
+        assert row["difference"] - row["ci_low"] == pytest.approx(margin, abs=0.02)
+
+
+def test_randomised_tukey_of_two_strategies_is_the_permutation_test():
+    values = drawn(11)
+    [tukey] = compared(values, test="randomised_tukey")
+    [permutation] = compared(values, test="permutation")
+    p = permutation["p_value"]
+    assert abs(tukey["p_value"] - p) < 4 * math.sqrt(p * (1 - p) / 10_000) + 1e-4
+
+
+@pytest.mark.parametrize("test", ["permutation", "bootstrap", "randomised_tukey"])
+def test_a_seed_gives_one_result_whatever_measures_stand_beside(test):
+    frame = frame_of(drawn(40, 3)).with_columns(ndcg=pl.col("ap") ** 2)
+    options = {"test": test, "correction": "none", "resamples": 200}
+    both = compare(frame, seed=1, **options)
+    assert_frame_equal(both, compare(frame, seed=1, **options))
+    assert_frame_equal(both.filter(measure="ndcg"), compare(frame, "ndcg", seed=1, **options))
+    assert both["p_value"].to_list() != compare(frame, seed=2, **options)["p_value"].to_list()
+
+
+# Corrections.
+
+WIKIPEDIA = [0.01, 0.04, 0.03, 0.005]
+HOCHBERG = [
+    *(0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344),
+    *(0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000),
+]
+
+
+def corrected(correction, p):
+    return CORRECTIONS[correction](np.array(p, dtype=float)).tolist()
+
+
+def test_corrections_of_worked_examples():
+    assert corrected("none", WIKIPEDIA) == WIKIPEDIA
+    assert corrected("bonferroni", WIKIPEDIA) == close([0.04, 0.16, 0.12, 0.02])
+    # In order: 4 · 0.005, 3 · 0.01, 2 · 0.03, and 1 · 0.04, which must not be below 0.06.
+    assert corrected("holm", WIKIPEDIA) == close([0.03, 0.06, 0.06, 0.02])
+    # From the largest: 0.04, 4/3 · 0.03 = 0.04, 4/2 · 0.01 = 0.02, 4 · 0.005 = 0.02.
+    assert corrected("benjamini_hochberg", WIKIPEDIA) == close([0.02, 0.04, 0.04, 0.02])
+    assert corrected("bonferroni", [0.6, 0.3]) == [1.0, 0.6]
+    assert corrected("holm", [0.6, 0.7]) == [1.0, 1.0]
+
+
+def test_benjamini_and_hochberg_1995_section_3_2():
+    """Bonferroni finds three of the fifteen, the paper's procedure one more."""
+    found = {name: sum(p <= 0.05 for p in corrected(name, HOCHBERG)) for name in CORRECTIONS}
+    assert found == {"none": 9, "bonferroni": 3, "holm": 3, "benjamini_hochberg": 4}
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_corrections_are_those_of_statsmodels(p):
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    names = {"bonferroni": "bonferroni", "holm": "holm", "benjamini_hochberg": "fdr_bh"}
+    for ours, theirs in names.items():
+        assert corrected(ours, p) == close(multitest.multipletests(p, method=theirs)[1].tolist())
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_the_family_is_all_rows_of_one_measure_that_have_a_p_value(correction):
+    values = drawn(20, 4) | {"same": [v + 0.25 for v in drawn(20, 4)["s0"]]}
+    frame = frame_of(values).with_columns(ndcg=pl.col("ap") ** 2)
+    result = compare(frame, correction=correction)
+    assert result["p_value"].null_count() == 1
+    for part in result.partition_by("measure"):
+        expected = corrected(correction, part["p_value"].drop_nulls().to_list())
+        assert part["p_corrected"].drop_nulls().to_list() == close(expected)
+        assert (part["p_corrected"].is_null() == part["p_value"].is_null()).all()
+
+
+# Intervals that agree with corrected p values.
+
+
+def clear_of_0(row):
+    low, high = row["simultaneous_low"], row["simultaneous_high"]
+    return (low is not None and low > 0) or (high is not None and high < 0)
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("test", [name for name in TESTS if name != "wilcoxon"])
+def test_a_simultaneous_interval_is_clear_of_0_where_p_is_small_and_nowhere_else(test, correction):
+    found = set()
+    for seed in range(3):
+        for decimals in (15, 1):
+            values = drawn(25, 8, seed=seed, decimals=decimals)
+            for row in compared(values, test=test, correction=correction, resamples=2000):
+                assert clear_of_0(row) == (row["p_corrected"] <= 0.05)
+                found.add(clear_of_0(row))
+    assert found == {True, False}
+
+
+def test_bonferronis_intervals_are_students_at_a_part_of_the_level():
+    values = drawn(20, 4)
+    for row in compared(values, correction="bonferroni", confidence=0.9):
+        d = np.array(values[row["strategy"]]) - np.array(values[row["baseline"]])
+        expected = scipy.stats.ttest_1samp(d, 0).confidence_interval(1 - 0.1 / 6)
+        assert row["simultaneous_low"] == close(expected.low)
+        assert row["simultaneous_high"] == close(expected.high)
+
+
+def test_levels_of_worked_examples():
+    """0.05 over four; Holm believes the third at its half, where Bonferroni does not."""
+    p = np.array([0.001, 0.6, 0.02, 0.012])
+    assert LEVELS["none"](p, 0.05).tolist() == [0.05] * 4
+    assert LEVELS["bonferroni"](p, 0.05).tolist() == close([0.0125] * 4)
+    # In order: 0.001 <= 0.05/4, 0.012 <= 0.05/3, 0.02 <= 0.05/2, 0.6 > 0.05/1.
+    assert LEVELS["holm"](p, 0.05).tolist() == close([0.0125, 0.0125, 0.025, 0.0125])
+    # Three of four are found, so each interval errs with 3/4 of 0.05.
+    assert LEVELS["benjamini_hochberg"](p, 0.05).tolist() == close([0.0375] * 4)
+
+
+@pytest.mark.parametrize("correction", ["none", "bonferroni", "holm"])
+def test_intervals_agree_with_tests_that_hold_for_all_pairs(correction):
+    values = drawn(30, 5)
+    for row in compared(values, correction=correction):
+        alone = row["simultaneous_high"] - row["simultaneous_low"]
+        assert alone == close(row["ci_high"] - row["ci_low"]) or correction != "none"
+        assert alone >= row["ci_high"] - row["ci_low"] - 1e-12
+    for row in compared(values, test="randomised_tukey"):
+        assert (row["simultaneous_low"], row["simultaneous_high"]) == (
+            row["ci_low"],
+            row["ci_high"],
+        )
+    for row in compared(values, test="wilcoxon", correction=correction):
+        assert (row["simultaneous_low"], row["simultaneous_high"]) == (None, None)
+
+
+def test_too_few_resamples_for_a_level_give_no_interval():
+    for test in ("bootstrap", "permutation"):
+        for row in compared(drawn(20, 5), test=test, resamples=100, correction="bonferroni"):
+            assert (row["simultaneous_low"], row["simultaneous_high"]) == (None, None)
+            assert row["p_corrected"] > 0.05
+
+
+@pytest.mark.parametrize("n_queries", [25, 250])
+@pytest.mark.parametrize("shifts", [[0.0] * 4, [0.0, 0.0, 0.2, 0.2], [0.0, 0.1, 0.2, 0.3]])
+@pytest.mark.parametrize("correction", ["bonferroni", "holm"])
+def test_simultaneous_intervals_hold_all_true_differences(correction, shifts, n_queries):
+    """Bonferroni's do at 0.95 and more; Holm's, trimmed where it believes more, hardly less."""
+    frame = replicates(n_queries, shifts, normal).select(pl.nth(range(402)))
+    truth = pl.DataFrame({"strategy": [f"s{i}" for i in range(4)], "true": shifts})
+    result = (
+        compare(frame, correction=correction)
+        .join(truth, on="strategy")
+        .join(truth, left_on="baseline", right_on="strategy", suffix="_baseline")
+        .with_columns(true=pl.col("true") - pl.col("true_baseline"))
+        .with_columns(
+            held=(pl.col("simultaneous_low") <= pl.col("true"))
+            & (pl.col("true") <= pl.col("simultaneous_high"))
+        )
+    )
+    share = result.group_by("measure").agg(pl.col("held").all())["held"].mean()
+    allowed = 0.95 if correction == "bonferroni" else 0.94
+    assert share > allowed - 3 * math.sqrt(0.05 * 0.95 / 400)
+
+
+# A true null, a true difference: each replicate is a measure, and all are compared at once.
+
+REPLICATES = 2000
+LEVEL = 0.05
+# Three standard errors of a share of 0.05 among 2000.
+SAMPLING = 3 * math.sqrt(LEVEL * (1 - LEVEL) / REPLICATES)
+
+
+def replicates(n_queries, shifts, draw):
+    """A frame of independent measures, where strategies differ by these shifts on average."""
+    generator = rng(11)
+    hardness = generator.random((n_queries, REPLICATES))
+    rows = [hardness + shift + draw(generator, (n_queries, REPLICATES)) for shift in shifts]
+    frame = pl.DataFrame(np.concatenate(rows), schema=[f"m{i}" for i in range(REPLICATES)])
+    keys = [(f"s{i}", query) for i in range(len(shifts)) for query in range(n_queries)]
+    return pl.DataFrame(keys, schema=["strategy", "query"], orient="row").hstack(frame)
+
+
+def normal(generator, shape):
+    return 0.3 * generator.standard_normal(shape)
+
+
+def skewed(generator, shape):
+    return generator.exponential(0.3, shape)
+
+
+@pytest.mark.parametrize(
+    ("test", "draw"),
+    [
+        ("t", normal),
+        ("wilcoxon", normal),
+        ("permutation", skewed),
+        ("bootstrap", skewed),
+    ],
+)
+def test_each_test_rejects_at_its_level_and_covers_at_its_confidence(test, draw):
+    frame = replicates(100, [0.5, 0.5], draw)
+    result = compare(frame, test=test, resamples=500, correction="none")
+    assert result.height == REPLICATES
+    missed = (result["ci_low"] > 0) | (result["ci_high"] < 0)
+    assert abs((result["p_value"] <= LEVEL).mean() - LEVEL) < SAMPLING
+    assert abs(missed.mean() - LEVEL) < SAMPLING
+
+
+def of_pairs(differences):
+    """Pairs of strategies that differ by these, a row each."""
+    n_pairs, n_queries = differences.shape
+    values = np.concatenate([differences, np.zeros_like(differences)])
+    results = Results("ap", pl.Series(range(n_queries)), values)
+    return Pairs(results, np.arange(n_pairs), n_pairs + np.arange(n_pairs))
+
+
+def exponential(generator, n_queries):
+    """Differences that are skewed as much as lifetimes are, about their mean."""
+    return generator.exponential(1, n_queries) - 1
+
+
+def of_ohsumed(per_query):
+    """What draws differences in average precision, about their mean, with as many queries."""
+    values = per_query["ap"].to_numpy().reshape(per_query["strategy"].n_unique(), -1)
+    pairs = [(x, y) for x, y in itertools.combinations(values, 2) if (x != y).mean() > 0.5]
+
+    def draw(generator, n_queries):
+        x, y = pairs[generator.integers(len(pairs))]
+        return generator.choice(x - y - (x - y).mean(), n_queries)
+
+    return draw
+
+
+def covered(draw, n_queries, batches):
+    """The share of intervals that hold the true difference, in batches of 50 with one seed each."""
+    generator, holds = rng(5), []
+    for seed in range(batches):
+        pairs = of_pairs(np.array([draw(generator, n_queries) for _ in range(50)]))
+        options = Options(0.95, seed, 999, iter)
+        low, high = significance.tested("bootstrap", pairs, options).interval(np.full(50, LEVEL))
+        holds.extend((low <= 0) & (high >= 0))
+    return np.mean(holds)
+
+
+@pytest.mark.parametrize("n_queries", [25, 50])
+@pytest.mark.parametrize("kind", ["normal", "skewed", "ohsumed"])
+def test_the_bootstrap_covers_as_promised_with_few_queries(kind, n_queries, request):
+    """Within 0.01 of 0.95, up to two standard errors of a share among 4000."""
+    if kind == "ohsumed":
+        data = request.getfixturevalue("data")
+        frame = read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
+        draw = of_ohsumed(evaluate(frame, "ap", by=[f"f{i}" for i in range(1, 26)]))
+    else:
+        draw = {"normal": np.random.Generator.standard_normal, "skewed": exponential}[kind]
+    share = covered(draw, n_queries, 80)
+    assert abs(share - 0.95) < 0.01 + 2 * math.sqrt(0.05 * 0.95 / 4000)
+
+
+@pytest.mark.parametrize("draw", [normal, skewed])
+def test_the_bootstrap_keeps_the_chance_of_any_false_finding_with_few_queries(draw):
+    frame = replicates(25, [0.5] * 4, draw).select(pl.nth(range(802)))
+    result = compare(frame, test="bootstrap", resamples=1999)
+    least = result.group_by("measure").agg(pl.col("p_corrected").min())["p_corrected"]
+    assert (least <= LEVEL).mean() < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / 800)
+
+
+def test_randomised_tukey_rejects_any_pair_at_its_level():
+    frame = replicates(20, [0.5, 0.5, 0.5], normal)
+    result = compare(frame, test="randomised_tukey", resamples=200, correction="none")
+    least = result.group_by("measure").agg(
+        pl.col("p_value").min(), covers=((pl.col("ci_low") <= 0) & (pl.col("ci_high") >= 0)).all()
+    )
+    assert abs((least["p_value"] <= LEVEL).mean() - LEVEL) < SAMPLING
+    assert abs(1 - least["covers"].mean() - LEVEL) < SAMPLING
+
+
+def test_corrections_keep_the_chance_of_any_false_finding():
+    frame = replicates(20, [0.5] * 4, normal).select(pl.nth(range(402)))
+    p = compare(frame, correction="none")["p_value"].to_numpy().reshape(400, 6)
+    assert (p.min(axis=1) <= LEVEL).mean() > 0.15
+    for correction in ("bonferroni", "holm", "benjamini_hochberg"):
+        least = np.array([min(corrected(correction, family)) for family in p])
+        assert (least <= LEVEL).mean() < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / 400)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_difference_that_is_there_is_found(test):
+    generator = rng(3)
+    hardness = generator.random(100)
+    values = {
+        "base": hardness,
+        "same": hardness + normal(generator, 100),
+        "better": hardness + 0.2 + normal(generator, 100),
+    }
+    same, better = sorted(
+        compared(values, baseline="base", test=test), key=lambda row: row["strategy"] == "better"
+    )
+    assert better["p_corrected"] < 0.001
+    assert 0.05 < better["ci_low"] < 0.2 < better["ci_high"] < 0.35
+    assert same["p_value"] > 0.05
+    assert same["ci_low"] < 0 < same["ci_high"]
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation"])
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=2, max_size=9))
+def test_the_other_way_round_is_the_mirror_image(test, pairs):
+    x, y = zip(*pairs, strict=True)
+    [there] = compared({"a": x, "b": y}, baseline="b", test=test)
+    [back] = compared({"a": x, "b": y}, baseline="a", test=test)
+    assert there["difference"] == close(-back["difference"])
+    assert (there["wins"], there["losses"]) == (back["losses"], back["wins"])
+    assert there["wins"] + there["ties"] + there["losses"] == len(pairs)
+    for name in ("p_value", "d_z", "ci_low"):
+        other = back["ci_high" if name == "ci_low" else name]
+        if there[name] is None:
+            assert other is None
+        else:
+            assert abs(there[name]) == pytest.approx(abs(other), rel=1e-9, abs=1e-12)
+    if there["p_value"] is not None:
+        assert 0 <= there["p_value"] <= 1
+
+
+def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
+    monkeypatch.setattr(significance, "BLOCK", 100 * 20)
+    frame = frame_of(drawn(20)).with_columns(ndcg=pl.col("ap"))
+    for test in ("permutation", "bootstrap"):
+        seen = []
+
+        def bar(blocks, seen=seen):
+            seen.append(len(blocks))
+            return blocks
+
+        compare(frame, test=test, resamples=1000, progress=bar)
+        assert seen == [10, 10]
