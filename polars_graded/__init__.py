@@ -22,6 +22,12 @@ from polars_graded._report.page import report
 from polars_graded._results.averages import average_curves, summary_table
 from polars_graded._results.comparing import compare, differences, summarise
 from polars_graded._results.correlation import rank_correlation
+from polars_graded._results.power import (
+    discriminative_power,
+    power_curve,
+    queries_needed,
+    significance_levels,
+)
 from polars_graded.namespace import Graded, graded
 
 if TYPE_CHECKING:
@@ -34,12 +40,15 @@ __all__ = [
     "compare",
     "datasets",
     "differences",
+    "discriminative_power",
     "evaluate",
     "experiments",
     "graded",
     "judge",
     "phi_control_points",
     "phi_curve",
+    "power_curve",
+    "queries_needed",
     "rank_correlation",
     "read_letor",
     "read_qrels",
@@ -48,6 +57,7 @@ __all__ = [
     "scan_letor",
     "scan_qrels",
     "scan_run",
+    "significance_levels",
     "summarise",
     "summary_table",
 ]

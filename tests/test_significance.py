@@ -407,7 +407,9 @@ def covered(draw, n_queries, batches):
     for seed in range(batches):
         pairs = of_pairs(np.array([draw(generator, n_queries) for _ in range(50)]))
         options = Options(0.95, seed, 999, iter)
-        low, high = significance.tested("bootstrap", pairs, options).interval(np.full(50, LEVEL))
+        low, high = significance.outcome_of("bootstrap", pairs, options).interval(
+            np.full(50, LEVEL)
+        )
         holds.extend((low <= 0) & (high >= 0))
     return np.mean(holds)
 

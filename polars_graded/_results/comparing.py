@@ -40,7 +40,7 @@ from polars_graded._results.significance import (
     agreeing_levels,
     check_progress,
     corrected,
-    tested,
+    outcome_of,
 )
 
 if TYPE_CHECKING:
@@ -555,7 +555,7 @@ def _statistics(
     pairs: Sequence[Pairs], test: TestName, correction: CorrectionName, options: Options
 ) -> dict[str, pl.Series]:
     """What is said of each pair, segment by segment, in the order in which it is read."""
-    found = [tested(test, each, options) for each in pairs]
+    found = [outcome_of(test, each, options) for each in pairs]
     p = np.concatenate([each.p for each in found])
     level = 1 - options.confidence
     levels = np.split(agreeing_levels(correction, p, level), len(found))

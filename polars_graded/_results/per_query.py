@@ -343,7 +343,8 @@ class Results:
     @cached_property
     def rounding(self) -> Floats:
         """How far apart two values of a query can at most be that are the same."""
-        return ROUNDING * np.maximum(self.floor, np.abs(self.values).max(axis=0, initial=0))
+        largest: Floats = np.abs(self.values).max(axis=0, initial=0)
+        return np.multiply(ROUNDING, np.maximum(self.floor, largest))
 
     @property
     def higher_is_better(self) -> bool:

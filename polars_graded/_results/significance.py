@@ -54,7 +54,7 @@ class Options:
     progress: Progress
 
 
-class Tested(NamedTuple):
+class Outcome(NamedTuple):
     """What a test says of all pairs."""
 
     p: Floats
@@ -74,10 +74,10 @@ def check_progress(progress: Progress | None) -> Progress:
     return progress
 
 
-def tested(test: TestName, pairs: Pairs, options: Options) -> Tested:
+def outcome_of(test: TestName, pairs: Pairs, options: Options) -> Outcome:
     """What a test says of all pairs; fewer than two queries say nothing."""
     if pairs.n < 2:  # noqa: PLR2004
-        return Tested(np.full(len(pairs), np.nan), _nothing, _nothing)
+        return Outcome(np.full(len(pairs), np.nan), _nothing, _nothing)
     return TESTS[test](pairs, options)
 
 
@@ -90,10 +90,10 @@ def _nothing(levels: Floats) -> Ends:
 # Tests
 
 
-def _t(pairs: Pairs, _options: Options) -> Tested:
+def _t(pairs: Pairs, _options: Options) -> Outcome:
     """The paired t test."""
     interval = _students(pairs)
-    return Tested(_p_of_t(pairs), interval, interval)
+    return Outcome(_p_of_t(pairs), interval, interval)
 
 
 def _p_of_t(pairs: Pairs) -> Floats:
@@ -121,7 +121,7 @@ def _students(pairs: Pairs) -> Interval:
     return interval
 
 
-def _wilcoxon(pairs: Pairs, _options: Options) -> Tested:
+def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
     """The signed rank test, with the interval of the t test.
 
     Its p value speaks of ranks: no interval of the mean can always agree with it.
@@ -132,7 +132,7 @@ def _wilcoxon(pairs: Pairs, _options: Options) -> Tested:
         differences = pairs.differences(part)
         ranks = _signed_ranks(differences, pairs.tolerances(part, differences))
         p[part] = _p_of_ranks(*ranks)
-    return Tested(p, _students(pairs), _nothing)
+    return Outcome(p, _students(pairs), _nothing)
 
 
 def _signed_ranks(differences: Floats, tolerances: Floats) -> tuple[Floats, Floats, Floats]:
@@ -193,7 +193,7 @@ def _rank_sums(n: int) -> Floats:
     return chances
 
 
-def _permutation(pairs: Pairs, options: Options) -> Tested:
+def _permutation(pairs: Pairs, options: Options) -> Outcome:
     """Fisher's randomisation test, with the interval of the t test.
 
     The interval that agrees with it holds every difference that the test does not reject. By a toss
@@ -231,10 +231,10 @@ def _permutation(pairs: Pairs, options: Options) -> Tested:
     def agreeing(levels: Floats) -> Ends:
         return _finite(-tosses.reached(lowest, levels)), _finite(tosses.reached(highest, levels))
 
-    return Tested(p, _students(pairs), agreeing)
+    return Outcome(p, _students(pairs), agreeing)
 
 
-def _bootstrap(pairs: Pairs, options: Options) -> Tested:
+def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
     """The studentised bootstrap, with a margin that is the same on either side."""
     n = pairs.n
     draws = Tosses(options.resamples, exact=False)
@@ -265,10 +265,10 @@ def _bootstrap(pairs: Pairs, options: Options) -> Tested:
         margin = _finite(draws.reached(largest, levels)) * error
         return _about(mean, margin, ROUNDING * np.abs(mean))
 
-    return Tested(p, interval, interval)
+    return Outcome(p, interval, interval)
 
 
-def _randomised_tukey(pairs: Pairs, options: Options) -> Tested:
+def _randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
     """The range of all means when each query's values are shuffled among the strategies."""
     shuffles = Tosses(options.resamples, exact=False)
     ranges = np.sort(_shuffled_ranges(pairs.results, options))
@@ -283,7 +283,7 @@ def _randomised_tukey(pairs: Pairs, options: Options) -> Tested:
         margin = _finite(shuffles.reached(ranges[np.newaxis, ::-1], levels))
         return _about(mean, margin, rounding)
 
-    return Tested(p, interval, interval)
+    return Outcome(p, interval, interval)
 
 
 def _finite(ends: Floats) -> Floats:
@@ -297,7 +297,7 @@ def _about(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
     return np.where(np.abs(low) <= rounding, 0, low), np.where(np.abs(high) <= rounding, 0, high)
 
 
-TESTS: Mapping[TestName, Callable[[Pairs, Options], Tested]] = {
+TESTS: Mapping[TestName, Callable[[Pairs, Options], Outcome]] = {
     "t": _t,
     "wilcoxon": _wilcoxon,
     "permutation": _permutation,
@@ -387,13 +387,19 @@ def _shuffled_ranges(results: Results, options: Options) -> Floats:
     """How far the best and the worst mean are apart when each query's values are shuffled."""
     values = np.ascontiguousarray(results.values.T)
     n, strategies = values.shape
-    places = np.arange(values.size).reshape(n, strategies)
+    rows_before = strategies * np.arange(n)[:, np.newaxis]
+    bits = strategies.bit_length()
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
     step = max(1, BLOCK // values.size)
     for start in options.progress(range(0, options.resamples, step)):
         rows = min(step, options.resamples - start)
-        shuffled = rng.permuted(np.broadcast_to(places, (rows, n, strategies)), axis=2)
+        # Each strategy has a random number, whose last bits say which it is: in the order of the
+        # numbers they are shuffled. Sorting numbers takes half the time of permuting places.
+        numbers = rng.integers(0, 2**63, (rows, n, strategies)) >> bits << bits
+        numbers |= np.arange(strategies)
+        numbers.sort(axis=2)
+        shuffled = (numbers & (2**bits - 1)) + rows_before
         ranges[start : start + rows] = np.ptp(values.take(shuffled).sum(axis=1), axis=1) / n
     return ranges
 

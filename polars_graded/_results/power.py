@@ -1,0 +1,488 @@
+"""How much a measure can show: which pairs it tells apart, and how many queries that takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
+from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.per_query import check_free_names, check_per_query
+from polars_graded._results.significance import (
+    CORRECTIONS,
+    MOST_RESAMPLES,
+    TESTS,
+    CorrectionName,
+    Options,
+    Progress,
+    TestName,
+    check_progress,
+    corrected,
+    outcome_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from polars_graded._results.per_query import Floats, Grid, Missing
+
+__all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
+
+FEWEST_STRATEGIES = 3
+"""With fewer there is one pair, which says nothing of a share."""
+
+MOST_QUERIES = 2**40
+"""More queries than anyone has."""
+
+
+def discriminative_power(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: str,
+    query: str = "query",
+    strategy: str = "strategy",
+    test: TestName = "randomised_tukey",
+    correction: CorrectionName = "none",
+    alpha: float = 0.05,
+    missing: Missing = "error",
+    seed: int = 0,
+    resamples: int = 10_000,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """Say which share of all pairs of strategies each measure tells apart.
+
+    The larger it is, the more a measure makes of the same queries. It does not say that a measure
+    is right: one may tell strategies apart by what no user cares for.
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, test, correction, missing, seed, resamples, progress
+        As for `compare`; `"randomised_tukey"` holds for all pairs together.
+    alpha
+        A pair is told apart where its corrected p value is at most so much.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure, in their order: `measure` (String), `strategies`, `pairs` and
+        `told_apart` (UInt32), and `discriminative_power`, the latter over the former (Float64,
+        from 0 to 1).
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `compare`; also if there are fewer than three strategies or two queries.
+
+    See Also
+    --------
+    significance_levels : The p values of all pairs, in order.
+    queries_needed : How many queries a measure needs.
+
+    References
+    ----------
+    Sakai: Evaluating evaluation metrics based on the bootstrap, SIGIR 2006. Carterette: Multiple
+    testing in statistical analysis of systems-based information retrieval experiments, 2012.
+    Sakai: Metrics, statistics, tests, 2014.
+
+    Examples
+    --------
+    Average precision tells all three apart, precision only the worst from the others:
+
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["x"] * 6 + ["y"] * 6 + ["z"] * 6,
+    ...         "query": [1, 2, 3, 4, 5, 6] * 3,
+    ...         "ap": [0.9, 0.8, 0.9, 0.7, 0.8, 0.9, 0.6, 0.5, 0.5, 0.4, 0.6, 0.5]
+    ...         + [0.1, 0.2, 0.2, 0.1, 0.0, 0.1],
+    ...         "precision@1": [1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0],
+    ...     }
+    ... )
+    >>> discriminative_power(per_query, test="t")
+    shape: (2, 5)
+    ┌─────────────┬────────────┬───────┬────────────┬──────────────────────┐
+    │ measure     ┆ strategies ┆ pairs ┆ told_apart ┆ discriminative_power │
+    │ ---         ┆ ---        ┆ ---   ┆ ---        ┆ ---                  │
+    │ str         ┆ u32        ┆ u32   ┆ u32        ┆ f64                  │
+    ╞═════════════╪════════════╪═══════╪════════════╪══════════════════════╡
+    │ ap          ┆ 3          ┆ 3     ┆ 3          ┆ 1.0                  │
+    │ precision@1 ┆ 3          ┆ 3     ┆ 2          ┆ 0.666667             │
+    └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
+    """
+    level = check_number("alpha", alpha, above=0, below=1)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    rows = []
+    found = _achieved(grid, test, correction, seed, resamples, progress)
+    for pairs, p in found:
+        told_apart = int(np.count_nonzero(p <= level))
+        counts = len(grid.strategies), len(pairs), told_apart
+        rows.append((pairs.results.measure, *counts, told_apart / len(pairs)))
+    schema = {
+        "measure": pl.String,
+        "strategies": pl.UInt32,
+        "pairs": pl.UInt32,
+        "told_apart": pl.UInt32,
+        "discriminative_power": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def significance_levels(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: str,
+    query: str = "query",
+    strategy: str = "strategy",
+    test: TestName = "randomised_tukey",
+    correction: CorrectionName = "none",
+    missing: Missing = "error",
+    seed: int = 0,
+    resamples: int = 10_000,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """List the achieved significance level of each pair of strategies, the largest first.
+
+    Drawn against `place`, one line per measure, the lowest line is the measure that tells most
+    pairs apart, at any level.
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, test, correction, missing, seed, resamples, progress
+        As for `discriminative_power`.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure and pair, by falling p value: `measure` (String), `place` (UInt32, from
+        1), the strategy (under the name of its column), `baseline`, and `p_corrected` (Float64). A
+        pair without a p value counts as not told apart: it has 1.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `discriminative_power`.
+
+    References
+    ----------
+    Sakai: Evaluating evaluation metrics based on the bootstrap, SIGIR 2006, figure 4.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["x"] * 4 + ["y"] * 4 + ["z"] * 4,
+    ...         "query": ["a", "b", "c", "d"] * 3,
+    ...         "ap": [0.5, 0.75, 0.5, 1.0, 0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.25, 0.5],
+    ...     }
+    ... )
+    >>> significance_levels(per_query, "ap", test="permutation")
+    shape: (3, 5)
+    ┌─────────┬───────┬──────────┬──────────┬─────────────┐
+    │ measure ┆ place ┆ strategy ┆ baseline ┆ p_corrected │
+    │ ---     ┆ ---   ┆ ---      ┆ ---      ┆ ---         │
+    │ str     ┆ u32   ┆ str      ┆ str      ┆ f64         │
+    ╞═════════╪═══════╪══════════╪══════════╪═════════════╡
+    │ ap      ┆ 1     ┆ y        ┆ z        ┆ 1.0         │
+    │ ap      ┆ 2     ┆ x        ┆ z        ┆ 0.5         │
+    │ ap      ┆ 3     ┆ x        ┆ y        ┆ 0.25        │
+    └─────────┴───────┴──────────┴──────────┴─────────────┘
+    """
+    check_free_names(["measure", "place", "baseline", "p_corrected"], strategy=strategy)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    tables = []
+    for pairs, p in _achieved(grid, test, correction, seed, resamples, progress):
+        falling = np.argsort(-p, kind="stable")
+        columns = {
+            "measure": pl.Series([pairs.results.measure]).new_from_index(0, len(p)),
+            "place": pl.Series(np.arange(1, len(p) + 1)).cast(pl.UInt32),
+            strategy: grid.strategies.gather(pairs.a[falling]),
+            "baseline": grid.strategies.gather(pairs.b[falling]),
+            "p_corrected": pl.Series(p[falling]),
+        }
+        tables.append(pl.DataFrame(columns))
+    return pl.concat(tables)
+
+
+def _achieved(
+    grid: Grid,
+    test: TestName,
+    correction: CorrectionName,
+    seed: int,
+    resamples: int,
+    progress: Progress | None,
+) -> Iterator[tuple[Pairs, Floats]]:
+    """All pairs by each measure, and their p values, 1 where there is none."""
+    check_choice("test", test, TESTS)
+    check_choice("correction", correction, CORRECTIONS)
+    if test == "randomised_tukey" and correction != "none":
+        msg = (
+            "`correction` must be 'none' for the test 'randomised_tukey', whose p values hold for "
+            f"all pairs together, got {correction!r}"
+        )
+        raise ValueError(msg)
+    options = Options(
+        0.95,
+        check_whole_number("seed", seed, at_least=0),
+        check_whole_number("resamples", resamples, at_most=MOST_RESAMPLES),
+        check_progress(progress),
+    )
+    for pairs in _all_pairs(grid, FEWEST_STRATEGIES):
+        p = corrected(correction, outcome_of(test, pairs, options).p)
+        yield pairs, np.nan_to_num(p, nan=1.0)
+
+
+def _all_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
+    """All pairs by each measure, of so many strategies at least and two queries."""
+    count = len(grid.strategies)
+    if count < fewest:
+        msg = f"there must be at least {fewest} strategies, got {count}"
+        raise ValueError(msg)
+    for measure in grid.measures:
+        results = grid.results(measure)
+        if results.n < 2:  # noqa: PLR2004
+            msg = f"measure {measure!r} must have at least 2 queries, got {results.n}"
+            raise ValueError(msg)
+        yield Pairs(results, *pairs_of(grid.strategies))
+
+
+# How many queries
+
+
+def queries_needed(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: str,
+    query: str = "query",
+    strategy: str = "strategy",
+    difference: float = 0.02,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    missing: Missing = "error",
+) -> pl.DataFrame:
+    r"""Say how many queries show a difference, and which difference the queries at hand show.
+
+    Both are of the paired t test, with the variance that the strategies at hand have: that of the
+    differences between two of them, averaged over all pairs. With the noncentral t distribution of
+    n - 1 degrees of freedom, the power of n queries is
+
+    .. math:: P \big( |T| > t_{n-1, 1 - \alpha / 2} \big) \qquad
+        T \sim t_{n-1} (\delta \sqrt n / s) \qquad s^2 = \operatorname{mean}_{i < j} s_{ij}^2
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, missing
+        As for `compare`.
+    difference
+        The difference of means that is to be found, above 0, in the unit of the measure.
+    power
+        How probable it is to be that such a difference is found significant, between 0 and 1.
+    alpha
+        The level of significance, between 0 and 1. For m comparisons corrected after Bonferroni it
+        is a part of m.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure, in their order:
+
+        - `measure` (String), `queries` (UInt32), those at hand, and `std` (Float64), which is s;
+        - `difference` and `queries_needed` (UInt64), the fewest queries that show it with `power`;
+        - `power` (Float64), that of the queries at hand for `difference`;
+        - `smallest_difference` (Float64), the smallest that they show with the power asked for.
+
+        Without any variation `queries_needed`, `power` and `smallest_difference` are null.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `compare`; also if there are fewer than two strategies or queries, or if an argument is
+        not within its bounds.
+
+    See Also
+    --------
+    power_curve : The power of any number of queries.
+
+    Notes
+    -----
+    A variance that was measured on few queries is itself uncertain: with 25 queries s is off by
+    some 15 %, and so the number of queries by some 30 %. A power that is worked out for the
+    difference that was found says no more than its p value (Hoenig, Heisey 2001): `difference` is
+    what would matter.
+
+    References
+    ----------
+    Sakai: Topic set size design, Information Retrieval Journal, 2016. Webber, Moffat, Zobel:
+    Statistical power in retrieval experimentation, 2008. Cohen: Statistical power analysis for the
+    behavioral sciences, 1988. Hoenig, Heisey: The abuse of power, 2001.
+
+    Examples
+    --------
+    The differences are 0.25, 0.25, 0 and 0.25 with a standard deviation of an eighth, so that half
+    of that is to be found:
+
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
+    ...         "query": ["a", "b", "c", "d"] * 2,
+    ...         "ap": [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0],
+    ...     }
+    ... )
+    >>> queries_needed(per_query, "ap", difference=0.0625).select(
+    ...     "std", "queries_needed", pl.col("power", "smallest_difference").round(4)
+    ... )
+    shape: (1, 4)
+    ┌───────┬────────────────┬────────┬─────────────────────┐
+    │ std   ┆ queries_needed ┆ power  ┆ smallest_difference │
+    │ ---   ┆ ---            ┆ ---    ┆ ---                 │
+    │ f64   ┆ u64            ┆ f64    ┆ f64                 │
+    ╞═══════╪════════════════╪════════╪═════════════════════╡
+    │ 0.125 ┆ 34             ┆ 0.1113 ┆ 0.266               │
+    └───────┴────────────────┴────────┴─────────────────────┘
+    """
+    looked_for = check_number("difference", difference, above=0)
+    wanted = check_number("power", power, above=0, below=1)
+    level = check_number("alpha", alpha, above=0, below=1)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    rows: list[tuple[Any, ...]] = []
+    for pairs in _all_pairs(grid, 2):
+        std, n = _pooled_std(pairs), pairs.n
+        row: tuple[Any, ...] = (None, None, None)
+        if std > 0:
+            needed = _fewest_queries(looked_for / std, wanted, level)
+            at_hand = float(power_of(n, looked_for / std, level))
+            row = needed, at_hand, _smallest_effect(n, wanted, level) * std
+        rows.append((pairs.results.measure, n, std, looked_for, *row))
+    schema = {
+        "measure": pl.String,
+        "queries": pl.UInt32,
+        "std": pl.Float64,
+        "difference": pl.Float64,
+        "queries_needed": pl.UInt64,
+        "power": pl.Float64,
+        "smallest_difference": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def power_curve(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: str,
+    query: str = "query",
+    strategy: str = "strategy",
+    queries: Sequence[int] | None = None,
+    difference: float = 0.02,
+    alpha: float = 0.05,
+    missing: Missing = "error",
+) -> pl.DataFrame:
+    """Say how probable it is that a number of queries shows a difference.
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, difference, alpha, missing
+        As for `queries_needed`.
+    queries
+        The numbers of queries, at least 2 each; by default some thirty from 5 to four times those
+        at hand. The number at hand is always among them.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure and number of queries: `measure` (String), `queries` (UInt64), `power`
+        (Float64, null without any variation) and `at_hand` (Boolean), whether so many queries are
+        at hand.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `queries_needed`.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
+    ...         "query": ["a", "b", "c", "d"] * 2,
+    ...         "ap": [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0],
+    ...     }
+    ... )
+    >>> power_curve(per_query, "ap", queries=[33, 34], difference=0.0625).with_columns(
+    ...     pl.col("power").round(4)
+    ... )
+    shape: (3, 4)
+    ┌─────────┬─────────┬────────┬─────────┐
+    │ measure ┆ queries ┆ power  ┆ at_hand │
+    │ ---     ┆ ---     ┆ ---    ┆ ---     │
+    │ str     ┆ u64     ┆ f64    ┆ bool    │
+    ╞═════════╪═════════╪════════╪═════════╡
+    │ ap      ┆ 4       ┆ 0.1113 ┆ true    │
+    │ ap      ┆ 33      ┆ 0.7954 ┆ false   │
+    │ ap      ┆ 34      ┆ 0.8078 ┆ false   │
+    └─────────┴─────────┴────────┴─────────┘
+    """
+    looked_for = check_number("difference", difference, above=0)
+    level = check_number("alpha", alpha, above=0, below=1)
+    numbers = None
+    if queries is not None:
+        numbers = [
+            check_whole_number("queries", number, at_least=2, at_most=MOST_QUERIES)
+            for number in check_list("queries", queries)
+        ]
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    tables = []
+    for pairs in _all_pairs(grid, 2):
+        std, n = _pooled_std(pairs), pairs.n
+        asked = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
+        at = np.unique([*asked, n])
+        values = power_of(at, looked_for / std, level) if std > 0 else np.full(len(at), np.nan)
+        columns = {
+            "measure": pl.Series([pairs.results.measure]).new_from_index(0, len(at)),
+            "queries": pl.Series(at).cast(pl.UInt64),
+            "power": pl.Series(values, nan_to_null=True),
+            "at_hand": pl.Series(at == n),
+        }
+        tables.append(pl.DataFrame(columns))
+    return pl.concat(tables)
+
+
+def power_of(n: Any, effect: Any, alpha: float) -> Any:
+    """The power of the two-sided paired t test of n queries for an effect, in deviations."""
+    from scipy.special import stdtrit
+    from scipy.stats import nct
+
+    n = np.asarray(n, dtype=np.float64)
+    margin = -stdtrit(n - 1, alpha / 2)
+    shift = effect * np.sqrt(n)
+    # The lower tail is the upper one of the opposite effect. Where it is next to nothing, what
+    # scipy calls its lower tail may be NaN.
+    return nct.sf(margin, n - 1, shift) + np.nan_to_num(nct.sf(margin, n - 1, -shift))
+
+
+def _pooled_std(pairs: Pairs) -> float:
+    """The standard deviation of the differences of a pair, averaged over all pairs."""
+    return float(np.sqrt((pairs.statistics.std**2).mean()))
+
+
+def _fewest_queries(effect: float, power: float, alpha: float) -> int | None:
+    """The fewest queries with this power, None where that is more than anyone has."""
+    below, enough = 1, 2
+    while power_of(enough, effect, alpha) < power:
+        below, enough = enough, 2 * enough
+        if enough > MOST_QUERIES:
+            return None
+    while enough - below > 1:
+        middle = (below + enough) // 2
+        if power_of(middle, effect, alpha) < power:
+            below = middle
+        else:
+            enough = middle
+    return enough
+
+
+def _smallest_effect(n: int, power: float, alpha: float) -> float:
+    """The smallest effect that so many queries show with this power, in deviations."""
+    from scipy.optimize import brentq
+
+    if power <= alpha:  # which no effect at all has
+        return 0.0
+    most = 1.0
+    while power_of(n, most, alpha) < power:
+        most *= 2
+    return float(brentq(lambda effect: power_of(n, effect, alpha) - power, 0, most, xtol=1e-13))

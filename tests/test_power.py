@@ -1,0 +1,227 @@
+"""What a measure can show: power equal to statsmodels', shares counted by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.integrate
+import scipy.stats
+from results import close, drawn, frame_of, rng
+
+from polars_graded import (
+    compare,
+    discriminative_power,
+    power_curve,
+    queries_needed,
+    significance_levels,
+)
+from polars_graded._results.power import power_of
+
+
+def frame_with(std, n_queries=20, shift=0.0):
+    """Two strategies whose differences have this standard deviation."""
+    d = rng(1).standard_normal(n_queries)
+    d = (d - d.mean()) / d.std(ddof=1) * std + shift
+    return frame_of({"a": d, "b": np.zeros(n_queries)})
+
+
+# Discriminative power.
+
+
+@pytest.mark.parametrize("test", ["randomised_tukey", "t", "wilcoxon"])
+def test_discriminative_power_counts_the_pairs_that_compare_believes(test):
+    frame = frame_of(drawn(20, 6)).with_columns(ndcg=pl.col("ap").sqrt().fill_nan(0))
+    options = {"test": test, "correction": "none", "resamples": 500}
+    compared = compare(frame, **options)
+    result = discriminative_power(frame, alpha=0.1, **options)
+    assert result["measure"].to_list() == ["ap", "ndcg"]
+    assert result["strategies"].to_list() == [6, 6]
+    assert result["pairs"].to_list() == [15, 15]
+    for row in result.iter_rows(named=True):
+        p = compared.filter(measure=row["measure"])["p_value"].to_list()
+        assert row["told_apart"] == sum(each <= 0.1 for each in p)
+        assert row["discriminative_power"] == close(row["told_apart"] / 15)
+    assert 0 < result["told_apart"][0] < 15
+
+
+def test_significance_levels_are_the_p_values_by_falling_order():
+    frame = frame_of(drawn(20, 5))
+    compared = compare(frame, test="randomised_tukey", correction="none", resamples=300)
+    levels = significance_levels(frame, resamples=300)
+    assert levels.columns == ["measure", "place", "strategy", "baseline", "p_corrected"]
+    assert levels["place"].to_list() == list(range(1, 11))
+    assert levels["p_corrected"].to_list() == sorted(compared["p_value"], reverse=True)
+    pairs = ["strategy", "baseline"]
+    both = levels.join(compared, on=pairs, validate="1:1")
+    assert (both["p_corrected"] == both["p_value"]).all()
+
+
+def test_a_pair_without_a_p_value_is_not_told_apart():
+    values = drawn(8, 2)
+    values["shifted"] = [value + 0.25 for value in values["s0"]]
+    result = discriminative_power(frame_of(values), test="t", alpha=0.9999)
+    assert result["pairs"].item() == 3
+    assert result["told_apart"].item() == 2
+    levels = significance_levels(frame_of(values), test="t")
+    assert levels.row(0) == ("ap", 1, "s0", "shifted", 1.0)
+
+
+def test_the_share_of_pairs_that_do_not_differ_is_small():
+    """All pairs together are wrong once in twenty times at most, so the share is far below."""
+    noise = rng(4).random((60, 5, 20))
+    frame = pl.DataFrame(noise.reshape(60, -1).T, schema=[f"m{i}" for i in range(60)])
+    keys = list(itertools.product(["a", "b", "c", "d", "e"], range(20)))
+    frame = pl.DataFrame(keys, schema=["strategy", "query"], orient="row").hstack(frame)
+    result = discriminative_power(frame, resamples=300)
+    wrong = (result["told_apart"] > 0).mean()
+    assert wrong <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 60)
+
+
+# Power and queries.
+
+
+def of_statsmodels(n, effect, alpha):
+    """The power of the two-sided paired t test."""
+    solver = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    power = solver.power(effect, n, alpha, alternative="two-sided")
+    if np.isnan(power):  # as scipy's lower tail is where it is next to nothing
+        margin = scipy.stats.t.isf(alpha / 2, n - 1)
+        power = scipy.stats.nct.sf(margin, n - 1, effect * math.sqrt(n))
+    return power
+
+
+@pytest.mark.parametrize("n", [2, 5, 25, 106, 1000])
+@pytest.mark.parametrize("effect", [0.01, 0.1, 0.5, 1.2])
+@pytest.mark.parametrize("alpha", [0.001, 0.05, 0.2])
+def test_power_is_that_of_statsmodels(n, effect, alpha):
+    expected = of_statsmodels(n, effect, alpha)
+    assert power_of(n, effect, alpha) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [5, 25, 106])
+@pytest.mark.parametrize("effect", [0.1, 0.5, 1.2])
+def test_power_is_the_integral_over_the_standard_deviation(n, effect):
+    """Given s, the mean is normal, and s²(n - 1) is distributed as χ²."""
+    margin, shift = scipy.stats.t.isf(0.025, n - 1), effect * math.sqrt(n)
+
+    def at(variance):
+        reached = margin * math.sqrt(variance / (n - 1))
+        tails = scipy.stats.norm.sf(reached - shift) + scipy.stats.norm.cdf(-reached - shift)
+        return tails * scipy.stats.chi2.pdf(variance, n - 1)
+
+    integral, _ = scipy.integrate.quad(at, 0, 8 * n + 100, epsabs=1e-12, epsrel=1e-12, limit=500)
+    assert power_of(n, effect, 0.05) == pytest.approx(integral, abs=1e-9)
+
+
+def test_cohen_1988_section_2_4():
+    """A medium effect of 0.5 is found with power 0.80 at 0.05 by 34 pairs (G*Power says so too)."""
+    [row] = queries_needed(frame_with(0.1), difference=0.05).rows(named=True)
+    assert row["queries_needed"] == 34
+    [small] = queries_needed(frame_with(0.1), difference=0.02).rows(named=True)
+    assert small["queries_needed"] == 199
+    [large] = queries_needed(frame_with(0.1), difference=0.08).rows(named=True)
+    assert large["queries_needed"] == 15
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.99])
+@pytest.mark.parametrize("alpha", [0.05, 0.001])
+def test_the_queries_needed_are_the_fewest_and_the_difference_the_smallest(power, alpha):
+    [row] = queries_needed(frame_with(0.3), power=power, alpha=alpha, difference=0.1).rows(
+        named=True
+    )
+    assert row["std"] == close(0.3)
+    n = row["queries_needed"]
+    assert of_statsmodels(n, 1 / 3, alpha) >= power > of_statsmodels(n - 1, 1 / 3, alpha)
+    assert row["power"] == pytest.approx(of_statsmodels(20, 1 / 3, alpha), rel=1e-9)
+    at_hand = of_statsmodels(20, row["smallest_difference"] / 0.3, alpha)
+    assert at_hand == pytest.approx(power, abs=1e-9)
+
+
+def test_the_variance_is_that_of_an_analysis_of_variance():
+    """Averaged over all pairs it is twice the residual variance of strategies and queries."""
+    values = drawn(30, 5)
+    table = np.array(list(values.values()))
+    residual = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    variance = (residual**2).sum() / (4 * 29)
+    [row] = queries_needed(frame_of(values)).rows(named=True)
+    assert row["std"] == close(math.sqrt(2 * variance))
+
+
+@pytest.mark.parametrize("n_queries", [25, 50, 250])
+def test_the_promised_power_is_held(n_queries):
+    """By trying: 4000 experiments with the smallest difference that so many queries show."""
+    [row] = queries_needed(frame_with(0.3, n_queries)).rows(named=True)
+    generator = rng(2)
+    d = row["smallest_difference"] + 0.3 * generator.standard_normal((4000, n_queries))
+    found = (scipy.stats.ttest_1samp(d, 0, axis=1).pvalue <= 0.05).mean()
+    assert abs(found - 0.8) < 3 * math.sqrt(0.8 * 0.2 / 4000)
+
+
+def test_the_power_curve_goes_through_what_is_at_hand_and_what_is_needed():
+    frame = frame_with(0.3).with_columns(ndcg=pl.col("ap") / 2)
+    [of_ap, of_ndcg] = queries_needed(frame, difference=0.1).rows(named=True)
+    curve = power_curve(frame, difference=0.1)
+    assert curve["measure"].unique(maintain_order=True).to_list() == ["ap", "ndcg"]
+    for part, row in zip(curve.partition_by("measure"), (of_ap, of_ndcg), strict=True):
+        at_hand = part.filter("at_hand")
+        assert at_hand.select("queries", "power").rows() == [(20, close(row["power"]))]
+        assert part["power"].is_sorted()
+        assert part["queries"].is_sorted()
+        assert part["queries"][0] == 5
+        assert part["queries"][-1] == 80
+    needed = of_ap["queries_needed"]
+    asked = power_curve(frame, "ap", difference=0.1, queries=[needed, needed - 1])
+    assert asked["queries"].to_list() == [20, needed - 1, needed]
+    assert asked["power"][2] >= 0.8 > asked["power"][1]
+
+
+def test_without_variation_no_power_is_known():
+    frame = frame_of({"a": [0.75] * 5, "b": [0.25] * 5})
+    [row] = queries_needed(frame).rows(named=True)
+    assert row["std"] == 0
+    assert [row[name] for name in ("queries_needed", "power", "smallest_difference")] == [None] * 3
+    assert power_curve(frame)["power"].null_count() == power_curve(frame).height
+
+
+def test_a_difference_too_small_for_anyone_has_no_number_of_queries():
+    [row] = queries_needed(frame_with(0.3), difference=1e-12).rows(named=True)
+    assert row["queries_needed"] is None
+    [row] = queries_needed(frame_with(0.3), difference=1e-4).rows(named=True)
+    # As of the normal distribution, one tail of it: ((1.959964 + 0.841621) · 0.3 / 0.0001)².
+    assert row["queries_needed"] == pytest.approx((2.8015852 * 3000) ** 2, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "sentence"),
+    [
+        (queries_needed, {"difference": 0}, "`difference` must be above 0, got 0"),
+        (queries_needed, {"power": 1}, "`power` must be below 1, got 1"),
+        (queries_needed, {"power": 0}, "`power` must be above 0, got 0"),
+        (queries_needed, {"alpha": 5}, "`alpha` must be below 1, got 5"),
+        (power_curve, {"queries": [1]}, "`queries` must be at least 2, got 1"),
+        (power_curve, {"queries": []}, "`queries` must not be empty"),
+        (power_curve, {"difference": -1}, "`difference` must be above 0, got -1"),
+        (discriminative_power, {"alpha": 0}, "`alpha` must be above 0, got 0"),
+        (discriminative_power, {"correction": "holm"}, "`correction` must be 'none' for the test"),
+    ],
+)
+def test_what_is_out_of_bounds_is_refused(call, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call(frame_of(drawn(5, 3)), **options)
+
+
+def test_too_few_strategies_or_queries_are_refused():
+    two = frame_of(drawn(5, 2))
+    for call in (discriminative_power, significance_levels):
+        with pytest.raises(ValueError, match="there must be at least 3 strategies, got 2"):
+            call(two)
+    for call in (queries_needed, power_curve):
+        with pytest.raises(ValueError, match="there must be at least 2 strategies, got 1"):
+            call(two.filter(strategy="s0"))
+    for call in (queries_needed, power_curve, discriminative_power, significance_levels):
+        with pytest.raises(ValueError, match="measure 'ap' must have at least 2 queries, got 1"):
+            call(frame_of(drawn(5, 3)).filter(query=0))
