@@ -28,6 +28,7 @@ from polars_graded._results.power import (
     queries_needed,
     significance_levels,
 )
+from polars_graded._results.reliability import order_stability, swap_rate
 from polars_graded.namespace import Graded, graded
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ __all__ = [
     "experiments",
     "graded",
     "judge",
+    "order_stability",
     "phi_control_points",
     "phi_curve",
     "power_curve",
@@ -60,6 +62,7 @@ __all__ = [
     "significance_levels",
     "summarise",
     "summary_table",
+    "swap_rate",
 ]
 
 __version__ = "0.1.0"

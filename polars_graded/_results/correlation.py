@@ -112,10 +112,10 @@ def rank_correlation(
     else:
         msg = f"`reference` must be one of {', '.join(order)}, got {reference!r}"
         raise ValueError(msg)
-    correlation = _kendall if method == "kendall" else _tau_ap
+    correlation = _kendall if method == "kendall" else tau_ap
     tau = [correlation(order[x], order[y]) for x, y in pairs]
     if method == "ap" and reference is None:
-        tau = [(t + _tau_ap(order[y], order[x])) / 2 for t, (x, y) in zip(tau, pairs, strict=True)]
+        tau = [(t + tau_ap(order[y], order[x])) / 2 for t, (x, y) in zip(tau, pairs, strict=True)]
     return pl.DataFrame(
         [
             pl.Series("measure", [name for name, _ in pairs], dtype=pl.String),
@@ -137,7 +137,7 @@ def _vary(means: Floats) -> bool:
     return len(np.unique(means)) > 1
 
 
-def _tau_ap(x: Floats, reference: Floats) -> float:
+def tau_ap(x: Floats, reference: Floats) -> float:
     """Going down x: the share of those above that the reference puts above too, doubled, less 1."""
     above = x > x[:, np.newaxis]
     agree = above & (reference > reference[:, np.newaxis])
