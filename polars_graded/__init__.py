@@ -28,6 +28,7 @@ from polars_graded._results.power import (
     queries_needed,
     significance_levels,
 )
+from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
 from polars_graded._results.reliability import order_stability, swap_rate
 from polars_graded.namespace import Graded, graded
 
@@ -56,6 +57,7 @@ __all__ = [
     "read_qrels",
     "read_run",
     "report",
+    "robustness_to_grading",
     "scan_letor",
     "scan_qrels",
     "scan_run",
@@ -63,6 +65,7 @@ __all__ = [
     "summarise",
     "summary_table",
     "swap_rate",
+    "unjudged_bounds",
 ]
 
 __version__ = "0.1.0"

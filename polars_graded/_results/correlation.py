@@ -112,7 +112,7 @@ def rank_correlation(
     else:
         msg = f"`reference` must be one of {', '.join(order)}, got {reference!r}"
         raise ValueError(msg)
-    correlation = _kendall if method == "kendall" else tau_ap
+    correlation = kendall if method == "kendall" else tau_ap
     tau = [correlation(order[x], order[y]) for x, y in pairs]
     if method == "ap" and reference is None:
         tau = [(t + tau_ap(order[y], order[x])) / 2 for t, (x, y) in zip(tau, pairs, strict=True)]
@@ -126,7 +126,7 @@ def rank_correlation(
     )
 
 
-def _kendall(x: Floats, y: Floats) -> float:
+def kendall(x: Floats, y: Floats) -> float:
     """Kendall's tau-b, NaN where all of one order are tied."""
     from scipy.stats import kendalltau
 

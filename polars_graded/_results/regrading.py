@@ -1,0 +1,422 @@
+"""What other judgments would have said: other graders, merged levels, unjudged documents."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import (
+    check_collected,
+    check_column_name,
+    check_columns,
+    check_number,
+    check_whole_number,
+)
+from polars_graded._frames.evaluating import FrameOptions, evaluate
+from polars_graded._frames.request import settled_by
+from polars_graded._measuring.names import Measure
+from polars_graded._results.comparing import compare
+from polars_graded._results.correlation import kendall, tau_ap
+from polars_graded._results.per_query import check_free_names, check_per_query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from polars_graded._results.per_query import Grid
+
+__all__ = ["robustness_to_grading", "unjudged_bounds"]
+
+Grading: TypeAlias = "str | pl.Expr | Mapping[float, float]"
+
+AS_GIVEN = "as given"
+"""The grading that all others are compared with."""
+
+MOST_LEVELS = 5
+"""With more levels there are too many ways to merge them."""
+
+
+def unjudged_bounds(
+    frame: pl.DataFrame | pl.LazyFrame, *measures: str, **options: Unpack[FrameOptions]
+) -> pl.DataFrame:
+    r"""Say what unjudged documents could change: values if all are irrelevant, and if all are best.
+
+    Retrieved documents without a grade count as irrelevant in every measure. Here they are given
+    the highest grade as well. Rank-biased precision with patience p also has what Moffat and Zobel
+    call its residual, which counts what lies beyond the end of a ranking of d documents too:
+
+    .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
+
+    Parameters
+    ----------
+    frame
+        As for `evaluate`. A LazyFrame is collected.
+    *measures
+        Measures with one value per query, as for `evaluate`.
+    **options
+        The keywords of `evaluate`, but for `condensed`. The highest grade is `highest`, or else
+        that of the whole frame.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure, strategy and query, sorted as by `evaluate` within each measure:
+
+        - `measure` (String), the strategy and the query under the names of their columns;
+        - `value` (Float64), as `evaluate` has it, with unjudged documents irrelevant;
+        - `low` and `high` (Float64), the smaller and the larger of it and the value with unjudged
+          documents of the highest grade;
+        - `residual` (Float64) of `rbp`, null for other measures and where `value` is.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `evaluate`; also if a measure is a curve, or `condensed` is True, which leaves no
+        unjudged document.
+
+    See Also
+    --------
+    Graded.judged : The share of documents that are judged.
+
+    Notes
+    -----
+    For measures that only sum what is retrieved, as precision, DCG and rank-biased precision, no
+    judgments can lead out of these bounds. Where more relevant documents also make the ideal
+    better, as for NDCG and average precision, some judgments between all and none may.
+
+    References
+    ----------
+    Moffat, Zobel: Rank-biased precision for measurement of retrieval effectiveness, 2008, section
+    3.3. Buckley, Voorhees: Retrieval evaluation with incomplete information, 2004.
+
+    Examples
+    --------
+    The second of three documents is unjudged. RBP with p = 0.5 is 1/2, with it 1/4 more, and what
+    is beyond the third could add an eighth:
+
+    >>> df = pl.DataFrame({"query": "a", "grade": [1, None, 0], "score": [3, 2, 1]})
+    >>> unjudged_bounds(df, "precision@2", "rbp(p=0.5)").drop("strategy", "query")
+    shape: (2, 5)
+    ┌─────────────┬───────┬─────┬──────┬──────────┐
+    │ measure     ┆ value ┆ low ┆ high ┆ residual │
+    │ ---         ┆ ---   ┆ --- ┆ ---  ┆ ---      │
+    │ str         ┆ f64   ┆ f64 ┆ f64  ┆ f64      │
+    ╞═════════════╪═══════╪═════╪══════╪══════════╡
+    │ precision@2 ┆ 0.5   ┆ 0.5 ┆ 1.0  ┆ null     │
+    │ rbp(p=0.5)  ┆ 0.5   ┆ 0.5 ┆ 0.75 ┆ 0.375    │
+    └─────────────┴───────┴─────┴──────┴──────────┘
+    """
+    if options.get("condensed"):
+        msg = "`condensed` must be False, since it leaves no unjudged document, got True"
+        raise ValueError(msg)
+    rows = check_collected("frame", frame)
+    chosen = _with_one_value(measures)
+    keys, names = _keys(rows, chosen, options), [each.name for each in chosen]
+    given, filled = [], []
+    grade = check_column_name("grade", options.get("grade", "grade"))
+    check_columns("frame", [grade], rows.columns)
+    highest = options.get("highest")
+    best: Any = rows.get_column(grade).max() if highest is None else highest
+    for name, columns in settled_by(options.get("by", "score")).items():
+        of_one: dict[str, Any] = {**options, "by": {name: columns}}
+        given.append(evaluate(rows, *names, "n_retrieved", **of_one))
+        unjudged = pl.col(grade).is_null() & pl.col(columns[0]).is_not_null()
+        every = rows.with_columns(
+            pl.when(unjudged).then(best).otherwise(pl.col(grade)).alias(grade)
+        )
+        filled.append(_quietly(every, names, of_one))
+    now, then = pl.concat(given), pl.concat(filled)
+    tables = []
+    for measure, name in zip(chosen, names, strict=True):
+        value, other = now.get_column(name), then.get_column(name)
+        both = pl.DataFrame([value.alias("value"), other.alias("other")])
+        low, high = pl.min_horizontal("value", "other"), pl.max_horizontal("value", "other")
+        residual = pl.lit(None, pl.Float64)
+        if measure.function == "rbp":
+            depth = now.get_column("n_retrieved").clip(upper_bound=measure.n)
+            beyond = pl.lit(measure.options["p"] ** depth.cast(pl.Float64).to_numpy())
+            residual = high - low + beyond
+        tables.append(
+            now.select(pl.lit(name).alias("measure"), *keys).hstack(
+                both.select("value", low=low, high=high, residual=residual)
+            )
+        )
+    return pl.concat(tables)
+
+
+def robustness_to_grading(
+    frame: pl.DataFrame | pl.LazyFrame,
+    *measures: str,
+    gradings: Mapping[str, Grading] | None = None,
+    moved: float = 0.1,
+    doc: str = "doc",
+    alpha: float = 0.05,
+    seed: int = 0,
+    **options: Unpack[FrameOptions],
+) -> pl.DataFrame:
+    """Say whether conclusions survive another grading: orders of strategies, and what is believed.
+
+    Parameters
+    ----------
+    frame
+        As for `evaluate`. A LazyFrame is collected.
+    *measures
+        Measures with one value per query, as for `evaluate`.
+    gradings
+        Other gradings under names of their own: a column of the frame, as another grader's, an
+        expression, or a mapping from grades to grades, which keeps those that it does not name. By
+        default every way to merge neighbouring levels, each group taking its lowest grade; and
+        `moved`.
+    moved
+        The share of judged documents whose grade is moved by one level at random, up or down, as a
+        grading "10 % moved"; 0 for none. It is only there by default.
+    doc
+        The column that tells documents apart where strategies are stacked, so that a document is
+        moved alike for all.
+    alpha
+        Differences are significant by the paired t test with Holm's correction at this level.
+    seed
+        The same seed moves the same grades.
+    **options
+        The keywords of `evaluate`.
+
+    Returns
+    -------
+    DataFrame
+        One row per grading, measure and strategy, gradings in their order, of which the first is
+        "as given":
+
+        - `grading` and `measure` (String), and the strategy under the name of its column;
+        - `mean` (Float64), and `place` (UInt32) among the strategies, 1 the best;
+        - of the grading and measure: `tau` and `tau_ap` (Float64), the correlation of the order of
+          strategies with that as given, null without an order; and `lost`, `gained` and `reversed`
+          (UInt32), how many pairs are significant only as given, only in this grading, or in both
+          the other way round.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `evaluate`; also if there are fewer than two strategies, a measure is a curve, no
+        gradings are given and there are more than five levels, or none are left to merge.
+
+    See Also
+    --------
+    experiments.robustness_to_levels : The same question of artificial rankings.
+    order_stability : Whether conclusions survive other queries.
+
+    References
+    ----------
+    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011. Voorhees:
+    Variations in relevance judgments and the measurement of retrieval effectiveness, 2000.
+
+    Examples
+    --------
+    Which of both is better depends on whether grade 1 is relevant:
+
+    >>> df = pl.DataFrame(
+    ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [3, 4, 2, 1]}
+    ... )
+    >>> robustness_to_grading(df, "precision@1", by=["x", "y"], moved=0).select(
+    ...     "grading", "strategy", "mean", "place", "tau"
+    ... )
+    shape: (6, 5)
+    ┌──────────┬──────────┬──────┬───────┬──────┐
+    │ grading  ┆ strategy ┆ mean ┆ place ┆ tau  │
+    │ ---      ┆ ---      ┆ ---  ┆ ---   ┆ ---  │
+    │ str      ┆ str      ┆ f64  ┆ u32   ┆ f64  │
+    ╞══════════╪══════════╪══════╪═══════╪══════╡
+    │ as given ┆ x        ┆ 1.0  ┆ 1     ┆ null │
+    │ as given ┆ y        ┆ 1.0  ┆ 1     ┆ null │
+    │ 0, 1+2   ┆ x        ┆ 1.0  ┆ 1     ┆ null │
+    │ 0, 1+2   ┆ y        ┆ 1.0  ┆ 1     ┆ null │
+    │ 0+1, 2   ┆ x        ┆ 1.0  ┆ 1     ┆ null │
+    │ 0+1, 2   ┆ y        ┆ 0.0  ┆ 2     ┆ null │
+    └──────────┴──────────┴──────┴───────┴──────┘
+    """
+    rows = check_collected("frame", frame)
+    chosen = _with_one_value(measures)
+    strategy, *query = _keys(rows, chosen, options)
+    check_free_names(ROBUSTNESS, strategy=strategy)
+    level = check_number("alpha", alpha, above=0, below=1)
+    grade = check_column_name("grade", options.get("grade", "grade"))
+    check_columns("frame", [grade], rows.columns)
+    share = check_number("moved", moved, at_least=0, at_most=1)
+    check_whole_number("seed", seed, at_least=0)
+    if gradings is None:
+        levels = rows.get_column(grade).drop_nulls().unique().sort().to_list()
+        others = _merged(rows.get_column(grade), levels)
+        if share:
+            unit = [*query, doc] if options.get("strategy") is not None else []
+            check_columns("frame", unit, rows.columns)
+            others[f"{100 * share:g} % moved"] = _moved(rows, grade, levels, share, unit, seed)
+    else:
+        others = {name: _graded_by(rows, grade, each) for name, each in gradings.items()}
+    names = [each.name for each in chosen]
+    result, first = [], None
+    for name, grades in {AS_GIVEN: rows.get_column(grade), **others}.items():
+        anew = rows.with_columns(grades.alias(grade))
+        values = (
+            evaluate(anew, *names, **options)
+            if first is None
+            else _quietly(anew, names, dict(options))
+        )
+        found = _Conclusions(values, names, strategy, query, level)
+        first = found if first is None else first
+        result += [found.against(first, name, measure) for measure in names]
+    return pl.concat(result)
+
+
+ROBUSTNESS = (
+    *("grading", "measure", "mean", "place", "tau", "tau_ap", "lost", "gained", "reversed"),
+)
+"""What `robustness_to_grading` gives beside the strategy."""
+
+
+class _Conclusions:
+    """What the values of one grading say: means, an order, and which differences are believed."""
+
+    def __init__(
+        self,
+        values: pl.DataFrame,
+        measures: Sequence[str],
+        strategy: str,
+        query: Sequence[str],
+        level: float,
+    ) -> None:
+        # Several columns may name a query; statistics know one.
+        one = pl.struct(query).rank("dense").alias("query of both")
+        table = values.select(strategy, one, *measures)
+        keys: dict[str, Any] = {"query": "query of both", "strategy": strategy, "missing": "drop"}
+        self.strategy = strategy
+        self.grid: Grid = check_per_query(table, measures, **keys)
+        compared = compare(table, *measures, **keys, confidence=1 - level)
+        significant = (pl.col("p_corrected") <= level).fill_null(value=False)
+        signs = significant.cast(pl.Int8) * pl.col("difference").sign().fill_null(0)
+        self.signs = {
+            measure: compared.filter(pl.col("measure") == measure).select(signs).to_series()
+            for measure in measures
+        }
+
+    def against(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
+        """The rows of a measure, against what was concluded first."""
+        results, before = self.grid.results(measure), first.grid.results(measure)
+        order, signs, earlier = results.order, self.signs[measure], first.signs[measure]
+        better = (order > order[:, np.newaxis]).sum(axis=1)
+        means = results.values.mean(axis=1) if results.n else np.full(len(order), np.nan)
+        agreement = [
+            pl.lit(correlation(order, before.order), pl.Float64).fill_nan(None).alias(column)
+            for column, correlation in (("tau", kendall), ("tau_ap", tau_ap))
+        ]
+        flips = {
+            "lost": (earlier != 0) & (signs == 0),
+            "gained": (earlier == 0) & (signs != 0),
+            "reversed": earlier * signs < 0,
+        }
+        return pl.DataFrame([self.grid.strategies.alias(self.strategy)]).select(
+            pl.lit(name).alias("grading"),
+            pl.lit(measure).alias("measure"),
+            self.strategy,
+            pl.Series("mean", means, nan_to_null=True),
+            pl.Series("place", better + 1).cast(pl.UInt32),
+            *agreement,
+            *(pl.lit(int(flip.sum()), pl.UInt32).alias(column) for column, flip in flips.items()),
+        )
+
+
+def _with_one_value(measures: Iterable[str]) -> list[Measure]:
+    """The measures, each with one value per query."""
+    chosen = [Measure.parse(name) for name in measures]
+    for measure in chosen:
+        if measure.is_curve:
+            msg = f"`measures` must have one value per query, got the curve {measure.name}"
+            raise ValueError(msg)
+    if not chosen:
+        msg = "name at least one measure, such as 'ndcg@10'"
+        raise ValueError(msg)
+    return chosen
+
+
+def _keys(rows: pl.DataFrame, chosen: Sequence[Measure], options: Mapping[str, Any]) -> list[str]:
+    """The columns of strategies and queries in what comes out of these options."""
+    if len({measure.name for measure in chosen}) < len(chosen):
+        msg = f"each measure must be named once, got {', '.join(each.name for each in chosen)}"
+        raise ValueError(msg)
+    asked: dict[str, Any] = dict(options)
+    schema = evaluate(rows.lazy(), "n_relevant", **asked).collect_schema()
+    return [name for name in schema if name != "n_relevant"]
+
+
+def _quietly(rows: pl.DataFrame, names: Sequence[str], options: dict[str, Any]) -> pl.DataFrame:
+    """The values of rows that are those warned of already, graded otherwise."""
+    with warnings.catch_warnings(action="ignore"):
+        return evaluate(rows, *names, **options)
+
+
+# Gradings
+
+
+def _merged(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
+    """The grades with neighbouring levels merged, in every way that leaves at least two."""
+    if len(levels) > MOST_LEVELS:
+        msg = (
+            f"there must be at most {MOST_LEVELS} levels to merge them in every way, got "
+            f"{len(levels)}\n\nHint: `gradings` says which other gradings to try"
+        )
+        raise ValueError(msg)
+    if not levels:
+        msg = f"{grades.name!r} must have a grade, got none"
+        raise ValueError(msg)
+    result = {}
+    for apart in product([True, False], repeat=len(levels) - 1):
+        if all(apart) or not any(apart):
+            continue
+        groups = [[levels[0]]]
+        for each, is_apart in zip(levels[1:], apart, strict=True):
+            groups = [*groups, [each]] if is_apart else [*groups[:-1], [*groups[-1], each]]
+        name = ", ".join("+".join(f"{each:g}" for each in group) for group in groups)
+        lowest = {each: group[0] for group in groups for each in group}
+        result[name] = grades.replace(lowest)
+    return dict(sorted(result.items(), key=lambda item: -item[0].count(",")))
+
+
+def _moved(
+    rows: pl.DataFrame,
+    grade: str,
+    levels: Sequence[Any],
+    share: float,
+    unit: Sequence[str],
+    seed: int,
+) -> pl.Series:
+    """The grades, a share of them one level up or down; one document alike in all its rows."""
+    grades = rows.get_column(grade)
+    places = grades.rank("dense").cast(pl.Int64).to_numpy(allow_copy=True)
+    judged = grades.is_not_null().to_numpy()
+    documents = (
+        rows.select(pl.struct(unit).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+        if unit
+        else np.arange(len(grades))
+    )
+    rng = np.random.default_rng(seed)
+    count = int(documents.max(initial=-1)) + 1
+    steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
+    moved = np.where(judged, np.nan_to_num(places) - 1 + steps[documents], 0).astype(np.int64)
+    known = pl.Series(levels, dtype=grades.dtype)
+    result = known.gather(moved.clip(0, max(len(levels) - 1, 0)))
+    return result.to_frame("moved").select(pl.when(pl.Series(judged)).then("moved")).to_series()
+
+
+def _graded_by(rows: pl.DataFrame, grade: str, grading: Grading) -> pl.Series:
+    """The grades that a grading gives."""
+    if isinstance(grading, Mapping):
+        return rows.get_column(grade).cast(pl.Float64).replace(dict(grading))
+    if isinstance(grading, pl.Expr):
+        return rows.select(grading).to_series()
+    if isinstance(grading, str):
+        check_columns("frame", [grading], rows.columns)
+        return rows.get_column(grading)
+    msg = f"a grading must be a column, an expression or a mapping of grades, got {grading!r}"
+    raise TypeError(msg)

@@ -1,0 +1,251 @@
+"""What other judgments would have said: values by hand, orders as rank_correlation has them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+from results import close
+
+from polars_graded import (
+    compare,
+    evaluate,
+    rank_correlation,
+    read_letor,
+    robustness_to_grading,
+    unjudged_bounds,
+)
+from polars_graded.datasets import example
+
+FRAME = pl.DataFrame(
+    {
+        "query": ["a"] * 4 + ["b"] * 3,
+        "doc": ["1", "2", "3", "4", "1", "2", "3"],
+        "grade": [2, None, 0, None, None, 1, 2],
+        "x": [4.0, 3.0, 2.0, 1.0, 3.0, 2.0, None],
+        "y": [1.0, None, 3.0, 2.0, 1.0, 2.0, 3.0],
+    }
+)
+"""Grades in the order of x: 2, ?, 0, ? and ?, 1; in that of y: 0, ?, 2 and 2, 1, ?."""
+
+
+# Unjudged documents.
+
+
+def test_bounds_by_hand():
+    result = unjudged_bounds(FRAME, "precision@2", by=["x", "y"])
+    assert result.columns == ["measure", "strategy", "query", "value", "low", "high", "residual"]
+    assert result.drop("measure", "residual").rows() == [
+        ("x", "a", 0.5, 0.5, 1.0),
+        ("x", "b", 0.5, 0.5, 1.0),
+        ("y", "a", 0.0, 0.0, 0.5),
+        ("y", "b", 1.0, 1.0, 1.0),
+    ]
+    assert result["residual"].to_list() == [None] * 4
+
+
+def test_the_residual_of_moffat_and_zobel_by_hand():
+    """Unjudged weights (1 - p) p^(i - 1), and p^d of all that lies beyond d documents."""
+    p = 0.8
+    result = unjudged_bounds(FRAME, "rbp", "rbp(p=0.5)@2", by=["x", "y"])
+    low = [0.2, 0.2 * p, 0.2 * p**2, 0.2 * (1 + p)]
+    unjudged = [0.2 * (p + p**3), 0.2, 0.2 * p, 0.2 * p**2]
+    depth = [4, 2, 3, 3]
+    part = result.filter(measure="rbp")
+    assert part["low"].to_list() == close(low)
+    assert part["high"].to_list() == close([a + b for a, b in zip(low, unjudged, strict=True)])
+    residual = [u + p**d for u, d in zip(unjudged, depth, strict=True)]
+    assert part["residual"].to_list() == close(residual)
+    cut = result.filter(measure="rbp(p=0.5)@2")
+    assert cut["residual"].to_list() == close([0.25 + 0.25, 0.5 + 0.25, 0.25 + 0.25, 0.25])
+
+
+def test_a_perfect_endless_ranking_ends_where_the_residual_does():
+    """What is judged later, whatever it is, stays within: low to low + residual."""
+    rng = np.random.default_rng(3)
+    for seed in range(20):
+        grades = rng.choice([0, 1, None], 8, p=[0.3, 0.3, 0.4]).tolist()
+        scores = [float(8 - i) for i in range(8)]
+        frame = pl.DataFrame(
+            {"query": "a", "grade": [*grades, 1], "score": [*scores, None]},
+            schema_overrides={"grade": pl.Int64},
+        )
+        [row] = unjudged_bounds(frame, "rbp").rows(named=True)
+        judged = frame.with_columns(
+            grade=pl.col("grade").fill_null(pl.Series(rng.integers(0, 2, 9)))
+        )
+        longer = pl.DataFrame({"query": "a", "grade": rng.integers(0, 2, 5), "score": -1.0})
+        later = evaluate(pl.concat([judged, longer]), "rbp", ties="order")["rbp"].item()
+        assert row["low"] - 1e-12 <= later <= row["low"] + row["residual"] + 1e-12, seed
+
+
+@pytest.mark.parametrize("measure", ["precision@3", "dcg@4", "rbp", "cg", "err"])
+def test_no_judgments_lead_out_of_the_bounds_of_a_sum(measure):
+    frame = FRAME.filter(query="a").drop("y").with_columns(pl.col("x").alias("score"))
+    [row] = unjudged_bounds(frame, measure, highest=2).rows(named=True)
+    for second, fourth in itertools.product([0, 1, 2], repeat=2):
+        judged = frame.with_columns(grade=pl.Series([2, second, 0, fourth]))
+        value = evaluate(judged, measure, highest=2)[measure].item()
+        assert row["low"] - 1e-12 <= value <= row["high"] + 1e-12
+
+
+def test_bounds_of_stacked_strategies_are_those_of_columns():
+    stacked = FRAME.unpivot(
+        ["x", "y"], index=["query", "doc", "grade"], variable_name="run", value_name="score"
+    )
+    result = unjudged_bounds(stacked, "ndcg@3", "rbp", strategy="run")
+    apart = unjudged_bounds(FRAME, "ndcg@3", "rbp", by=["x", "y"])
+    assert result.rename({"run": "strategy"}).equals(apart)
+
+
+def test_without_unjudged_documents_nothing_could_change():
+    frame = FRAME.drop_nulls("grade")
+    result = unjudged_bounds(frame, "ndcg", "ap", "e_measure@2", by=["x", "y"])
+    assert result["low"].to_list() == result["high"].to_list() == result["value"].to_list()
+
+
+def test_what_has_no_bounds_is_refused():
+    with pytest.raises(ValueError, match=r"`condensed` must be False, since .*, got True"):
+        unjudged_bounds(FRAME, "ap", by="x", condensed=True)
+    with pytest.raises(ValueError, match="`measures` must have one value per query, got the curve"):
+        unjudged_bounds(FRAME, "dcg_curve@3", by="x")
+    with pytest.raises(ValueError, match="name at least one measure"):
+        unjudged_bounds(FRAME, by="x")
+    with pytest.raises(ValueError, match="each measure must be named once, got ap, ap"):
+        unjudged_bounds(FRAME, "ap", "ap", by="x")
+
+
+# Other gradings.
+
+STRATEGIES = ["strong", "fair", "weak"]
+
+
+def test_each_grading_is_what_evaluate_gives_of_it():
+    frame = example(40).with_columns(other=(pl.col("grade") + 1).clip(upper_bound=4))
+    strict = {1: 0, 2: 0}
+    gradings = {"other": "other", "half": pl.col("grade") // 2, "strict": strict}
+    names = ["mu_ap", "ndcg@10"]
+    result = robustness_to_grading(frame, *names, by=STRATEGIES, gradings=gradings)
+    assert result["grading"].unique(maintain_order=True).to_list() == ["as given", *gradings]
+    given = evaluate(frame, *names, by=STRATEGIES)
+    graded = {
+        "as given": pl.col("grade"),
+        "other": pl.col("other"),
+        "half": pl.col("grade") // 2,
+        "strict": pl.when(pl.col("grade") > 2).then("grade").otherwise(0),
+    }
+    for grading, expr in graded.items():
+        values = evaluate(frame.with_columns(grade=expr), *names, by=STRATEGIES)
+        for name in names:
+            part = result.filter(grading=grading, measure=name)
+            means = values.group_by("strategy").agg(pl.col(name).mean())
+            expected = dict(means.iter_rows())
+            assert part["mean"].to_list() == close([expected[each] for each in part["strategy"]])
+            order = sorted(expected, key=expected.get, reverse=True)
+            assert part["place"].to_list() == [order.index(each) + 1 for each in part["strategy"]]
+            both = pl.DataFrame(
+                {
+                    "strategy": values["strategy"],
+                    "query": values["query"],
+                    "then": values[name],
+                    "now": given[name],
+                }
+            )
+            for column, method in (("tau", "kendall"), ("tau_ap", "ap")):
+                tau = rank_correlation(both, "then", "now", reference="now", method=method)
+                assert part[column].to_list() == close(tau["tau"].to_list() * 3)
+            believed = [
+                compare(both, which).select(
+                    pl.when(pl.col("p_corrected") <= 0.05)
+                    .then(pl.col("difference").sign())
+                    .otherwise(0)
+                )
+                for which in ("now", "then")
+            ]
+            now, then = (each.to_series().to_numpy() for each in believed)
+            assert part["lost"][0] == ((now != 0) & (then == 0)).sum()
+            assert part["gained"][0] == ((now == 0) & (then != 0)).sum()
+            assert part["reversed"][0] == (now * then < 0).sum()
+
+
+def test_a_reversed_grading_reverses_what_is_believed():
+    frame = example(60)
+    result = robustness_to_grading(
+        frame, "dcg", by=STRATEGIES, gradings={"reversed": {g: 4 - g for g in range(5)}}
+    )
+    part = result.filter(grading="reversed")
+    assert part["tau"].to_list() == close([-1] * 3)
+    assert part["reversed"].to_list() == [3] * 3
+    assert result.filter(grading="as given")["reversed"].to_list() == [0] * 3
+
+
+def test_neighbouring_levels_are_merged_in_every_way():
+    grades = pl.DataFrame({"query": 1, "grade": [0, 1, 2, 3], "x": [4, 3, 2, 1], "y": [1, 2, 3, 4]})
+    result = robustness_to_grading(grades, "cg(gain=linear)@1", by=["x", "y"], moved=0)
+    assert result["grading"].unique(maintain_order=True).to_list() == [
+        "as given",
+        "0, 1, 2+3",
+        "0, 1+2, 3",
+        "0+1, 2, 3",
+        "0, 1+2+3",
+        "0+1, 2+3",
+        "0+1+2, 3",
+    ]
+    top = dict(result.filter(strategy="y").select("grading", "mean").iter_rows())
+    assert top == {
+        "as given": 3,
+        "0, 1, 2+3": 2,
+        "0, 1+2, 3": 3,
+        "0+1, 2, 3": 3,
+        "0, 1+2+3": 1,
+        "0+1, 2+3": 2,
+        "0+1+2, 3": 3,
+    }
+
+
+def test_a_share_of_grades_is_moved_by_one_level_for_all_strategies_alike():
+    frame = example(60).with_columns(pl.lit("same").alias("note"))
+    options = {"moved": 0.3, "seed": 4}
+    result = robustness_to_grading(frame, "dcg(gain=linear)", by=STRATEGIES, **options)
+    assert "30 % moved" in set(result["grading"])
+    again = robustness_to_grading(frame, "dcg(gain=linear)", by=STRATEGIES, **options)
+    assert again.equals(result)
+    stacked = frame.unpivot(
+        STRATEGIES, index=["query", "doc", "grade"], variable_name="run", value_name="score"
+    )
+    # Every document is retrieved, so all strategies gain the same where it is moved alike.
+    moved = robustness_to_grading(stacked, "cg(gain=linear)", strategy="run", **options)
+    part = moved.filter(grading="30 % moved")["mean"]
+    assert part.to_list() == close([part[0]] * 3)
+    given = moved.filter(grading="as given")["mean"]
+    assert abs(part[0] - given[0]) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"moved": 2}, "`moved` must be at most 1.*, got 2"),
+        ({"alpha": 0}, "`alpha` must be above 0, got 0"),
+        ({"by": ["x"]}, "at least two strategies to compare, got 'x'"),
+        ({"grade": "y"}, "there must be at most 5 levels to merge them in every way, got 6"),
+    ],
+)
+def test_what_cannot_be_graded_anew_is_refused(options, sentence):
+    frame = FRAME.with_columns(pl.Series("y", [1, 2, 3, 4, 5, 6, 6]))
+    with pytest.raises(ValueError, match=sentence):
+        robustness_to_grading(frame, "ap", **{"by": ["x", "y"], **options})
+    with pytest.raises(TypeError, match=r"a grading must be a column, .* got 3"):
+        robustness_to_grading(FRAME, "ap", by=["x", "y"], gradings={"odd": 3})
+
+
+def test_ohsumed_conclusions_mostly_survive_merged_levels(data):
+    frame = read_letor([data / f"ohsumed/fold{fold}.testset.txt.gz" for fold in range(1, 6)])
+    by = ["f1", "f5", "f9", "f21"]
+    result = robustness_to_grading(frame, "mu_ap", "ndcg@10", by=by, ties="order")
+    assert result["grading"].unique(maintain_order=True).to_list() == [
+        *("as given", "0, 1+2", "0+1, 2", "10 % moved"),
+    ]
+    assert result.filter(grading="as given")["tau"].to_list() == close([1] * 8)
+    assert (result["reversed"] == 0).all()
