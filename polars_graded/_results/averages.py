@@ -9,7 +9,7 @@ import polars as pl
 from polars_graded._checks import check_number
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._measuring.names import Measure
-from polars_graded._results.per_query import curve_means
+from polars_graded._results.per_query import check_free_names, curve_means, segments_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,17 +19,28 @@ __all__ = ["average_curves", "summary_table"]
 
 @overload
 def average_curves(
-    frame: pl.LazyFrame, *curves: str, **options: Unpack[FrameOptions]
+    frame: pl.LazyFrame,
+    *curves: str,
+    segments: str | Sequence[str] | None = None,
+    **options: Unpack[FrameOptions],
 ) -> pl.LazyFrame: ...
 @overload
-def average_curves(frame: Any, *curves: str, **options: Unpack[FrameOptions]) -> pl.DataFrame: ...
 def average_curves(
-    frame: Any, *curves: str, **options: Unpack[FrameOptions]
+    frame: Any,
+    *curves: str,
+    segments: str | Sequence[str] | None = None,
+    **options: Unpack[FrameOptions],
+) -> pl.DataFrame: ...
+def average_curves(
+    frame: Any,
+    *curves: str,
+    segments: str | Sequence[str] | None = None,
+    **options: Unpack[FrameOptions],
 ) -> pl.DataFrame | pl.LazyFrame:
     """Curves averaged over queries: one row per strategy and rank.
 
-    At each rank it is the mean over all queries. A normalised curve is so the mean of ratios; the
-    ratio of means is a division of two columns, as in the example.
+    At each rank it is the mean over all queries. That of a normalised curve is thus the mean of
+    ratios; the ratio of means is a division of two columns, as in the example.
 
     Parameters
     ----------
@@ -38,19 +49,23 @@ def average_curves(
     *curves
         Curves with a cutoff, the same in all: `"dcg_curve@20"`, `"ndcg_curve(gain=linear)@20"`;
         or `"interpolated_precision"` alone.
+    segments
+        The column that tells segments of queries apart, such as a country, or several. Each segment
+        is averaged by itself.
     **options
         The keywords of `evaluate`.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The strategy, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated precision) and
-        one column per curve, strategies in the order of `evaluate`.
+        The strategy, the segments, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated
+        precision) and one column per curve, strategies in the order of `evaluate`.
 
     Raises
     ------
     ValueError
-        If a measure is not a curve, a curve has no cutoff, or two differ in it; as `evaluate`.
+        If a measure is not a curve, a curve has no cutoff, or two differ in it; if a segment has
+        the name of another column of the result; as `evaluate`.
 
     References
     ----------
@@ -76,11 +91,15 @@ def average_curves(
     └──────────┴──────┴──────┘
     """
     name, positions = _positions([Measure.parse(curve) for curve in curves])
+    parts = segments_of(segments)
+    check_free_names([name], segments=segments)
+    if parts:
+        query = options.get("query", "query")
+        options["query"] = [*parts, *([query] if isinstance(query, str) else query)]
     per_query = evaluate(frame, *curves, **options)
     names = per_query.collect_schema().names()
-    strategy, columns = names[0], names[-len(curves) :]
-    means = curve_means(per_query.lazy(), columns, positions, [strategy])
-    means = means.select(strategy, name, *columns)
+    keys, columns = [names[0], *parts], names[-len(curves) :]
+    means = curve_means(per_query.lazy(), columns, positions, keys).select(*keys, name, *columns)
     return means if isinstance(per_query, pl.LazyFrame) else means.collect()
 
 
@@ -129,8 +148,8 @@ def summary_table(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per strategy: `queries`, `retrieved`, `relevant` and `relevant_retrieved`, all UInt32
-        sums over the queries, strategies in the order of `evaluate`.
+        One row per strategy: `queries`, `retrieved`, `relevant` and `relevant_retrieved`, all
+        UInt32 sums over the queries, strategies in the order of `evaluate`.
 
     References
     ----------
@@ -159,4 +178,5 @@ def summary_table(
     strategy = per_query.collect_schema().names()[0]
     sums = [pl.col(old).sum().alias(new) for old, new in zip(names, counts, strict=True)]
     groups = per_query.group_by(strategy, maintain_order=True)
-    return groups.agg(pl.len().alias("queries"), *sums)
+    counted: pl.DataFrame | pl.LazyFrame = groups.agg(pl.len().alias("queries"), *sums)
+    return counted

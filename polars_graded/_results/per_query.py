@@ -153,7 +153,7 @@ def measures_and_curves(
     for name in named:
         if kind(name) not in wanted:
             rule = "a number or a list of them" if curves else "one number per query"
-            hint = ": name the measure at one rank instead of its curve"
+            hint = "\n\nHint: name the measure at one rank instead of its curve"
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
     found = []
@@ -263,7 +263,7 @@ class Grid:
         absent = np.isnan(values)
         if self.missing == "error":
             rule = "must have a value for each strategy and query, got none, null or NaN"
-            hint = "; missing='drop' or missing='zero' allows it"
+            hint = "\n\nHint: missing='drop' or missing='zero' allows it"
             self._check(absent, measure, rule, hint)
         whole = ~absent.any(axis=0)
         return Results(measure, self.queries.filter(pl.Series(whole)), values[:, whole])
@@ -296,8 +296,8 @@ class Grid:
             keys = self.frame[:, :2].row(int(absent.argmax()))
             msg = (
                 f"curve {curve!r} must have a value for each strategy and query, got none, null or "
-                f"NaN {absent.sum()} times, first in {keys[1]!r} of {keys[0]!r}; missing='drop' or "
-                "missing='zero' allows it"
+                f"NaN {absent.sum()} times, first in {keys[1]!r} of {keys[0]!r}\n\n"
+                "Hint: missing='drop' or missing='zero' allows it"
             )
             raise ValueError(msg)
         return self._counted(points).reshape(*self.shape, length)
