@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
+from polars_graded._frames.looking import overview, side_by_side
 from polars_graded._frames.reading import (
     read_letor,
     read_qrels,
@@ -22,6 +23,7 @@ from polars_graded._report.page import report
 from polars_graded._results.averages import average_curves, summary_table
 from polars_graded._results.comparing import compare, differences, summarise
 from polars_graded._results.correlation import rank_correlation
+from polars_graded._results.forms import long_form, paper_table
 from polars_graded._results.power import (
     discriminative_power,
     power_curve,
@@ -47,7 +49,10 @@ __all__ = [
     "experiments",
     "graded",
     "judge",
+    "long_form",
     "order_stability",
+    "overview",
+    "paper_table",
     "phi_control_points",
     "phi_curve",
     "power_curve",
@@ -61,6 +66,7 @@ __all__ = [
     "scan_letor",
     "scan_qrels",
     "scan_run",
+    "side_by_side",
     "significance_levels",
     "summarise",
     "summary_table",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_graded._door import as_polars
 from polars_graded._forking import check_not_forked
 
 if TYPE_CHECKING:
@@ -149,16 +150,25 @@ def check_column_name(name: str, value: Any) -> str:
 
 
 def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
-    """`value`, a DataFrame or a LazyFrame."""
+    """`value`, a frame of any kind, as one of Polars."""
     check_not_forked()
-    if not isinstance(value, pl.DataFrame | pl.LazyFrame):
-        msg = f"`{name}` must be a DataFrame or a LazyFrame, got {type(value).__name__}"
+    frame = as_polars(name, value)
+    if frame is None:
+        kind, hint = type(value), ""
+        package = kind.__module__.partition(".")[0]
+        got = kind.__name__ if package == "builtins" else f"{kind.__name__} of {package}"
+        if isinstance(value, dict | list):
+            hint = "\n\nHint: pl.DataFrame(...) makes a frame of columns or of rows"
+        msg = (
+            f"`{name}` must be a data frame (of Polars, pandas, pyarrow, DuckDB or another that "
+            f"narwhals knows), got {got}{hint}"
+        )
         raise TypeError(msg)
-    return value
+    return frame
 
 
 def check_collected(name: str, value: Any) -> pl.DataFrame:
-    """`value`, a DataFrame or a LazyFrame, which is collected."""
+    """`value`, a frame of any kind, as a DataFrame; what is lazy is collected."""
     return check_frame(name, value).lazy().collect()
 
 
@@ -203,7 +213,7 @@ def did_you_mean(value: str, known: Iterable[str]) -> str:
 
 
 def said(error: Exception | str) -> str:
-    """What an error says, its hint in the same line, without the plan that Polars puts after it."""
+    """What an error or a warning says in one line: with its hint, without Polars' plan."""
     sentence, *others = str(error).split("\n\n")
     return "; ".join([sentence, *(part[6:] for part in others[:1] if part.startswith("Hint: "))])
 

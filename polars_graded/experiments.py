@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from polars_graded._checks import (
+    check_collected,
     check_column_name,
     check_columns,
     check_increasing,
@@ -158,7 +159,7 @@ def threshold_profile(
     │ grade ┆ score    ┆ mu_ap           ┆ 0.75 │
     └───────┴──────────┴─────────────────┴──────┘
     """
-    frame = frame.lazy().collect()
+    frame = check_collected("frame", frame)
     judges = [check_column_name("grade", judge) for judge in check_list("grade", grade)]
     wanted = [check_column_name("query", query), *judges]
     check_columns("frame", wanted, frame.columns)
@@ -170,7 +171,7 @@ def threshold_profile(
         at = _levels(frame.get_column(judge)) if given is None else given
         names = [Measure.of("ap", threshold=threshold).name for threshold in at]
         names += _names(measures)
-        per_query = evaluate(frame, *names, query=query, grade=judge, by=by)
+        per_query = evaluate(frame, *names, query=query, grade=judge, by=by, ties="order")
         means = _means(per_query.drop(query), "strategy")
         parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
@@ -239,7 +240,7 @@ def ndcg_by_relevance(
     │ day 2 ┆ 0.972 ┆ 0.936    │
     └───────┴───────┴──────────┘
     """
-    frame = frame.lazy().collect()
+    frame = check_collected("frame", frame)
     for argument, name in (("query", query), ("popularity", popularity), ("grade", grade)):
         check_column_name(argument, name)
     check_columns("frame", [query, popularity, grade], frame.columns)
@@ -252,7 +253,8 @@ def ndcg_by_relevance(
     for cutoff in check_list("cutoffs", cutoffs):
         n = check_whole_number("cutoffs", cutoff)
         by_grade, by_phi = (
-            evaluate(judged, f"ndcg@{n}", query=query, grade=judge, by=by) for judge in (grade, phi)
+            evaluate(judged, f"ndcg@{n}", query=query, grade=judge, by=by, ties="order")
+            for judge in (grade, phi)
         )
         values = by_grade.to_series(2), by_phi.to_series(2)
         part = by_grade.select(

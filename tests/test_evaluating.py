@@ -104,7 +104,10 @@ def test_a_scale_and_a_value_for_undefined_queries_are_passed_on():
     with pytest.warns(UserWarning, match="no document is judged in 4 of 33 queries"):
         result = evaluate(
             *(frame, "ndcng@3", "mu_ap"),
-            **{"irrelevant": 1, "highest": 10, "undefined_as": None, "ties": "order"},
+            irrelevant=1,
+            highest=10,
+            undefined_as=None,
+            ties="order",
         )
     assert result["ndcng@3"].to_list() == values(g.ndcng(3), frame)
     assert result["mu_ap"].to_list() == values(g.mu_ap(), frame)
@@ -115,6 +118,7 @@ def test_condensed_rankings_are_without_the_unjudged():
     frame = frame_of([*ODD_QUERIES.values(), *random_queries(0, 20)])
     with pytest.warns(UserWarning, match="no document is judged in 4 of 33 queries"):
         result = evaluate(frame, "ndcng@3", "n_retrieved", condensed=True, ties="order")
+    with pytest.warns(UserWarning, match="no document is judged in 4 of 33 queries"):
         all_of_them = evaluate(frame, "n_retrieved")
     assert result["ndcng@3"].to_list() == values(GRADED.condensed().ndcng(3), frame)
     assert result["n_retrieved"].to_list() == values(GRADED.condensed().n_retrieved(), frame)
@@ -494,7 +498,7 @@ def test_stacked_strategies_are_not_ranked_as_one():
 
 @pytest.mark.parametrize("frame", [None, {"query": []}])
 def test_only_frames_are_evaluated(frame):
-    with pytest.raises(TypeError, match="`frame` must be a DataFrame or a LazyFrame, got"):
+    with pytest.raises(TypeError, match="`frame` must be a data frame "):
         evaluate(frame, "ap")
 
 

@@ -371,13 +371,13 @@ REFUSED = [
     (
         lambda: threshold_profile(JUDGED, **(PROFILE | {"by": ["scroe"]})),
         ColumnNotFound,
-        "no column 'scroe'; did you mean 'score'",
+        "no column 'scroe'; it has .*\n\nHint: did you mean 'score'",
     ),
     (lambda: threshold_profile(JUDGED, by="score"), ColumnNotFound, "no column 'query'; it has"),
     (
         lambda: threshold_profile(JUDGED, **(PROFILE | {"grade": ["judge", "ohter"]})),
         ColumnNotFound,
-        "no column 'ohter'; did you mean 'other'",
+        "no column 'ohter'; it has .*\n\nHint: did you mean 'other'",
     ),
     (
         lambda: threshold_profile(JUDGED, **(PROFILE | {"by": []})),

@@ -452,7 +452,11 @@ def test_no_text_leaves_its_place(per_query, written, title):
 
 
 ERRORS = [
-    ({"measures": ["app"]}, pl.exceptions.ColumnNotFoundError, "no column 'app'; did you mean"),
+    (
+        {"measures": ["app"]},
+        pl.exceptions.ColumnNotFoundError,
+        "no column 'app'; it has (.|\n)* did you mean",
+    ),
     ({"query": "topic"}, pl.exceptions.ColumnNotFoundError, "no column 'topic'"),
     ({"strategy": "run"}, pl.exceptions.ColumnNotFoundError, "no column 'run'"),
     ({"measures": ["ap", "ap"]}, ValueError, "each column must be named once"),
@@ -499,7 +503,7 @@ def test_frames_that_cannot_be_shown_are_refused(per_query, tmp_path, changed, s
 
 
 def test_something_else_than_a_frame_is_refused(tmp_path):
-    with pytest.raises(TypeError, match="`per_query` must be a DataFrame or a LazyFrame, got dict"):
+    with pytest.raises(TypeError, match=r"`per_query` must be a data frame .*, got dict"):
         report({}, tmp_path / "page.html")
 
 

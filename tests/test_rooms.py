@@ -12,8 +12,9 @@ import polars_graded
 PACKAGE = Path(polars_graded.__file__).parent
 
 MAY_IMPORT = {
+    "_door": {"polars", "narwhals"},
     "_forking": set(),
-    "_checks": {"polars", "_forking"},
+    "_checks": {"polars", "_door", "_forking"},
     "_writing": set(),
     "_measuring.kernels": {"numpy"},
     "_measuring": {"numpy", "polars", "_checks", "_measuring.kernels"},

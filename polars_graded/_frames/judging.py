@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._checks import check_collected, check_columns, check_number
+from polars_graded._checks import check_columns, check_number, first_few
 from polars_graded._frames.joining import are_distinct, retrieved_and_missed
+from polars_graded._frames.noticing import warn_the_caller
+from polars_graded._frames.tables import judgments_table, runs_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["judge"]
 
-_SHOWN_KEYS = 3
-
 
 def judge(
-    run: pl.DataFrame | pl.LazyFrame,
-    judgments: pl.DataFrame | pl.LazyFrame,
+    run: Any,
+    judgments: Any,
     *,
     query: str = "query",
     doc: str = "doc",
@@ -39,18 +38,26 @@ def judge(
     Parameters
     ----------
     run
-        The retrieved documents, with a score or a rank. A lazy frame is collected.
+        The retrieved documents, with a score or a rank: any data frame, as for `evaluate`; or a
+        mapping from queries to scores, `{query: {doc: score}}`, as pytrec_eval, ranx and BEIR have
+        it; or a mapping from queries to documents in rank order, `{query: [doc, ...]}`. A mapping
+        from names to any of these stacks several strategies.
     judgments
-        The judged documents. A lazy frame is collected.
+        The judged documents: a data frame; or `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
+        relevant documents, which then have grade 1.
     query
         The column of both frames that names the query.
     doc
-        The column of both frames that names the document.
+        The column of both frames that names the document. A column of lists has one row per query:
+        lists of ids in rank order (in `judgments`: of relevant documents, of grade 1), or of
+        structs, whose fields are columns then. Without a column of that name it is `retrieved` of
+        `run` and `relevant` of `judgments`.
     grade
         The column of `judgments` that holds the grade.
     strategy
         The column of `run` that tells several runs apart. Without it the run is one ranking per
-        query, and a column called "strategy" may hold one value only, which added rows get too.
+        query, and a column called "strategy" may hold one value only, which added rows get too. A
+        mapping of strategies has it under this name, or else "strategy".
     unjudged_below
         A judgment with a lower grade is none: with 0, documents that a qrels file marks by -1 as
         pooled but not judged are unjudged, as trec_eval has them. By default every grade is a
@@ -62,7 +69,8 @@ def judge(
         The columns of `run`, then those `judgments` adds. First the rows of the run in their order,
         then the judged documents that were not retrieved, strategy by strategy, in the order of
         `judgments`. An empty run gives every judged document without a score if `strategy` is None,
-        and no row at all otherwise, since it names no strategy.
+        and no row at all otherwise, since it names no strategy. What comes in rank order has `rank`
+        and, so that the first is highest, `score`, minus the rank.
 
     Raises
     ------
@@ -71,46 +79,89 @@ def judge(
     TypeError
         If `query` or `doc` has another data type in one frame than in the other.
     ValueError
-        If a query, document or strategy is null, or a document is in a frame more than once for a
-        query (in `run`: and strategy). If both frames have another column of the same name, such as
-        a grade. If the run has no column left to rank by. If it holds several strategies and
-        `strategy` is None.
+        If the two have no (query, document) in common. If a query, document or strategy is null, or
+        a document is in a frame more than once for a query (in `run`: and strategy). If both frames
+        have another column of the same name, such as a grade. If the run has no column left to rank
+        by. If it holds several strategies and `strategy` is None.
 
     Warns
     -----
     UserWarning
-        If queries of the run have no judgment. They are left out.
+        If queries of the run have no judgment; they are left out. If judged queries were answered
+        by no strategy, or a strategy answered none of them; they count as failures. If in most of
+        the queries that were answered nothing that was retrieved is judged.
+
+    See Also
+    --------
+    overview : What there is to measure, before measuring.
+    evaluate : Measures of such a frame.
 
     Examples
     --------
-    Nothing says whether d9 is relevant, d2 was missed, and q2 was not answered at all.
+    Nothing says whether d9 is relevant, d2 was missed, and q2 was not answered by "a" at all.
 
     >>> import polars as pl
     >>> import polars_graded as pg
-    >>> run = pl.DataFrame(
-    ...     {"query": ["q1", "q1"], "doc": ["d1", "d9"], "score": [0.9, 0.4]}
-    ... )
+    >>> runs = {
+    ...     "a": {"q1": {"d1": 0.9, "d9": 0.4}},
+    ...     "b": {"q1": {"d1": 0.7, "d2": 0.1}, "q2": {"d1": 0.5}},
+    ... }
     >>> judgments = pl.DataFrame(
     ...     {"query": ["q1", "q1", "q2"], "doc": ["d1", "d2", "d1"], "grade": [2, 1, 1]}
     ... )
-    >>> pg.judge(run, judgments)
-    shape: (4, 4)
-    ┌───────┬─────┬───────┬───────┐
-    │ query ┆ doc ┆ score ┆ grade │
-    │ ---   ┆ --- ┆ ---   ┆ ---   │
-    │ str   ┆ str ┆ f64   ┆ i64   │
-    ╞═══════╪═════╪═══════╪═══════╡
-    │ q1    ┆ d1  ┆ 0.9   ┆ 2     │
-    │ q1    ┆ d9  ┆ 0.4   ┆ null  │
-    │ q1    ┆ d2  ┆ null  ┆ 1     │
-    │ q2    ┆ d1  ┆ null  ┆ 1     │
-    └───────┴─────┴───────┴───────┘
+    >>> pg.judge(runs, judgments)
+    shape: (7, 5)
+    ┌──────────┬───────┬─────┬───────┬───────┐
+    │ strategy ┆ query ┆ doc ┆ score ┆ grade │
+    │ ---      ┆ ---   ┆ --- ┆ ---   ┆ ---   │
+    │ str      ┆ str   ┆ str ┆ f64   ┆ i64   │
+    ╞══════════╪═══════╪═════╪═══════╪═══════╡
+    │ a        ┆ q1    ┆ d1  ┆ 0.9   ┆ 2     │
+    │ a        ┆ q1    ┆ d9  ┆ 0.4   ┆ null  │
+    │ b        ┆ q1    ┆ d1  ┆ 0.7   ┆ 2     │
+    │ b        ┆ q1    ┆ d2  ┆ 0.1   ┆ 1     │
+    │ b        ┆ q2    ┆ d1  ┆ 0.5   ┆ 1     │
+    │ a        ┆ q1    ┆ d2  ┆ null  ┆ 1     │
+    │ a        ┆ q2    ┆ d1  ┆ null  ┆ 1     │
+    └──────────┴───────┴─────┴───────┴───────┘
+
+    Lists of ids, one row per query, as retrieval for language models has them:
+
+    >>> answers = pl.DataFrame(
+    ...     {"query": [1], "retrieved": [["c", "a"]], "relevant": [["a", "b"]]}
+    ... )
+    >>> pg.judge(answers, answers)
+    shape: (3, 5)
+    ┌───────┬─────┬──────┬───────┬───────┐
+    │ query ┆ doc ┆ rank ┆ score ┆ grade │
+    │ ---   ┆ --- ┆ ---  ┆ ---   ┆ ---   │
+    │ i64   ┆ str ┆ i64  ┆ i64   ┆ i64   │
+    ╞═══════╪═════╪══════╪═══════╪═══════╡
+    │ 1     ┆ c   ┆ 1    ┆ -1    ┆ null  │
+    │ 1     ┆ a   ┆ 2    ┆ -2    ┆ 1     │
+    │ 1     ┆ b   ┆ null ┆ null  ┆ 1     │
+    └───────┴─────┴──────┴───────┴───────┘
     """
-    run = check_collected("run", run)
-    judgments = check_collected("judgments", judgments)
+    table, strategy = runs_table(run, query, doc, strategy)
+    judged = judgments_table(judgments, query, doc, grade)
+    return _joined(table, judged, query, doc, grade, strategy, unjudged_below)
+
+
+def _joined(
+    run: pl.DataFrame,
+    judgments: pl.DataFrame,
+    query: str,
+    doc: str,
+    grade: str,
+    strategy: str | None,
+    unjudged_below: float | None,
+) -> pl.DataFrame:
+    """The two joined, once it is seen that they can be."""
     pair = [query, doc]
-    check_columns("run", pair if strategy is None else [strategy, *pair], run.columns)
-    check_columns("judgments", [*pair, grade], judgments.columns)
+    for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
+        check_columns("run", [] if name is None else [name], run.columns, argument=argument)
+    for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
+        check_columns("judgments", [name], judgments.columns, argument=argument)
 
     strategy = _strategy_column(run, strategy)
     key = pair if strategy is None else [strategy, *pair]
@@ -123,9 +174,79 @@ def judge(
         least = check_number("unjudged_below", unjudged_below)
         judged = judged.filter(pl.col(grade) >= least)
     strategies = None if strategy is None else run[strategy].unique(maintain_order=True)
-    run = _with_judged_queries(run, judged, query)
-    retrieved, missed = retrieved_and_missed(run, judged, pair, strategies)
+    answered = run
+    if not run.select(query).unique().join(judged, on=query, how="anti").is_empty():
+        answered = run.join(judged, on=query, how="semi", maintain_order="left")
+    retrieved, missed = retrieved_and_missed(answered, judged, pair, strategies)
+    _look_at_overlap(run, retrieved, judged, query=query, doc=doc, grade=grade, strategy=strategy)
     return pl.concat([retrieved, missed], how="diagonal")
+
+
+def _look_at_overlap(
+    run: pl.DataFrame,
+    retrieved: pl.DataFrame,
+    judged: pl.DataFrame,
+    *,
+    query: str,
+    doc: str,
+    grade: str,
+    strategy: str | None,
+) -> None:
+    """Refuse a run and judgments with nothing in common; warn of what they have too little of.
+
+    `retrieved` are the rows of the run in judged queries, with their grades.
+    """
+    found = retrieved.get_column(grade).is_not_null()
+    if run.height and judged.height and not found.any():
+        column = doc if retrieved.height else query
+        ours, theirs = (part.get_column(column)[0] for part in (run, judged))
+        what = "document of a query" if retrieved.height else "query"
+        msg = (
+            f"`run` and `judgments` must have a {what} in common, got none: {column!r} is such as "
+            f"{ours!r} in `run` and {theirs!r} in `judgments`"
+        )
+        raise ValueError(msg)
+    queries = retrieved.get_column(query)
+    if unjudged := _not_in(run.get_column(query), judged.get_column(query)):
+        warn_the_caller(
+            f"queries without any judgment are left out of `run`, got {len(unjudged)}: "
+            f"{first_few(unjudged)}"
+        )
+    asked = judged.get_column(query).n_unique()
+    if unanswered := _not_in(judged.get_column(query), queries):
+        warn_the_caller(
+            f"{len(unanswered)} of {asked} judged queries have no row in `run`, and count as "
+            f"failures: {first_few(unanswered)}"
+        )
+    if strategy is not None and (
+        silent := _not_in(run.get_column(strategy), retrieved.get_column(strategy))
+    ):
+        warn_the_caller(
+            f"{first_few(silent)} answered none of the judged queries, and count as failures "
+            "though they did not run"
+        )
+    without = queries.n_unique() - queries.filter(found).n_unique()
+    if 2 * without > queries.n_unique():
+        warn_the_caller(
+            f"in {without} of {queries.n_unique()} queries nothing that was retrieved is judged; "
+            f"of all {len(found)} retrieved documents {found.sum()} are "
+            f"({found.sum() / len(found):.1%})\n\n"
+            f"Hint: see that {doc!r} means the same in `run` ({_unmatched(retrieved, doc, found)}) "
+            f"and `judgments` ({judged.get_column(doc)[0]!r}); overview() shows what there is"
+        )
+
+
+def _unmatched(retrieved: pl.DataFrame, doc: str, found: pl.Series) -> str:
+    """A retrieved document that is not judged."""
+    return repr(retrieved.get_column(doc).filter(~found)[0])
+
+
+def _not_in(values: pl.Series, others: pl.Series) -> list[Any]:
+    """The values that are not among the others, each once, in their order."""
+    each = values.unique(maintain_order=True).to_frame("value")
+    return each.join(
+        others.unique().to_frame("value"), on="value", how="anti", maintain_order="left"
+    )["value"].to_list()
 
 
 def _strategy_column(run: pl.DataFrame, strategy: str | None) -> str | None:
@@ -175,30 +296,10 @@ def _check_keys(frame: pl.DataFrame, name: str, key: list[str]) -> None:
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once,"
-            f" got {repeated.height} more than once: {_first(repeated.sort(key).rows())}"
+            f" got {repeated.height} more than once: {first_few(repeated.sort(key).rows())}"
         )
         raise ValueError(msg)
 
 
-def _with_judged_queries(run: pl.DataFrame, judged: pl.DataFrame, query: str) -> pl.DataFrame:
-    queries = run.select(query).unique()
-    if queries.join(judged, on=query, how="anti").is_empty():
-        return run
-    queries = run.select(query).unique(maintain_order=True)
-    unjudged = queries.join(judged, on=query, how="anti", maintain_order="left")[query]
-    warnings.warn(
-        "queries without any judgment are left out of `run`,"
-        f" got {len(unjudged)}: {_first(unjudged.to_list())}",
-        UserWarning,
-        stacklevel=3,
-    )
-    return run.join(judged, on=query, how="semi", maintain_order="left")
-
-
 def _listed(columns: Sequence[str]) -> str:
     return ", ".join(f'"{column}"' for column in columns) or "none"
-
-
-def _first(keys: Sequence[object]) -> str:
-    shown = [repr(key) for key in keys[:_SHOWN_KEYS]]
-    return ", ".join(shown if len(keys) <= _SHOWN_KEYS else [*shown, "..."])

@@ -9,8 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from functools import reduce
-from operator import and_
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -23,31 +22,41 @@ if TYPE_CHECKING:
 
     from polars_graded._frames.request import Request
 
-NOTES, TIED = "polars_graded: notes", "polars_graded: tied"
-"""Columns under names that no frame has."""
+NOTES = "polars_graded: notes"
+"""A column under a name that no frame has."""
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
-UNFAIR = 0.2
-"""So much may the judged share of the first ten differ between strategies before it is told."""
+UNFAIR, FEW = 0.2, 10
+"""By so much the judged share of the first ten may differ between strategies before it is told, and
+of fewer queries it says too little."""
 
 OF_SETS = {"precision", "recall", "f_measure", "e_measure", "success", "judged", "cg"}
 """Measures that without a cutoff are the same in any order."""
 
 
-def with_ties(request: Request, frame: pl.LazyFrame, score: Sequence[str]) -> pl.LazyFrame:
-    """The rows, and whether each is tied with the row above it, which has another grade.
+def _tied(request: Request, score: Sequence[str]) -> pl.Expr:
+    """Whether a row of the query is tied with the row above it, which has another grade.
 
     Ties of rows that stand apart are not seen: looking for them would cost as much as ranking.
     """
     if request.ties is not None or not any(map(_looks_at_order, request.measures.values())):
-        return frame.with_columns(pl.lit(value=False).alias(TIED))
-    grade = pl.col(request.grade).cast(pl.Float64)
-    worth = pl.when(grade > request.scale.irrelevant).then(grade)
-    tied = [pl.col(name) == pl.col(name).shift() for name in score]
-    same = [pl.col(name).eq_missing(pl.col(name).shift()) for name in request.keys]
-    return frame.with_columns(
-        reduce(and_, [*tied, worth.ne_missing(worth.shift()), *same]).alias(TIED)
-    )
+        return pl.lit(value=False)
+    # As one elementwise function it sees all rows at once; a shift would be one per query.
+    compare = partial(_tied_with_row_above, irrelevant=request.scale.irrelevant)
+    columns = [pl.col(name) for name in (request.grade, *score, *request.keys)]
+    return pl.map_batches(columns, compare, is_elementwise=True, return_dtype=pl.Boolean).any()
+
+
+def _tied_with_row_above(columns: Sequence[pl.Series], irrelevant: float) -> pl.Series:
+    """Whether each row has the keys and scores of the one above, and another grade."""
+    grade, score, *others = columns
+    above = (score.slice(1) == score.slice(0, max(len(score) - 1, 0))).arg_true()
+    for column in others:
+        above = above.filter(column.gather(above).eq_missing(column.gather(above + 1)))
+    upper, lower = (grade.gather(rows).cast(pl.Float64) for rows in (above, above + 1))
+    upper, lower = (part.set(part <= irrelevant, None) for part in (upper, lower))
+    above = above.filter(upper.ne_missing(lower))
+    return pl.repeat(value=False, n=len(grade), eager=True).scatter(above + 1, values=True)
 
 
 def _looks_at_order(measure: Measure) -> bool:
@@ -67,7 +76,7 @@ def notes(request: Request, score: Sequence[str]) -> pl.Expr:
     return pl.struct(
         judged=pl.col(request.grade).count() > 0,
         answered=first.count() > 0,
-        tied=pl.col(TIED).any(),
+        tied=_tied(request, score),
         counts_up=counts_up if called_rank and request.descending else no,
     )
 
@@ -116,7 +125,8 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             f"{named}\n\n"
             "Hint: judge(run, judgments) adds the queries that a run did not answer"
         )
-    shares = of_strategies.drop_nulls("judged_at_the_top").sort("judged_at_the_top")
+    shares = of_strategies.filter(pl.col("queries") >= FEW).drop_nulls("judged_at_the_top")
+    shares = shares.sort("judged_at_the_top")
     if shares.height > 1:
         (least, low), *_, (most, high) = shares.select(*strategy, "judged_at_the_top").iter_rows()
         if high - low >= UNFAIR:

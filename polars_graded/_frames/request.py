@@ -171,8 +171,8 @@ class Request:
         compared = len(self.by) > 1 or self.strategy is not None
         top = [JUDGED_AT_THE_TOP] if compared else []
         chosen = {measure.name: measure for measure in [*measures.values(), *top]}
-        values = several(chosen.values(), self._ranking(score), unchecked=True)
-        groups = noticing.with_ties(self, frame, score).group_by(self.keys)
+        values = several(chosen.values(), self.ranking(score), unchecked=True)
+        groups = frame.group_by(self.keys)
         part = groups.agg(values.alias(VALUES), noticing.notes(self, score).alias(NOTES))
         field = pl.col(VALUES).struct.field
         strategy = pl.lit(name) if self.strategy is None else pl.col(self.strategy)
@@ -188,7 +188,8 @@ class Request:
             ),
         )
 
-    def _ranking(self, score: tuple[str, ...]) -> Ranking:
+    def ranking(self, score: tuple[str, ...]) -> Ranking:
+        """How the rows of a query are ranked by the columns of a strategy."""
         ties = self.ties or ()
         flags = [self.descending] * len(score) + [True] * len(ties)
         return self.scale.ranked_by([*score, *ties], descending=flags)
@@ -197,7 +198,7 @@ class Request:
         """What the caller gets of the values of all queries: checked, looked at, in order."""
         for name, score in self.by.items():
             of_it = values if self.strategy else values.filter(pl.col(self.key) == name)
-            check_usable(self._ranking(score), of_it.get_column(NOTES).struct.field("unusable"))
+            check_usable(self.ranking(score), of_it.get_column(NOTES).struct.field("unusable"))
         strategies = pl.Series(self.key, [*self.by])
         if self.strategy is not None:
             strategies = in_order(values.get_column(self.key))
@@ -220,8 +221,8 @@ def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
                 columns.append((check_column_name("measures", column), Measure.parse(text)))
         else:
             alone = isinstance(entry, str) or not isinstance(entry, Iterable)
-            parsed = map(Measure.parse, [entry] if alone else entry)
-            columns += [(measure.name, measure) for measure in parsed]
+            texts: Iterable[Any] = [entry] if alone else entry
+            columns += [(measure.name, measure) for measure in map(Measure.parse, texts)]
     check_once([column for column, _ in columns])
     return dict(columns)
 

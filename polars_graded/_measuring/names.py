@@ -11,6 +11,7 @@ import polars as pl
 
 from polars_graded._checks import check_whole_number, did_you_mean
 from polars_graded._measuring.definitions import DEFINITIONS, MOST_VALUES
+from polars_graded._measuring.foreign_names import calls_here
 from polars_graded._measuring.kernels.precision import levels_of_recall
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class Measure:
             msg = f"a measure must be named by a string such as 'ndcg@10', got {text!r}"
             raise TypeError(msg)
         match = re.fullmatch(r"\s*(\w+)\s*(\(.*\))?\s*(?:@\s*([+-]?\d+))?\s*", text)
+        if match is None or match[1] not in DEFINITIONS or _A_CALL.fullmatch(text):
+            _check_not_foreign(text)
         if match is None:
             msg = f"a measure is written like 'ndcg@10' or 'ap(threshold=2)@100', got {text!r}"
             raise ValueError(msg)
@@ -146,6 +149,23 @@ class Measure:
     def ranked_depth(self) -> int | None:
         """How many ranked documents it needs; a set of tied ones can reach below the cutoff."""
         return None if self.needs_ties else self.definition.ranked.of(self.n)
+
+
+_A_CALL = re.compile(r"\s*\w+\(\d+\)\s*")
+
+
+def _check_not_foreign(text: str) -> None:
+    """Raise where it is another tool that calls a measure so, with what to say here."""
+    calls = calls_here(text)
+    if calls and all(Measure.parsed(call.measure) for call in calls):
+        tools: dict[str, list[str]] = {}
+        for call in calls:
+            tools.setdefault(f"{call.measure!r} here{call.further}", []).append(call.tool)
+        meant = "; ".join(
+            f"{text!r} of {' and '.join(named)} is {here}" for here, named in tools.items()
+        )
+        msg = f"there is no measure {text!r}\n\nHint: {meant}"
+        raise ValueError(msg)
 
 
 def check_once(names: list[str]) -> None:

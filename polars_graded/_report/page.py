@@ -20,6 +20,7 @@ from polars_graded._checks import check_choice
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import (
     Grid,
     best_of,
@@ -92,6 +93,7 @@ ABSENT = {
 }
 
 
+@finds_keys
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,

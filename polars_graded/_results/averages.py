@@ -96,7 +96,7 @@ def average_curves(
     if parts:
         query = options.get("query", "query")
         options["query"] = [*parts, *([query] if isinstance(query, str) else query)]
-    per_query = evaluate(frame, *curves, **options)
+    per_query: pl.DataFrame | pl.LazyFrame = evaluate(frame, *curves, **options)
     names = per_query.collect_schema().names()
     keys, columns = [names[0], *parts], names[-len(curves) :]
     means = curve_means(per_query.lazy(), columns, positions, keys).select(*keys, name, *columns)
@@ -148,8 +148,8 @@ def summary_table(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per strategy: `queries`, `retrieved`, `relevant` and `relevant_retrieved`, all
-        UInt32 sums over the queries, strategies in the order of `evaluate`.
+        One row per strategy, in the order of `evaluate`: `queries`, `retrieved`, `relevant` and
+        `relevant_retrieved`, all UInt32 sums over the queries.
 
     References
     ----------
@@ -174,9 +174,9 @@ def summary_table(
     level = "" if threshold is None else f"(threshold={check_number('threshold', threshold)!r})"
     asked = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
     names = [Measure.parse(name).name for name in asked]
-    per_query = evaluate(frame, *names, **options)
+    per_query: pl.DataFrame | pl.LazyFrame = evaluate(frame, *names, **options)
     strategy = per_query.collect_schema().names()[0]
     sums = [pl.col(old).sum().alias(new) for old, new in zip(names, counts, strict=True)]
-    groups = per_query.group_by(strategy, maintain_order=True)
-    counted: pl.DataFrame | pl.LazyFrame = groups.agg(pl.len().alias("queries"), *sums)
-    return counted
+    groups = per_query.lazy().group_by(strategy, maintain_order=True)
+    table = groups.agg(pl.len().alias("queries"), *sums)
+    return table if isinstance(per_query, pl.LazyFrame) else table.collect()

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
+from polars_graded._results.keys import finds_keys
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import (
     Floats,
@@ -55,6 +56,7 @@ DIFFERENCES = ("value_a", "value_b", "difference", "winner")
 """What `differences` gives beside the query."""
 
 
+@finds_keys
 def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: str,
@@ -322,6 +324,7 @@ def compare(
     return pl.concat(tables)
 
 
+@finds_keys
 def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: str,
@@ -408,6 +411,7 @@ def summarise(
     return pl.concat(tables)
 
 
+@finds_keys
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: str | Sequence[str],

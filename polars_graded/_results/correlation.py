@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice
+from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import check_per_query, mean_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["rank_correlation"]
 
 
+@finds_keys
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: str,

@@ -7,7 +7,6 @@ values, which value is best, and means with their margins.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -24,10 +23,11 @@ from polars_graded._checks import (
     check_list,
     did_you_mean,
 )
+from polars_graded._frames import sorting
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from polars_graded._measuring.definitions import Best
 
@@ -156,10 +156,13 @@ def measures_and_curves(
             hint = "\n\nHint: name the measure at one rank instead of its curve"
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
+    # Numbers beside measures, such as what is known of a query, are none unless they are named.
+    measures = {name for name in schema if Measure.parsed(name)}
     found = []
     for each in ("number", "curve"):
         columns = [name for name in schema if name not in keys and kind(name) == each]
-        found.append([name for name in named if name in columns] or columns)
+        default = [name for name in columns if name in measures] if measures else columns
+        found.append([name for name in named if name in columns] or default)
     check_columns("per_query", [*found[0], *found[1]], schema)
     if not any(found[: len(wanted)]):
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
@@ -203,15 +206,16 @@ def listed(strategies: pl.Series) -> str:
     return ", ".join(map(repr, strategies.to_list())) or "none"
 
 
-def natural_order(names: Iterable[str]) -> list[str]:
-    """Names in order, with the numbers in them by value: f2 before f10."""
-    return sorted(
-        names,
-        key=lambda name: [
-            (part.isdecimal(), int(part) if part.isdecimal() else 0, part)
-            for part in re.split(r"(\d+)", name)
-        ],
-    )
+natural_order = sorting.natural_order
+
+
+def as_they_come(strategies: pl.Series) -> pl.Series:
+    """Each strategy once: as they come where the rows of each stand together, else sorted.
+
+    They come so from `evaluate`, which keeps the order that strategies are named in.
+    """
+    together = strategies.rle().struct.field("value").alias(strategies.name)
+    return together if together.n_unique() == len(together) else sorting.in_order(strategies)
 
 
 def _first(keys: pl.DataFrame) -> str:
@@ -230,8 +234,7 @@ class Grid:
         self, frame: pl.DataFrame, missing: Missing, strategies: pl.Series | None = None
     ) -> None:
         strategy, query, *self.measures = frame.columns
-        sorted_names = frame[strategy].unique().sort()
-        self.strategies = sorted_names if strategies is None else strategies
+        self.strategies = as_they_come(frame[strategy]) if strategies is None else strategies
         self.queries = frame[query].unique().sort()
         self.missing = missing
         keys = pl.DataFrame([self.strategies]).join(pl.DataFrame([self.queries]), how="cross")

@@ -1,0 +1,257 @@
+"""What there is to measure, before measuring: frames looked at, and rankings side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+import polars as pl
+
+from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
+from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
+from polars_graded._frames.request import Columns, Request
+from polars_graded._frames.sorting import in_order
+from polars_graded._measuring.expression import one
+
+if TYPE_CHECKING:
+    from polars_graded._frames.evaluating import FrameOptions
+
+__all__ = ["overview", "side_by_side"]
+
+
+def overview(frame: Any, **options: Unpack[FrameOptions]) -> pl.DataFrame:
+    """Look at a frame before measuring: what was retrieved, judged and relevant, and what not.
+
+    Each row is a strategy. What makes means wrong shows here: judgments that were left out by a
+    join, queries that count without being judged, strategies that did not run, ties.
+
+    Parameters
+    ----------
+    frame
+        Any data frame, as for `evaluate`; what is lazy is collected.
+    **options
+        The keywords of `evaluate`.
+
+    Returns
+    -------
+    DataFrame
+        In the order of `evaluate`, shares as Float64 from 0 to 1 (null where there is nothing to
+        have a share of) and numbers of queries as UInt32:
+
+        - the strategy (under the name of its column) and `queries`;
+        - `least`, `median` and `most`: how many documents were retrieved for a query;
+        - `retrieved`: the share of judged documents that were retrieved. It is 1 after a left or
+          an inner join, which has lost the others;
+        - `judged` and `judged@10`: the share of retrieved documents, and of the first ten, that is
+          judged;
+        - `tied`: the share of retrieved documents that have the score of another of the query;
+        - `none_judged`, `none_relevant` (of those with a judged document), `only_relevant` and
+          `none_retrieved`: the queries that are so;
+        - `grades`: how many rows have each grade, a list of structs with `grade` (Float64, null
+          for unjudged) and `rows`, by rising grade.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `evaluate`.
+
+    See Also
+    --------
+    evaluate : Measures, which warns of some of this.
+    judge : A run and its judgments without loss.
+
+    Examples
+    --------
+    A left join keeps queries that were not judged, and loses what was not retrieved:
+
+    >>> run = pl.DataFrame(
+    ...     {"query": [1, 1, 2], "doc": ["a", "b", "a"], "score": [0.9, 0.5, 0.7]}
+    ... )
+    >>> qrels = pl.DataFrame({"query": [1, 1], "doc": ["b", "c"], "grade": [1, 2]})
+    >>> shown = ["queries", "retrieved", "judged", "none_judged"]
+    >>> overview(run.join(qrels, on=["query", "doc"], how="left")).select("strategy", *shown)
+    shape: (1, 5)
+    ┌──────────┬─────────┬───────────┬──────────┬─────────────┐
+    │ strategy ┆ queries ┆ retrieved ┆ judged   ┆ none_judged │
+    │ ---      ┆ ---     ┆ ---       ┆ ---      ┆ ---         │
+    │ str      ┆ u32     ┆ f64       ┆ f64      ┆ u32         │
+    ╞══════════╪═════════╪═══════════╪══════════╪═════════════╡
+    │ score    ┆ 2       ┆ 1.0       ┆ 0.333333 ┆ 1           │
+    └──────────┴─────────┴───────────┴──────────┴─────────────┘
+    """
+    request = Request.of(["n_relevant"], **options)
+    frame = check_frame("frame", frame)
+    request.check_schema(frame.collect_schema())
+    request.check_not_stacked(frame)
+    parts = [_overview(request, frame.lazy(), *entry).collect() for entry in request.by.items()]
+    table = pl.concat(parts)
+    if request.strategy is None:
+        return table
+    return (
+        in_order(table.get_column(request.key))
+        .to_frame()
+        .join(table, on=request.key, nulls_equal=True, maintain_order="left_right")
+    )
+
+
+def _overview(
+    request: Request, frame: pl.LazyFrame, name: str, score: tuple[str, ...]
+) -> pl.LazyFrame:
+    """The overview of one entry of `by`."""
+    grade = pl.col(request.grade).cast(pl.Float64)
+    retrieved, judged = pl.col(score[0]).is_not_null(), grade.is_not_null()
+    relevant = grade > request.scale.irrelevant
+    tied = pl.struct(*score, *(request.ties or ())).filter(retrieved).is_duplicated()
+    of_query = pl.struct(
+        retrieved=retrieved.sum(),
+        judged=judged.sum(),
+        both=(retrieved & judged).sum(),
+        relevant=relevant.sum(),
+        tied=tied.sum(),
+        at_the_top=one(JUDGED_AT_THE_TOP, request.ranking(score)),
+    )
+    strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
+    queries = frame.group_by(request.keys).agg(of_query.alias(NOTES))
+    queries = queries.select(strategy.alias(request.key), pl.col(NOTES).struct.unnest())
+    of = pl.col
+    counts = queries.group_by(request.key).agg(
+        queries=pl.len(),
+        least=of("retrieved").min(),
+        median=of("retrieved").median(),
+        most=of("retrieved").max(),
+        **{
+            "retrieved": _share(of("both").sum(), of("judged").sum()),
+            "judged": _share(of("both").sum(), of("retrieved").sum()),
+            "judged@10": of("at_the_top").filter(of("retrieved") > 0).mean(),
+            "tied": _share(of("tied").sum(), of("retrieved").sum()),
+            "none_judged": (of("judged") == 0).sum(),
+            "none_relevant": ((of("judged") > 0) & (of("relevant") == 0)).sum(),
+            "only_relevant": ((of("judged") > 0) & (of("relevant") == of("judged"))).sum(),
+            "none_retrieved": (of("retrieved") == 0).sum(),
+        },
+    )
+    rows = frame.filter(retrieved | judged).select(
+        strategy.alias(request.key), pl.struct(grade=grade).alias(NOTES)
+    )
+    grades = (
+        rows.group_by(request.key, NOTES)
+        .agg(rows=pl.len())
+        .select(
+            request.key,
+            pl.struct(grade=pl.col(NOTES).struct.field("grade"), rows="rows").alias(NOTES),
+        )
+        .group_by(request.key)
+        .agg(grades=pl.col(NOTES).sort())
+    )
+    return counts.join(grades, on=request.key, how="left", nulls_equal=True)
+
+
+def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+    """One sum over another, null where there is nothing."""
+    return pl.when(whole > 0).then(part / whole)
+
+
+def side_by_side(
+    frame: Any,
+    of: Any,
+    *,
+    by: Any = "score",
+    n: int = 10,
+    query: str = "query",
+    doc: str = "doc",
+    grade: str = "grade",
+    strategy: str | None = None,
+    ties: Columns | None = None,
+    descending: bool = True,
+) -> pl.DataFrame:
+    """Set the rankings of one query side by side: what each strategy has at each rank.
+
+    Parameters
+    ----------
+    frame
+        Any data frame, as for `evaluate`.
+    of
+        The query to look at, a value of the column `query`.
+    by, grade, strategy, ties, descending
+        As for `evaluate`.
+    n
+        How many ranks.
+    query
+        The column that tells the queries apart.
+    doc
+        The column to show of a document: its id, or its title.
+
+    Returns
+    -------
+    DataFrame
+        One row per rank: `rank` (UInt32, from 1), and for each strategy, in the order of
+        `evaluate`, the document under the strategy's name and its grade in `grade of ...`. A null
+        grade is an unjudged document. A strategy that retrieved fewer documents ends in nulls; the
+        table ends where all do, or at rank `n`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such query; as `evaluate`.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query": ["q1", "q1", "q1"],
+    ...         "doc": ["x", "y", "z"],
+    ...         "grade": [0, 2, None],
+    ...         "bm25": [3.0, 2.0, 1.0],
+    ...         "ours": [0.1, 0.9, None],
+    ...     }
+    ... )
+    >>> side_by_side(df, "q1", by=["bm25", "ours"])
+    shape: (3, 5)
+    ┌──────┬──────┬───────────────┬──────┬───────────────┐
+    │ rank ┆ bm25 ┆ grade of bm25 ┆ ours ┆ grade of ours │
+    │ ---  ┆ ---  ┆ ---           ┆ ---  ┆ ---           │
+    │ u32  ┆ str  ┆ i64           ┆ str  ┆ i64           │
+    ╞══════╪══════╪═══════════════╪══════╪═══════════════╡
+    │ 1    ┆ x    ┆ 0             ┆ y    ┆ 2             │
+    │ 2    ┆ y    ┆ 2             ┆ x    ┆ 0             │
+    │ 3    ┆ z    ┆ null          ┆ null ┆ null          │
+    └──────┴──────┴───────────────┴──────┴───────────────┘
+    """
+    request = Request.of(
+        ["n_relevant"],
+        query=query,
+        grade=grade,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+    )
+    check_whole_number("n", n)
+    frame = check_frame("frame", frame)
+    schema = frame.collect_schema()
+    request.check_schema(schema)
+    check_columns("frame", [check_column_name("doc", doc)], schema, argument="doc")
+    rows = frame.lazy().filter(pl.col(query) == of).collect()
+    if rows.is_empty():
+        msg = f"`frame` must have a row of the query, got none for {of!r} in {query!r}"
+        raise ValueError(msg)
+    request.check_not_stacked(rows)
+    names = list(request.by) if strategy is None else in_order(rows.get_column(strategy)).to_list()
+    columns = {}
+    for name in names:
+        score = request.by[name] if strategy is None else next(iter(request.by.values()))
+        its = rows if strategy is None else rows.filter(pl.col(strategy).eq_missing(name))
+        keys = [*score, *(request.ties or ())]
+        falling = [descending] * len(score) + [True] * len(request.ties or ())
+        top = its.filter(pl.col(score[0]).is_not_null()).sort(
+            keys, descending=falling, nulls_last=True, maintain_order=True
+        )
+        columns[str(name)] = top.get_column(doc).head(n)
+        columns[f"grade of {name}"] = top.get_column(grade).head(n)
+    ranks = max(len(column) for column in columns.values())
+    return pl.DataFrame(
+        {"rank": pl.int_range(1, ranks + 1, dtype=pl.UInt32, eager=True)}
+        | {
+            name: column.extend_constant(None, ranks - len(column))
+            for name, column in columns.items()
+        }
+    )

@@ -1,0 +1,101 @@
+"""Runs and judgments in the forms that other tools have them in, as one row per document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_graded._checks import check_collected
+
+_DOCUMENTS = (list, tuple, set, frozenset)
+
+
+def runs_table(
+    run: Any, query: str, doc: str, strategy: str | None
+) -> tuple[pl.DataFrame, str | None]:
+    """The retrieved documents, and the column of strategies where there is one."""
+    run = _plain(run)
+    if not isinstance(run, Mapping) or not run or _is_of_queries(run):
+        table = _table("run", run, query, doc, "score")
+        return _ranked(table, query, doc, [strategy or "strategy"]), strategy
+    strategy = "strategy" if strategy is None else strategy
+    parts = []
+    for name, one in run.items():
+        table = _ranked(_table(f"run[{name!r}]", _plain(one), query, doc, "score"), query, doc)
+        if table.is_empty():
+            # Stacked, it would be gone, and with it that it answered nothing.
+            msg = f"`run` must have a row for each strategy, got none for {name!r}"
+            raise ValueError(msg)
+        parts.append(table.drop(strategy, strict=False).select(pl.lit(name).alias(strategy), "*"))
+    return pl.concat(parts, how="diagonal_relaxed"), strategy
+
+
+def judgments_table(judgments: Any, query: str, doc: str, grade: str) -> pl.DataFrame:
+    """The judged documents; those of lists of ids are of grade 1."""
+    table = _table("judgments", _plain(judgments), query, doc, grade)
+    lists = _column_of_lists(table, doc, "relevant")
+    if lists is None:
+        return table
+    table = _exploded(table.select(query, lists), lists, doc)
+    return table if grade in table.columns else table.with_columns(pl.lit(1, pl.Int64).alias(grade))
+
+
+def _plain(value: Any) -> Any:
+    """The mapping that an object of ranx holds; anything else as it is."""
+    kind = type(value)
+    return value.to_dict() if kind.__module__.startswith("ranx.") else value
+
+
+def _is_of_queries(run: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is from queries, whose documents have scores or are in order."""
+    kinds = (Mapping, *_DOCUMENTS)
+    of_one = next((one for one in run.values() if isinstance(one, kinds) and one), None)
+    if isinstance(of_one, Mapping):
+        return not isinstance(next(iter(of_one.values())), kinds)
+    return isinstance(of_one, _DOCUMENTS)
+
+
+def _table(name: str, given: Any, query: str, doc: str, number: str) -> pl.DataFrame:
+    """A frame as it is, or the rows of a mapping from queries."""
+    if not isinstance(given, Mapping):
+        return check_collected(name, given)
+    lists = {
+        key: list(docs.items() if isinstance(docs, Mapping) else docs)
+        for key, docs in given.items()
+    }
+    keys = [key for key, docs in lists.items() for _ in docs]
+    rows = [row for docs in lists.values() for row in docs]
+    if any(isinstance(docs, Mapping) for docs in given.values()) or not given:
+        columns = {query: keys, doc: [row[0] for row in rows], number: [row[1] for row in rows]}
+        return pl.DataFrame(columns, schema={**dict.fromkeys(columns)})
+    return pl.DataFrame({query: [*lists], doc: [*lists.values()]})
+
+
+def _ranked(table: pl.DataFrame, query: str, doc: str, others: Sequence[str] = ()) -> pl.DataFrame:
+    """The rows of lists of documents in rank order; any other frame as it is."""
+    lists = _column_of_lists(table, doc, "retrieved")
+    if lists is None:
+        return table
+    table = table.select(*(name for name in others if name in table.columns), query, lists)
+    rank = pl.int_ranges(1, pl.col(lists).list.len() + 1).alias("rank")
+    table = _exploded(table.with_columns(rank), lists, doc)
+    return table if "score" in table.columns else table.with_columns(score=-pl.col("rank"))
+
+
+def _column_of_lists(table: pl.DataFrame, doc: str, otherwise: str) -> str | None:
+    """The column that holds lists of documents, if one does."""
+    for name in (doc, otherwise):
+        if isinstance(table.schema.get(name), pl.List | pl.Array):
+            return name
+    return None
+
+
+def _exploded(table: pl.DataFrame, lists: str, doc: str) -> pl.DataFrame:
+    """One row per document, fields of structs as columns."""
+    together = [name for name in (lists, "rank") if name in table.columns]
+    table = table.explode(together, empty_as_null=False)
+    if isinstance(table.schema[lists], pl.Struct):
+        return table.unnest(lists)
+    return table.rename({lists: doc})

@@ -1,0 +1,144 @@
+"""What measures are called elsewhere, and the call that gives the same number here.
+
+The table stands in the README too, tool by tool. Nothing of it is taken in silence: ir_measures'
+`nDCG@10` and our `ndcg@10` differ by more than case.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+
+class Call(NamedTuple):
+    """What a tool calls a measure, as one asks for it here."""
+
+    tool: str
+    measure: str
+    further: str = ""
+    """What else has to be said."""
+
+
+TREC_EVAL = {
+    r"map": "ap",
+    r"map_cut[_.](\d+)": "ap@{0}",
+    r"P[_.](\d+)": "precision@{0}",
+    r"recall[_.](\d+)": "recall@{0}",
+    r"success[_.](\d+)": "success@{0}",
+    r"relative_P[_.](\d+)": "recall(over=cutoff)@{0}",
+    r"ndcg_cut[_.](\d+)": "ndcg(gain=linear)@{0}",
+    r"recip_rank": "reciprocal_rank",
+    r"Rprec": "r_precision",
+    r"set_P": "precision",
+    r"set_recall": "recall",
+    r"set_F": "f_measure",
+    r"num_ret": "n_retrieved",
+    r"num_rel": "n_relevant",
+    r"num_rel_ret": "n_relevant_retrieved",
+    r"iprec_at_recall_([\d.]+)": "interpolated_precision(recall_levels=[{0}])",
+}
+
+RANX = {
+    r"hits(@\d+)?": "n_relevant_retrieved{0}",
+    r"hit_rate(@\d+)?": "success{0}",
+    r"f1(@\d+)?": "f_measure{0}",
+    r"mrr(@\d+)?": "reciprocal_rank{0}",
+    r"map(@\d+)?": "ap{0}",
+    r"r-precision": "r_precision",
+    r"dcg_burges(@\d+)?": "dcg{0}",
+    r"ndcg_burges(@\d+)?": "ndcg{0}",
+}
+
+SCIKIT_LEARN = {
+    r"average_precision(?:_score)?": "ap",
+    r"label_ranking_average_precision(?:_score)?": "ap",
+    r"roc_auc_score": "roc_auc",
+    r"ndcg_score(?:\(k=(\d+)\))?": "ndcg(gain=linear, ties=average){@0}",
+    r"dcg_score(?:\(k=(\d+)\))?": "dcg(gain=linear, ties=average){@0}",
+}
+
+A_CALL = {r"(\w+)\((\d+)\)": "{0}@{1}"}
+"""A method as it is called in Python."""
+
+IR_MEASURES = {
+    "AP": "ap",
+    "Bpref": "bpref",
+    "IPrec": "interpolated_precision",
+    "Judged": "judged",
+    "NumRel": "n_relevant",
+    "NumRelRet": "n_relevant_retrieved",
+    "NumRet": "n_retrieved",
+    "P": "precision",
+    "R": "recall",
+    "RBP": "rbp",
+    "RR": "reciprocal_rank",
+    "Rprec": "r_precision",
+    "SetF": "f_measure",
+    "SetP": "precision",
+    "SetR": "recall",
+    "Success": "success",
+    "ERR": "err",
+    "nDCG": "ndcg",
+}
+"""Its measures, which have their options in brackets and a cutoff after an @."""
+
+
+def calls_here(name: str) -> list[Call]:
+    """What a name means in other tools, as calls of measures here; empty where it is none."""
+    found = [_of_ir_measures(name.strip())]
+    for tool, table in (
+        ("trec_eval", TREC_EVAL),
+        ("ranx", RANX),
+        ("scikit-learn", SCIKIT_LEARN),
+        ("a method", A_CALL),
+    ):
+        found += [Call(tool, call) for call in _filled(name.strip(), table)]
+    if lightgbm := re.fullmatch(r"map(@\d+)", name.strip()):
+        measure = f"ap(over=cutoff){lightgbm[1]}"
+        found.append(Call("LightGBM", measure, " with undefined_as=1"))
+    if xgboost := re.fullmatch(r"ndcg(@\d+)?-", name.strip()):
+        found.append(Call("XGBoost", f"ndcg{xgboost[1] or ''}"))
+    return [call for call in found if call is not None]
+
+
+def _filled(name: str, table: dict[str, str]) -> list[str]:
+    """The calls whose pattern the name has, with what its groups hold."""
+    calls = []
+    for pattern, call in table.items():
+        if match := re.fullmatch(pattern, name):
+            groups = [group or "" for group in match.groups()]
+            cutoff = f"@{groups[0]}" if groups and groups[0] else ""
+            calls.append(call.replace("{@0}", cutoff).format(*groups))
+    return calls
+
+
+def _of_ir_measures(name: str) -> Call | None:
+    """A measure as ir_measures writes it: `AP(rel=2)@100`."""
+    match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
+    if match is None or match[1] not in IR_MEASURES:
+        return None
+    function, cutoff = IR_MEASURES[match[1]], match[3]
+    given = dict(re.findall(r"(\w+)\s*=\s*(\{[^}]*\}|[^,]+)", match[2] or ""))
+    options, further = {}, ""
+    if function == "ndcg" and "exp" not in given.pop("dcg", ""):
+        options["gain"] = given.pop("gains", "linear")
+    if given.pop("judged_only", "").strip() == "True":
+        further = " with condensed=True"
+    if function == "n_retrieved" and "rel" in given:
+        function = "n_relevant_retrieved"
+    if function == "err":
+        further += " with highest=4"  # its scale ends there
+    if function == "f_measure" and "beta" in given:
+        options["beta"] = f"{math.sqrt(float(given.pop('beta'))):g}"  # its beta is our beta squared
+    if function == "interpolated_precision" and cutoff:
+        options["recall_levels"], cutoff = f"[{cutoff}]", None
+    for option, value in given.items():
+        if (option, value.strip()) == ("rel", "1"):
+            continue
+        options["threshold" if option == "rel" else option] = value.strip()
+    if function == "rbp" and options.get("p") == "0.8":
+        del options["p"]
+    written = ", ".join(f"{option}={value}" for option, value in options.items())
+    brackets = f"({written})" if written else ""
+    return Call("ir_measures", f"{function}{brackets}{f'@{cutoff}' if cutoff else ''}", further)

@@ -1,0 +1,245 @@
+"""What other tools call their measures is answered with the call that gives the same number."""
+
+from __future__ import annotations
+
+import math
+import random
+from functools import cache
+
+import polars as pl
+import pytest
+
+from polars_graded import evaluate, graded, judge
+from polars_graded._measuring.foreign_names import calls_here
+from polars_graded._measuring.names import Measure
+
+TREC_EVAL = {
+    "map": "ap",
+    "map_cut_10": "ap@10",
+    "map_cut.5": "ap@5",
+    "P_5": "precision@5",
+    "P.10": "precision@10",
+    "recall_5": "recall@5",
+    "recall_30": "recall@30",
+    "success_1": "success@1",
+    "relative_P_5": "recall(over=cutoff)@5",
+    "ndcg_cut_10": "ndcg(gain=linear)@10",
+    "ndcg_cut.5": "ndcg(gain=linear)@5",
+    "recip_rank": "reciprocal_rank",
+    "Rprec": "r_precision",
+    "set_P": "precision",
+    "set_recall": "recall",
+    "set_F": "f_measure",
+    "num_ret": "n_retrieved",
+    "num_rel": "n_relevant",
+    "num_rel_ret": "n_relevant_retrieved",
+    "iprec_at_recall_0.00": "interpolated_precision(recall_levels=[0.00])",
+    "iprec_at_recall_1.00": "interpolated_precision(recall_levels=[1.00])",
+}
+IR_MEASURES = {
+    "AP": "ap",
+    "AP@10": "ap@10",
+    "AP(rel=2)": "ap(threshold=2)",
+    "AP(rel=2)@100": "ap(threshold=2)@100",
+    "Bpref": "bpref",
+    "Bpref(rel=2)": "bpref(threshold=2)",
+    "Judged@10": "judged@10",
+    "NumRel": "n_relevant",
+    "NumRelRet": "n_relevant_retrieved",
+    "NumRet": "n_retrieved",
+    "NumRet(rel=2)": "n_relevant_retrieved(threshold=2)",
+    "P@5": "precision@5",
+    "P(rel=2)@5": "precision(threshold=2)@5",
+    "R@20": "recall@20",
+    "R(rel=2)@20": "recall(threshold=2)@20",
+    "RBP(rel=1,p=0.8)": "rbp",
+    "RBP(rel=2, p=0.5)": "rbp(threshold=2, p=0.5)",
+    "RR": "reciprocal_rank",
+    "RR@3": "reciprocal_rank@3",
+    "RR(rel=2)": "reciprocal_rank(threshold=2)",
+    "Rprec(rel=2)": "r_precision(threshold=2)",
+    "SetF": "f_measure",
+    "SetF(beta=4.0)": "f_measure(beta=2)",
+    "SetP": "precision",
+    "SetR": "recall",
+    "Success@5": "success@5",
+    "nDCG": "ndcg(gain=linear)",
+    "nDCG@10": "ndcg(gain=linear)@10",
+    "nDCG(gains={0:0,1:1,2:10,3:20})@10": "ndcg(gain={0:0,1:1,2:10,3:20})@10",
+    "IPrec@0.0": "interpolated_precision(recall_levels=[0.0])",
+    "IPrec@1.0": "interpolated_precision(recall_levels=[1.0])",
+}
+RANX = {
+    "hits": "n_relevant_retrieved",
+    "hits@5": "n_relevant_retrieved@5",
+    "hit_rate": "success",
+    "hit_rate@5": "success@5",
+    "f1": "f_measure",
+    "f1@5": "f_measure@5",
+    "mrr": "reciprocal_rank",
+    "mrr@3": "reciprocal_rank@3",
+    "map@10": "ap@10",
+    "r-precision": "r_precision",
+    "dcg_burges@10": "dcg@10",
+    "ndcg_burges": "ndcg",
+    "ndcg_burges@10": "ndcg@10",
+}
+SCIKIT_LEARN = {
+    "average_precision": "ap",
+    "average_precision_score": "ap",
+    "label_ranking_average_precision_score": "ap",
+    "roc_auc_score": "roc_auc",
+    "ndcg_score": "ndcg(gain=linear, ties=average)",
+    "ndcg_score(k=10)": "ndcg(gain=linear, ties=average)@10",
+    "dcg_score(k=5)": "dcg(gain=linear, ties=average)@5",
+}
+JUDGED_ONLY = {
+    "P(judged_only=True)@5": "precision@5",
+    "nDCG(judged_only=True)@10": "ndcg(gain=linear)@10",
+}
+
+random_numbers = random.Random(7)
+JUDGMENTS = {
+    f"q{q}": {"d0": 2, "d1": 0}
+    | {f"d{d}": random_numbers.choice([0, 0, 1, 2, 3]) for d in range(2, 30)}
+    for q in range(8)
+}
+RUN = {
+    f"q{q}": dict(
+        zip(
+            [f"d{d}" for d in random_numbers.sample(range(40), 25)],
+            map(float, random_numbers.sample(range(1000), 25)),
+            strict=True,
+        )
+    )
+    for q in range(8)
+}
+
+
+@cache
+def ours(call: str, *, condensed: bool = False) -> dict[str, float]:
+    per_query = evaluate(judge(RUN, JUDGMENTS), call, condensed=condensed)
+    values = per_query.to_series(2)
+    if isinstance(values.dtype, pl.List):
+        values = values.list.first()
+    return dict(zip(per_query["query"], values, strict=True))
+
+
+def assert_same(name: str, call: str, theirs: dict[str, float], **options: bool) -> None:
+    (here,) = {found.measure for found in calls_here(name) if found.measure == call}
+    found = ours(here, **options)
+    assert found.keys() == theirs.keys()
+    for query, value in theirs.items():
+        assert math.isclose(found[query], value, rel_tol=1e-6, abs_tol=1e-9), (name, query)
+
+
+@pytest.mark.parametrize(("name", "call"), TREC_EVAL.items())
+def test_trec_eval(name, call):
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    family, _, parameter = name.rpartition("_")
+    plain = name.replace("_5", ".5").replace("_1", ".1").replace("_30", ".30")
+    asked = f"{family}.{parameter}" if parameter[:1].isdigit() else plain
+    found = pytrec_eval.RelevanceEvaluator(JUDGMENTS, {asked}).evaluate(RUN)
+    key = asked.replace(".", "_", 1)
+    assert_same(name, call, {query: values[key] for query, values in found.items()})
+
+
+@pytest.mark.parametrize(("name", "call"), (IR_MEASURES | JUDGED_ONLY).items())
+def test_ir_measures(name, call):
+    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    measure = ir_measures.parse_measure(name)
+    found = ir_measures.iter_calc([measure], JUDGMENTS, RUN)
+    theirs = {metric.query_id: metric.value for metric in found}
+    assert_same(name, call, theirs, condensed=name in JUDGED_ONLY)
+
+
+@pytest.mark.parametrize(("name", "call"), RANX.items())
+def test_ranx(name, call):
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    qrels, run = ranx.Qrels(JUDGMENTS), ranx.Run(RUN)
+    found = ranx.evaluate(qrels, run, name, return_mean=False, make_comparable=True)
+    assert_same(name, call, dict(zip(qrels.keys(), map(float, found), strict=True)))
+
+
+@pytest.mark.parametrize(("name", "call"), SCIKIT_LEARN.items())
+def test_scikit_learn(name, call):
+    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+    function, _, k = name.removesuffix(")").partition("(k=")
+    function = function if function.endswith("_score") else f"{function}_score"
+    binary = function.startswith(("average", "roc", "label"))
+    # It knows of no document without a score or without a grade.
+    judged = judge(RUN, JUDGMENTS).drop_nulls()
+    found = {}
+    for (query,), group in judged.group_by("query"):
+        grades = group["grade"].to_numpy()
+        grades, scores = (grades > 0 if binary else grades), group["score"].to_numpy()
+        in_rows = not function.startswith(("average", "roc"))
+        options = {"k": int(k)} if k else {}
+        value = getattr(metrics, function)(
+            *([grades], [scores]) if in_rows else (grades, scores), **options
+        )
+        found[query] = float(value)
+    here = next(each.measure for each in calls_here(name))
+    assert here == call
+    values = evaluate(judged, here)
+    for query, value in values.select("query", pl.nth(2)).iter_rows():
+        assert math.isclose(value, found[query], rel_tol=1e-9), (name, query)
+
+
+def test_lightgbm_and_xgboost_count_queries_without_a_relevant_document_otherwise():
+    # Their documentation: ndcg of a query without gain is 1 for both, and 0 with XGBoost's "-".
+    assert calls_here("ndcg@10-") == [("XGBoost", "ndcg@10", "")]
+    assert ("LightGBM", "ap(over=cutoff)@5", " with undefined_as=1") in calls_here("map@5")
+    frame = pl.DataFrame({"query": [1, 1], "grade": [0, 0], "score": [2, 1]})
+    assert evaluate(frame, "ndcg@10")["ndcg@10"].item() == 0
+    assert evaluate(frame, "ndcg@10", undefined_as=1)["ndcg@10"].item() == 1
+
+
+SENTENCES = {
+    "nDCG@10": "'nDCG@10' of ir_measures is 'ndcg(gain=linear)@10' here",
+    "Rprec": "'Rprec' of ir_measures and trec_eval is 'r_precision' here",
+    "ndcg(10)": "'ndcg(10)' of a method is 'ndcg@10' here",
+    "P(judged_only=True)@5": (
+        "'P(judged_only=True)@5' of ir_measures is 'precision@5' here with condensed=True"
+    ),
+    "map@5": (
+        "'map@5' of ranx is 'ap@5' here; "
+        "'map@5' of LightGBM is 'ap(over=cutoff)@5' here with undefined_as=1"
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "meant"), SENTENCES.items())
+def test_the_error_has_the_exact_call(name, meant):
+    sentence = f"there is no measure {name!r}\n\nHint: {meant}"
+    frame = judge(RUN, JUDGMENTS)
+    for ask in (
+        lambda: Measure.parse(name),
+        lambda: evaluate(frame, name),
+        lambda: graded("grade").measures(name),
+    ):
+        with pytest.raises(ValueError, match="there is no measure") as caught:
+            ask()
+        assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("name", [*TREC_EVAL, *IR_MEASURES, *JUDGED_ONLY, *RANX, *SCIKIT_LEARN])
+def test_none_is_taken_in_silence(name):
+    with pytest.raises(ValueError, match=r"Hint: .* here"):
+        Measure.parse(name)
+
+
+def test_there_are_sixty_of_them():
+    assert len({*TREC_EVAL, *IR_MEASURES, *JUDGED_ONLY, *RANX, *SCIKIT_LEARN}) >= 60
+
+
+@pytest.mark.parametrize("name", ["ndcg@10", "dcg", "ap(threshold=2)@100", "bpref", "precision@5"])
+def test_our_own_names_mean_ours(name):
+    assert Measure.parse(name).name == name
+
+
+@pytest.mark.parametrize("name", ["mapp", "ndgc@10", "NDCG@10", "ndcg_at_10", "f2", "", "@10"])
+def test_other_names_are_no_tools(name):
+    assert calls_here(name) == []
+    with pytest.raises(ValueError, match=r"there is no measure|a measure is written like"):
+        Measure.parse(name)
