@@ -119,8 +119,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="polars-graded",
         description="Measure rankings with graded relevance. Without files, artificial rankings "
-        "of known quality are measured: 100 documents per query, grades 0 to 4, and strategies that "
-        "swap 5, 20 and 60 pairs of the ideal order.",
+        "of known quality are measured: 100 documents per query, grades 0 to 4, and strategies "
+        "that swap 5, 20 and 60 pairs of the ideal order.",
         epilog=f"Measures: {', '.join(named)}. A cutoff follows an @, options stand in "
         "brackets: 'ndcg@10', 'ap(threshold=2)@100', 'dcg(gain=linear, discount=zipf)'.",
     )

@@ -27,7 +27,7 @@ from polars_graded._frames import sorting
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from polars_graded._measuring.definitions import Best
 
@@ -89,7 +89,7 @@ def check_segments(
     numbers, _ = measures_and_curves(per_query.drop(keys), measures, query=query, strategy=strategy)
     frame = per_query.lazy().select(strategy, query, *keys, *numbers).collect()
     parts = frame.partition_by(keys, maintain_order=False) or [frame]
-    strategies = frame[strategy].unique().sort()
+    strategies = as_they_come(frame[strategy])
     found = []
     for part in parts:
         rows = collected_keys(part, numbers, query=query, strategy=strategy)
