@@ -208,7 +208,8 @@ def check_no_pattern(column: str) -> str:
 def did_you_mean(value: str, known: Iterable[str]) -> str:
     """The end of an error: a hint at the known name that `value` is probably meant to be."""
     names = {name.lower(): name for name in known}
-    close = get_close_matches(value.lower(), names, n=1)
+    turned = [name for name in names if sorted(name) == sorted(value.lower())]
+    close = turned or get_close_matches(value.lower(), names, n=1)
     return f"\n\nHint: did you mean {names[close[0]]!r}?" if close else ""
 
 

@@ -12,7 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from polars_graded._checks import check_choice, check_increasing, check_number, check_whole_number
+from polars_graded._checks import (
+    check_choice,
+    check_collected,
+    check_increasing,
+    check_number,
+    check_whole_number,
+)
 
 __all__ = [
     "ad_hoc_grade",
@@ -177,6 +183,7 @@ def swapped_rankings(
     │ 1     ┆ 1     ┆ 3   ┆ 0     ┆ 2     │
     └───────┴───────┴─────┴───────┴───────┘
     """
+    rankings = check_collected("rankings", rankings)
     numbers = [
         check_whole_number("swaps", number, at_least=0)
         for number in (swaps if isinstance(swaps, Iterable) else [swaps])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import polars as pl
 
-from polars_graded._checks import check_no_pattern
+from polars_graded._checks import check_no_pattern, did_you_mean
 from polars_graded._forking import check_not_forked
 from polars_graded._measuring.expression import one, several
-from polars_graded._measuring.names import Measure
+from polars_graded._measuring.names import ALIASES, Measure
 from polars_graded._measuring.phi import phi_relevance
 from polars_graded._measuring.ranking import Ranking
 
@@ -273,6 +273,57 @@ class Graded:
         └─────────────────┴───────────┘
         """
         return self._with(replace(self._ranking, condensed=True))
+
+    def where(self, rows: str | pl.Expr) -> Graded:
+        """Keep some rows: the others are as if they were not there.
+
+        They are neither retrieved nor judged, so they count in no rank, in no ideal ranking and
+        not among the relevant documents. (A grade that is made null is unjudged instead.) A second
+        call keeps what both keep. It does not hold for `phi_relevance`.
+
+        Parameters
+        ----------
+        rows
+            A Boolean column, or an expression; null is False.
+
+        Raises
+        ------
+        TypeError
+            If `rows` is neither a name nor an expression.
+
+        Examples
+        --------
+        Recent documents alone:
+
+        >>> df = pl.DataFrame(
+        ...     {"grade": [2, 0, 1], "score": [3, 2, 1], "year": [1999, 2024, 2025]}
+        ... )
+        >>> g = pl.col("grade").graded.ranked_by("score")
+        >>> df.select(
+        ...     g.reciprocal_rank(), recent=g.where(pl.col("year") > 2000).reciprocal_rank()
+        ... )
+        shape: (1, 2)
+        ┌─────────────────┬────────┐
+        │ reciprocal_rank ┆ recent │
+        │ ---             ┆ ---    │
+        │ f64             ┆ f64    │
+        ╞═════════════════╪════════╡
+        │ 1.0             ┆ 0.5    │
+        └─────────────────┴────────┘
+        """
+        if not isinstance(rows, str | pl.Expr):
+            msg = f"`rows` must be a column name or an expression, got {rows!r}"
+            raise TypeError(msg)
+        kept = pl.col(rows) if isinstance(rows, str) else rows
+        before = self._ranking.rows
+        return self._with(replace(self._ranking, rows=kept if before is None else before & kept))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say what there is where a measure is misspelt, as its name in a string does."""
+        methods = [each for each in dir(type(self)) if not each.startswith("_")]
+        hint = did_you_mean(ALIASES.get(name.lower(), name), methods)
+        msg = f"`.graded` has no method {name!r}{hint}"
+        raise AttributeError(msg, name=name, obj=None)
 
     # Relevance from scores.
 

@@ -727,7 +727,7 @@ WRONG_NAMES = [
     (["n_retrieved@5"], ValueError, "n_retrieved takes no cutoff, got 5"),
     (["bpref@5"], ValueError, "bpref takes no cutoff, got 5"),
     (["interpolated_precision@5"], ValueError, "interpolated_precision takes no cutoff, got 5"),
-    (["ap(2)"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.2.'"),
+    (["ap(2)"], ValueError, "there is no measure 'ap.2.'\n\nHint: 'ap.2.' of a method is 'ap@2'"),
     (["ap(threshold)"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.threshold.'"),
     (["ap(threshold=)"], ValueError, f"{OPTIONS_LIKE}.*, got 'ap.threshold=.'"),
     (["ap(threshold=1+1j)"], (TypeError, ValueError), "threshold"),

@@ -119,9 +119,9 @@ def evaluate(
         - A strategy that retrieved nothing at all.
         - Strategies of which a share of the first ten documents is judged that differs by 0.2.
         - A column called rank that counts from 1, and of which the highest number is ranked first.
-        - Ties that the order of rows decides: documents of other grades with the same score, where
-          one stands below the other. (Rows that stand apart are not compared; `overview` counts all
-          ties.)
+        - Ties that the order of rows decides: documents of other grades with the same score. (Of
+          more than 20,000 rows only those are compared that stand one below the other, as in what
+          comes from a run; `overview` counts all ties.)
 
     See Also
     --------

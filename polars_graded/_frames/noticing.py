@@ -30,6 +30,9 @@ UNFAIR, FEW = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
 
+MOST_SORTED = 20_000
+"""In so many rows ties are found wherever they stand; in more of them, where rows are neighbours."""
+
 OF_SETS = {"precision", "recall", "f_measure", "e_measure", "success", "judged", "cg"}
 """Measures that without a cutoff are the same in any order."""
 
@@ -37,7 +40,8 @@ OF_SETS = {"precision", "recall", "f_measure", "e_measure", "success", "judged",
 def _tied(request: Request, score: Sequence[str]) -> pl.Expr:
     """Whether a row of the query is tied with the row above it, which has another grade.
 
-    Ties of rows that stand apart are not seen: looking for them would cost as much as ranking.
+    Among many rows, ties of those that stand apart are not seen: looking for them would cost as
+    much as ranking.
     """
     if request.ties is not None or not any(map(_looks_at_order, request.measures.values())):
         return pl.lit(value=False)
@@ -49,6 +53,11 @@ def _tied(request: Request, score: Sequence[str]) -> pl.Expr:
 
 def _tied_with_row_above(columns: Sequence[pl.Series], irrelevant: float) -> pl.Series:
     """Whether each row has the keys and scores of the one above, and another grade."""
+    order = None
+    if len(columns[0]) <= MOST_SORTED:
+        keys = pl.DataFrame([column.alias(str(i)) for i, column in enumerate(columns[1:])])
+        order = keys.select(pl.arg_sort_by(pl.all())).to_series()
+        columns = [column.gather(order) for column in columns]
     grade, score, *others = columns
     above = (score.slice(1) == score.slice(0, max(len(score) - 1, 0))).arg_true()
     for column in others:
@@ -56,7 +65,8 @@ def _tied_with_row_above(columns: Sequence[pl.Series], irrelevant: float) -> pl.
     upper, lower = (grade.gather(rows).cast(pl.Float64) for rows in (above, above + 1))
     upper, lower = (part.set(part <= irrelevant, None) for part in (upper, lower))
     above = above.filter(upper.ne_missing(lower))
-    return pl.repeat(value=False, n=len(grade), eager=True).scatter(above + 1, values=True)
+    tied = above + 1 if order is None else order.gather(above + 1)
+    return pl.repeat(value=False, n=len(grade), eager=True).scatter(tied, values=True)
 
 
 def _looks_at_order(measure: Measure) -> bool:

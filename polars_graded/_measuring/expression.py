@@ -75,6 +75,9 @@ def _expression(
     unchecked: bool = False,
 ) -> pl.Expr:
     """One kernel call over the rankings of all queries, as deep as any of the measures looks."""
+    if known is not None and ranking.rows is not None:
+        known = known.filter(ranking.rows)
+    ranking = ranking.kept()
     for measure in measures:
         _check_levels(measure, ranking)
     depth = _deepest(measure.ranked_depth for measure in measures)

@@ -17,6 +17,7 @@ import polars as pl
 from polars_graded._checks import (
     check_choice,
     check_columns,
+    check_frame,
     check_increasing,
     check_number,
     check_whole_number,
@@ -252,7 +253,8 @@ def _tidy(
 ) -> pl.DataFrame:
     """The points that `kernel` makes of each query's ascending scores, one row per point."""
     wanted = [score] if query is None else [query, score]
-    check_columns("frame", wanted, frame.lazy().collect_schema())
+    frame = check_frame("frame", frame)
+    check_columns("frame", wanted, frame.collect_schema())
     if "relevance" in wanted:
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)

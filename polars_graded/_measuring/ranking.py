@@ -39,6 +39,8 @@ class Ranking:
     undefined: float | None = 0.0
     undefined_is_said: bool = False
     condensed: bool = False
+    rows: pl.Expr | None = None
+    """Which rows there are; all where it is None."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] = True
@@ -88,6 +90,13 @@ class Ranking:
         """The same, with one grade that is relevant and all others irrelevant."""
         wanted = check_number("grade", grade)
         return replace(self, grade=self.grade == wanted, irrelevant=0.0, highest=None)
+
+    def kept(self) -> Ranking:
+        """The same, of the rows that are kept alone."""
+        if self.rows is None:
+            return self
+        by = tuple(key.filter(self.rows) for key in self.by)
+        return replace(self, grade=self.grade.filter(self.rows), by=by, rows=None)
 
     def where(self, known: pl.Expr) -> Ranking:
         """The same, with the judgments of some documents only."""

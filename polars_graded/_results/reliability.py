@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
 from polars_graded._results.correlation import tau_ap
+from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import check_per_query
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ SIZES = 10
 """How many numbers of queries are tried where none are asked for."""
 
 
+@finds_keys
 def swap_rate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: str,
@@ -142,6 +144,7 @@ def swap_rate(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+@finds_keys
 def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: str,

@@ -1,0 +1,329 @@
+"""Nothing wrong in silence: what is refused from the schema, what is warned of, eager and lazy."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import re
+import warnings
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from polars_graded import (
+    average_curves,
+    evaluate,
+    judge,
+    overview,
+    read_qrels,
+    read_run,
+    summary_table,
+)
+from polars_graded._frames.request import Request
+
+BOTH = pytest.mark.parametrize("lazily", [False, True], ids=["eager", "lazy"])
+
+
+def measured(frame: pl.DataFrame, *measures: str, lazily: bool, **options) -> pl.DataFrame:
+    return evaluate(frame.lazy() if lazily else frame, *measures, **options).lazy().collect()
+
+
+def assert_warned(message: str, *rest: str) -> pytest.WarningsChecker:
+    return pytest.warns(UserWarning, match="^" + re.escape(message) + "".join(rest))
+
+
+# A run of 199 queries as those of TREC's deep learning track, of which 44 were judged.
+
+draw = random.Random(2020)
+RUN = pl.DataFrame(
+    [
+        (f"{query}", f"D{doc}", 25.0 - rank)
+        for query in range(199)
+        for rank, doc in enumerate(draw.sample(range(60), 25))
+    ],
+    schema=["query", "doc", "score"],
+    orient="row",
+)
+QRELS = pl.DataFrame(
+    [
+        (f"{query}", f"D{doc}", draw.choice([0, 0, 1, 2, 3]))
+        for query in range(44)
+        for doc in draw.sample(range(60), 30)
+    ],
+    schema=["query", "doc", "grade"],
+    orient="row",
+)
+
+
+def mean(frame: pl.DataFrame, **options) -> float:
+    return evaluate(frame, "ndcg@10", **options)["ndcg@10"].mean()
+
+
+@BOTH
+def test_queries_without_a_judged_document_are_warned_of(lazily):
+    joined = RUN.join(QRELS, on=["query", "doc"], how="left")
+    said = "no document is judged in 155 of 199 queries, which count as 0: '100', '101', '102', ..."
+    with assert_warned(said, r"\n\nHint: judge\(run, judgments\) leaves such queries out, ") as got:
+        values = measured(joined, "ndcg@10", lazily=lazily)
+    assert {warning.filename for warning in got} == {__file__}
+    with assert_warned("no document is judged in 155 of 199 queries, which are undefined: "):
+        measured(joined, "ndcg@10", lazily=lazily, undefined_as=None)
+    with assert_warned("queries without any judgment are left out of `run`, got 155"):
+        judged = judge(RUN, QRELS)
+    # The left join divides by all queries, and an ideal ranking of what was retrieved is too poor.
+    assert values["ndcg@10"].mean() < 0.4 * mean(judged)
+    inner = RUN.join(QRELS, on=["query", "doc"], how="inner")
+    assert mean(inner) > mean(judged)
+
+
+def test_an_overview_shows_a_left_join_for_what_it_is():
+    joined = overview(RUN.join(QRELS, on=["query", "doc"], how="left")).row(0, named=True)
+    with assert_warned("queries without any judgment"):
+        judged = overview(judge(RUN, QRELS)).row(0, named=True)
+    assert (joined["queries"], joined["none_judged"]) == (199, 155)
+    assert (judged["queries"], judged["none_judged"]) == (44, 0)
+    assert joined["retrieved"] == 1
+    found = RUN.join(QRELS, on=["query", "doc"], how="semi").height
+    assert judged["retrieved"] == pytest.approx(found / QRELS.height)
+    assert judged["judged"] == pytest.approx(found / (44 * 25))
+
+
+STACKED = pl.DataFrame(
+    {
+        "strategy": ["a", "a", "b", "b"],
+        "query": [1, 1, 1, 1],
+        "grade": [1, 0, 1, 0],
+        "score": [2.0, 1.0, 1.0, 2.0],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [(evaluate, ["ap"]), (average_curves, ["ndcg_curve@2"]), (summary_table, []), (overview, [])],
+)
+def test_a_lazy_frame_of_stacked_strategies_is_refused_before_anything_runs(call, named):
+    def must_not_run(rows: pl.DataFrame) -> pl.DataFrame:
+        raise AssertionError
+
+    lazy = STACKED.lazy().map_batches(must_not_run, schema=STACKED.schema)
+    sentence = (
+        "`frame` has a column 'strategy', of which no argument speaks: strategies, which would be "
+        "ranked as one\n\nHint: say strategy='strategy', or drop the column"
+    )
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        call(lazy, *named)
+    with pytest.raises(ValueError, match=r"`frame` has 2 strategies in its column 'strategy'"):
+        call(STACKED, *named)
+
+
+def test_a_lazy_frame_whose_strategies_are_named_is_measured():
+    named = evaluate(STACKED.lazy(), "ap", strategy="strategy").collect()
+    assert named["ap"].to_list() == [1, 1 / 2]
+    by_it = STACKED.with_columns(strategy=pl.Series([2, 1, 2, 1])).lazy()
+    assert evaluate(by_it, "ap", by="strategy").collect()["ap"].to_list() == [1]
+
+
+@BOTH
+def test_a_query_that_a_strategy_lacks_is_warned_of_lazily_too(lazily):
+    lacking = pl.concat(
+        [STACKED, STACKED.filter(strategy="a").with_columns(query=pl.lit(2, pl.Int64))]
+    )
+    said = "some strategies have no row for some queries, which are missing from their means: "
+    with assert_warned(f"{said}'b' lacks 1 of 2\n\nHint: judge"):
+        measured(lacking, "ap", lazily=lazily, strategy="strategy")
+
+
+@BOTH
+def test_a_strategy_that_retrieved_nothing_did_not_run(lazily):
+    frame = STACKED.drop("strategy").head(2).with_columns(idle=pl.lit(None, pl.Float64))
+    with assert_warned("'idle' retrieved nothing for any query, which is no bad ranking but none"):
+        values = measured(frame, "ap", lazily=lazily, by=["score", "idle"])
+    assert values["ap"].to_list() == [1, 0]
+
+
+@BOTH
+def test_strategies_that_are_not_judged_alike_are_warned_of(lazily):
+    # Of ten documents, "pooled" finds all judged and "new" six, in each of ten queries.
+    frame = pl.DataFrame(
+        [
+            (query, doc, None if doc >= 10 else doc % 2, pooled, new)
+            for query in range(10)
+            for doc in range(14)
+            for pooled, new in [(-doc if doc < 10 else None, doc if doc >= 4 else None)]
+        ],
+        schema=["query", "doc", "grade", "pooled", "new"],
+        orient="row",
+    )
+    said = (
+        "strategies are not judged alike: of the first ten documents 60% are judged for 'new' and "
+        "100% for 'pooled'"
+    )
+    with assert_warned(said):
+        measured(frame, "ap", lazily=lazily, by=["pooled", "new"])
+    few = frame.filter(pl.col("query") < 9)  # of which it would say too little
+    with warnings.catch_warnings(action="error"):
+        measured(few, "ap", lazily=lazily, by=["pooled", "new"])
+
+
+@BOTH
+@pytest.mark.parametrize("first", [0, 1])
+def test_ranks_that_are_ranked_highest_first_are_warned_of(lazily, first):
+    ranked = RUN.with_columns(
+        rank=pl.col("score").rank("ordinal", descending=True).over("query") - 1 + first,
+        grade=pl.lit(1),
+    )
+    said = "'rank' counts from 1 as ranks do, and its highest number is ranked first\n\nHint: desc"
+    with assert_warned(said):
+        measured(ranked, "ndcg@10", lazily=lazily, by="rank")
+    with warnings.catch_warnings(action="error"):
+        measured(ranked, "ndcg@10", lazily=lazily, by="rank", descending=False)
+        # Another name is taken at its word, and so are numbers that do not count.
+        measured(ranked.rename({"rank": "points"}), "ndcg@10", lazily=lazily, by="points")
+        scores = ranked.with_columns(pl.col("rank") * 7)
+        measured(scores, "ndcg@10", lazily=lazily, by="rank")
+
+
+TIED = pl.DataFrame(
+    {
+        "query": [1, 1, 1, 2, 2],
+        "doc": ["a", "b", "c", "a", "b"],
+        "grade": [0, 1, 0, 1, 1],
+        "score": [2.0, 2.0, 1.0, 3.0, 3.0],
+    }
+)
+
+
+@BOTH
+def test_ties_that_the_order_of_rows_decides_are_warned_of(lazily):
+    said = "documents with the same score have different grades in 1 of 2 queries of 'score'"
+    with assert_warned(said, r"(.|\n)*Hint: ties='doc' ranks them by that column, as trec_eval"):
+        by_rows = measured(TIED, "ap", lazily=lazily)
+    assert by_rows["ap"].to_list() == [1 / 2, 1]
+    with warnings.catch_warnings(action="error"):
+        assert measured(TIED, "ap", lazily=lazily, ties="order").equals(by_rows)
+        by_doc = measured(TIED, "ap", lazily=lazily, ties="doc")
+        assert by_doc["ap"].to_list() == [1, 1]
+        in_a_list = measured(TIED, "ap", lazily=lazily, by=[["score", "doc"]])
+        assert in_a_list.equals(by_doc)
+        # What looks at no order, or at all orders, does not depend on that of rows.
+        measured(TIED, "precision", "recall", "n_relevant", lazily=lazily)
+        measured(TIED, "roc_auc", "ndcg(ties=average)@2", lazily=lazily)
+        # Nor do ties of the same grade, or of an unjudged and an irrelevant document.
+        alike = TIED.with_columns(grade=pl.Series([None, 0, 1, 1, 1]))
+        measured(alike, "ap", lazily=lazily)
+        measured(TIED.with_columns(query=pl.int_range(5)), "ap", lazily=lazily, undefined_as=None)
+
+
+def test_ties_are_found_wherever_they_stand_in_what_is_not_large():
+    apart = TIED[[0, 3, 2, 4, 1]]
+    said = "documents with the same score have different grades in 1 of 2 queries of 'score'"
+    with assert_warned(said):
+        evaluate(apart, "ap")
+    # Beside 20,000 rows of other queries, where they are neighbours.
+    many = pl.select(query=10 + pl.int_range(20_000), score=pl.lit(1.0), grade=pl.lit(1, pl.Int64))
+    for rows, warned in ((TIED, True), (apart, False)):
+        frame = pl.concat([many, rows.select(many.columns)])
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            evaluate(frame, "ap")
+        assert bool(caught) is warned
+
+
+def test_ties_of_stacked_strategies_are_those_of_each():
+    stacked = pl.concat([TIED.with_columns(strategy=pl.lit(name)) for name in ("x", "y")])
+    stacked = stacked.with_columns(
+        score=pl.when(strategy="y").then(-pl.int_range(10)).otherwise("score")
+    )
+    with assert_warned(
+        "documents with the same score have different grades in 1 of 2 queries of 'x'"
+    ):
+        evaluate(stacked, "ap", strategy="strategy")
+
+
+def test_command_and_python_break_ties_alike(data, tmp_path, capsys):
+    from polars_graded.__main__ import main
+
+    run, qrels = data / "trec_eval/results.test.gz", data / "trec_eval/qrels.test.gz"
+    judged = judge(read_run(run), read_qrels(qrels))
+    said = "documents with the same score have different grades in 3 of 3 queries of 'STANDARD'"
+    with assert_warned(said):
+        evaluate(judged, "ap", strategy="strategy")
+    ours = evaluate(judged, "ap", strategy="strategy", ties="doc")
+    values = tmp_path / "values.parquet"
+    main(["--qrels", str(qrels), str(run), "--measure", "ap", "--per-query", str(values)])
+    assert capsys.readouterr().err == ""
+    assert_frame_equal(pl.read_parquet(values), ours)
+    # trec_eval's own answer, as it prints it.
+    assert ours["ap"].round(4).to_list() == [0.0324, 0.4175, 0.0858]
+
+
+@BOTH
+def test_errors_count_the_queries_of_all_batches(lazily):
+    frame = pl.DataFrame(
+        {"query": [i // 3 for i in range(1800)], "grade": [5] * 1800, "score": range(1800)}
+    ).with_columns(pl.col("query").set_sorted())
+    rule = "grade 'grade': grades must not be above `highest`, 4, in 600 of 600 queries"
+    with pytest.raises(ValueError, match=f"^{rule}"):
+        measured(frame, "ap", lazily=lazily, highest=4)
+    rule = "grade 'grade': `gain` maps no gain to grade 5, in 600 of 600 queries"
+    with pytest.raises(ValueError, match=f"^{rule}"):
+        measured(frame, "ndcg(gain={0: 0, 1: 1})", lazily=lazily)
+    infinite = frame.with_columns(score=pl.lit(float("inf")))
+    rule = "score 'score' must be finite, got NaN or infinity in 600 of 600 queries"
+    with pytest.raises(ValueError, match=f"^{rule}"):
+        measured(infinite, "ap", lazily=lazily)
+
+
+def test_a_good_frame_is_measured_without_a_word():
+    good = RUN.with_columns(grade=pl.lit(1), other=-pl.col("score"))
+    with warnings.catch_warnings(action="error"):
+        for frame in (good, good.lazy(), good.clear(), good.clear().lazy()):
+            evaluate(frame, "ndcg@10", by=["score", "other"]).lazy().collect()
+
+
+# What a call asks for, in one form.
+
+
+def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
+    frame = RUN.with_columns(grade=pl.col("score").cast(pl.Int64) % 3)
+    request = pickle.loads(pickle.dumps(Request.of(["ap", "ndcg@10"], highest=2)))  # noqa: S301
+    parts = [frame.filter(pl.col("query").hash(0) % 4 == part) for part in range(4)]
+    values = pl.concat([pl.concat(request.values(part.lazy())).collect() for part in parts])
+    assert_frame_equal(request.finished(values), evaluate(frame, "ap", "ndcg@10", highest=2))
+    assert request.schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
+
+
+def test_measures_come_alone_in_lists_or_under_names_of_ones_own():
+    frame = TIED.head(2).with_columns(score=pl.Series([1, 2]))
+    expected = evaluate(frame, "ap", "ndcg@10")
+    assert_frame_equal(evaluate(frame, ["ap", "ndcg@10"]), expected)
+    assert_frame_equal(evaluate(frame, ["ap"], "ndcg@10"), expected)
+    named = evaluate(frame, {"AP": "ap", "nDCG": "ndcg(gain={0: 0, 1: 1, 2: 5})@10"}, ("ap",))
+    assert named.columns == ["strategy", "query", "AP", "nDCG", "ap"]
+    assert named.row(0)[2:] == (1, 1, 1)
+
+
+def test_strategies_have_the_names_of_a_mapping():
+    frame = TIED.with_columns(other=-pl.int_range(5))
+    by = {"ours": "other", "tied, then by document": ["score", "doc"]}
+    values = evaluate(frame, "ap", by=by)
+    assert values["strategy"].unique(maintain_order=True).to_list() == list(by)
+    assert values["ap"].to_list() == [1 / 2, 1, 1, 1]
+
+
+def test_stacked_strategies_come_in_natural_order():
+    names = ["TS108", "TS12", "TS2"]
+    frame = pl.concat([STACKED.head(2).with_columns(strategy=pl.lit(name)) for name in names])
+    for kind in (pl.String, pl.Categorical):
+        found = evaluate(frame.cast({"strategy": kind}), "ap", strategy="strategy")
+        assert found["strategy"].to_list() == ["TS2", "TS12", "TS108"]
+    assert evaluate(frame.lazy(), "ap", strategy="strategy").collect()["strategy"].to_list() == [
+        *("TS2", "TS12", "TS108")
+    ]
+
+
+def test_several_columns_may_tell_queries_apart():
+    frame = TIED.with_columns(country=pl.Series(["x", "x", "x", "y", "y"])).with_columns(query=1)
+    values = evaluate(frame, "n_relevant", query=["country", "query"])
+    assert values.rows() == [("score", "x", 1, 1), ("score", "y", 1, 2)]
