@@ -619,10 +619,10 @@ def test_every_other_query_gets_its_measure(value):
 
 
 FOUR_SCALES = [
-    reference.Scale(irrelevant=0.5),
-    reference.Scale(highest=7.5),
-    reference.Scale(irrelevant=-1, highest=4),
-    reference.Scale(irrelevant=1, highest=4.5, undefined=0.25),
+    reference.Scale(irrelevant=0.5, undefined_is_said=True),
+    reference.Scale(highest=7.5, undefined_is_said=True),
+    reference.Scale(irrelevant=-1, highest=4, undefined_is_said=True),
+    reference.Scale(irrelevant=1, highest=4.5, undefined=0.25, undefined_is_said=True),
 ]
 
 
