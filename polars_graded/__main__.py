@@ -93,10 +93,10 @@ def _print(parser: argparse.ArgumentParser, text: str) -> None:
 
 
 def _printable(text: str) -> str:
-    """The text, its control characters spelt out: a name could move the cursor or hide a line."""
+    """The text, its control characters spelt out, which could move the cursor or turn a line."""
     return "".join(
         char.encode("unicode_escape").decode()
-        if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp")
+        if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
         else char
         for char in text
     )
@@ -283,10 +283,13 @@ def _evaluated(options: argparse.Namespace, added: Sequence[str]) -> pl.DataFram
 
 def _features(files: Sequence[str]) -> pl.DataFrame:
     """The documents of LETOR files, or of Parquet files, whose numbers are features."""
-    if not all(map(_is_parquet, files)):
+    if not any(map(_is_parquet, files)):
         return read_letor(files)
+    if not all(map(_is_parquet, files)):
+        msg = f"--letor takes text or .parquet files, not both, got {', '.join(files)}"
+        raise ValueError(msg)
     frame = pl.concat([_parquet(file, ["query", "grade"]) for file in files], how="diagonal")
-    return frame.select("query", pl.col("doc") if "doc" in frame.columns else [], cs.numeric())
+    return frame.select(cs.by_name("query", "doc", require_all=False) | cs.numeric())
 
 
 def _judged(qrels: str, *runs: str, unjudged_below: float | None) -> pl.DataFrame:
@@ -317,6 +320,9 @@ def _run_of(file: str) -> pl.DataFrame:
     if not _is_parquet(file):
         return read_run(file).select(columns)
     frame = _parquet(file, columns[:3])
+    if not frame.schema["score"].is_numeric():
+        msg = f"{file} must have numbers in its column 'score', got {frame.schema['score']}"
+        raise ValueError(msg)
     if "strategy" not in frame.columns:
         frame = frame.with_columns(strategy=pl.lit(Path(file).stem))
     return frame.select(columns).cast({"score": pl.Float64, "strategy": pl.String})
@@ -336,6 +342,11 @@ def _parquet(file: str, columns: Sequence[str]) -> pl.DataFrame:
         raise ValueError(msg) from None
     check_columns(file, columns, frame.columns)
     keys = [name for name in ("query", "doc") if name in frame.columns]
+    for name in keys:
+        if frame.schema[name].is_nested():
+            dtype = frame.schema[name]
+            msg = f"{file} must have names or numbers in its column {name!r}, got {dtype}"
+            raise ValueError(msg)
     return frame.cast(dict.fromkeys(keys, pl.String()))
 
 

@@ -94,6 +94,8 @@ FILES = {
     "cut.gz": gzip.compress(QRELS.encode())[:-12],
     "damaged.gz": gzip.compress(QRELS.encode())[:-8] + bytes(8),
     "here.parquet": "PAR1 is no more than a word",
+    "nested.parquet": parquet(pl.DataFrame({"query": ["q"], "doc": [["a"]], "grade": [1]})),
+    "text.parquet": parquet(pl.DataFrame({"query": ["q1"], "doc": ["a"], "score": ["high"]})),
     "few.parquet": parquet(pl.DataFrame({"query": ["q1"], "grade": [1]})),
 }
 JUDGED = ("--qrels", "qrels.txt", "good.run", "poor.run")
@@ -553,6 +555,9 @@ def test_files_may_be_parquet(command):
     assert command("--qrels", "qrels.parquet", "good.run", "poor.run") == expected
     read_letor("letor.txt").write_parquet("letor.parquet")
     assert command("--letor", "letor.parquet") == command("--letor", "letor.txt")
+    columns = read_letor("letor.txt").drop("doc").with_columns(text=pl.lit("is no feature"))
+    columns.write_parquet("letor.parquet")
+    assert command("--letor", "letor.parquet") == command("--letor", "letor.txt")
 
 
 def test_a_run_in_parquet_without_a_strategy_is_named_after_its_file(table):
@@ -769,6 +774,14 @@ ERRORS = [
     (["--letor", "absent.parquet"], r"No such file or directory: absent\.parquet"),
     (["--qrels", "here.parquet", "good.run"], r"here\.parquet must be a whole Parquet file: .*"),
     (["--qrels", "few.parquet", "good.run"], r"`few\.parquet` has no column 'doc'.*"),
+    (
+        ["--qrels", "nested.parquet", "good.run"],
+        r"nested\.parquet must have names .*'doc', got L.*",
+    ),
+    (
+        ["--qrels", "qrels.txt", "text.parquet"],
+        r"text\.parquet must have numbers .*'score', got S.*",
+    ),
     (["--qrels", "qrels.txt", "few.parquet"], r"`few\.parquet` has no column 'doc'.*"),
     # A file to write.
     (["--per-query", "values.txt"], r"--per-query takes .*\.csv.*\.parquet.*, got 'values\.txt'"),
@@ -826,8 +839,8 @@ def test_a_report_may_have_any_name_on_any_terminal():
 
 
 def test_names_cannot_move_the_cursor(table):
-    Path("red.run").write_text(GOOD.replace("good", "\x1b[31mgo\x7fod\x9b"))
-    assert list(table("--qrels", "qrels.txt", "red.run")) == [r"\x1b[31mgo\x7fod\x9b"]
+    Path("red.run").write_text(GOOD.replace("good", "\x1b[31mgo\x7fod\x9b\u202e\u2028"))
+    assert list(table("--qrels", "qrels.txt", "red.run")) == [r"\x1b[31mgo\x7fod\x9b\u202e\u2028"]
 
 
 def test_names_are_shown_whole_however_long(table):
