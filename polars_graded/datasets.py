@@ -15,7 +15,9 @@ import polars as pl
 from polars_graded._checks import (
     check_choice,
     check_collected,
+    check_columns,
     check_increasing,
+    check_no_pattern,
     check_number,
     check_whole_number,
 )
@@ -191,10 +193,11 @@ def swapped_rankings(
     if len(set(numbers)) < len(numbers):
         msg = f"`swaps` must name each number once, got {numbers}"
         raise ValueError(msg)
+    check_columns("rankings", [query, grade], rankings.columns)
     ideal = rankings.sort(
         query, grade, descending=[False, True], nulls_last=True, maintain_order=True
     )
-    lengths = ideal.group_by(query, maintain_order=True).len().get_column("len").to_numpy()
+    lengths = ideal.group_by(query, maintain_order=True).len(f"not {query}").to_series(1).to_numpy()
     scores = _swapped(
         np.tile(lengths.astype(np.int64), len(numbers)),
         np.repeat(np.array(numbers, np.int64), len(lengths)),
@@ -416,7 +419,7 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     """
     ranks = check_increasing("cuts", cuts)
     check_number("cuts", ranks[0], at_least=1)
-    expr = pl.col(score) if isinstance(score, str) else score
+    expr = pl.col(check_no_pattern(score)) if isinstance(score, str) else score
     rank = expr.rank("ordinal", descending=True)
     return pl.sum_horizontal(
         ((rank <= cut).cast(pl.Int64) for cut in ranks), ignore_nulls=False
