@@ -77,7 +77,6 @@ CALLS = {
         PER_QUERY.rename({"strategy": n}), "ap", strategy=n
     ),
     "summarise measure": lambda n: pg.summarise(PER_QUERY.rename({"ap": n}), n),
-    "summarise all": lambda n: pg.summarise(PER_QUERY.rename({"ap": n})),
     "compare query": lambda n: pg.compare(PER_QUERY.rename({"query": n}), "ap", query=n),
     "compare measure": lambda n: pg.compare(PER_QUERY.rename({"ap": n}), n),
     "differences strategy": lambda n: pg.differences(
