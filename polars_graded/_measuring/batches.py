@@ -29,6 +29,12 @@ def list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
     return rows.list.eval(take)
 
 
+def numbered_runs(lists: pl.Series) -> pl.Series:
+    """For each value of some lists a number that it shares with its equals beside it."""
+    flat = lists.explode(empty_as_null=False, keep_nulls=False)
+    return list_column(flat.rle_id(), lists.list.len().fill_null(0))
+
+
 class Lists:
     """A column of lists, whose stretches are handed out as `Ragged`."""
 

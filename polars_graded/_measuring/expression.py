@@ -131,6 +131,8 @@ def _columns(
     measures: Sequence[Measure], ranking: Ranking, columns: dict[str, pl.Series]
 ) -> list[pl.Series]:
     """The values of the measures, a column each, or the error of data that they cannot take."""
+    if "ties" in columns:
+        columns["ties"] = batches.numbered_runs(columns["ties"])
     as_grade = _as_grade(columns["ranked"].dtype)
     ranking = replace(
         ranking,

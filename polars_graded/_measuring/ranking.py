@@ -112,11 +112,13 @@ class Ranking:
         return _first(self._retrieved(self.grade), depth).implode()
 
     def ties(self) -> pl.Expr:
-        """For each retrieved document in rank order a number it shares with its ties, as a list."""
+        """What each retrieved document is ranked by, in rank order, which is equal where tied."""
         if not self.by:
             return self._retrieved(pl.int_range(pl.len(), dtype=pl.UInt32)).implode()
+        if len(self.by) == 1:
+            return self._retrieved(self.by[0]).implode()
         keys = pl.struct(key.alias(str(number)) for number, key in enumerate(self.by))
-        return self._retrieved(keys).rle_id().implode()
+        return self._retrieved(keys).implode()
 
     def _retrieved(self, values: pl.Expr) -> pl.Expr:
         """Those of retrieved documents, in rank order."""

@@ -37,9 +37,8 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
 
 def sum_of_precisions(ranked: Ragged, hit: Mask) -> Floats:
     """Σ_p P@p · rel(p), the numerator of equation 1."""
-    precisions = ranked.count_so_far(hit) / ranked.depth
-    precisions *= hit
-    return ranked.sum(precisions)
+    ranks = ranked.of(ranked.depth).keep(hit)
+    return ranks.sum(ranks.rank / ranks.values)
 
 
 def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
@@ -114,15 +113,22 @@ def _level_by_level(
     *,
     shared: bool,
 ) -> Floats:
-    """Σ_t d_t · (Σ_p P@p · rel_t(p)) as it stands: one pass over all rows per level.
+    """Σ_t d_t · (Σ_p P@p · rel_t(p)) as it stands: one pass per level.
 
     `levels` are those of all queries. One that a query does not use asks for the same documents
-    as the next one it does use, so the distances of both add up to the query's own.
+    as the next one it does use, so the distances of both add up to the query's own. What does not
+    reach a level need not be looked at for the next one.
     """
     total = np.zeros(len(ranked.lengths))
+    found, ranks, wanted_at = ranked.of(reached), ranked.depth, judged.of(wanted)
     for level, distance in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-        precisions = distance * sum_of_precisions(ranked, reached >= level)
-        total += precisions / np.maximum(judged.count(wanted >= level), 1) if shared else precisions
+        enough = found.values >= level
+        found, ranks = found.keep(enough), ranks[enough]
+        precisions = distance * found.sum(found.rank / ranks)
+        if shared:
+            wanted_at = wanted_at.keep(wanted_at.values >= level)
+            precisions /= np.maximum(wanted_at.lengths, 1)
+        total += precisions
     return total
 
 

@@ -149,12 +149,13 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
     n_relevant = queries.n_relevant(threshold)
     n_other = judged.lengths - n_relevant
     # Not retrieved is tied at the end: what was not seen by then counts half.
-    below = np.repeat(n_other, ranked.lengths) - ranked.count_so_far(other)
-    starts = queries.tie_starts() if ties == "average" else np.arange(len(hit))
-    sizes = np.diff(starts, append=len(hit))
-    ends = np.repeat(starts + sizes - 1, sizes)
-    tied = np.repeat(np.add.reduceat(other, starts, dtype=np.float64), sizes)
-    right = ranked.sum(hit * (below[ends] + tied / 2))
+    below: npt.NDArray[Any] = np.repeat(n_other, ranked.lengths) - ranked.count_so_far(other)
+    if ties == "average":
+        starts = queries.tie_starts()
+        sizes = np.diff(starts, append=len(hit))
+        tied = np.add.reduceat(other, starts, dtype=np.float64)
+        below = np.repeat(below[starts + sizes - 1] + tied / 2, sizes)
+    right = ranked.sum(hit * below)
     missed = (n_relevant - ranked.count(hit)) * (n_other - ranked.count(other)) / 2
     return (right + missed) / (n_relevant * n_other)  # NaN where there is no pair
 

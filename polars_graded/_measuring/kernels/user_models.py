@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polars_graded._measuring.kernels.cumulated_gain import cumulated, gains
+from polars_graded._measuring.kernels.cumulated_gain import gains
 from polars_graded._measuring.kernels.queries import over_ideal
 
 if TYPE_CHECKING:
@@ -28,10 +28,12 @@ def nerr(queries: Queries, n: int | None) -> Floats:
 
 def expected_reciprocal_rank(queries: Queries, documents: Ragged) -> Floats:
     """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}."""
-    best = np.repeat(queries.relevance(queries.best), documents.lengths)
-    satisfied = chance_to_satisfy(queries.relevance(documents.values), best)
-    not_before = documents.before(np.multiply, 1 - satisfied, 1.0)
-    return documents.sum(satisfied * not_before / documents.depth)
+    hit = queries.relevant(documents.values, None)
+    hits, rank = documents.keep(hit), documents.depth[hit]  # others satisfy nobody
+    best = np.repeat(queries.relevance(queries.best), hits.lengths)
+    satisfied = chance_to_satisfy(queries.relevance(hits.values), best)
+    not_before = hits.before(np.multiply, 1 - satisfied, 1.0)
+    return hits.sum(satisfied * not_before / rank)
 
 
 def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
@@ -51,16 +53,19 @@ def rbp(
         return np.where(hit, queries.share_of_best(ranked) if graded else 1.0, 0.0)
 
     worth = queries.first(n, relevance, ties)
-    return (1 - p) * worth.sum(worth.values * p ** (worth.depth - 1))
+    still_there = p ** np.arange(worth.lengths.max(initial=0), dtype=np.float64)
+    return (1 - p) * worth.sum(worth.values * still_there[worth.rank - 1])
 
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
     """(1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg of the best order(r))."""
     ranked = queries.ranked.head(n)
     hit = queries.relevant(ranked.values, None)
-    found = ranked.of(gains(queries, ranked, gain))
-    judged = queries.judged.head(n)
-    best = cumulated(judged.of(gains(queries, judged, gain)), ranked.lengths)
-    reached = ranked.count_so_far(hit) + beta * ranked.accumulated(np.add, found.values)
-    blended = hit * reached / (ranked.depth + beta * best.values)
-    return ranked.sum(blended) / queries.most_hits(n, None, over)
+    hits, rank = ranked.keep(hit), ranked.rank[hit]
+    wanted = queries.judged.keep(queries.relevant(queries.judged.values, None))
+    best = wanted.accumulated(np.add, gains(queries, wanted, gain))
+    # The best order has gained all there is at its last relevant document.
+    last = np.minimum(rank, wanted.lengths[hits.query])
+    reached = hits.rank + beta * hits.accumulated(np.add, gains(queries, hits, gain))
+    blended = reached / (rank + beta * best[wanted.offsets[hits.query] + last - 1])
+    return hits.sum(blended) / queries.most_hits(n, None, over)
