@@ -327,6 +327,9 @@ def test_segments_may_be_several_hold_a_query_each_or_be_null():
         ("x", None, 2, 0.375),
         ("x", 1, 2, 0.0),
     ]
+    empty = summarise(split.clear(), segments=["kind", "half"])
+    assert empty.height == 0
+    assert empty.schema == summarise(split, segments=["kind", "half"]).schema
     with pytest.raises(ValueError, match="each column must be named once, got strategy, query, qu"):
         compare(split, segments="query")
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'land'"):

@@ -165,7 +165,7 @@ def compare(
     ColumnNotFoundError
         If a column is not there.
     TypeError
-        If a measure is not a number a query, as a curve is not.
+        If a measure is not one number per query, as a curve is not.
     ValueError
         If no measure is left, or one is named twice; if there are fewer than two strategies or no
         such baseline; if a strategy is null or has a query twice; if a value is infinite, further

@@ -88,14 +88,16 @@ def check_segments(
         raise ValueError(msg)
     numbers, _ = measures_and_curves(per_query.drop(keys), measures, query=query, strategy=strategy)
     frame = per_query.lazy().select(strategy, query, *keys, *numbers).collect()
-    parts = frame.partition_by(keys, maintain_order=False) or [frame]
+    parts = frame.partition_by(keys) or [frame]
     strategies = as_they_come(frame[strategy])
     found = []
     for part in parts:
         rows = collected_keys(part, numbers, query=query, strategy=strategy)
         found.append((part.select(keys).head(1), Grid(rows, missing, strategies)))
-    order = pl.concat([key for key, _ in found]).with_row_index("place of a segment")
-    return [found[place] for place in order.sort(keys)["place of a segment"]]
+    if frame.is_empty():
+        return found
+    rising = pl.concat([key for key, _ in found]).select(pl.struct(keys).arg_sort()).to_series()
+    return [found[place] for place in rising]
 
 
 def segments_of(segments: str | Sequence[str] | None) -> list[str]:
@@ -390,8 +392,9 @@ class Results:
         if len(rows):
             tied = np.abs(differences[rows]) <= self.tolerances(a[rows], b[rows])
             differences[rows] = np.where(tied, 0, differences[rows])
-        spread = np.ptp(differences, axis=1)
-        rows = np.flatnonzero((spread > 0) & (spread <= 2 * self.rounding.max()))
+        # Where all are the same, the first and the last are.
+        apart = np.abs(differences[:, 0] - differences[:, -1])
+        rows = np.flatnonzero(apart <= 2 * self.rounding.max())
         if len(rows):
             some = differences[rows]
             tolerances = np.where(some == 0, 0, self.tolerances(a[rows], b[rows]))
