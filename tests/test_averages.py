@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import average_curves
+from polars_graded import average_curves, summary_table
 
 CG = "cg_curve(gain=linear)@2"
 
@@ -49,3 +49,8 @@ def test_a_segment_must_be_a_column_of_its_own():
         average_curves(FRAME, CG, segments="land")
     with pytest.raises(ValueError, match="`query` must name at least one column, each once"):
         average_curves(FRAME, CG, segments="query")
+
+
+def test_strategies_of_a_summary_must_not_be_called_like_a_count():
+    with pytest.raises(ValueError, match=r"`strategy` must not have the name of .* got 'queries'"):
+        summary_table(FRAME.rename({"country": "queries"}), strategy="queries")

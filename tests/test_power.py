@@ -181,10 +181,9 @@ def test_the_power_curve_goes_through_what_is_at_hand_and_what_is_needed():
 
 def test_without_variation_no_power_is_known():
     frame = frame_of({"a": [0.75] * 5, "b": [0.25] * 5})
-    [row] = queries_needed(frame).rows(named=True)
-    assert row["std"] == 0
-    assert [row[name] for name in ("queries_needed", "power", "smallest_difference")] == [None] * 3
-    assert power_curve(frame)["power"].null_count() == power_curve(frame).height
+    for call in (queries_needed, power_curve):
+        with pytest.raises(ValueError, match="measure 'ap' must vary to say how many queries it"):
+            call(frame)
 
 
 def test_a_difference_too_small_for_anyone_has_no_number_of_queries():

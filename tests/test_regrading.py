@@ -100,6 +100,12 @@ def test_bounds_of_stacked_strategies_are_those_of_columns():
     assert result.rename({"run": "strategy"}).equals(apart)
 
 
+def test_measures_are_called_as_they_were_asked_for():
+    for call in (unjudged_bounds, robustness_to_grading):
+        result = call(FRAME, "rbp( p=.5 )", by=["x", "y"])
+        assert result["measure"].unique().to_list() == ["rbp( p=.5 )"]
+
+
 def test_without_unjudged_documents_nothing_could_change():
     frame = FRAME.drop_nulls("grade")
     result = unjudged_bounds(frame, "ndcg", "ap", "e_measure@2", by=["x", "y"])

@@ -176,6 +176,7 @@ def summary_table(
     names = [Measure.parse(name).name for name in asked]
     per_query: pl.DataFrame | pl.LazyFrame = evaluate(frame, *names, **options)
     strategy = per_query.collect_schema().names()[0]
+    check_free_names(["queries", *counts], strategy=strategy)
     sums = [pl.col(old).sum().alias(new) for old, new in zip(names, counts, strict=True)]
     groups = per_query.lazy().group_by(strategy, maintain_order=True)
     table = groups.agg(pl.len().alias("queries"), *sums)

@@ -302,11 +302,11 @@ def compare(
         check_progress(progress),
     )
     margin = None if rope is None else check_number("rope", rope, at_least=0)
-    check_free_names(COLUMNS, strategy=strategy, segments=segments)
     grids = check_segments(
         per_query, measures, query=query, strategy=strategy, segments=segments, missing=missing
     )
     strategies = grids[0][1].strategies
+    check_free_names(COLUMNS, strategy=strategies.name, segments=segments)
     a, b = pairs_of(strategies, baseline)
     tables = []
     for measure in grids[0][1].measures:
@@ -317,7 +317,7 @@ def compare(
         names = {
             "measure": pl.Series([measure]).new_from_index(0, len(grids) * len(a)),
             **_keys([key for key, _ in grids], len(a)),
-            strategy: strategies.gather(np.tile(a, len(grids))),
+            strategies.name: strategies.gather(np.tile(a, len(grids))),
             "baseline": strategies.gather(np.tile(b, len(grids))),
         }
         tables.append(pl.DataFrame(names | statistics))
@@ -387,11 +387,11 @@ def summarise(
     └──────────┴─────────┴────────┴────────────────┘
     """
     check_number("confidence", confidence, above=0, below=1)
-    check_free_names(["measure", *SUMMARY], strategy=strategy, segments=segments)
     grids = check_segments(
         per_query, measures, query=query, strategy=strategy, segments=segments, missing=missing
     )
     strategies = grids[0][1].strategies
+    check_free_names(["measure", *SUMMARY], strategy=strategies.name, segments=segments)
     tables = []
     for measure in grids[0][1].measures:
         rows = [
@@ -403,7 +403,7 @@ def summarise(
         names = {
             "measure": pl.Series([measure]).new_from_index(0, len(rows)),
             **_keys([key for key, _ in grids], len(strategies)),
-            strategy: pl.concat([strategies] * len(grids)),
+            strategies.name: pl.concat([strategies] * len(grids)),
         }
         tables.append(
             pl.DataFrame(names).hstack(summary.with_columns(pl.col(pl.Float64).fill_nan(None)))

@@ -189,15 +189,16 @@ def significance_levels(
     │ ap      ┆ 3     ┆ x        ┆ y        ┆ 0.25        │
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
-    check_free_names(["measure", "place", "baseline", "p_corrected"], strategy=strategy)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    key = grid.strategies.name
+    check_free_names(["measure", "place", "baseline", "p_corrected"], strategy=key)
     tables = []
     for pairs, p in _achieved(grid, test, correction, seed, resamples, progress):
         falling = np.argsort(-p, kind="stable")
         columns = {
             "measure": pl.Series([pairs.results.measure]).new_from_index(0, len(p)),
             "place": pl.Series(np.arange(1, len(p) + 1)).cast(pl.UInt32),
-            strategy: grid.strategies.gather(pairs.a[falling]),
+            key: grid.strategies.gather(pairs.a[falling]),
             "baseline": grid.strategies.gather(pairs.b[falling]),
             "p_corrected": pl.Series(p[falling]),
         }
@@ -292,13 +293,13 @@ def queries_needed(
         - `power` (Float64), that of the queries at hand for `difference`;
         - `smallest_difference` (Float64), the smallest that they show with the power asked for.
 
-        Without any variation `queries_needed`, `power` and `smallest_difference` are null.
+        `queries_needed` is null where it is more than :math:`2^{40}`.
 
     Raises
     ------
     ColumnNotFoundError, TypeError, ValueError
-        As `compare`; also if there are fewer than two strategies or queries, or if an argument is
-        not within its bounds.
+        As `compare`; also if there are fewer than two strategies or queries, if all differences of
+        each pair are the same, or if an argument is not within its bounds.
 
     See Also
     --------
@@ -348,12 +349,11 @@ def queries_needed(
     rows: list[tuple[Any, ...]] = []
     for pairs in _all_pairs(grid, 2):
         std, n = _pooled_std(pairs), pairs.n
-        row: tuple[Any, ...] = (None, None, None)
-        if std > 0:
-            needed = _fewest_queries(looked_for / std, wanted, level)
-            at_hand = float(power_of(n, looked_for / std, level))
-            row = needed, at_hand, _smallest_effect(n, wanted, level) * std
-        rows.append((pairs.results.measure, n, std, looked_for, *row))
+        effect = looked_for / std
+        needed = _fewest_queries(effect, wanted, level)
+        at_hand = float(power_of(n, effect, level))
+        smallest = _smallest_effect(n, wanted, level) * std
+        rows.append((pairs.results.measure, n, std, looked_for, needed, at_hand, smallest))
     schema = {
         "measure": pl.String,
         "queries": pl.UInt32,
@@ -391,7 +391,7 @@ def power_curve(
     -------
     DataFrame
         One row per measure and number of queries: `measure` (String), `queries` (UInt64), `power`
-        (Float64, null without any variation) and `at_hand` (Boolean), whether so many queries are
+        (Float64) and `at_hand` (Boolean), whether so many queries are
         at hand.
 
     Raises
@@ -436,11 +436,10 @@ def power_curve(
         std, n = _pooled_std(pairs), pairs.n
         asked = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
         at = np.unique([*asked, n])
-        values = power_of(at, looked_for / std, level) if std > 0 else np.full(len(at), np.nan)
         columns = {
             "measure": pl.Series([pairs.results.measure]).new_from_index(0, len(at)),
             "queries": pl.Series(at).cast(pl.UInt64),
-            "power": pl.Series(values, nan_to_null=True),
+            "power": pl.Series(power_of(at, looked_for / std, level)),
             "at_hand": pl.Series(at == n),
         }
         tables.append(pl.DataFrame(columns))
@@ -462,7 +461,14 @@ def power_of(n: Any, effect: Any, alpha: float) -> Any:
 
 def _pooled_std(pairs: Pairs) -> float:
     """The standard deviation of the differences of a pair, averaged over all pairs."""
-    return float(np.sqrt((pairs.statistics.std**2).mean()))
+    std = float(np.sqrt((pairs.statistics.std**2).mean()))
+    if not std:
+        msg = (
+            f"measure {pairs.results.measure!r} must vary to say how many queries it needs, got "
+            "differences that are the same for all queries"
+        )
+        raise ValueError(msg)
+    return std
 
 
 def _fewest_queries(effect: float, power: float, alpha: float) -> int | None:

@@ -25,7 +25,7 @@ from polars_graded._results.correlation import kendall, tau_ap
 from polars_graded._results.per_query import check_free_names, check_per_query
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from polars_graded._results.per_query import Grid
 
@@ -115,7 +115,7 @@ def unjudged_bounds(
         raise ValueError(msg)
     rows = check_collected("frame", frame)
     chosen = _with_one_value(measures)
-    keys, names = _keys(rows, chosen, options), [each.name for each in chosen]
+    keys, names = _keys(rows, options), list(chosen)
     given, filled = [], []
     grade = check_column_name("grade", options.get("grade", "grade"))
     check_columns("frame", [grade], rows.columns)
@@ -131,7 +131,7 @@ def unjudged_bounds(
         filled.append(_quietly(every, names, of_one))
     now, then = pl.concat(given), pl.concat(filled)
     tables = []
-    for measure, name in zip(chosen, names, strict=True):
+    for name, measure in chosen.items():
         value, other = now.get_column(name), then.get_column(name)
         both = pl.DataFrame([value.alias("value"), other.alias("other")])
         low, high = pl.min_horizontal("value", "other"), pl.max_horizontal("value", "other")
@@ -239,7 +239,7 @@ def robustness_to_grading(
     """
     rows = check_collected("frame", frame)
     chosen = _with_one_value(measures)
-    strategy, *query = _keys(rows, chosen, options)
+    strategy, *query = _keys(rows, options)
     check_free_names(ROBUSTNESS, strategy=strategy)
     level = check_number("alpha", alpha, above=0, below=1)
     grade = check_column_name("grade", options.get("grade", "grade"))
@@ -255,7 +255,7 @@ def robustness_to_grading(
             others[f"{100 * share:g} % moved"] = _moved(rows, grade, levels, share, unit, seed)
     else:
         others = {name: _graded_by(rows, grade, each) for name, each in gradings.items()}
-    names = [each.name for each in chosen]
+    names = list(chosen)
     result, first = [], None
     for name, grades in {AS_GIVEN: rows.get_column(grade), **others}.items():
         anew = rows.with_columns(grades.alias(grade))
@@ -327,24 +327,24 @@ class _Conclusions:
         )
 
 
-def _with_one_value(measures: Iterable[str]) -> list[Measure]:
-    """The measures, each with one value per query."""
-    chosen = [Measure.parse(name) for name in measures]
-    for measure in chosen:
+def _with_one_value(measures: Sequence[str]) -> dict[str, Measure]:
+    """The measures under the names of their columns, each with one value per query."""
+    chosen = {name: Measure.parse(name) for name in measures}
+    for name, measure in chosen.items():
         if measure.is_curve:
-            msg = f"`measures` must have one value per query, got the curve {measure.name}"
+            msg = f"`measures` must have one value per query, got the curve {name}"
             raise ValueError(msg)
     if not chosen:
         msg = "name at least one measure, such as 'ndcg@10'"
         raise ValueError(msg)
+    if len(chosen) < len(measures):
+        msg = f"each measure must be named once, got {', '.join(measures)}"
+        raise ValueError(msg)
     return chosen
 
 
-def _keys(rows: pl.DataFrame, chosen: Sequence[Measure], options: Mapping[str, Any]) -> list[str]:
+def _keys(rows: pl.DataFrame, options: Mapping[str, Any]) -> list[str]:
     """The columns of strategies and queries in what comes out of these options."""
-    if len({measure.name for measure in chosen}) < len(chosen):
-        msg = f"each measure must be named once, got {', '.join(each.name for each in chosen)}"
-        raise ValueError(msg)
     asked: dict[str, Any] = dict(options)
     schema = evaluate(rows.lazy(), "n_relevant", **asked).collect_schema()
     return [name for name in schema if name != "n_relevant"]
