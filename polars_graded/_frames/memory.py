@@ -1,0 +1,59 @@
+"""How much memory is left to this process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+WITHOUT_A_WORD = 4 << 30
+"""Bytes that are taken to be free where the system does not say."""
+
+CGROUPS = Path("/sys/fs/cgroup")
+
+
+def memory_at_hand() -> int:
+    """The bytes that this process may still use: of the machine, its container and its limits."""
+    return max(0, min(_of_machine(), _of_container(), _of_limits()))
+
+
+def _of_machine() -> int:
+    try:
+        return _of_process("/proc/meminfo", "MemAvailable")
+    except (OSError, KeyError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, ValueError, OSError):
+        return WITHOUT_A_WORD
+
+
+def _of_container() -> int:
+    """What a container's cgroup leaves, where it has a limit."""
+    try:
+        most = (CGROUPS / "memory.max").read_text().strip()
+        used = (CGROUPS / "memory.current").read_text()
+        return _of_machine() if most == "max" else int(most) - int(used)
+    except (OSError, ValueError):
+        return _of_machine()
+
+
+def _of_limits() -> int:
+    """What `ulimit -v` and `ulimit -d` leave."""
+    try:
+        import resource
+
+        left = [
+            resource.getrlimit(limit)[0] - _of_process("/proc/self/status", used)
+            for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
+            if resource.getrlimit(limit)[0] != resource.RLIM_INFINITY
+        ]
+    except (ImportError, OSError, KeyError):
+        left = []
+    return min(left, default=_of_machine())
+
+
+def _of_process(file: str, name: str) -> int:
+    """The bytes that a file of /proc has under a name."""
+    lines = (line.split() for line in Path(file).read_text(encoding="utf-8").splitlines())
+    kilobytes = {words[0].rstrip(":"): words[1] for words in lines if len(words) > 1}
+    return 1024 * int(kilobytes[name])

@@ -1,0 +1,235 @@
+"""A frame that is larger than memory, in parts of whole queries.
+
+| way | what it needs | what it costs |
+|---|---|---|
+| `"sorted"` | the rows of a query stand together | one pass, the memory of a few batches |
+| a number n | rows that can be read again | n passes, each with a share of the queries by hash |
+| `"scratch"` | free disk, as much as the rows | one pass, one more through a scratch folder |
+
+Rows of a query keep their order, which decides between tied documents.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from polars_graded._checks import check_choice, check_whole_number
+from polars_graded._frames.memory import memory_at_hand
+from polars_graded._frames.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
+"""How to cut a frame; None chooses."""
+
+LOGGER = logging.getLogger("polars_graded")
+
+BATCH_ROWS = 1 << 20
+"""Rows of a part where they stream by: enough to keep every core at work."""
+
+WORKING_BYTES = 100
+"""What measuring takes for a row beside the row itself: its lists, and the arrays of a kernel."""
+
+SHARE_OF_MEMORY = 0.5
+"""What of the memory at hand a part may take, since nobody knows it to the byte."""
+
+MOST_PASSES = 16
+"""Beyond it a scratch folder is less work than reading the rows again."""
+
+BUCKETS = 64
+"""Folders of the scratch folder; one that is too large itself is read in passes."""
+
+SAMPLE_ROWS = 1000
+"""Rows that show how large one is."""
+
+READ_AGAIN = {"multi-scan", "in-memory-source", "filter", "select", "simple-projection", "map"}
+READ_AGAIN |= {"with-columns", "negative-slice", "streaming-slice"}
+"""Steps of a plan that cost little when they are taken again: files of columns, what they hold."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a frame is cut, and what there is to say about it."""
+
+    way: int | str
+    keys: tuple[str, ...]
+    rows: int | None
+    """How many rows there are, where it costs nothing to know."""
+
+    def __str__(self) -> str:
+        named = ", ".join(map(repr, self.keys))
+        if self.way == "sorted":
+            return f"rows stream by, sorted by {named}"
+        if self.way == "scratch":
+            return f"rows go to a scratch folder by hash of {named} where they exceed memory"
+        if self.way == 1:
+            return "all rows at once"
+        return f"{self.way} passes over the rows, by hash of {named}"
+
+
+def check_parts(value: Any) -> Parts:
+    """`value`, which says how to cut a frame."""
+    if value is None or isinstance(value, str):
+        return (
+            value
+            if value is None
+            else check_choice("parts", value, ["sorted", "scratch"], instead="a number of passes")
+        )
+    return check_whole_number("parts", value)
+
+
+def parts_of(
+    frame: pl.LazyFrame,
+    query: Sequence[str],
+    strategy: str | None,
+    told: Parts = None,
+    *,
+    shown: bool = True,
+) -> Iterator[pl.DataFrame]:
+    """The rows of a frame, whole queries at a time: those of one query are in one part.
+
+    Where strategies are stacked, those of one strategy and query are.
+    """
+    cut = chosen(frame, query, strategy, told)
+    LOGGER.info("%s", cut)
+    if cut.way == "sorted":
+        parts = as_sorted(frame, cut.keys)
+    elif cut.way == "scratch":
+        parts = through_scratch(frame, cut.keys)
+    else:
+        parts = in_passes(frame, cut.keys, int(cut.way))
+    with progress(str(cut), "rows", cut.rows, shown=shown) as more:
+        for part in parts:
+            yield part
+            more(part.height)
+
+
+def chosen(frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, told: Parts) -> Cut:
+    """How to cut the frame: as told, else by its plan, its size and the memory at hand."""
+    keys = tuple(query)
+    stacked = keys if strategy is None else (strategy, *query)
+    cheap = _steps(frame) <= READ_AGAIN
+    rows = frame.select(pl.len()).collect().item() if cheap else None
+    if told is None or told == "sorted":
+        by = next((each for each in (keys, stacked) if _claims_to_be_sorted(frame, each)), None)
+        if by is not None or told == "sorted":
+            return Cut("sorted", by or stacked, rows)
+    if told is not None:
+        return Cut(told, keys, rows)
+    if rows is None:
+        return Cut("scratch", keys, rows)
+    passes = max(1, -(-rows // rows_at_once(frame.head(SAMPLE_ROWS).collect())))
+    return Cut(passes if passes <= MOST_PASSES else "scratch", keys, rows)
+
+
+def rows_at_once(sample: pl.DataFrame) -> int:
+    """How many rows like these may be measured together in the memory at hand."""
+    row = sample.estimated_size() / max(1, sample.height)
+    return max(1, int(SHARE_OF_MEMORY * memory_at_hand() / (row + WORKING_BYTES)))
+
+
+def as_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Parts of rows as they stand: cut where a query ends.
+
+    A query whose rows do not stand together would be cut in two, which its values give away, see
+    `check_whole`.
+    """
+    held = [frame.head(0).collect()]
+    for batch in _batches(frame):
+        last = batch.select(keys).row(-1)
+        same = [
+            pl.col(key).eq_missing(pl.lit(value)) for key, value in zip(keys, last, strict=True)
+        ]
+        others = batch.select(~pl.all_horizontal(same)).to_series()
+        if not others.any():
+            held.append(batch)
+            continue
+        start = batch.height - int(others.reverse().arg_max() or 0)
+        yield pl.concat([*held, batch.head(start)])
+        held = [batch.slice(start)]
+    yield pl.concat(held)
+
+
+def in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator[pl.DataFrame]:
+    """In each of n passes the rows of a share of the queries."""
+    if n == 1:
+        yield frame.collect(engine="streaming")
+        return
+    # The folders of a scratch folder are chosen by the hash's lowest digits.
+    share = _hash(keys) // BUCKETS % n
+    for number in range(n):
+        yield frame.filter(share == number).collect(engine="streaming")
+
+
+def through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """All rows if they are few; else by the hash of their query from a scratch folder."""
+    batches = _batches(frame)
+    held = [frame.head(0).collect()]
+    rows = at_once = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.height
+        at_once = at_once or rows_at_once(batch)
+        if rows > at_once:
+            break
+    else:
+        yield pl.concat(held)
+        return
+    with tempfile.TemporaryDirectory(prefix="polars_graded-") as name:
+        folder = Path(name)
+        _write(held, batches, folder, keys)
+        for bucket in sorted(folder.iterdir()):
+            scan = pl.scan_parquet(bucket / "*.parquet", hive_partitioning=False)
+            passes = -(-scan.select(pl.len()).collect().item() // at_once)
+            yield from in_passes(scan, keys, passes)
+            shutil.rmtree(bucket)
+
+
+def _write(
+    held: list[pl.DataFrame], batches: Iterator[pl.DataFrame], folder: Path, keys: Sequence[str]
+) -> None:
+    """Write the rows that are held, which then are let go, and all others, by hash."""
+
+    def rows(*_: object) -> Iterator[pl.DataFrame]:
+        while held:
+            yield held.pop(0)
+        yield from batches
+
+    source = register_io_source(rows, schema=held[0].schema)
+    by_hash = pl.PartitionBy(folder, key={"bucket": _hash(keys) % BUCKETS}, include_key=False)
+    source.sink_parquet(by_hash, compression="lz4", mkdir=True, engine="streaming")
+
+
+def _batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """The rows in their order, a batch at a time, none of them empty."""
+    batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
+    return (batch for batch in batches if batch.height)
+
+
+def _hash(keys: Sequence[str]) -> pl.Expr:
+    return (pl.col(keys[0]) if len(keys) == 1 else pl.struct(keys)).hash(seed=0)
+
+
+# What a plan gives away
+
+
+def _claims_to_be_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
+    """Whether Polars would group the frame as sorted rows: by `set_sorted`, or a `sort` before."""
+    groups = frame.group_by(keys, maintain_order=True).agg(pl.len().alias("number of rows"))
+    return "sorted-group-by" in _steps(groups)
+
+
+def _steps(frame: pl.LazyFrame) -> set[str]:
+    """The names of the steps that the streaming engine would take."""
+    graph = frame.show_graph(engine="streaming", plan_stage="physical", raw_output=True, show=False)
+    return {re.split(r"[\[\\ ]", label)[0] for label in re.findall(r'label="([^"]*)', graph or "")}
