@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import polars as pl
 
-from polars_graded._checks import check_frame
+from polars_graded._checks import check_flag, check_frame
+from polars_graded._frames.measuring import measured, measured_later
+from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import By, Columns, Measures, Request
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ class FrameOptions(TypedDict, total=False):
     highest: float | None
     undefined_as: Undefined
     condensed: bool
+    parts: Parts
+    progress: bool
 
 
 @overload
@@ -49,6 +53,8 @@ def evaluate(
     highest: float | None = None,
     undefined_as: Undefined = "default",
     condensed: bool = False,
+    parts: Parts = None,
+    progress: bool = True,
 ) -> pl.DataFrame | pl.LazyFrame:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
@@ -88,6 +94,17 @@ def evaluate(
         `Graded.undefined_as`. By default 0, and null for `roc_auc`.
     condensed
         Whether to drop unjudged documents from the rankings, as in `Graded.condensed`.
+    parts
+        How to cut rows that exceed memory into parts of whole queries: `"sorted"` streams rows that
+        stand together for each query; a number is that many passes over the rows, each with a share
+        of the queries; `"scratch"` is one pass that writes what exceeds memory to a folder of
+        `tempfile.gettempdir()`. By default a DataFrame is measured at once; of a LazyFrame rows
+        stream that its plan has sorted (`set_sorted`, `sort`), and otherwise its size and the
+        memory at hand decide. The logger "polars_graded" says at level INFO what was chosen. Values
+        are the same.
+    progress
+        Whether to draw a bar where it takes seconds, tqdm is installed, and there is a terminal or
+        a notebook.
 
     Returns
     -------
@@ -106,8 +123,9 @@ def evaluate(
         If no measure is named, one twice, or one that does not exist; if `query` or `strategy` has
         a measure's name; if two strategies have one name, or `strategy` is given along with several
         columns in `by`; if the frame has a column "strategy" that no argument names, be it that it
-        has several values or that the frame is lazy; if a grade or a score is NaN or infinite. This
-        last error of a LazyFrame comes when it is collected.
+        has several values or that the frame is lazy; if a grade or a score is NaN or infinite; if
+        rows said to be sorted have a query in several places. The last two errors of a LazyFrame
+        come when it is collected.
 
     Warns
     -----
@@ -181,13 +199,8 @@ def evaluate(
         condensed=condensed,
     )
     frame = check_frame("frame", frame)
-    schema = frame.collect_schema()
-    request.check_schema(schema)
+    request.check_schema(frame.collect_schema())
     request.check_not_stacked(frame)
-    parts = request.values(frame.lazy())
-    if isinstance(frame, pl.LazyFrame):
-        return pl.concat(parts).map_batches(
-            request.finished, schema=request.schema(schema), projection_pushdown=False
-        )
-    # One strategy after the other, so that only one is ranked in memory at a time.
-    return request.finished(pl.concat([part.collect() for part in parts]))
+    parts, shown = check_parts(parts), check_flag("progress", progress)
+    measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
+    return measure(request, frame, parts, shown=shown)

@@ -18,7 +18,7 @@ def memory_at_hand() -> int:
 
 def _of_machine() -> int:
     try:
-        return _of_process("/proc/meminfo", "MemAvailable")
+        return of_process("/proc/meminfo", "MemAvailable")
     except (OSError, KeyError):
         pass
     try:
@@ -43,7 +43,7 @@ def _of_limits() -> int:
         import resource
 
         left = [
-            resource.getrlimit(limit)[0] - _of_process("/proc/self/status", used)
+            resource.getrlimit(limit)[0] - of_process("/proc/self/status", used)
             for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
             if resource.getrlimit(limit)[0] != resource.RLIM_INFINITY
         ]
@@ -52,7 +52,7 @@ def _of_limits() -> int:
     return min(left, default=_of_machine())
 
 
-def _of_process(file: str, name: str) -> int:
+def of_process(file: str, name: str) -> int:
     """The bytes that a file of /proc has under a name."""
     lines = (line.split() for line in Path(file).read_text(encoding="utf-8").splitlines())
     kilobytes = {words[0].rstrip(":"): words[1] for words in lines if len(words) > 1}

@@ -11,7 +11,6 @@ Rows of a query keep their order, which decides between tied documents.
 
 from __future__ import annotations
 
-import logging
 import re
 import shutil
 import tempfile
@@ -22,9 +21,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from polars_graded._checks import check_choice, check_whole_number
+from polars_graded._checks import check_choice, check_whole_number, first_few
 from polars_graded._frames.memory import memory_at_hand
-from polars_graded._frames.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,13 +30,16 @@ if TYPE_CHECKING:
 Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
 """How to cut a frame; None chooses."""
 
-LOGGER = logging.getLogger("polars_graded")
+WAYS = ("sorted", "scratch")
 
 BATCH_ROWS = 1 << 20
 """Rows of a part where they stream by: enough to keep every core at work."""
 
-WORKING_BYTES = 100
+WORKING_BYTES = 200
 """What measuring takes for a row beside the row itself: its lists, and the arrays of a kernel."""
+
+ENGINE_BYTES = 128 << 20
+"""What reading and measuring take however few rows there are."""
 
 SHARE_OF_MEMORY = 0.5
 """What of the memory at hand a part may take, since nobody knows it to the byte."""
@@ -76,42 +77,21 @@ class Cut:
             return "all rows at once"
         return f"{self.way} passes over the rows, by hash of {named}"
 
+    def of(self, frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The parts of the frame, in which those rows are together that have the same keys."""
+        if self.way == "sorted":
+            return as_sorted(frame, self.keys)
+        if self.way == "scratch":
+            return through_scratch(frame, self.keys)
+        return in_passes(frame, self.keys, int(self.way))
+
 
 def check_parts(value: Any) -> Parts:
     """`value`, which says how to cut a frame."""
-    if value is None or isinstance(value, str):
-        return (
-            value
-            if value is None
-            else check_choice("parts", value, ["sorted", "scratch"], instead="a number of passes")
-        )
-    return check_whole_number("parts", value)
-
-
-def parts_of(
-    frame: pl.LazyFrame,
-    query: Sequence[str],
-    strategy: str | None,
-    told: Parts = None,
-    *,
-    shown: bool = True,
-) -> Iterator[pl.DataFrame]:
-    """The rows of a frame, whole queries at a time: those of one query are in one part.
-
-    Where strategies are stacked, those of one strategy and query are.
-    """
-    cut = chosen(frame, query, strategy, told)
-    LOGGER.info("%s", cut)
-    if cut.way == "sorted":
-        parts = as_sorted(frame, cut.keys)
-    elif cut.way == "scratch":
-        parts = through_scratch(frame, cut.keys)
-    else:
-        parts = in_passes(frame, cut.keys, int(cut.way))
-    with progress(str(cut), "rows", cut.rows, shown=shown) as more:
-        for part in parts:
-            yield part
-            more(part.height)
+    if value is None or not isinstance(value, str):
+        return None if value is None else check_whole_number("parts", value)
+    check_choice("parts", value, WAYS, instead="a number of passes")
+    return "sorted" if value == "sorted" else "scratch"
 
 
 def chosen(frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, told: Parts) -> Cut:
@@ -135,14 +115,15 @@ def chosen(frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, told
 def rows_at_once(sample: pl.DataFrame) -> int:
     """How many rows like these may be measured together in the memory at hand."""
     row = sample.estimated_size() / max(1, sample.height)
-    return max(1, int(SHARE_OF_MEMORY * memory_at_hand() / (row + WORKING_BYTES)))
+    free = max(0, memory_at_hand() - ENGINE_BYTES)
+    return max(1, int(SHARE_OF_MEMORY * free / (row + WORKING_BYTES)))
 
 
 def as_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """Parts of rows as they stand: cut where a query ends.
 
-    A query whose rows do not stand together would be cut in two, which its values give away, see
-    `check_whole`.
+    Rows that are not sorted, whatever was said, are noticed within a part at once. A query that
+    two parts have comes out twice in the end.
     """
     held = [frame.head(0).collect()]
     for batch in _batches(frame):
@@ -155,9 +136,31 @@ def as_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame
             held.append(batch)
             continue
         start = batch.height - int(others.reverse().arg_max() or 0)
-        yield pl.concat([*held, batch.head(start)])
+        part = pl.concat([*held, batch.head(start)])
+        check_together(_first_rows(part, keys), keys)
+        yield part
         held = [batch.slice(start)]
     yield pl.concat(held)
+
+
+def check_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
+    """Raise where a query is met twice, each stretch of its rows being met once."""
+    twice = queries.filter(queries.is_duplicated()).unique(maintain_order=True)
+    if twice.height:
+        names = [row[0] if len(row) == 1 else row for row in twice.rows()]
+        msg = (
+            f"rows that are said to be sorted by {', '.join(map(repr, keys))} must stand together "
+            f"for each query, got {twice.height} of {queries.n_unique()} queries in several "
+            f"places: {first_few(names)}\n\n"
+            "Hint: without set_sorted and parts='sorted' rows may stand in any order"
+        )
+        raise ValueError(msg)
+
+
+def _first_rows(part: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The keys wherever they change, and first of all."""
+    changes = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
+    return part.select(keys).filter(changes | (pl.int_range(pl.len()) == 0))
 
 
 def in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator[pl.DataFrame]:

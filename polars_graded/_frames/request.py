@@ -111,6 +111,12 @@ class Request:
         """The columns of strategies and queries in what comes out."""
         return [self.key, *self.query]
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a frame that are looked at, each once."""
+        scores = [name for columns in self.by.values() for name in columns]
+        return list(dict.fromkeys([*self.keys, self.grade, *scores, *(self.ties or ())]))
+
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise where a column is missing or of the wrong kind."""
         scores = [name for columns in self.by.values() for name in columns]

@@ -1,0 +1,89 @@
+"""A request carried out on this machine: a frame in parts of whole queries, their values as one."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from polars_graded._frames.parts import Cut, check_together, chosen
+from polars_graded._frames.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polars_graded._frames.parts import Parts
+    from polars_graded._frames.request import Request
+
+LOGGER = logging.getLogger("polars_graded")
+
+ERRORS_OF_SOURCES_KEEP_THEIR_KIND = tuple(map(int, pl.__version__.split(".")[:1])) >= (2,)
+"""Before, Polars made a `ComputeError` of every error in a source that is written in Python."""
+
+
+def measured(
+    request: Request, frame: pl.DataFrame | pl.LazyFrame, parts: Parts = None, *, shown: bool = True
+) -> pl.DataFrame:
+    """The values of all queries of a frame, part by part, and strategy by strategy in a part."""
+    rows = frame.lazy().select(request.columns)
+    if isinstance(frame, pl.DataFrame) and parts is None:
+        cut = Cut(1, request.query, frame.height)
+    else:
+        cut = chosen(rows, request.query, request.strategy, parts)
+        LOGGER.info("%s", cut)
+    total = None if cut.rows is None else cut.rows * len(request.by)
+    values = []
+    with progress(str(cut), "rows", total, shown=shown) as more:
+        for part in cut.of(rows):
+            for lazy in request.values(part.lazy()):
+                values.append(lazy.collect())
+                more(part.height)
+    result = request.finished(pl.concat(values))
+    check_together(result.select(request.keys_of_values), request.keys_of_values)
+    return result
+
+
+def measured_later(
+    request: Request, frame: pl.LazyFrame, parts: Parts = None, *, shown: bool = True
+) -> pl.LazyFrame:
+    """A lazy frame that measures when it is collected: the columns and queries that are wanted."""
+
+    def source(
+        columns: list[str] | None = None,
+        wanted: pl.Expr | None = None,
+        n_rows: int | None = None,
+        _batch_rows: int | None = None,
+    ) -> Iterator[pl.DataFrame]:
+        of_rows, asked = frame, request
+        looked_at = set() if wanted is None else set(wanted.meta.root_names())
+        if wanted is not None and looked_at <= set(request.keys):
+            of_rows = frame.filter(wanted)
+        if columns is not None:
+            asked = _of_columns(request, {*columns, *looked_at})
+        values = measured(asked, of_rows, parts, shown=shown)
+        if wanted is not None:
+            values = values.filter(wanted)
+        if columns is not None:
+            values = values.select(columns)
+        yield values if n_rows is None else values.head(n_rows)
+
+    given = frame.collect_schema()
+    check_without_rows(request, given)
+    schema = request.schema(given)
+    if ERRORS_OF_SOURCES_KEEP_THEIR_KIND:
+        return register_io_source(source, schema=schema)
+    return pl.LazyFrame().map_batches(lambda _: next(source()), schema=schema)
+
+
+def check_without_rows(request: Request, schema: pl.Schema) -> None:
+    """Raise what shows in a frame of this schema before it has any row."""
+    measured(request, schema.to_frame())
+
+
+def _of_columns(request: Request, columns: set[str]) -> Request:
+    """The same request for some of its columns, for one measure if these are keys alone."""
+    names = [name for name in request.measures if name in columns] or [*request.measures][:1]
+    return replace(request, measures={name: request.measures[name] for name in names})
