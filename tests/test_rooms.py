@@ -19,7 +19,10 @@ MAY_IMPORT = {
     "_measuring.kernels": {"numpy"},
     "_measuring": {"numpy", "polars", "_checks", "_measuring.kernels"},
     "namespace": {"polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},
-    "_frames": {"numpy", "polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},
+    "_frames": {
+        *("numpy", "polars", "pyarrow", "pyspark", "tqdm"),
+        *("_forking", "_checks", "_measuring", "_measuring.kernels"),
+    },
     "_results": {"numpy", "polars", "scipy", "_checks", "_measuring", "_frames"},
     "datasets": {"numpy", "polars", "_checks"},
     "experiments": {"polars", "_checks", "_measuring", "_frames", "datasets", "namespace"},

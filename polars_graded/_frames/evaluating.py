@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 import polars as pl
 
 from polars_graded._checks import check_flag, check_frame
+from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import By, Columns, Measures, Request
@@ -198,9 +199,11 @@ def evaluate(
         undefined_as=undefined_as,
         condensed=condensed,
     )
+    parts, shown = check_parts(parts), check_flag("progress", progress)
+    if (engine := engine_of(frame)) is not None:
+        return engine.evaluated(request, frame, parts)
     frame = check_frame("frame", frame)
     request.check_schema(frame.collect_schema())
     request.check_not_stacked(frame)
-    parts, shown = check_parts(parts), check_flag("progress", progress)
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
     return measure(request, frame, parts, shown=shown)

@@ -38,7 +38,7 @@ BATCH_ROWS = 1 << 20
 WORKING_BYTES = 200
 """What measuring takes for a row beside the row itself: its lists, and the arrays of a kernel."""
 
-ENGINE_BYTES = 128 << 20
+ENGINE_BYTES = 256 << 20
 """What reading and measuring take however few rows there are."""
 
 SHARE_OF_MEMORY = 0.5

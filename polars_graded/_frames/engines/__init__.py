@@ -1,0 +1,25 @@
+"""Engines that spread a frame over many machines, told by their frames without importing them.
+
+An engine is a module with `evaluated(request, frame, buckets)`. It puts the rows of a query into
+one bucket, has `arrow.Worker` measure a bucket at a time, and gives a frame of its own kind.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+ENGINES = {
+    "spark": ("pyspark.sql", {"DataFrame"}),
+    "ray_data": ("ray.data", {"Dataset", "MaterializedDataset"}),
+}
+"""The package of each engine's frames, and what their classes are called."""
+
+
+def engine_of(frame: Any) -> Any | None:
+    """The module for a frame, or None for one of this machine."""
+    kind = type(frame)
+    for module, (package, classes) in ENGINES.items():
+        if f"{kind.__module__}.".startswith(f"{package}.") and kind.__name__ in classes:
+            return import_module(f"{__name__}.{module}")
+    return None

@@ -1,0 +1,115 @@
+"""From an Arrow table of whole queries to an Arrow table of their values, wherever that runs."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_graded._checks import first_few
+from polars_graded._frames.measuring import check_without_rows, measured
+from polars_graded._frames.parts import WAYS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from polars_graded._frames.parts import Parts
+    from polars_graded._frames.request import Request
+
+
+@dataclass(frozen=True)
+class Worker:
+    """Measures a table; it can be pickled, and so be sent to where the rows are."""
+
+    request: Request
+    schema: pa.Schema
+    """Of what comes out: Polars has types of its own for texts and lists, engines want theirs."""
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """The values of a table of whole queries, whose columns are those of the request first.
+
+        They may have any names, since engines do not take all that Polars does.
+        """
+        columns = self.request.columns
+        frame = pl.DataFrame(table.select(range(len(columns))).rename_columns(columns))
+        # What is noticed of some of the queries need not be true of all.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                values = measured(self.request, frame, shown=False)
+            except ValueError as error:
+                raise ValueError(_with_queries(self.request, frame, error)) from None
+        return values.to_arrow().cast(self.schema)
+
+
+def checked_schema(request: Request, given: pa.Schema) -> pa.Schema:
+    """What comes out of tables of a schema, or the error of what cannot."""
+    schema = pl.Schema({field.name: _type_of(field) for field in given})
+    request.check_schema(schema)
+    request.check_not_stacked(pl.LazyFrame(schema=schema))
+    check_without_rows(request, schema)
+    return _schema_of_values(request, given)
+
+
+def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
+    """The number of buckets, where one is told; `parts` and `ties` as they mean something here."""
+    if parts is not None and parts in WAYS:
+        msg = f"`parts` must be a number of buckets for {engine}, got {parts!r}"
+        raise ValueError(msg)
+    if request.ties == ():
+        msg = (
+            f"`ties` must name a column for {engine}, whose rows have no order, got 'order'\n\n"
+            "Hint: ties='doc' ranks tied documents by that column"
+        )
+        raise ValueError(msg)
+    return None if parts is None else int(parts)
+
+
+def _type_of(field: pa.Field) -> pl.DataType:
+    """The type of a column, or one that nothing can be measured by."""
+    import pyarrow as pa
+
+    try:
+        return pl.DataFrame(pa.schema([field]).empty_table()).dtypes[0]
+    except (pl.exceptions.PolarsError, NotImplementedError, ValueError):
+        return pl.Object()
+
+
+def _schema_of_values(request: Request, given: pa.Schema) -> pa.Schema:
+    """Keys as they came, and a column per measure."""
+    import pyarrow as pa
+
+    types: dict[Any, pa.DataType] = {
+        pl.Float64(): pa.float64(),
+        pl.UInt32(): pa.int64(),
+        pl.List(pl.Float64): pa.list_(pa.float64()),
+    }
+    keys: Sequence[pa.Field] = [
+        given.field(name) if name in request.keys else pa.field(name, pa.string())
+        for name in request.keys_of_values
+    ]
+    return pa.schema(
+        [
+            *keys,
+            *(
+                pa.field(column, types[measure.definition.dtype])
+                for column, measure in request.measures.items()
+            ),
+        ]
+    )
+
+
+def _with_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
+    """What the error says, and the queries of NaN and infinity, since nobody sees all of them."""
+    sentence, *_ = str(error).split("\n\n")
+    scores = [columns[0] for columns in request.by.values()]
+    floats = [name for name in (request.grade, *scores) if frame.schema[name].is_float()]
+    bad = frame.filter(~pl.all_horizontal(pl.col(name).is_finite() for name in floats))
+    queries = bad.select(request.query).unique(maintain_order=True).rows()
+    if not floats or not queries:
+        return sentence
+    return f"{sentence}: {first_few([row[0] if len(row) == 1 else row for row in queries])}"

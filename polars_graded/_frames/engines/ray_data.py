@@ -1,0 +1,61 @@
+"""Ray Data: the rows of a bucket of queries to `map_groups`, a dataset of values back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from polars_graded._frames.parts import Parts
+    from polars_graded._frames.request import Request
+
+BUCKETS = 64
+
+
+def evaluated(request: Request, dataset: Any, parts: Parts) -> Any:
+    """A dataset of the values, one row per strategy and query, in no order."""
+    buckets = check_buckets("Ray Data", request, parts) or BUCKETS
+    schema = checked_schema(request, _arrow_schema(dataset))
+    rows = dataset.map_batches(
+        _bucketed,
+        batch_format="pyarrow",
+        batch_size=None,
+        zero_copy_batch=True,
+        fn_kwargs={"columns": request.columns, "query": request.query, "buckets": buckets},
+    )
+    worker = Worker(request, schema)
+    return rows.groupby("bucket", num_partitions=min(buckets, BUCKETS)).map_groups(
+        _measured, batch_format="pyarrow", fn_kwargs={"worker": worker}
+    )
+
+
+def _bucketed(table: pa.Table, columns: list[str], query: list[str], buckets: int) -> pa.Table:
+    """The columns that are looked at, and the bucket of each row.
+
+    Every machine must come to the same number, so they need the same version of Polars.
+    """
+    import numpy as np
+
+    keys = pl.DataFrame(table.select(query)).with_columns(pl.all().cast(pl.String).fill_null(""))
+    joined = keys.select(pl.concat_str(pl.all(), separator="\0")).to_series()
+    number = joined.hash(seed=0).to_numpy() % buckets
+    names = [f"column_{n}" for n, _ in enumerate(columns)]
+    rows = table.select(columns).rename_columns(names)
+    return rows.append_column("bucket", [number.astype(np.int64)])
+
+
+def _measured(table: pa.Table, worker: Worker) -> pa.Table:
+    return worker(table)
+
+
+def _arrow_schema(dataset: Any) -> pa.Schema:
+    """The columns of a dataset, which may have to look at its first block for them."""
+    import pyarrow as pa
+
+    schema = dataset.schema().base_schema
+    return schema if isinstance(schema, pa.Schema) else pa.Schema.from_pandas(schema.empty_table())
