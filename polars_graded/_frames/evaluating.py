@@ -56,7 +56,7 @@ def evaluate(
     condensed: bool = False,
     parts: Parts = None,
     progress: bool = True,
-) -> pl.DataFrame | pl.LazyFrame:
+) -> Any:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
     A row of the frame is a document of a query, as `Graded` describes it: a null score means that

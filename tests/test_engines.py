@@ -1,0 +1,372 @@
+"""Frames of other engines: the same values, from where the rows are."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import polars as pl
+import pytest
+from helpers import ODD_QUERIES, frame_of, random_queries
+from polars.testing import assert_frame_equal, assert_series_equal
+from registry import ROWS
+
+from polars_graded import evaluate
+from polars_graded._frames.engines import engine_of
+
+pa = pytest.importorskip("pyarrow")
+
+from polars_graded._frames.engines.arrow import Worker, checked_schema  # noqa: E402
+from polars_graded._frames.request import Request  # noqa: E402
+
+NAMED = [row.name for row in ROWS if not row.columns]
+DEPEND_ON_OTHER_QUERIES = ("mu_ap", "gap")
+"""Their last bit does, since a level that another query uses splits a sum in two."""
+
+ROWS_OF_QUERIES = frame_of([*ODD_QUERIES.values(), *random_queries(5, 100)])
+ROWS_OF_QUERIES = ROWS_OF_QUERIES.select(
+    pl.format("q{}", "query").alias("query"),
+    pl.int_range(pl.len()).alias("doc"),
+    "grade",
+    "score",
+    (-pl.col("score")).alias("an.other `score`"),
+).sample(fraction=1, shuffle=True, seed=1)
+BOTH = {"by": ["score", "an.other `score`"], "ties": "doc"}
+STACKED = pl.concat(
+    ROWS_OF_QUERIES.with_columns(score=pl.col("score") * sign, run=pl.lit(name))
+    for name, sign in (("b", 1), ("a", -1))
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of queries that are odd, and those of engines
+
+
+def in_order(values, key="strategy"):
+    """Values as `evaluate` orders them, with counts as engines have them."""
+    return values.sort(key, "query").with_columns(pl.col(pl.UInt32).cast(pl.Int64))
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return in_order(evaluate(ROWS_OF_QUERIES, NAMED, **BOTH))
+
+
+def assert_same(found, expected, name):
+    exact = not name.startswith(DEPEND_ON_OTHER_QUERIES)
+    assert_series_equal(found[name], expected[name], check_exact=exact, rel_tol=1e-14, abs_tol=0)
+
+
+# The function that engines share
+
+
+def worker_of(frame, *measures, **options):
+    request = Request.of(measures, **options)
+    return Worker(request, checked_schema(request, frame.to_arrow().schema))
+
+
+def in_buckets(worker, frame, n=5):
+    """What workers make of the buckets of a frame, each of which got a copy."""
+    rows = frame.select(worker.request.columns)
+    keys = pl.struct(worker.request.query).hash() % n
+    tables = [rows.filter(keys == bucket).to_arrow() for bucket in range(n)]
+    copy = pickle.dumps(worker)
+    return pa.concat_tables([pickle.loads(copy)(table) for table in tables]  # noqa: S301 it is ours)
+
+
+@pytest.fixture(scope="module")
+def values_of_buckets():
+    return in_order(
+        pl.DataFrame(in_buckets(worker_of(ROWS_OF_QUERIES, NAMED, **BOTH), ROWS_OF_QUERIES))
+    )
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_measure_has_the_same_values_from_buckets(name, values_of_buckets, expected):
+    assert_same(values_of_buckets, expected, name)
+
+
+def test_columns_are_taken_by_their_place():
+    worker = worker_of(ROWS_OF_QUERIES, "ap", **BOTH)
+    table = ROWS_OF_QUERIES.select(worker.request.columns).to_arrow()
+    renamed = table.rename_columns([f"column_{n}" for n in range(table.num_columns)])
+    assert worker(renamed).equals(worker(table))
+
+
+def test_keys_keep_the_types_they_came_in_and_measures_have_plain_ones():
+    rows = pa.table(
+        {
+            "query": pa.array(["a", "a"], pa.string()),
+            "run": pa.array(["x", "x"]).dictionary_encode(),
+            "grade": pa.array([0, 1], pa.int8()),
+            "score": pa.array([1, 2], pa.float32()),
+        }
+    )
+    request = Request.of(["ap", "n_relevant", "dcg_curve@1"], strategy="run")
+    schema = checked_schema(request, rows.schema)
+    assert dict(zip(schema.names, map(str, schema.types), strict=True)) == {
+        "run": "dictionary<values=string, indices=int32, ordered=0>",
+        "query": "string",
+        "ap": "double",
+        "n_relevant": "int64",
+        "dcg_curve@1": "list<item: double>",
+    }
+    found = Worker(request, schema)(rows.select(request.columns))
+    assert found.schema == schema
+    assert found.to_pylist() == [
+        {"run": "x", "query": "a", "ap": 1.0, "n_relevant": 1, "dcg_curve@1": [1.0]}
+    ]
+
+
+def test_an_error_names_the_column_and_the_queries():
+    frame = ROWS_OF_QUERIES.with_columns(
+        score=pl.when(pl.col("query") == "q50").then(float("inf")).otherwise("score")
+    )
+    worker = worker_of(frame, "ap")
+    table = frame.filter(pl.col("query").is_in(["q50", "q51"])).select(worker.request.columns)
+    sentence = r"^score 'score' must be finite, got NaN or infinity in 1 of 2 queries: 'q50'$"
+    with pytest.raises(ValueError, match=sentence):
+        worker(table.to_arrow())
+
+
+def test_a_worker_loads_neither_altair_nor_scipy():
+    worker = pickle.dumps(worker_of(ROWS_OF_QUERIES, "ap"))
+    loaded = "print(*{'altair', 'scipy'} & {*sys.modules})"
+    code = f"import pickle, sys; pickle.loads({worker!r}); {loaded}"
+    command = [sys.executable, "-c", code]
+    assert subprocess.check_output(command, text=True) == "\n"  # noqa: S603 of our own making
+
+
+def test_frames_of_this_machine_have_no_engine():
+    assert engine_of(ROWS_OF_QUERIES) is engine_of(ROWS_OF_QUERIES.to_arrow()) is None
+
+
+REFUSED = [
+    ({"grade": "grad"}, pl.exceptions.ColumnNotFoundError, "no column 'grad'"),
+    ({"grade": "query"}, TypeError, "grade 'query' must be a number or a Boolean, got String"),
+    ({"parts": "sorted"}, ValueError, "`parts` must be a number of buckets for .*, got 'sorted'"),
+    ({"ties": "order"}, ValueError, "`ties` must name a column for .*, whose rows have no order"),
+]
+
+
+def check_refused(frame):
+    for options, exception, sentence in REFUSED:
+        with pytest.raises(exception, match=sentence):
+            evaluate(frame, "ap", **options)
+    with pytest.raises(ValueError, match="novelty_ratio needs the column of known documents"):
+        evaluate(frame, "novelty_ratio")
+
+
+# Spark
+
+needs_spark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(not find_spec("pyspark"), reason="needs PySpark"),
+    pytest.mark.skipif(not shutil.which("java"), reason="needs Java"),
+]
+
+
+def marked(marks):
+    def mark(test):
+        for each in marks:
+            test = each(test)
+        return test
+
+    return mark
+
+
+in_spark = marked(needs_spark)
+
+
+@pytest.fixture(scope="module")
+def spark():
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", 4)
+        .config("spark.executorEnv.PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        .config("spark.executorEnv.POLARS_MAX_THREADS", "1")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def from_spark(frame):
+    return pl.DataFrame(frame.toArrow())
+
+
+@pytest.fixture(scope="module")
+def values_of_spark(spark):
+    rows = spark.createDataFrame(ROWS_OF_QUERIES.to_arrow())
+    return in_order(from_spark(evaluate(rows, NAMED, **BOTH)))
+
+
+@in_spark
+@pytest.mark.parametrize("name", NAMED)
+def test_a_measure_has_the_same_values_from_spark(name, values_of_spark, expected):
+    assert_same(values_of_spark, expected, name)
+
+
+@in_spark
+def test_stacked_strategies_from_spark_in_as_many_buckets_as_told(spark):
+    rows = spark.createDataFrame(STACKED.to_arrow())
+    options = {"strategy": "run", "ties": "doc"}
+    found = evaluate(rows, "ap", "n_retrieved", parts=3, **options)
+    assert found.columns == ["run", "query", "ap", "n_retrieved"]
+    expected = evaluate(STACKED, "ap", "n_retrieved", **options)
+    assert_frame_equal(in_order(from_spark(found), "run"), in_order(expected, "run"))
+
+
+@in_spark
+def test_spark_refuses_before_a_job_starts(spark):
+    check_refused(spark.createDataFrame(ROWS_OF_QUERIES.to_arrow()))
+
+
+@in_spark
+def test_what_fails_in_spark_says_why(spark):
+    rows = ROWS_OF_QUERIES.with_columns(score=pl.lit(float("nan")))
+    values = evaluate(spark.createDataFrame(rows.to_arrow()), "ap")
+    with pytest.raises(Exception, match="score 'score' must be finite, got NaN or infinity in"):
+        values.collect()
+
+
+@in_spark
+def test_columns_that_arrow_has_no_type_for_are_in_nobodys_way(spark):
+    rows = spark.createDataFrame(ROWS_OF_QUERIES.head(1).to_arrow()).selectExpr(
+        "*", "parse_json('{}') AS parsed", "map('a', 1) AS mapped"
+    )
+    assert evaluate(rows, "ap").columns == ["strategy", "query", "ap"]
+    with pytest.raises(TypeError, match="grade 'mapped' must be a number or a Boolean"):
+        evaluate(rows, "ap", grade="mapped")
+
+
+@in_spark
+def test_one_query_of_many_batches_among_small_ones(spark):
+    """Spark hands over 10,000 rows in a batch."""
+    long = pl.DataFrame({"query": "long", "doc": pl.int_range(60_000, eager=True)})
+    frame = pl.concat([long, ROWS_OF_QUERIES.select("query", pl.col("doc").cast(pl.Int64))])
+    frame = frame.with_columns(
+        grade=pl.col("doc") * 7919 % 5, score=(pl.col("doc") * 31 % 1009).cast(pl.Float64)
+    )
+    found = evaluate(spark.createDataFrame(frame.to_arrow()), "ap", "ndcg", ties="doc")
+    expected = evaluate(frame, "ap", "ndcg", ties="doc")
+    assert_frame_equal(in_order(from_spark(found)), in_order(expected))
+
+
+def descendants(name):
+    """The processes that this one started, or they did, of a name."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            number, rest = status.read_text().split(" ", 1)
+            parents[int(number)] = int(rest.rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    found = {os.getpid()}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return [
+        process
+        for process in found
+        if name.encode() in Path(f"/proc/{process}/cmdline").read_bytes()
+    ]
+
+
+@in_spark
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find a worker")
+def test_a_worker_that_is_killed_changes_nothing(spark):
+    frame = pl.DataFrame({"doc": pl.int_range(400_000, eager=True)}).with_columns(
+        query=pl.col("doc") * 7919 % 4000,
+        grade=pl.col("doc") * 31 % 5,
+        score=(pl.col("doc") * 7919 % 100_003).cast(pl.Float64),
+    )
+    rows = spark.createDataFrame(frame.to_arrow())
+    values = evaluate(rows, "ap", "ndcg@10", ties="doc", parts=64)
+    running = descendants("CoarseGrainedExecutorBackend")
+    assert running
+    found = []
+    job = threading.Thread(target=lambda: found.append(from_spark(values)))
+    job.start()
+    tracker = spark.sparkContext.statusTracker()
+    while not tracker.getActiveStageIds():
+        time.sleep(0.01)
+    os.kill(running[0], signal.SIGKILL)
+    job.join()
+    assert running[0] not in descendants("CoarseGrainedExecutorBackend")
+    expected = evaluate(frame, "ap", "ndcg@10", ties="doc")
+    assert_frame_equal(in_order(found[0]), in_order(expected))
+
+
+# Ray
+
+in_ray = marked(
+    [pytest.mark.ray, pytest.mark.skipif(not find_spec("ray"), reason="needs Ray Data")]
+)
+
+
+@pytest.fixture(scope="module")
+def ray_data():
+    import ray
+    import ray.data
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    cluster.add_node(num_cpus=1)
+    paths = os.pathsep.join(filter(None, sys.path))
+    variables = {"PYTHONPATH": paths, "POLARS_MAX_THREADS": "1"}
+    ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": variables})
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    yield ray.data
+    ray.shutdown()
+    cluster.shutdown()
+
+
+def from_ray(dataset):
+    import ray
+
+    return pl.DataFrame(pa.concat_tables(ray.get(dataset.to_arrow_refs())))
+
+
+@pytest.fixture(scope="module")
+def values_of_ray(ray_data):
+    rows = ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow())
+    return in_order(from_ray(evaluate(rows, NAMED, parts=8, **BOTH)))
+
+
+@in_ray
+@pytest.mark.parametrize("name", NAMED)
+def test_a_measure_has_the_same_values_from_ray(name, values_of_ray, expected):
+    assert_same(values_of_ray, expected, name)
+
+
+@in_ray
+def test_stacked_strategies_from_ray(ray_data):
+    rows = ray_data.from_arrow(STACKED.to_arrow())
+    options = {"strategy": "run", "ties": "doc"}
+    found = from_ray(evaluate(rows, "ap", "n_retrieved", parts=3, **options))
+    expected = evaluate(STACKED, "ap", "n_retrieved", **options)
+    assert_frame_equal(in_order(found, "run"), in_order(expected, "run"))
+
+
+@in_ray
+def test_ray_refuses_before_a_job_starts(ray_data):
+    check_refused(ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow()))
+
+
+@in_ray
+def test_what_fails_in_ray_says_why(ray_data):
+    rows = ROWS_OF_QUERIES.with_columns(score=pl.lit(float("nan")))
+    values = evaluate(ray_data.from_arrow(rows.to_arrow()), "ap", parts=2)
+    with pytest.raises(Exception, match="score 'score' must be finite, got NaN or infinity in"):
+        values.materialize()
