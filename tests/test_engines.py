@@ -71,13 +71,17 @@ def worker_of(frame, *measures, **options):
     return Worker(request, checked_schema(request, frame.to_arrow().schema))
 
 
+def unpickled(worker):
+    return pickle.loads(worker)  # noqa: S301 it was made here
+
+
 def in_buckets(worker, frame, n=5):
     """What workers make of the buckets of a frame, each of which got a copy."""
     rows = frame.select(worker.request.columns)
     keys = pl.struct(worker.request.query).hash() % n
     tables = [rows.filter(keys == bucket).to_arrow() for bucket in range(n)]
     copy = pickle.dumps(worker)
-    return pa.concat_tables([pickle.loads(copy)(table) for table in tables]  # noqa: S301 it is ours)
+    return pa.concat_tables([unpickled(copy)(table) for table in tables])
 
 
 @pytest.fixture(scope="module")

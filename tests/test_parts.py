@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import logging
 import os
 import subprocess
@@ -15,7 +16,7 @@ from polars.testing import assert_frame_equal, assert_series_equal
 from registry import ROWS
 
 from polars_graded import evaluate, judge
-from polars_graded._frames import memory, parts, progress
+from polars_graded._frames import measuring, parts, progress
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of queries that are odd
 
@@ -271,8 +272,6 @@ def test_a_query_in_two_places_that_are_far_apart_is_refused():
 @pytest.fixture
 def measured(monkeypatch):
     """What is measured, each time: names of measures, and how many queries."""
-    from polars_graded._frames import measuring
-
     seen, measure = [], measuring.measured
 
     def spy(request, frame, *args, **options):
@@ -286,7 +285,7 @@ def measured(monkeypatch):
 
 
 needs_sources_that_keep_errors = pytest.mark.skipif(
-    not parts.__name__ or int(pl.__version__.split(".")[0]) < 2,
+    not measuring.ERRORS_OF_SOURCES_KEEP_THEIR_KIND,
     reason="before Polars 2 all is measured, since a source would lose the kind of an error",
 )
 
@@ -317,12 +316,71 @@ def test_values_are_written_as_they_come(tmp_path):
 
 
 def test_nothing_is_read_before_it_is_collected():
-    def never(frame):
+    def never(_frame):
         raise AssertionError
 
     lazy = MIXED.lazy().map_batches(never, schema=MIXED.schema)
     result = evaluate(lazy, "ap")
     assert result.collect_schema().names() == ["strategy", "query", "ap"]
+
+
+# The bar
+
+
+class Terminal:
+    """What is written where somebody looks, and what tqdm asks of it."""
+
+    def __init__(self):
+        self.written = ""
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        self.written += text
+
+    def flush(self):
+        pass
+
+
+@pytest.fixture
+def terminal():
+    pytest.importorskip("tqdm")
+    return Terminal()
+
+
+def drawn(terminal, **options):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stderr", terminal)
+        evaluate(MIXED.lazy(), "ap", parts=3, **ORDERS_OF_ROWS, **options).collect()
+    return terminal.written
+
+
+def test_a_bar_says_how_rows_are_cut_where_it_takes_long(terminal, monkeypatch):
+    assert drawn(terminal) == ""
+    monkeypatch.setattr(progress, "SECONDS", 0)
+    assert "3 passes over the rows, by hash of 'query'" in drawn(terminal)
+    assert "100%" in terminal.written
+
+
+def test_no_bar_where_none_is_wanted_or_nobody_looks(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS", 0)
+    assert drawn(terminal, progress=False) == ""
+    monkeypatch.setattr(terminal, "isatty", lambda: False)
+    assert drawn(terminal) == ""
+
+
+def test_no_bar_without_tqdm(terminal, monkeypatch):
+    monkeypatch.setattr(progress, "SECONDS", 0)
+    load = builtins.__import__
+
+    def without(name, *args, **options):
+        if name.startswith("tqdm"):
+            raise ImportError
+        return load(name, *args, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    assert drawn(terminal) == ""
 
 
 # Memory
@@ -372,7 +430,7 @@ def two_million(tmp_path_factory):
 def in_little_memory(file, way, megabytes=420):
     command = [sys.executable, "-c", CAPPED, str(file), str(way), str(megabytes)]
     environment = os.environ | {"POLARS_MAX_THREADS": "2"}
-    return subprocess.run(
+    return subprocess.run(  # noqa: S603 of our own making
         command, env=environment, capture_output=True, text=True, check=False, timeout=300
     )
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from polars_graded._measuring.ranking import Undefined
 
 
-class FrameOptions(TypedDict, total=False):
-    """The keywords of `evaluate`, which what is built on it hands on."""
+class RequestOptions(TypedDict, total=False):
+    """What `evaluate` takes to know what rows mean."""
 
     query: Columns
     grade: str
@@ -31,6 +31,11 @@ class FrameOptions(TypedDict, total=False):
     highest: float | None
     undefined_as: Undefined
     condensed: bool
+
+
+class FrameOptions(RequestOptions, total=False):
+    """The keywords of `evaluate`, which what is built on it hands on."""
+
     parts: Parts
     progress: bool
 

@@ -13,12 +13,12 @@ from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.expression import one
 
 if TYPE_CHECKING:
-    from polars_graded._frames.evaluating import FrameOptions
+    from polars_graded._frames.evaluating import RequestOptions
 
 __all__ = ["overview", "side_by_side"]
 
 
-def overview(frame: Any, **options: Unpack[FrameOptions]) -> pl.DataFrame:
+def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     """Look at a frame before measuring: what was retrieved, judged and relevant, and what not.
 
     Each row is a strategy. What makes means wrong shows here: judgments that were left out by a

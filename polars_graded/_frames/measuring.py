@@ -80,7 +80,7 @@ def measured_later(
 
 def check_without_rows(request: Request, schema: pl.Schema) -> None:
     """Raise what shows in a frame of this schema before it has any row."""
-    measured(request, schema.to_frame())
+    measured(request, schema.to_frame(), shown=False)
 
 
 def _of_columns(request: Request, columns: set[str]) -> Request:
