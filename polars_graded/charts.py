@@ -26,7 +26,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice, check_collected, check_columns, check_number
+from polars_graded._checks import (
+    check_choice,
+    check_collected,
+    check_columns,
+    check_number,
+    check_whole_number,
+)
 from polars_graded._drawing import marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "comparison_forest",
+    "comparison_matrix",
     "dcg_curves",
     "measure_agreement",
     "precision_histogram",
@@ -54,6 +61,12 @@ __all__ = [
 MOST_BARS = 300
 """How many bars stand side by side; with more queries, several share one."""
 
+HALF = 0.5
+"""From which relevance on a score is counted under the axis of φ."""
+
+FEW_BANDS = 3
+"""So many bands are seen one above the other."""
+
 MOST_BINS = 40
 """How many bins a histogram has."""
 
@@ -65,14 +78,15 @@ def dcg_curves(
     frame: Frame,
     curve: str | None = None,
     *,
-    ideal: str | None = None,
+    ideal: str | bool = False,
+    baseline: Any = None,
     interval: float | None = None,
     panel: str | None = None,
     query: str = "query",
     strategy: str = "strategy",
     rank: str = "rank",
 ) -> Chart:
-    r"""Draw a curve by rank, a line a strategy, with the ideal curve dashed beside it.
+    r"""Draw a curve by rank, one line per strategy, its name at its end.
 
     Parameters
     ----------
@@ -83,8 +97,14 @@ def dcg_curves(
         The column to draw: of CG, DCG, NDCG, precision, or one's own, such as a ratio of two. By
         default the only curve there is that is no ideal one.
     ideal
-        The column of the ideal curve. By default, for `cg_curve` and `dcg_curve`, the
-        `ideal_dcg_curve` of the same gain, discount and cutoff, where the frame has it.
+        The column of the ideal curve, which is drawn dashed. With True, for `cg_curve` and
+        `dcg_curve`, the `ideal_dcg_curve` of the same gain, discount and cutoff, where the frame
+        has it. Far above all curves, it leaves them little room.
+    baseline
+        A strategy. What is drawn are the differences of the others to it: the mean over queries of
+        the differences within a query, with a band of 95 % or `interval`. Queries differ by more
+        than strategies do, so that bands around means overlap where this one is clear of 0. It
+        needs the lists of `evaluate`, and leaves out queries that one of the two lacks.
     interval
         The confidence of a band around each line, such as 0.95: Student's interval of the mean
         over queries, as in `summarise`. It needs the lists of `evaluate`.
@@ -97,9 +117,10 @@ def dcg_curves(
     -------
     LayerChart or FacetChart
         Of rows with `strategy`, `rank`, `value`, and where they are drawn `ideal`, `ci_low`,
-        `ci_high` and `panel`. Null, NaN and infinity count in no mean, and a rank without a value
-        is left out. With more than 3000 points, ranks in equal steps stand for all. A frame with
-        ranks keeps its other columns, but for lists and the like.
+        `ci_high`, `panel`, and without panels `label_at`, the height of a name. Null, NaN and
+        infinity count in no mean, and a rank without a value is left out. With more than 3000
+        points, ranks in equal steps stand for all. A frame with ranks keeps its other columns, but
+        for lists and the like.
 
     Raises
     ------
@@ -125,7 +146,7 @@ def dcg_curves(
     >>> curves = average_curves(
     ...     df, "dcg_curve(gain=linear)@3", "ideal_dcg_curve(gain=linear)@3", by="score"
     ... )
-    >>> curves.pipe(dcg_curves).data
+    >>> curves.pipe(dcg_curves, ideal=True).data.drop("label_at")
     shape: (3, 4)
     ┌──────────┬──────┬─────────┬─────────┐
     │ strategy ┆ rank ┆ value   ┆ ideal   │
@@ -139,24 +160,45 @@ def dcg_curves(
     """
     frame = check_collected("frame", frame)
     if curve is None:
-        keys = (query, strategy, rank, panel, ideal)
+        keys = (query, strategy, rank, panel, ideal if isinstance(ideal, str) else None)
         others = ("ideal_dcg_curve", "interpolated_precision")
         curve = chart_rows.only_curve(frame, keys, lambda name: not name.startswith(others))
-    if ideal is None:
-        ideal = chart_rows.ideal_of(curve, frame.columns)
+    if isinstance(ideal, bool):
+        ideal_column = chart_rows.ideal_of(curve, frame.columns) if ideal else None
+    else:
+        ideal_column = ideal
+    if baseline is not None:
+        ideal_column, interval = None, 0.95 if interval is None else interval
     table = chart_rows.curve_points(
         frame,
         curve,
-        ideal,
+        ideal_column,
         at={"rank": rank},
         interval=interval,
+        baseline=baseline,
         panel=panel,
         query=query,
         strategy=strategy,
     )
     x = marks.rank_axis(rank, max(map(int, table["rank"])))
     title = chart_rows.title_of(curve, frame, each_query=panel == query)
-    layers = marks.curves(x, title, **_curve_facts(table, "rank", strategy))
+    if baseline is not None:
+        title = f"{curve}: difference to {baseline}"
+    # The baseline is not drawn, but the others have the colours that they have beside it.
+    names = frame.select(chart_rows.text(strategy).unique()).to_series().to_list()
+    best = chart_rows.best_lines(table, "rank", parts.MOST_COLOURS)
+    several = chart_rows.panel_count(table, panel and "panel") > 1
+    look = parts.strategy_look(names, strategy, matter=best, legends=several)
+    facts = _curve_facts(table, "rank")
+    if several:
+        return parts.panels(marks.curves(x, title, look, **facts), table, panel)
+    drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
+    ends = chart_rows.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
+    named = names if len(names) <= parts.MOST_COLOURS else best
+    table = chart_rows.with_labels(table, "rank", named, ends)
+    layers = marks.curves(x, title, look, **facts, labels=True, ends=ends)
+    if baseline is not None:
+        layers.insert(0, parts.rule(y=0))
     return parts.panels(layers, table, panel)
 
 
@@ -239,20 +281,23 @@ def recall_precision_curves(
     )
     x = marks.recall_axis(recall)
     title = chart_rows.title_of(curve, frame, each_query=panel == query)
-    layers = marks.curves(x, title, **_curve_facts(table, "recall", strategy))
+    best = chart_rows.best_lines(table, None, parts.MOST_COLOURS)
+    look = parts.strategy_look(table["strategy"], strategy, matter=best)
+    layers = marks.curves(x, title, look, **_curve_facts(table, "recall"))
     return parts.panels(layers, table, panel)
 
 
-def _curve_facts(table: pl.DataFrame, at: str, strategy: str) -> dict[str, Any]:
+def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:
     """What is to be known of points to draw their curves."""
     drawn = pl.concat([table[name] for name in ("value", "ideal") if name in table.columns])
-    names = table["strategy"].unique().to_list()
-    best = chart_rows.best_lines(table, at, parts.MOST_COLOURS)
+    few = table["strategy"].n_unique() <= parts.MOST_COLOURS
     return {
-        "look": parts.strategy_look(names, strategy, matter=best),
         "unit": parts.is_unit(drawn),
-        "few": table[at].n_unique() <= parts.FEW_POINTS and len(names) <= parts.MOST_COLOURS,
-        "band": "ci_low" in table.columns,
+        "few": few and table[at].n_unique() <= parts.FEW_POINTS,
+        # The bands of many strategies lie above each other.
+        "band": (0.2 if table["strategy"].n_unique() <= FEW_BANDS else 0.07)
+        if "ci_low" in table.columns
+        else 0,
         "ideal": "ideal" in table.columns,
     }
 
@@ -522,6 +567,7 @@ def relevance_function(
     panel: str | None = None,
     control_points: ControlPoints | None = None,
     whisker: float = 1.5,
+    scale: Literal["linear", "symlog"] | None = None,
 ) -> Chart:
     """Draw φ over the scores it is made of, with its control points and the scores themselves.
 
@@ -536,14 +582,19 @@ def relevance_function(
         are one query.
     control_points, whisker
         As in `Graded.phi_relevance`.
+    scale
+        How scores stand on their axis: `"linear"`, or `"symlog"`, which spreads the many low
+        scores of a popularity. By default this where the highest score is more than 20 times
+        the median.
 
     Returns
     -------
     LayerChart or FacetChart
         Of rows with `part` (what is drawn: `φ`, `score` or `control point`), `score` and
-        `relevance`; `panel` where it is drawn. Of many scores, some at equal steps by rank stand
-        for all, the lowest and the highest among them. A score that is null is left out, and a
-        query without any.
+        `relevance`; `name`, what a control point is; `panel` where it is drawn. Under the axis
+        stands how many scores have relevance 0, and how many at least 0.5. Of many scores, some at
+        equal steps by rank stand for all, the lowest and the highest among them. A score that is
+        null is left out, and a query without any.
 
     Raises
     ------
@@ -560,19 +611,21 @@ def relevance_function(
     Examples
     --------
     >>> news = pl.DataFrame({"tweets": [10, 15, 20, 30, 100]})
-    >>> relevance_function(news, "tweets").data.filter(part="control point")
+    >>> relevance_function(news, "tweets").data.filter(part="control point").drop("part")
     shape: (4, 3)
-    ┌───────────────┬───────┬───────────┐
-    │ part          ┆ score ┆ relevance │
-    │ ---           ┆ ---   ┆ ---       │
-    │ str           ┆ f64   ┆ f64       │
-    ╞═══════════════╪═══════╪═══════════╡
-    │ control point ┆ 10.0  ┆ 0.0       │
-    │ control point ┆ 20.0  ┆ 0.0       │
-    │ control point ┆ 30.0  ┆ 0.222222  │
-    │ control point ┆ 100.0 ┆ 1.0       │
-    └───────────────┴───────┴───────────┘
+    ┌───────┬───────────┬─────────┐
+    │ score ┆ relevance ┆ name    │
+    │ ---   ┆ ---       ┆ ---     │
+    │ f64   ┆ f64       ┆ str     │
+    ╞═══════╪═══════════╪═════════╡
+    │ 10.0  ┆ 0.0       ┆ lowest  │
+    │ 20.0  ┆ 0.0       ┆ median  │
+    │ 30.0  ┆ 0.222222  ┆ whisker │
+    │ 100.0 ┆ 1.0       ┆ highest │
+    └───────┴───────────┴─────────┘
     """
+    if scale is not None:
+        check_choice("scale", scale, ("linear", "symlog"))
     frame = check_collected("frame", frame)
     check_columns("frame", [score] if panel is None else [panel, score], frame.columns)
     chart_rows.check_numbers("frame", frame, [score])
@@ -593,9 +646,10 @@ def relevance_function(
     relevance = (phi.over("panel") if panel else phi).alias("relevance")
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
     chosen["query"] = "panel" if panel else None
+    found = scores.with_columns(relevance)
     drawn = {
         "φ": phi_curve(scores, named, points=min(200, most), **chosen),
-        "score": chart_rows.at_equal_steps(scores.with_columns(relevance), named, most, keys),
+        "score": chart_rows.at_equal_steps(found, named, most, keys),
         "control point": phi_control_points(scores, named, **chosen),
     }
     table = pl.concat(
@@ -607,7 +661,17 @@ def relevance_function(
         )
         for name, part in drawn.items()
     )
-    return parts.panels(marks.phi(score), table, panel, "independent")
+    table = chart_rows.with_point_names(table, keys, own=control_points is not None)
+    values = found[named].cast(pl.Float64)
+    middle, top = values.median(), values.max()
+    many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0
+    kind = scale or ("symlog" if many_low else "linear")
+    irrelevant, relevant = found.select(
+        (pl.col("relevance") == 0).mean(), high=(pl.col("relevance") >= HALF).mean()
+    ).row(0)
+    shares = f"φ is 0 for {irrelevant or 0:.1%} of scores, at least 0.5 for {relevant or 0:.1%}"
+    layers = marks.phi([score, shares], alt.Scale(zero=False, type=kind))
+    return parts.panels(layers, table, panel, "independent")
 
 
 def measure_agreement(
@@ -739,7 +803,9 @@ def sample_boxes(
     """Draw the distribution of a measure as a box a group, with a reference line across each.
 
     A box reaches from the lower to the upper quartile with the median in it, its whiskers to the
-    last values within 1.5 times its height; what lies beyond is a point each.
+    last values within 1.5 times its length; what lies beyond is a point each. Boxes lie below each
+    other, the one with the highest median at the top; in panels, that with the highest mean of its
+    medians.
 
     Parameters
     ----------
@@ -807,26 +873,44 @@ def sample_boxes(
     chart_rows.check_not_empty("frame", samples, value)
     chart_rows.check_panels(samples, panel, "panel")
     table = chart_rows.boxes(samples, list(keys))
-    groups = natural_order(table["group"].unique())
-    step = parts.name_step(len(groups))
+    medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
+    place = {name: place for place, name in enumerate(natural_order(medians["group"]))}
+    ordered = medians.sort(
+        "median", pl.col("group").replace_strict(place), descending=[True, False]
+    )
+    groups = ordered["group"].to_list()
+    step = min(36, parts.name_step(len(groups)))
     ends = chart_rows.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
     name = None
     if reference is not None:
         name = f"mean {reference}" if isinstance(reference, str) else f"{reference:g}"
     layers = marks.boxes((group, value), groups, ends, step, name)
-    return parts.panels(layers, table, panel, width=alt.Step(step))
+    return parts.panels(layers, table, panel, height=alt.Step(step))
 
 
 def strategy_bars(
-    summary: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
+    summary: Frame,
+    *,
+    show: Literal["points", "bars"] = "points",
+    width: int | None = None,
+    panel: str | None = "measure",
+    strategy: str = "strategy",
 ) -> Chart:
-    """Draw the mean of each strategy as a bar with its interval, a panel a measure.
+    """Draw the mean of each strategy with its interval and its number, a panel a measure.
+
+    Points have an axis of their own, on which differences are seen; bars have one from 0, which
+    hides them, and shows what share of the whole they are.
 
     Parameters
     ----------
     summary
         A row a measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are drawn
         where they are there and not missing.
+    show
+        `"points"`, or `"bars"` from 0.
+    width
+        How wide each panel is, in pixels; by default such that panels, two side by side, fit into
+        a cell of a notebook.
     panel
         A column whose values get a panel each: the measure, or None.
     strategy
@@ -866,6 +950,9 @@ def strategy_bars(
     │ ours     ┆ 0.75 │
     └──────────┴──────┘
     """
+    check_choice("show", show, ("points", "bars"))
+    if width is not None:
+        check_whole_number("width", width)
     table = chart_rows.of_means(
         "summary", summary, ["mean"], texts=["measure"], strategy=strategy, panel=panel
     )
@@ -873,10 +960,15 @@ def strategy_bars(
     chart_rows.check_not_repeated("summary", table, "strategy", panel)
     names = chart_rows.by_falling(table, "mean", "strategy")
     few = len(names) <= parts.MOST_COLOURS
-    colour = parts.strategy_look(names, strategy) if few else {}
+    colour = parts.strategy_look(names, strategy, legends=False) if few else {}
     intervals = {"ci_low", "ci_high"} <= set(table.columns)
-    layers = marks.mean_bars(parts.mean_title(table), names, colour, intervals=intervals)
-    return parts.panels(layers, table, panel, parts.measures_axis(table["mean"]))
+    layers = marks.means(
+        parts.mean_title(table), names, colour, intervals=intervals, bars=show == "bars"
+    )
+    several = chart_rows.panel_count(table, panel and "panel") > 1
+    size = width or (200 if several else 300)
+    axis = parts.measures_axis(table["mean"]) if show == "bars" else "independent"
+    return parts.panels(layers, table, panel, axis, columns=2, width=size)
 
 
 def comparison_forest(
@@ -888,13 +980,16 @@ def comparison_forest(
 ) -> Chart:
     """Draw differences to the baseline with their intervals, significant ones filled.
 
-    All pairs of many strategies make a tall chart: those of 25 are 300. A baseline, or a filter,
-    makes one that is seen at a glance.
+    All pairs of many strategies make a tall chart: those of 25 are 300. `comparison_matrix` shows
+    them at a glance, as does a baseline, or a filter.
 
     Parameters
     ----------
     comparison
-        A row a measure and pair, as `compare` returns it. An interval that is null is not drawn.
+        One row per measure and pair, as `compare` returns it. An interval that is null is not
+        drawn. Where there are `simultaneous_low` and `simultaneous_high`, these are drawn thin:
+        they hold for all pairs together, as the corrected p does, while the interval of a single
+        difference, drawn thick, can be clear of 0 where the corrected p is not below `alpha`.
     alpha
         The level of significance: a difference is significant if `p_corrected` is below it, and not
         if that is null.
@@ -964,6 +1059,97 @@ def comparison_forest(
         title += f", to {table['baseline'][0]}"
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
     titles = [title, marks.significance_key(believed, doubted)]
-    layers = marks.forest(titles, pairs, axis, believed, 40 if many else 60)
+    simultaneous = {"simultaneous_low", "simultaneous_high"} <= set(table.columns)
+    if simultaneous:
+        titles.append("thick: interval of one difference, thin: of all together")
+    layers = marks.forest(
+        titles, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
+    )
     height = {"height": alt.Step(10)} if many else {}
     return parts.panels(layers, table, panel, parts.measures_axis(table["difference"]), **height)
+
+
+def comparison_matrix(
+    comparison: Frame,
+    *,
+    alpha: float = 0.05,
+    panel: str | None = "measure",
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw the differences of all pairs as fields of a square, significant ones marked.
+
+    A field is the strategy of its row minus that of its column, blue where that is above 0 and
+    orange below, with a dot where the corrected p is below `alpha`. Strategies stand in the order
+    of their means in the first measure, the highest first.
+
+    Parameters
+    ----------
+    comparison
+        One row per measure and pair, as `compare` returns it without a baseline. Each pair is
+        drawn from both sides.
+    alpha
+        The level of significance, as for `comparison_forest`.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `measure`, `strategy`, `baseline`, `difference`, `p_corrected`, `mark`, and
+        `panel` where it is drawn. A difference that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `comparison_forest`; there are at most 1500 pairs.
+
+    See Also
+    --------
+    comparison_forest : The same with intervals, for few pairs.
+
+    Examples
+    --------
+    >>> from polars_graded import compare
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
+    ...     }
+    ... )
+    >>> compare(per_query).pipe(comparison_matrix, alpha=0.1).data.drop("measure", "p_corrected")
+    shape: (2, 4)
+    ┌──────────┬──────────┬────────────┬──────┐
+    │ strategy ┆ baseline ┆ difference ┆ mark │
+    │ ---      ┆ ---      ┆ ---        ┆ ---  │
+    │ str      ┆ str      ┆ f64        ┆ str  │
+    ╞══════════╪══════════╪════════════╪══════╡
+    │ bm25     ┆ ours     ┆ -0.5       ┆ •    │
+    │ ours     ┆ bm25     ┆ 0.5        ┆ •    │
+    └──────────┴──────────┴────────────┴──────┘
+    """
+    alpha = check_number("alpha", alpha, above=0, below=1)
+    numbers = ["difference", "p_corrected"]
+    table = chart_rows.of_means(
+        "comparison",
+        comparison,
+        numbers,
+        texts=["measure", "baseline"],
+        strategy=strategy,
+        panel=panel,
+    )
+    table = chart_rows.both_sides(table).with_columns(
+        pl.when(pl.col("p_corrected") < alpha).then(pl.lit("•")).otherwise(pl.lit("")).alias("mark")
+    )
+    chart_rows.check_row_count("comparison", table)
+    pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "^panel$")
+    chart_rows.check_not_repeated("comparison", pairs, "pair", panel)
+    names = chart_rows.by_mean_difference(table)
+    furthest: Any = table["difference"].abs().max()
+    step = max(10, min(36, 400 // len(names)))
+    marked = f"{strategy}, minus that above   • corrected p < {alpha:g}"
+    layers = marks.matrix((marked, "baseline"), names, furthest or 1.0, step)
+    size: dict[str, Any] = {"width": alt.Step(step), "height": alt.Step(step)}
+    return parts.panels(layers, table, panel, columns=2, **size)

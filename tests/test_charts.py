@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache
@@ -204,6 +205,13 @@ ROWS = {
     "comparison_forest": Row(
         charts.comparison_forest,
         comparison_of,
+        {"strategy": "strategy"},
+        value="difference",
+        fewest=2,
+    ),
+    "comparison_matrix": Row(
+        charts.comparison_matrix,
+        all_pairs_of,
         {"strategy": "strategy"},
         value="difference",
         fewest=2,
@@ -591,6 +599,7 @@ FACETED_BY = {
     "sample_boxes": "group",
     "comparison_forest": "measure",
     "comparison_forest of all pairs": "measure",
+    "comparison_matrix": "measure",
     "strategy_bars": "measure",
 }
 
@@ -709,7 +718,8 @@ def test_panels_keep_all_values_and_their_order():
     )
     chart = charts.measure_agreement(frame, "mu_ap", "ndcg", panel="topic")
     assert isinstance(chart, alt.FacetChart)
-    assert spec_of(chart)["facet"]["sort"] == ["a", "c", "b"]
+    assert spec_of(chart)["facet"]["sort"] is None  # as they come
+    assert chart.data["panel"].unique(maintain_order=True).to_list() == ["a", "c", "b"]
     got = chart.data.sort("strategy", pl.col("query").cast(pl.Int64))
     assert got["x"].to_list() == frame["mu_ap"].to_list()
     assert got["panel"].to_list() == frame["topic"].to_list()
@@ -887,7 +897,11 @@ def without(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return lambda frame: frame.drop(column)
 
 
-FRAME_NAMES = {"strategy_bars": "summary", "comparison_forest": "comparison"}
+FRAME_NAMES = {
+    "strategy_bars": "summary",
+    "comparison_forest": "comparison",
+    "comparison_matrix": "comparison",
+}
 NO_RANKS = (
     "'cg' must be a curve, a list a query, or stand beside a column of ranks, "
     "got numbers and no column 'rank'"
@@ -1260,6 +1274,7 @@ BY_STRATEGY = {**COLOUR, "detail": {"field": "strategy"}}
 ONCE = {"aggregate": [{"op": "count", "as": "rows"}]}
 AT_RANK = {"x": at("rank", "rank", domain=[1, 20])}
 MEAN_DCG = f"mean {DCG_20}"
+LABEL = {"filter": "isValid(datum.label_at)", "text": {"field": "strategy"}, **COLOUR}
 LINE_AND_POINTS = [
     (mark, {**AT_RANK, "y": at("value", MEAN_DCG), **BY_STRATEGY}) for mark in ("line", "point")
 ]
@@ -1281,26 +1296,36 @@ IDEAL_LINE = (
         **named_line("ideal", "opacity"),
     },
 )
-BAND = (
-    "area",
-    {**AT_RANK, "y": at("ci_low", MEAN_DCG), "y2": {"field": "ci_high"}, **BY_STRATEGY},
-)
+BAND = ("area", {**AT_RANK, "y": at("ci_low", MEAN_DCG), "y2": {"field": "ci_high"}, **BY_STRATEGY})
+NAMES_BESIDE = ("text", {**AT_RANK, "y": at("label_at", MEAN_DCG), **LABEL})
+
+
+def ending_at(ends: list[float], layers: list[Any]) -> list[Any]:
+    """The layers with what their values lie between."""
+    between = {"value": {"domain": ends}}
+    return [
+        (mark, drawn | {"y": drawn["y"] | between.get(drawn["y"]["field"], {})})
+        for mark, drawn in layers
+    ]
 
 
 def bars_of(field: str, title: str, order: list[str]) -> dict[str, Any]:
     """Bars of differences by query."""
     return {
-        "x": at("query", ["query", "2 better with s1, 1 with s2, 1 tie"], sort=order),
-        "y": at(field, title),
-        "color": at("better", "strategy", domain=BOTH, range=parts.PALETTE),
+        "x": at("query", ["query", "2 better with s1, 1 with s2, 1 tie"], sort=None, domain=order),
+        "y": at(field, title, stack=None),
+        "color": at("better", "strategy", domain=BOTH, range=parts.PALETTE[:2]),
     }
+
+
+PHI_SHARES = "φ is 0 for 55.6% of scores, at least 0.5 for 16.7%"
 
 
 def part(name: str) -> dict[str, Any]:
     """A part of the chart of φ."""
     return {
         "filter": f"datum.part === '{name}'",
-        "x": at("score", "popularity", zero=False),
+        "x": at("score", ["popularity", PHI_SHARES], zero=False, type="linear"),
         "y": at("relevance", "relevance φ", domain=[0, 1]),
     }
 
@@ -1308,14 +1333,14 @@ def part(name: str) -> dict[str, Any]:
 def of_box(y: str, y2: str | None = None, kept: str = "median") -> dict[str, Any]:
     return {
         "filter": f"datum.{kept} !== null",
-        "x": at("group", "strategy", sort=BOTH),
-        "y": at(y, "mu_ap", domain=[0, 1], zero=False),
-    } | ({"y2": {"field": y2}} if y2 else {})
+        "y": at("group", "strategy", sort=None, domain=BOTH),
+        "x": at(y, "mu_ap", domain=[0, 1], zero=False),
+    } | ({"x2": {"field": y2}} if y2 else {})
 
 
 def forest_of(title: str, pairs: list[str]) -> list[tuple[str, dict[str, Any]]]:
     titles = [title, "● corrected p < 0.05   ○ not significant"]
-    shown = {"y": at("pair", None, sort=pairs)}
+    shown = {"y": at("pair", None, sort=None, domain=pairs)}
     grey, hollow = {"value": parts.DOUBT}, {"value": "transparent"}
     interval = {"x": at("ci_low", titles), "x2": {"field": "ci_high"}, "fill": grey}
     point = {"x": at("difference", titles), "fill": hollow, "stroke": grey}
@@ -1343,14 +1368,16 @@ PHI = [
     ("tick", part("score")),
     ("line", part("φ")),
     ("point", part("control point")),
+    ("text", {**part("control point"), "text": {"field": "name"}}),
 ]
 THRESHOLDS = {
     "x": at(
         "at",
         "AP at threshold, and measures without one",
-        sort=["1", "2", "3", "mu_ap", "ndcng"],
+        sort=None,
+        domain=["1", "2", "3", "mu_ap", "ndcng"],
     ),
-    "xOffset": {"field": "strategy", "sort": BOTH},
+    "xOffset": {"field": "strategy", "sort": None, "domain": BOTH},
     **BY_STRATEGY,
 }
 ENDS = {"domain": [0, 1]}
@@ -1372,13 +1399,27 @@ BOXES = [
     ("tick", of_box("median")),
     ("point", of_box("outlier", kept="outlier")),
 ]
-MEANS = {"y": at("strategy", None, sort=["s1", "s2"]), **COLOUR}
+MEANS = {"y": at("strategy", None, sort=None, domain=["s1", "s2"])}
+PRINTED = (
+    "text",
+    {**MEANS, "x": {"value": "width"}, "text": {"field": "mean"}},
+)
+FIELDS = {
+    "x": at("baseline", "baseline", sort=None, domain=BOTH),
+    "y": at(
+        "strategy",
+        "strategy, minus that above   • corrected p < 0.05",
+        sort=None,
+        domain=BOTH,
+    ),
+}
+BLUE_AND_ORANGE = {"domain": [-0.25, 0, 0.25], "reverse": True}
 MANY_QUERIES = {
-    "y": at("difference", "mu_ap: s1 - s2"),
+    "y": at("difference", "mu_ap: s1 - s2", stack=None),
     "y2": {"datum": 0},
     "x2": {"field": "end"},
-    "color": at("better", "strategy", domain=BOTH, range=parts.PALETTE),
-    "stroke": at("better", "strategy", domain=BOTH, range=parts.PALETTE),
+    "color": at("better", "strategy", domain=BOTH, range=parts.PALETTE[:2]),
+    "stroke": at("better", "strategy", domain=BOTH, range=parts.PALETTE[:2]),
     "start": "datum.position - 0.5",
     "end": "datum.last + 0.5",
 }
@@ -1386,16 +1427,32 @@ AXIS = ("rule", {"y": {"datum": 0}, **ONCE})
 
 DRAWN = {
     # a chart: what makes it, and its layers from the back to the front
-    "dcg_curves": (lambda: ROWS["dcg_curves"].of(2, 5), [IDEAL_LINE, *LINE_AND_POINTS]),
+    "dcg_curves": (
+        lambda: ROWS["dcg_curves"].of(2, 5),
+        ending_at([0, 8], [IDEAL_LINE, *LINE_AND_POINTS, NAMES_BESIDE]),
+    ),
     "dcg_curves with an interval": (
         lambda: ROWS["dcg_curves with an interval"].of(2, 5),
-        [IDEAL_LINE, BAND, *LINE_AND_POINTS],
+        ending_at([0, 6], [BAND, *LINE_AND_POINTS, NAMES_BESIDE]),
     ),
     "dcg_curves of ranks called otherwise": (
         lambda: charts.dcg_curves(ranks_of(2, 5).rename({"rank": "k"}), "cg", rank="k"),
         [
-            (mark, {"x": at("rank", "k", domain=[1, 5]), "y": at("value", "cg"), **BY_STRATEGY})
-            for mark in ("line", "point")
+            *(
+                (
+                    mark,
+                    {
+                        "x": at("rank", "k", domain=[1, 5]),
+                        "y": at("value", "cg", domain=[0, 4]),
+                        **BY_STRATEGY,
+                    },
+                )
+                for mark in ("line", "point")
+            ),
+            (
+                "text",
+                {"x": at("rank", "k", domain=[1, 5]), "y": at("label_at", "cg"), **LABEL},
+            ),
         ],
     ),
     "recall_precision_curves": (
@@ -1541,13 +1598,32 @@ DRAWN = {
     "strategy_bars": (
         lambda: charts.strategy_bars(summarise(FOUR, *MEASURES)),
         [
-            ("bar", {**MEANS, "x": at("mean", "mean", stack=None)}),
-            ("bar", {**MEANS, "x": at("ci_low", "mean"), "x2": {"field": "ci_high"}}),
+            (
+                "bar",
+                {
+                    **MEANS,
+                    **COLOUR,
+                    "x": at("ci_low", "mean", zero=False),
+                    "x2": {"field": "ci_high"},
+                },
+            ),
+            ("point", {**MEANS, **COLOUR, "x": at("mean", "mean", stack=None, zero=False)}),
+            PRINTED,
         ],
     ),
-    "strategy_bars of one measure": (
-        lambda: charts.strategy_bars(summarise(FOUR, "mu_ap").drop("ci_low")),
-        [("bar", {**MEANS, "x": at("mean", "mean mu_ap", stack=None)})],
+    "strategy_bars from 0": (
+        lambda: charts.strategy_bars(summarise(FOUR, "mu_ap").drop("ci_low"), show="bars"),
+        [
+            ("bar", {**MEANS, **COLOUR, "x": at("mean", "mean mu_ap", stack=None, zero=True)}),
+            PRINTED,
+        ],
+    ),
+    "comparison_matrix": (
+        lambda: charts.comparison_matrix(compare(FOUR, "mu_ap")),
+        [
+            ("rect", {**FIELDS, "fill": at("difference", "difference", **BLUE_AND_ORANGE)}),
+            ("text", {**FIELDS, "text": {"field": "mark"}, "color": {"value": parts.INK}}),
+        ],
     ),
     "comparison_forest": (
         lambda: charts.comparison_forest(compare(FOUR, "mu_ap", baseline="s1")),
@@ -1607,8 +1683,12 @@ def test_every_field_is_one_of_its_data(row):
 @pytest.mark.parametrize(
     ("make", "x"),
     [
-        (lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "ndcg")), "shared"),
-        (lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "many")), "independent"),
+        (lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "ndcg")), "independent"),
+        (lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "ndcg"), show="bars"), "shared"),
+        (
+            lambda: charts.strategy_bars(summarise(MANY, "mu_ap", "many"), show="bars"),
+            "independent",
+        ),
         (lambda: charts.comparison_forest(compare(MANY, "mu_ap", "ndcg")), "shared"),
         (lambda: charts.comparison_forest(compare(MANY, "mu_ap", "many")), "independent"),
         (lambda: ROWS["relevance_function"].of(2, 9), "independent"),
@@ -1621,7 +1701,7 @@ def test_panels_share_an_axis_where_their_measures_can(make, x):
     assert properties(spec["facet"]) == {
         "field": "panel",
         "title": None,
-        "sort": make().data["panel"].unique(maintain_order=True).to_list(),
+        "sort": None,
     }
     assert spec["resolve"]["scale"] == {"x": x}
 
@@ -1666,16 +1746,21 @@ def test_the_slides_curves_are_drawn(line):
 def test_the_ideal_of_the_same_gain_and_discount_is_dashed_beside_a_curve(curve, ideal, printed):
     frame = frame_of(CUMULATED)
     for source in (average_curves(frame, CG, DCG, ICG, IDCG), evaluate(frame, CG, DCG, ICG, IDCG)):
-        chart = charts.dcg_curves(source, curve)
+        chart = charts.dcg_curves(source, curve, ideal=True)
         means = average_curves(frame, ideal)[ideal].to_list()
         assert [row["ideal"] for row in rows_of(chart)] == pytest.approx(means)
         assert means[:3] == [pytest.approx(float(number), abs=0.06) for number in printed]
         assert any("ideal" in str(each["y"]) for each in encodings(chart.to_dict()))
-    assert "ideal" not in charts.dcg_curves(average_curves(frame, CG, DCG, IDCG), CG).data.columns
+    assert (
+        "ideal"
+        not in charts.dcg_curves(average_curves(frame, CG, DCG, IDCG), CG, ideal=True).data.columns
+    )
 
 
 def test_each_slide_query_has_its_own_curve():
-    data = charts.dcg_curves(evaluate(frame_of(CUMULATED), CG, ICG), CG, panel="query").data
+    data = charts.dcg_curves(
+        evaluate(frame_of(CUMULATED), CG, ICG), CG, ideal=True, panel="query"
+    ).data
     first, second = (data.filter(panel=query) for query in ("0", "1"))
     assert first["value"].to_list() == [1, 1, 2, 2, 2, 5, 5, 5, 5, 7, 7, 7, 7, 7, 10]
     assert second["ideal"].to_list() == [3, 5] + [6] * 13
@@ -1706,12 +1791,14 @@ def test_recall_levels_of_ones_own_are_where_they_are_drawn():
 def test_an_ideal_list_that_is_null_counts_in_no_mean():
     first = pl.when(pl.int_range(pl.len()) > 0)
     frame = results(1, 3).with_columns(pl.col(IDEAL_20) * pl.col("query"))
-    data = charts.dcg_curves(frame.with_columns(first.then(IDEAL_20).alias(IDEAL_20))).data
-    assert data["value"].to_list() == charts.dcg_curves(frame).data["value"].to_list()
-    ideal = charts.dcg_curves(frame.slice(1)).data["ideal"]
+    data = charts.dcg_curves(
+        frame.with_columns(first.then(IDEAL_20).alias(IDEAL_20)), ideal=True
+    ).data
+    assert data["value"].to_list() == charts.dcg_curves(frame, ideal=True).data["value"].to_list()
+    ideal = charts.dcg_curves(frame.slice(1), ideal=True).data["ideal"]
     assert data["ideal"].to_list() == pytest.approx(ideal.to_list())
     nothing = frame.with_columns(pl.lit(None, pl.List(pl.Float64)).alias(IDEAL_20))
-    assert charts.dcg_curves(nothing).data["ideal"].null_count() == 20
+    assert charts.dcg_curves(nothing, ideal=True).data["ideal"].null_count() == 20
 
 
 def test_ranks_may_be_whole_floats():
@@ -1828,7 +1915,7 @@ def test_only_ap_of_whole_lists_is_at_a_threshold_and_thresholds_are_exact():
     assert chart.data["joined"].is_not_null().to_list() == [
         label is not None for label in names.values()
     ]
-    assert encodings(spec_of(chart))[0]["x"]["sort"] == [at[2], at[1], at[0], *at[3:]]
+    assert encodings(spec_of(chart))[0]["x"]["scale"]["domain"] == [at[2], at[1], at[0], *at[3:]]
 
 
 def test_robustness_has_the_means_of_the_experiment():
@@ -1968,7 +2055,7 @@ def test_the_best_strategy_of_the_first_measure_is_at_the_top():
     summary = summary_of(3, 9)
     first = summary.filter(measure="mu_ap").sort("mean", descending=True)["strategy"].to_list()
     spec = spec_of(charts.strategy_bars(summary))
-    assert all(each["y"]["sort"] == first for each in encodings(spec))
+    assert all(each["y"]["scale"]["domain"] == first for each in encodings(spec))
 
 
 def test_the_forest_has_the_numbers_of_compare_and_fills_what_is_significant():
@@ -1992,9 +2079,11 @@ def test_only_a_p_below_alpha_is_significant(p):
     assert set(charts.comparison_forest(comparison).data["significance"]) == {"not significant"}
 
 
-def test_without_intervals_there_are_bars_alone():
-    spec = spec_of(charts.strategy_bars(summary_of(2, 9).drop("ci_low"), panel=None))
-    assert [layer["mark"]["fillOpacity"] for layer in spec["layer"]] == [0.5]
+def test_without_intervals_there_are_points_and_numbers_alone():
+    for show, mark in (("points", "point"), ("bars", "bar")):
+        summary = summary_of(2, 9).drop("ci_low")
+        spec = spec_of(charts.strategy_bars(summary, panel=None, show=show))
+        assert [layer["mark"]["type"] for layer in spec["layer"]] == [mark, "text"]
 
 
 def test_an_interval_without_one_end_is_not_drawn():
@@ -2053,15 +2142,13 @@ def test_the_histogram_gives_strategies_the_colours_of_other_charts(k):
     chart = charts.precision_histogram(per_query, "ap", "f2", "f1")
     assert set(chart.data["better"]) == {"f1"}
     [colour] = colours_of(chart)
-    bars = colours_of(charts.strategy_bars(summarise(per_query)))
-    if k > parts.MOST_COLOURS:
-        assert colour["scale"] == {"domain": ["f1", "f2"], "range": parts.PALETTE}
-        assert not bars
-    else:
-        assert colour["scale"] == bars[0]["scale"]
-        assert colour["scale"] == {"domain": names[::-1], "range": parts.PALETTE}
-    assert colour["legend"]["values"] == ["f1"]  # the only one that has a bar
+    lines = pl.DataFrame({"strategy": names, "rank": 1, "cg": range(k)})
+    others = next(each["color"] for each in encodings(charts.dcg_curves(lines).to_dict()))
+    # The only one that has a bar, in the colour of the lines.
+    assert colour["scale"] == {"domain": ["f1"], "range": parts.PALETTE[:1]}
     assert chart.to_dict()["resolve"]["scale"]["color"] == "independent"
+    if k <= parts.MOST_COLOURS:
+        assert others["scale"] == {"domain": names[::-1], "range": parts.PALETTE}
 
 
 def test_strategies_that_are_alike_stand_side_by_side_in_a_profile():
@@ -2069,7 +2156,7 @@ def test_strategies_that_are_alike_stand_side_by_side_in_a_profile():
         {"strategy": ["b", "a"], "measure": "mu_ap", "mean": [0.5, 0.5], "grade": "grade"}
     )
     for layer in charts.threshold_profile(frame).to_dict()["layer"]:
-        assert layer["encoding"]["xOffset"]["sort"] == ["a", "b"]
+        assert layer["encoding"]["xOffset"]["scale"]["domain"] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -2084,3 +2171,168 @@ def test_an_ideal_that_is_no_curve_beside_the_other_is_refused(frame, ideal, err
     frame = pl.DataFrame({"strategy": "a", "query": 1} | frame)
     with pytest.raises(error, match=sentence):
         charts.dcg_curves(frame, "c", ideal=ideal)
+
+
+def test_differences_by_rank_are_paired_and_their_band_is_the_interval_of_compare():
+    frame = results(3, 30)
+    chart = charts.dcg_curves(frame, baseline="s2")
+    assert set(chart.data["strategy"]) == {"s1", "s3"}
+    at_ranks = frame.select(
+        "strategy",
+        "query",
+        *(pl.col(DCG_20).list.get(rank - 1).alias(f"at {rank}") for rank in (1, 20)),
+    )
+    for rank in (1, 20):
+        expected = compare(at_ranks, f"at {rank}", baseline="s2")
+        drawn = chart.data.filter(rank=rank).sort("strategy")
+        for one, other in (("value", "difference"), ("ci_low", "ci_low"), ("ci_high", "ci_high")):
+            assert drawn[one].to_list() == pytest.approx(expected[other].to_list())
+    wider = charts.dcg_curves(frame, baseline="s2", interval=0.99).data
+    assert (wider["ci_high"] > chart.data["ci_high"]).all()
+    # They have the colours that they have beside the baseline.
+    assert next(
+        each["color"] for each in encodings(spec_of(chart)) if "field" in each.get("color", {})
+    )["scale"] == {"domain": ["s1", "s2", "s3"], "range": parts.PALETTE}
+    one_lacks = frame.filter((pl.col("strategy") != "s1") | (pl.col("query") > 2))
+    drawn = charts.dcg_curves(one_lacks, baseline="s2").data
+    both = charts.dcg_curves(frame.filter(pl.col("query") > 2), baseline="s2").data
+    first = {"strategy": "s1", "rank": 20}
+    assert drawn.filter(**first)["value"].item() == both.filter(**first)["value"].item()
+    with pytest.raises(ValueError, match="there is no strategy 's4'"):
+        charts.dcg_curves(frame, baseline="s4")
+    with pytest.raises(ValueError, match="`baseline` needs a list a query"):
+        charts.dcg_curves(ranks_of(2, 5), baseline="s1")
+
+
+def test_names_beside_lines_stand_in_the_order_of_their_ends_and_apart():
+    data = charts.dcg_curves(results(9, 106)).data
+    ends = data.filter(rank=20).sort("value")
+    heights = ends["label_at"].to_list()
+    assert heights == sorted(heights)
+    domain = encodings(spec_of(charts.dcg_curves(results(9, 106))))[0]["y"]["scale"]["domain"]
+    # 13 of the 300 pixels that a chart is high.
+    assert np.diff(heights).min() >= (domain[1] - domain[0]) * 13 / 300
+    assert domain[0] <= heights[0]
+    assert heights[-1] <= domain[1]
+    assert data.filter(pl.col("rank") < 20)["label_at"].null_count() == 9 * 19
+    grey = charts.dcg_curves(results(25, 106)).data
+    assert grey["label_at"].count() == 10
+
+
+def test_simultaneous_intervals_are_thin_beside_thick_ones():
+    wide = pl.col("ci_high") - pl.col("ci_low")
+    comparison = comparison_of(3, 9).with_columns(
+        simultaneous_low=pl.col("ci_low") - wide, simultaneous_high=pl.col("ci_high") + wide
+    )
+    spec = spec_of(charts.comparison_forest(comparison))["spec"]
+    bars = {
+        layer["encoding"]["x"]["field"]: layer["mark"]["size"]
+        for layer in spec["layer"]
+        if layer["mark"]["type"] == "bar"
+    }
+    assert list(bars) == ["simultaneous_low", "ci_low"]  # from the back to the front
+    assert bars["simultaneous_low"] < bars["ci_low"]
+    assert spec["layer"][1]["encoding"]["x2"]["field"] == "simultaneous_high"
+    assert "thin: of all together" in spec["layer"][1]["encoding"]["x"]["title"][2]
+
+
+def test_the_matrix_has_each_pair_from_both_sides():
+    frame = results(5, 106)
+    comparison = compare(frame, "mu_ap")
+    chart = charts.comparison_matrix(comparison)
+    drawn = {
+        row[:2]: row[2:]
+        for row in chart.data.select("strategy", "baseline", "difference", "mark").rows()
+    }
+    assert len(drawn) == 20
+    for row in comparison.iter_rows(named=True):
+        mark = "•" if row["p_corrected"] < 0.05 else ""
+        pair = (row["strategy"], row["baseline"])
+        assert drawn[pair] == (row["difference"], mark)
+        assert drawn[pair[::-1]] == (-row["difference"], mark)
+    assert len({mark for _, mark in drawn.values()}) == 2
+    means = summarise(frame, "mu_ap").sort("mean", descending=True)["strategy"].to_list()
+    field = spec_of(chart)["layer"][0]["encoding"]
+    assert field["x"]["scale"]["domain"] == field["y"]["scale"]["domain"] == means
+
+
+def test_popularity_has_an_axis_on_which_its_many_low_values_are_seen():
+    scores = pl.DataFrame({"tweets": [1.0, 2, 3, 4, 5, 6, 7, 8, 9, 1000]})
+
+    def scale(**options: Any) -> str:
+        chart = charts.relevance_function(scores, "tweets", **options)
+        return spec_of(chart)["layer"][0]["encoding"]["x"]["scale"]["type"]
+
+    assert scale() == "symlog"
+    assert scale(scale="linear") == "linear"
+    chart = charts.relevance_function(scores, "tweets")
+    named = chart.data.filter(part="control point")
+    # The whisker is the largest score not above 8 + 1.5 (8 - 3).
+    assert named.select("name", "score").rows() == [
+        ("lowest", 1.0),
+        ("median", 5.5),
+        ("whisker", 9.0),
+        ("highest", 1000.0),
+    ]
+    title = spec_of(chart)["layer"][0]["encoding"]["x"]["title"]
+    assert title == ["tweets", "φ is 0 for 50.0% of scores, at least 0.5 for 10.0%"]
+    own = charts.relevance_function(scores, "tweets", control_points=[(1, 0), (9, 1)])
+    assert own.data["name"].null_count() == own.data.height
+    with pytest.raises(ValueError, match="`scale` must be one of 'linear', 'symlog', got 'log'"):
+        charts.relevance_function(scores, "tweets", scale="log")
+
+
+def test_boxes_lie_below_each_other_by_falling_median():
+    frame = pl.DataFrame({"strategy": list("abc"), "ap": [0.2, 0.9, 0.5]})
+    layers = spec_of(charts.sample_boxes(frame, "ap"))["layer"]
+    assert layers[0]["encoding"]["y"]["scale"]["domain"] == ["b", "c", "a"]
+
+
+def test_panels_of_means_are_two_side_by_side_and_as_wide_as_is_said():
+    spec = spec_of(charts.strategy_bars(summarise(results(9, 20), *MEASURES, "r_precision")))
+    assert (spec["columns"], spec["spec"]["width"]) == (2, 200)
+    wide = charts.strategy_bars(summary_of(2, 5), width=350)
+    assert spec_of(wide)["spec"]["width"] == 350
+    for width, error in ((0, ValueError), (1.5, TypeError)):
+        with pytest.raises(error, match="`width` must be"):
+            charts.strategy_bars(summary_of(2, 5), width=width)
+    with pytest.raises(ValueError, match="`show` must be one of 'points', 'bars'"):
+        charts.strategy_bars(summary_of(2, 5), show="lines")
+
+
+NAMES_OF_SCRIPTS = [
+    *("constructor", "__proto__", "two\nlines", "a\u2028b", "nul\0", "toString", "valueOf", "it's"),
+]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "dcg_curves",
+        "precision_histogram",
+        "recall_precision_curves",
+        "measure_agreement",
+        "sample_boxes",
+        "strategy_bars",
+        "comparison_forest",
+        "comparison_matrix",
+    ],
+)
+def test_names_that_a_script_has_for_its_own_are_drawn_like_any_other(name):
+    row = ROWS[name]
+    frame = row.frame(8, 8)
+    to = dict(zip([f"s{place}" for place in range(1, 9)], NAMES_OF_SCRIPTS, strict=True))
+    queries = dict(zip(map(str, range(1, 9)), NAMES_OF_SCRIPTS, strict=True))
+    columns = {"strategy": to, "baseline": to, "query": queries}
+    odd = frame.with_columns(
+        pl.col(column).cast(pl.String).replace(names)
+        for column, names in columns.items()
+        if column in frame.columns
+    )
+    pair = {"a": "constructor", "b": "__proto__"} if "a" in row.options else {}
+    counts = [
+        Counter(shape for shape, *_ in drawn_marks(chart))
+        for chart in (row.draw(frame), row.draw(odd, **pair))
+    ]
+    assert counts[0] == counts[1]
+    assert sum(counts[0].values()) >= 8

@@ -63,15 +63,18 @@ def curves(
     *,
     unit: bool,
     few: bool,
-    band: bool = False,
+    band: float = 0,
     ideal: bool = False,
+    labels: bool = False,
+    ends: Ends | None = None,
 ) -> list[alt.Chart]:
     """A line for each strategy in its look, and points that say their values.
 
     Rows have `strategy`, the field of `x` and `value`; `ci_low` and `ci_high` where there is a
-    band, and `ideal` where there is an ideal curve.
+    band, `ideal` where there is an ideal curve, and `label_at` where names stand beside lines.
     """
-    y = alt.Y("value:Q", title=title, scale=unit_scale(unit))
+    scale = unit_scale(unit) if ends is None else alt.Scale(domain=list(ends), nice=False)
+    y = alt.Y("value:Q", title=title, scale=scale)
     field = x.shorthand.removesuffix(":Q")
     colour = {"color": look["color"], "detail": "strategy:N"}
     base = alt.Chart().encode(x=x, y=y, **colour)
@@ -82,13 +85,18 @@ def curves(
     ]
     if band:
         low = alt.Y("ci_low:Q", title=title)
-        area = alt.Chart().mark_area(opacity=0.2, clip=True)
+        area = alt.Chart().mark_area(opacity=band, clip=True)
         layers.insert(0, area.encode(x=x, y=low, y2="ci_high:Q", **colour))
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
         line = named(alt.Opacity, alt.Chart(), "ideal", **symbol)
         line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
         layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
+    if labels:
+        names = alt.Chart().transform_filter("isValid(datum.label_at)")
+        names = names.mark_text(align="left", dx=7, fontSize=11, limit=200)
+        y = alt.Y("label_at:Q", title=title)
+        layers.append(names.encode(x=x, y=y, text="strategy:N", color=look["color"]))
     return layers
 
 
@@ -226,33 +234,33 @@ def boxes(
     step: int,
     reference: str | None,
 ) -> list[alt.Chart]:
-    """A box for each group, of rows with the columns of a box or an `outlier`."""
-    x = alt.X("group:N", title=titles[0], axis=names_axis(groups, step), **in_order(groups))
+    """A lying box for each group, of rows with the columns of a box or an `outlier`."""
+    y = alt.Y("group:N", title=titles[0], axis=alt.Axis(labelLimit=300), **in_order(groups))
     # Each layer says so, for else the bars among them would have 0 on the axis.
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     low, q1, q3, median, outlier, line_at = (
-        alt.Y(f"{name}:Q", title=titles[1], scale=scale)
+        alt.X(f"{name}:Q", title=titles[1], scale=scale)
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
     )
-    base = alt.Chart().encode(x=x)
+    base = alt.Chart().encode(y=y)
     tooltip = ["group:N", "samples:Q", *decimals(*chart_rows.BOX)]
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
-    # Bars and ticks have the colour of the theme, which rules have not.
+    # Bars have the colour of the theme, which rules have not.
     layers = [
-        box.mark_bar(size=1.5).encode(y=low, y2="q1:Q"),
-        box.mark_bar(size=1.5).encode(y=q3, y2="whisker_high:Q"),
-        box.mark_bar(size=step / 2, fillOpacity=0.3).encode(y=q1, y2="q3:Q"),
-        box.mark_tick(size=step / 2, thickness=3).encode(y=median),
+        box.mark_bar(size=1.5).encode(x=low, x2="q1:Q"),
+        box.mark_bar(size=1.5).encode(x=q3, x2="whisker_high:Q"),
+        box.mark_bar(size=step * 0.6, fillOpacity=0.3).encode(x=q1, x2="q3:Q"),
+        box.mark_tick(orient="vertical", size=step * 0.6, thickness=4, color=INK).encode(x=median),
         base.transform_filter("datum.outlier !== null")
         .mark_point(size=15)
-        .encode(y=outlier, tooltip=["group:N", *decimals("outlier")]),
+        .encode(x=outlier, tooltip=["group:N", *decimals("outlier")]),
     ]
     if reference is not None:
         # Not `opacity`, which is the ideal curve's where charts stand side by side.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
         lines = named(alt.FillOpacity, box, reference, **symbol)
-        lines = lines.mark_tick(size=step * 0.8, thickness=2, color="firebrick")
-        layers.append(lines.encode(y=line_at))
+        lines = lines.mark_tick(orient="vertical", size=step * 0.9, thickness=2, color="firebrick")
+        layers.append(lines.encode(x=line_at))
     return layers
 
 
@@ -260,10 +268,13 @@ PHI_PARTS = {"φ": PALETTE[0], "score": REST, "control point": INK}
 """What the chart of φ has, and its colours."""
 
 
-def phi(score: str) -> list[alt.Chart]:
-    """φ as a line, scores as ticks and control points, of rows with `part` and where it is."""
+def phi(title: str | list[str], scale: alt.Scale) -> list[alt.Chart]:
+    """φ as a line, scores as ticks and control points, of rows with `part` and where it is.
+
+    What a control point is called stands beside it, as `name`.
+    """
     base = alt.Chart().encode(
-        x=alt.X("score:Q", title=score, scale=alt.Scale(zero=False)),
+        x=alt.X("score:Q", title=title, scale=scale, axis=alt.Axis(format="~s", tickCount=6)),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=["part:N", "score:Q", *decimals("relevance")],
     )
@@ -275,6 +286,9 @@ def phi(score: str) -> list[alt.Chart]:
         cloud.mark_tick(orient="vertical", size=10, color=PHI_PARTS["score"]),
         line.mark_line(color=PHI_PARTS["φ"]),
         controls.mark_point(filled=True, size=80, opacity=1, color=PHI_PARTS["control point"]),
+        controls.mark_text(align="right", dx=-8, dy=-8, color=PHI_PARTS["control point"]).encode(
+            text="name:N"
+        ),
     ]
 
 
@@ -308,17 +322,54 @@ def profile(
     ]
 
 
-def mean_bars(
-    title: str, names: list[str], colour: dict[str, Any], *, intervals: bool
+def means(
+    title: str, names: list[str], colour: dict[str, Any], *, intervals: bool, bars: bool = False
 ) -> list[alt.Chart]:
-    """A bar for each strategy, of rows with `strategy`, `measure`, `mean`, and its interval."""
+    """A point or a bar for each strategy, its interval, and its mean in print at the right.
+
+    Rows have `strategy`, `measure`, `mean` and where there are intervals their ends.
+    """
     y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **in_order(names))
     ends = ["ci_low", "ci_high"] if intervals else []
     tooltip = ["measure:N", "strategy:N", *decimals("mean", *ends)]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
-    x = alt.X("mean:Q", title=title, axis=alt.Axis(tickCount=6), stack=None)
-    bars = base.mark_bar(fillOpacity=0.5).encode(x=x)
-    return [bars, interval(base, title)] if intervals else [bars]
+    scale = alt.Scale(zero=bars)
+    x = alt.X("mean:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5), stack=None)
+    printed = (
+        alt.Chart()
+        .mark_text(align="left", dx=6)
+        .encode(x=alt.value("width"), y=y, text=alt.Text("mean:Q", format=".4f"))
+    )
+    lines = [interval(base, title, scale=scale)] if intervals else []
+    if bars:
+        return [base.mark_bar(fillOpacity=0.5).encode(x=x), *lines, printed]
+    return [*lines, base.mark_point(filled=True, size=70, opacity=1).encode(x=x), printed]
+
+
+def matrix(
+    titles: tuple[str, str], names: list[str], furthest: float, step: int
+) -> list[alt.Chart]:
+    """A field for each ordered pair, in the colour of its difference, marked where it is believed.
+
+    Rows have `strategy`, `baseline`, `difference`, `mark` and what is in a tooltip.
+    """
+    order = in_order(names)
+    labels = alt.Axis(labelLimit=200)
+    upright = alt.Axis(labelLimit=200, labelAngle=-90, orient="top")
+    numbers = decimals("difference", "p_corrected")
+    base = alt.Chart().encode(
+        x=alt.X("baseline:N", title=titles[1], axis=upright, **order),
+        y=alt.Y("strategy:N", title=titles[0], axis=labels, **order),
+        tooltip=["measure:N", "strategy:N", "baseline:N", *numbers],
+    )
+    # Orange to blue are told apart by every eye; not `color`, which is the strategies'.
+    scale = alt.Scale(domain=[-furthest, 0, furthest], scheme="blueorange", reverse=True)
+    fill = alt.Fill("difference:Q", title="difference", scale=scale)
+    on_dark = f"abs(datum.difference) > {0.6 * furthest}"
+    marked = base.mark_text(fontSize=max(12, step * 0.7)).encode(
+        text="mark:N", color=alt.condition(on_dark, alt.value("white"), alt.value(INK))
+    )
+    return [base.mark_rect().encode(fill=fill), marked]
 
 
 def forest(
@@ -327,9 +378,12 @@ def forest(
     axis: alt.Axis,
     believed: str,
     size: int,
+    *,
+    simultaneous: bool = False,
 ) -> list[alt.Chart]:
     """A point and an interval for each pair, grey and hollow unless its `significance` is believed.
 
+    Where there is a `simultaneous` interval, it is drawn thin, and the plain one thick.
     Rows have `pair`, `difference`, `ci_low`, `ci_high`, `significance` and what is in a tooltip.
     """
     y = alt.Y("pair:N", title=None, axis=axis, **in_order(pairs))
@@ -343,11 +397,11 @@ def forest(
         for other in (DOUBT, "transparent")
     )
     point = base.mark_point(size=size, strokeWidth=2, opacity=1)
-    return [
-        rule(x=0),
-        interval(base, title).encode(fill=colour),
-        point.encode(x=x, fill=inside, stroke=colour),
-    ]
+    layers = [rule(x=0), interval(base, title, size=5 if simultaneous else 2).encode(fill=colour)]
+    if simultaneous:
+        thin = interval(base, title, "simultaneous_low", "simultaneous_high", size=1)
+        layers.insert(1, thin.encode(fill=colour))
+    return [*layers, point.encode(x=x, fill=inside, stroke=colour)]
 
 
 def significance_key(believed: str, doubted: str) -> str:

@@ -55,6 +55,7 @@ def panels(
     **options: Any,
 ) -> Chart:
     """The layers as one chart, or where there are several values of `panel`, a panel for each."""
+    columns = options.pop("columns", None)
     if panel is None:
         return layered(layers, table, **options)
     names = table["panel"].unique(maintain_order=True).to_list()
@@ -62,7 +63,7 @@ def panels(
         return layered(layers, table.drop("panel"), **options)
     header = alt.Header(labelLimit=300)
     facet = alt.Facet("panel:N", title=None, sort=None, header=header)
-    columns = 2 if len(names) == 4 else 3  # noqa: PLR2004
+    columns = columns or (2 if len(names) == 4 else 3)  # noqa: PLR2004
     if len(names) > FEW_PANELS:
         columns, options = 5, {"width": 180, "height": 180} | options
     # A scale that is kept apart would have its legend in each panel.
@@ -99,6 +100,7 @@ def strategy_look(
     field: str = "strategy",
     matter: Iterable[str] = (),
     drawn: Collection[str] | None = None,
+    legends: bool = True,
 ) -> dict[str, Any]:
     """A colour for each strategy, the same wherever the same strategies are drawn.
 
@@ -115,7 +117,7 @@ def strategy_look(
         if not theme_has_colours():
             scale = alt.Scale(domain=names, range=[PALETTE[place] for place in places])
     # Beside another chart, whose names come into the same legend, there is room for them.
-    room = legend(symbolLimit=len(few) + MOST_NAMED)
+    room = legend(symbolLimit=len(few) + MOST_NAMED) if legends else None
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
     if few == every:
         return {"color": colour}
@@ -156,10 +158,19 @@ def names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
     return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
 
 
-def interval(base: alt.Chart, title: str | list[str]) -> alt.Chart:
+def interval(
+    base: alt.Chart,
+    title: str | list[str],
+    low: str = "ci_low",
+    high: str = "ci_high",
+    *,
+    size: int = 2,
+    scale: alt.Scale | None = None,
+) -> alt.Chart:
     """A line for each interval that there is; as a bar, it has the colour of the theme."""
-    low = alt.X("ci_low:Q", title=title, axis=alt.Axis(titleLimit=300))
-    chart: alt.Chart = base.mark_bar(size=2).encode(x=low, x2="ci_high:Q")
+    more: dict[str, Any] = {} if scale is None else {"scale": scale}
+    x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300), **more)
+    chart: alt.Chart = base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
     return chart
 
 

@@ -15,7 +15,7 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._measuring.names import Measure
-from polars_graded._results.per_query import curve_means, mean_margin
+from polars_graded._results.per_query import curve_means, mean_margin, natural_order, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -136,11 +136,15 @@ def curve_points(
     *,
     at: dict[str, str],
     interval: float | None,
+    baseline: Any = None,
     panel: str | None,
     query: str,
     strategy: str,
 ) -> pl.DataFrame:
-    """The points of curves, at ranks or levels of recall, of a frame of points or of lists."""
+    """The points of curves, at ranks or levels of recall, of a frame of points or of lists.
+
+    With a baseline, those of the differences to it in the same query.
+    """
     keys = {"strategy": strategy} | ({"panel": panel} if panel else {})
     values = {"value": curve} | ({"ideal": ideal} if ideal is not None else {})
     check_columns("frame", [*keys.values(), *values.values()], frame.columns)
@@ -159,7 +163,12 @@ def curve_points(
         if repeated := frame.height - frame.n_unique([*keys, query]):
             msg = f"`frame` must have each {query} of a {strategy} once, got {repeated} again"
             raise ValueError(msg)
+        if baseline is not None:
+            frame = _less_baseline(frame, curve, baseline, [*keys, query])
         return _means_of_lists(frame, keys, values, next(iter(at)), interval)
+    if baseline is not None:
+        msg = f"`baseline` needs a list a query, as evaluate() gives, got a number in {curve!r}"
+        raise ValueError(msg)
     if interval is not None:
         msg = f"`interval` needs a list a query, as evaluate() gives, got a number in {curve!r}"
         raise ValueError(msg)
@@ -190,6 +199,23 @@ def curve_points(
     drawn = [*keys, *at, *values]
     others = [name for name in points.columns if name not in replaced.union(drawn)]
     return thinned(points.select(*drawn, *others), *at)
+
+
+def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]) -> pl.DataFrame:
+    """The curves of all other strategies minus that of the baseline, in the queries of both."""
+    name = pl.DataFrame({"strategy": [baseline]}).select(text("strategy")).item()
+    place_of(frame["strategy"].unique().sort(), name)
+    same = [key for key in keys if key != "strategy"]
+    base = frame.filter(strategy=name).select(*same, pl.col(curve).alias("of the baseline"))
+    both = frame.filter(pl.col("strategy") != name).join(
+        base.drop_nulls(), on=same, nulls_equal=True, maintain_order="left"
+    )
+    both = both.drop_nulls(curve).filter(
+        pl.col(curve).list.len() == pl.col("of the baseline").list.len()
+    )
+    lists = pl.col(curve, "of the baseline").cast(pl.List(pl.Float64))
+    both = both.with_columns(lists)
+    return both.with_columns(pl.col(curve) - pl.col("of the baseline"))
 
 
 def _means_of_lists(
@@ -480,9 +506,76 @@ def by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:
     return ordered[name].unique(maintain_order=True).to_list()
 
 
-def best_lines(table: pl.DataFrame, at: str, most: int) -> list[str]:
-    """The strategies whose lines end highest, as many as have a colour."""
-    last = table.filter(pl.col(at) == pl.col(at).max()).sort(
-        "value", "strategy", descending=[True, False]
+def best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:
+    """The strategies whose lines end highest, or lie highest, as many as have a colour."""
+    last = table if at is None else table.filter(pl.col(at) == pl.col(at).max())
+    heights = last.group_by("strategy").agg(pl.col("value").mean())
+    best = heights.sort("value", "strategy", descending=[True, False])
+    return best["strategy"].to_list()[:most]
+
+
+LABEL_SHARE = 0.045
+"""How much of an axis the name beside a line takes."""
+
+
+def with_labels(table: pl.DataFrame, at: str, named: Collection[str], ends: Ends) -> pl.DataFrame:
+    """The rows with `label_at`: where the name of a line stands beside its end, above the next."""
+    is_last = pl.col(at) == pl.col(at).max().over("strategy")
+    last = table.filter(is_last, pl.col("strategy").is_in(list(named))).sort("value", "strategy")
+    step = (ends[1] - ends[0]) * LABEL_SHARE
+    places: list[float] = []
+    for value in last["value"]:
+        places.append(value if not places else max(value, places[-1] + step))
+    # What was moved up beyond the axis moves down again.
+    highest = ends[1]
+    for place in reversed(range(len(places))):
+        places[place] = highest = min(places[place], highest)
+        highest -= step
+    label = dict(zip(last["strategy"].to_list(), places, strict=True))
+    at_end = pl.col("strategy").replace_strict(label, default=None, return_dtype=pl.Float64)
+    return table.with_columns(pl.when(is_last).then(at_end).alias("label_at"))
+
+
+def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Each pair as it is, and as its other side has it."""
+    keys = [name for name in ("measure", "panel") if name in pairs.columns]
+    one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected")
+    other = one.select(
+        *keys,
+        pl.col("baseline").alias("strategy"),
+        pl.col("strategy").alias("baseline"),
+        -pl.col("difference"),
+        "p_corrected",
     )
-    return last["strategy"].unique(maintain_order=True).to_list()[:most]
+    return pl.concat([one, other]).sort(*keys, "strategy", "baseline", maintain_order=True)
+
+
+def by_mean_difference(table: pl.DataFrame) -> list[str]:
+    """Strategies by their mean difference to all others in the first measure, as by their means."""
+    first = table.filter(pl.col("measure") == pl.col("measure").first())
+    means = first.group_by("strategy").agg(pl.col("difference").mean())
+    ordered = means.sort("difference", "strategy", descending=[True, False])["strategy"].to_list()
+    return [*ordered, *natural_order(set(table["strategy"]) - set(ordered))]
+
+
+def with_point_names(table: pl.DataFrame, keys: Sequence[str], *, own: bool) -> pl.DataFrame:
+    """The rows with what control points are: named where they come from the scores."""
+    is_point = pl.col("part") == "control point"
+    if own:
+        return table.with_columns(pl.lit(None, pl.String).alias("name"))
+    points = table.with_row_index("row").filter(is_point)
+    last = pl.len().over(keys) if keys else pl.len()
+    place = pl.int_range(pl.len()).over(keys) if keys else pl.int_range(pl.len())
+    name = (
+        pl.when(place == last - 1)
+        .then(pl.lit("highest"))
+        .when(pl.col("relevance") > 0)
+        .then(pl.lit("whisker"))
+        .when((place == last - 2) | ((pl.col("relevance").shift(-1) > 0) & (place < last - 1)))
+        .then(pl.lit("median"))
+        .otherwise(pl.lit("lowest"))
+    )
+    names = points.select("row", name.alias("name"))
+    return (
+        table.with_row_index("row").join(names, on="row", how="left", maintain_order="left")
+    ).drop("row")
