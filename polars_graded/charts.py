@@ -7,10 +7,11 @@ most however many come in, under the column names that each function states. Wha
 infinite is not drawn, but where `differences` or φ refuse it; a strategy, query or panel that is
 null is called so.
 
-Up to ten strategies have the colours of the theme, the same in all charts that show the same ones.
-Lines of more have ten colours in turn, the first ten solid, the next ten dashed; bars, and points
-without lines, of more have one colour. Charts side by side share colours and legends, as is
-Altair's way; `.resolve_scale(color="independent")` gives each its own.
+Up to ten strategies have colours that every kind of eye tells apart, the same in all charts that
+show the same ones; a theme that has colours of its own for names is followed. Of more lines, the
+ten that end highest have a colour, and the rest are grey; bars, and points without lines, of more
+have one colour. Any two charts stand side by side: they share the colours of strategies, and
+nothing else.
 
 `panel` names a column whose values get a panel each, in the order in which they come. With one
 value there is no need of panels, and a plain layered chart comes back, as it does with
@@ -58,6 +59,12 @@ __all__ = [
     "threshold_profile",
 ]
 
+
+def __dir__() -> list[str]:
+    """The charts alone, for who looks for one."""
+    return __all__
+
+
 MOST_BARS = 300
 """How many bars stand side by side; with more queries, several share one."""
 
@@ -91,8 +98,8 @@ def dcg_curves(
     Parameters
     ----------
     frame
-        Either a row a strategy and rank and a column a curve, as `average_curves` returns it; or a
-        row a strategy and query and a curve a list, as `evaluate` does, of which means are drawn.
+        Either one row per strategy and rank and one column per curve, as `average_curves` returns it; or a
+        row a strategy and query and one list per curve, as `evaluate` does, of which means are drawn.
     curve
         The column to draw: of CG, DCG, NDCG, precision, or one's own, such as a ratio of two. By
         default the only curve there is that is no ideal one.
@@ -212,13 +219,13 @@ def recall_precision_curves(
     strategy: str = "strategy",
     recall: str = "recall",
 ) -> Chart:
-    r"""Draw interpolated precision at levels of recall, averaged over queries, a line a strategy.
+    r"""Draw interpolated precision at levels of recall, averaged over queries, one line per strategy.
 
     Parameters
     ----------
     frame
-        Either a row a strategy and recall level and a column a curve, as `average_curves` returns
-        it; or a row a strategy and query and a curve a list, as `evaluate` does, of which means are
+        Either one row per strategy and recall level and one column per curve, as `average_curves` returns
+        it; or a row a strategy and query and one list per curve, as `evaluate` does, of which means are
         drawn.
     curve
         The column to draw; by default the only `interpolated_precision` there is.
@@ -313,7 +320,7 @@ def precision_histogram(
     strategy: str = "strategy",
     missing: Missing = "error",
 ) -> alt.LayerChart:
-    r"""Draw by how much one strategy is better than another, a bar a query.
+    r"""Draw by how much one strategy is better than another, one bar per query.
 
     .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
 
@@ -324,7 +331,7 @@ def precision_histogram(
     Parameters
     ----------
     per_query
-        One row a strategy and query with a column a measure, as `evaluate` returns it.
+        One row per strategy and query with one column per measure, as `evaluate` returns it.
     measure
         The column to compare; for a precision histogram `"r_precision"`.
     a, b
@@ -422,7 +429,7 @@ def threshold_profile(
     Parameters
     ----------
     frame
-        A row a strategy and measure with its mean, as `experiments.threshold_profile` returns it.
+        One row per strategy and measure with its mean, as `experiments.threshold_profile` returns it.
         AP at a threshold is what is called `ap(threshold=1)`.
     panel
         A column whose values get a panel each: the judge, or None.
@@ -450,6 +457,10 @@ def threshold_profile(
     ----------
     Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 6
     to 8.
+
+    See Also
+    --------
+    polars_graded.experiments.threshold_profile : The frame that is drawn here.
 
     Examples
     --------
@@ -500,12 +511,12 @@ def robustness_curves(
     levels: str = "levels",
     swaps: str = "swaps",
 ) -> Chart:
-    """Draw how a measure falls as rankings go wrong, a line a number of relevance levels.
+    """Draw how a measure falls as rankings go wrong, one line per number of relevance levels.
 
     Parameters
     ----------
     frame
-        A row a measure, number of levels and number of swaps with its mean, as
+        One row per measure, number of levels and number of swaps with its mean, as
         `experiments.robustness_to_levels` returns it.
     panel
         A column whose values get a panel each: the measure, or None.
@@ -684,7 +695,7 @@ def measure_agreement(
     query: str = "query",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw one measure against another, a point a query, or the histogram of their difference.
+    """Draw one measure against another, one point per query, or the histogram of their difference.
 
     The two stand side by side as
     ``measure_agreement(frame, x, y) | measure_agreement(frame, x, y, show="difference")``.
@@ -692,7 +703,7 @@ def measure_agreement(
     Parameters
     ----------
     frame
-        A row a strategy and query with a column a measure, as `evaluate` and
+        One row per strategy and query with one column per measure, as `evaluate` and
         `experiments.ndcg_by_relevance` return it.
     x, y
         The columns of the two measures.
@@ -721,7 +732,7 @@ def measure_agreement(
     ColumnNotFoundError
         If a column is not there.
     TypeError
-        If a measure is not a number a query.
+        If a measure is not one number per query.
     ValueError
         If no row has both measures; if there are more than 60 panels.
 
@@ -800,7 +811,7 @@ def sample_boxes(
     reference: str | float | None = None,
     panel: str | None = None,
 ) -> Chart:
-    """Draw the distribution of a measure as a box a group, with a reference line across each.
+    """Draw the distribution of a measure as one box per group, with a reference line across each.
 
     A box reaches from the lower to the upper quartile with the median in it, its whiskers to the
     last values within 1.5 times its length; what lies beyond is a point each. Boxes lie below each
@@ -810,7 +821,7 @@ def sample_boxes(
     Parameters
     ----------
     frame
-        A row a sample, as `experiments.popularity_scenarios` returns it, or `evaluate`.
+        One row per sample, as `experiments.popularity_scenarios` returns it, or `evaluate`.
     value
         The column of the measure.
     group
@@ -896,7 +907,7 @@ def strategy_bars(
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw the mean of each strategy with its interval and its number, a panel a measure.
+    """Draw the mean of each strategy with its interval and its number, one panel per measure.
 
     Points have an axis of their own, on which differences are seen; bars have one from 0, which
     hides them, and shows what share of the whole they are.
@@ -904,7 +915,7 @@ def strategy_bars(
     Parameters
     ----------
     summary
-        A row a measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are drawn
+        One row per measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are drawn
         where they are there and not missing.
     show
         `"points"`, or `"bars"` from 0.

@@ -903,7 +903,7 @@ FRAME_NAMES = {
     "comparison_matrix": "comparison",
 }
 NO_RANKS = (
-    "'cg' must be a curve, a list a query, or stand beside a column of ranks, "
+    "'cg' must be a curve, one list per query, or stand beside a column of ranks, "
     "got numbers and no column 'rank'"
 )
 
@@ -1020,7 +1020,7 @@ ERRORS = {
         "dcg_curves of ranks",
         None,
         {"interval": 0.9},
-        "`interval` needs a list a query, as evaluate() gives, got a number in 'cg'",
+        "`interval` needs a list for each query, as evaluate() gives, got a number in 'cg'",
     ),
     "an interval of 1": ("dcg_curves", None, {"interval": 1}, "`interval` must be below 1, got 1"),
     "lists of any length": (
@@ -2200,7 +2200,7 @@ def test_differences_by_rank_are_paired_and_their_band_is_the_interval_of_compar
     assert drawn.filter(**first)["value"].item() == both.filter(**first)["value"].item()
     with pytest.raises(ValueError, match="there is no strategy 's4'"):
         charts.dcg_curves(frame, baseline="s4")
-    with pytest.raises(ValueError, match="`baseline` needs a list a query"):
+    with pytest.raises(ValueError, match="`baseline` needs a list for each query"):
         charts.dcg_curves(ranks_of(2, 5), baseline="s1")
 
 
@@ -2336,3 +2336,7 @@ def test_names_that_a_script_has_for_its_own_are_drawn_like_any_other(name):
     ]
     assert counts[0] == counts[1]
     assert sum(counts[0].values()) >= 8
+
+
+def test_the_module_offers_the_charts_alone():
+    assert dir(charts) == sorted(charts.__all__)

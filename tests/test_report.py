@@ -492,7 +492,7 @@ FRAMES = [
         "the lists of 'dcg_curve@20' must have one length",
     ),
     (lambda f: f.filter(strategy="weak"), "at least two strategies"),
-    (lambda f: f.head(0), "must have a row a strategy and query to show, got none"),
+    (lambda f: f.head(0), "must have a row per strategy and query to show, got none"),
 ]
 
 

@@ -167,15 +167,15 @@ def curve_points(
             frame = _less_baseline(frame, curve, baseline, [*keys, query])
         return _means_of_lists(frame, keys, values, next(iter(at)), interval)
     if baseline is not None:
-        msg = f"`baseline` needs a list a query, as evaluate() gives, got a number in {curve!r}"
+        msg = f"`baseline` needs a list for each query, as evaluate() gives, got a number in {curve!r}"
         raise ValueError(msg)
     if interval is not None:
-        msg = f"`interval` needs a list a query, as evaluate() gives, got a number in {curve!r}"
+        msg = f"`interval` needs a list for each query, as evaluate() gives, got a number in {curve!r}"
         raise ValueError(msg)
     for name, column in at.items():
         if isinstance(column, str) and column not in frame.columns:
             msg = (
-                f"{curve!r} must be a curve, a list a query, or stand beside a column of {name}s, "
+                f"{curve!r} must be a curve, one list per query, or stand beside a column of {name}s, "
                 f"got numbers and no column {column!r}"
             )
             raise pl.exceptions.ColumnNotFoundError(msg)
@@ -349,7 +349,7 @@ def threshold_of(name: str) -> float | None:
 
 
 def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
-    """A bar a query, or two for `size` neighbours: what each strategy is better by, on average."""
+    """One bar per query, or two for `size` neighbours: what each strategy is better by, on average."""
     bar = (pl.col("position") - 1) // size
     bars = table.select(
         pl.col("position").min().over(bar).cast(pl.Int64),
@@ -378,7 +378,7 @@ BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 
 
 def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """A row a box, and one for each of the values beyond its whiskers."""
+    """One row per box, and one for each of the values beyond its whiskers."""
     value = pl.col("value")
     q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))
     inside = value.is_between(q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1))

@@ -119,13 +119,13 @@ def report(
     - curves by rank, such as `dcg_curve@20`, with the ideal curve where `ideal_dcg_curve@20` is
       there too: means, or those of the query that is chosen;
     - recall-precision curves, for which there has to be an `interpolated_precision`, likewise;
-    - the precision histogram of two strategies: by how much one is better, a bar a query. It starts
+    - the precision histogram of two strategies: by how much one is better, one bar per query. It starts
       with `r_precision` where that is there.
 
     Parameters
     ----------
     per_query
-        One row a strategy and query with a column a measure or curve, as `evaluate` returns it. A
+        One row per strategy and query, with one column per measure or curve, as `evaluate` returns it. A
         LazyFrame is collected.
     file
         Where to write the page. It replaces a file that is there, when it is whole: a page that
@@ -173,13 +173,17 @@ def report(
     Notes
     -----
     The page has each value of a measure with 24 bits, about seven digits; values that differ by
-    less than a four millionth of the largest are ties there. The point of a query's curve is right
-    to a hundred thousandth of the height of that query's curves. Means, intervals, p values and
-    counts of the comparison are as `summarise` and `compare` have them. With many strategies and
-    queries a curve has fewer points, at ranks in equal steps: 25 strategies, 1000 queries, five
-    measures and curves to rank 20 make 4 MB, of which the scripts are 1 MB. The page grows with
-    strategies times queries: 25 strategies, 5000 queries and one measure make 1.7 MB, with curves
-    by rank and recall 12 MB. Each query is a bar, however thin.
+    less than a four millionth of the largest are ties there, and values beyond 3.4e38 are refused.
+    The point of a query's curve is right to a hundred thousandth of the height of that query's
+    curves. Means, intervals, p values and counts of the comparison are as `summarise` and `compare`
+    have them.
+
+    A page stays a file to send: up to 5000 queries can be looked at one by one, and fewer where
+    many strategies and measures have values for them; of more, those at equal steps in their order
+    stand for all. Curves have fewer points, at ranks in equal steps, and then fewer queries. What
+    is left out the page says; means, intervals and tests are of all. 25 strategies, 5000 queries,
+    five measures and curves to rank 20 make less than 8 MB, of which the scripts are 1 MB. Up to
+    1000 queries are a bar each, of more some neighbours share one.
 
     Examples
     --------
@@ -218,7 +222,7 @@ def report(
     columns = [*numbers, *curves]
     frame = collected_keys(per_query, columns, query=query, strategy=strategy)
     if frame.is_empty():
-        msg = "`per_query` must have a row a strategy and query to show, got none"
+        msg = "`per_query` must have a row per strategy and query to show, got none"
         raise ValueError(msg)
     names = _in_natural_order(frame[strategy].unique())
     grid = Grid(frame, missing, names)
@@ -307,7 +311,7 @@ def _in_natural_order(strategies: pl.Series) -> pl.Series:
 
 
 def _labels(queries: pl.Series) -> Iterator[str]:
-    """A text a query that can be typed in a line: no two are the same, none is empty."""
+    """A text for each query that can be typed in a line: no two are the same, none is empty."""
     texts = queries.cast(pl.String).to_list()
     kept, labels = set(texts), set[str]()
     for text in texts:
@@ -475,7 +479,7 @@ def _whole(points: Floats) -> Mask:
 
 
 def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
-    """The means over those queries, a list of points a strategy."""
+    """The means over those queries, a list of points per strategy."""
     used = points[:, whole]
     means = used.mean(axis=1) if whole.any() else np.full((len(points), points.shape[2]), np.nan)
     return [_json(row) for row in means]
