@@ -98,8 +98,9 @@ def dcg_curves(
     Parameters
     ----------
     frame
-        Either one row per strategy and rank and one column per curve, as `average_curves` returns it; or a
-        row a strategy and query and one list per curve, as `evaluate` does, of which means are drawn.
+        Either one row per strategy and rank and one column per curve, as `average_curves` returns
+        it; or one row per strategy and query and one list per curve, as `evaluate` does, of which
+        means are drawn.
     curve
         The column to draw: of CG, DCG, NDCG, precision, or one's own, such as a ratio of two. By
         default the only curve there is that is no ideal one.
@@ -219,14 +220,14 @@ def recall_precision_curves(
     strategy: str = "strategy",
     recall: str = "recall",
 ) -> Chart:
-    r"""Draw interpolated precision at levels of recall, averaged over queries, one line per strategy.
+    r"""Draw interpolated precision at levels of recall, a mean over queries, as lines.
 
     Parameters
     ----------
     frame
-        Either one row per strategy and recall level and one column per curve, as `average_curves` returns
-        it; or a row a strategy and query and one list per curve, as `evaluate` does, of which means are
-        drawn.
+        Either one row per strategy and recall level and one column per curve, as `average_curves`
+        returns it; or one row per strategy and query and one list per curve, as `evaluate` does, of
+        which means are drawn.
     curve
         The column to draw; by default the only `interpolated_precision` there is.
     interval
@@ -429,8 +430,8 @@ def threshold_profile(
     Parameters
     ----------
     frame
-        One row per strategy and measure with its mean, as `experiments.threshold_profile` returns it.
-        AP at a threshold is what is called `ap(threshold=1)`.
+        One row per strategy and measure with its mean, as `experiments.threshold_profile` returns
+        it. AP at a threshold is what is called `ap(threshold=1)`.
     panel
         A column whose values get a panel each: the judge, or None.
     strategy
@@ -915,8 +916,8 @@ def strategy_bars(
     Parameters
     ----------
     summary
-        One row per measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are drawn
-        where they are there and not missing.
+        One row per measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are
+        drawn where they are there and not missing.
     show
         `"points"`, or `"bars"` from 0.
     width

@@ -167,16 +167,22 @@ def curve_points(
             frame = _less_baseline(frame, curve, baseline, [*keys, query])
         return _means_of_lists(frame, keys, values, next(iter(at)), interval)
     if baseline is not None:
-        msg = f"`baseline` needs a list for each query, as evaluate() gives, got a number in {curve!r}"
+        msg = (
+            f"`baseline` needs a list for each query, as evaluate() gives, "
+            f"got a number in {curve!r}"
+        )
         raise ValueError(msg)
     if interval is not None:
-        msg = f"`interval` needs a list for each query, as evaluate() gives, got a number in {curve!r}"
+        msg = (
+            f"`interval` needs a list for each query, as evaluate() gives, "
+            f"got a number in {curve!r}"
+        )
         raise ValueError(msg)
     for name, column in at.items():
         if isinstance(column, str) and column not in frame.columns:
             msg = (
-                f"{curve!r} must be a curve, one list per query, or stand beside a column of {name}s, "
-                f"got numbers and no column {column!r}"
+                f"{curve!r} must be a curve, one list per query, or stand beside a column of "
+                f"{name}s, got numbers and no column {column!r}"
             )
             raise pl.exceptions.ColumnNotFoundError(msg)
     check_columns("frame", at.values(), frame.columns)
@@ -349,7 +355,7 @@ def threshold_of(name: str) -> float | None:
 
 
 def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
-    """One bar per query, or two for `size` neighbours: what each strategy is better by, on average."""
+    """One bar per query, or two for `size` neighbours: by what each strategy is better."""
     bar = (pl.col("position") - 1) // size
     bars = table.select(
         pl.col("position").min().over(bar).cast(pl.Int64),

@@ -119,14 +119,14 @@ def report(
     - curves by rank, such as `dcg_curve@20`, with the ideal curve where `ideal_dcg_curve@20` is
       there too: means, or those of the query that is chosen;
     - recall-precision curves, for which there has to be an `interpolated_precision`, likewise;
-    - the precision histogram of two strategies: by how much one is better, one bar per query. It starts
-      with `r_precision` where that is there.
+    - the precision histogram of two strategies: by how much one is better, one bar per query. It
+      starts with `r_precision` where that is there.
 
     Parameters
     ----------
     per_query
-        One row per strategy and query, with one column per measure or curve, as `evaluate` returns it. A
-        LazyFrame is collected.
+        One row per strategy and query, with one column per measure or curve, as `evaluate` returns
+        it. A LazyFrame is collected.
     file
         Where to write the page. It replaces a file that is there, when it is whole: a page that
         could not be written to its end leaves that file as it was.
