@@ -334,6 +334,7 @@ def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
     if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
         return None
     options = {"discount": "none", "base": 2.0, **measure.options}
+    options.pop("ties", None)  # the ideal order has none that matter
     for name in columns:
         other = Measure.parsed(name)
         if other is not None and (other.function, other.n, other.options) == (
