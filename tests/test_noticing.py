@@ -104,7 +104,7 @@ STACKED = pl.DataFrame(
     [(evaluate, ["ap"]), (average_curves, ["ndcg_curve@2"]), (summary_table, []), (overview, [])],
 )
 def test_a_lazy_frame_of_stacked_strategies_is_refused_before_anything_runs(call, named):
-    def must_not_run(rows: pl.DataFrame) -> pl.DataFrame:
+    def must_not_run(_: pl.DataFrame) -> pl.DataFrame:
         raise AssertionError
 
     lazy = STACKED.lazy().map_batches(must_not_run, schema=STACKED.schema)
@@ -246,7 +246,11 @@ def test_command_and_python_break_ties_alike(data, tmp_path, capsys):
 
     run, qrels = data / "trec_eval/results.test.gz", data / "trec_eval/qrels.test.gz"
     judged = judge(read_run(run), read_qrels(qrels))
-    said = "documents with the same score have different grades in 3 of 3 queries of 'STANDARD'"
+    relevant = pl.col("grade").fill_null(0) > 0
+    both = judged.drop_nulls("score").group_by("query", "score").agg(relevant.n_unique() > 1)
+    n = both.filter("grade")["query"].n_unique()
+    assert n > 0
+    said = f"documents with the same score have different grades in {n} of 3 queries of 'STANDARD'"
     with assert_warned(said):
         evaluate(judged, "ap", strategy="strategy")
     ours = evaluate(judged, "ap", strategy="strategy", ties="doc")

@@ -31,7 +31,7 @@ UNFAIR, FEW = 0.2, 10
 of fewer queries it says too little."""
 
 MOST_SORTED = 20_000
-"""In so many rows ties are found wherever they stand; in more of them, where rows are neighbours."""
+"""In so many rows ties are found wherever they stand; in more, where rows are neighbours."""
 
 OF_SETS = {"precision", "recall", "f_measure", "e_measure", "success", "judged", "cg"}
 """Measures that without a cutoff are the same in any order."""
@@ -56,7 +56,7 @@ def _tied_with_row_above(columns: Sequence[pl.Series], irrelevant: float) -> pl.
     order = None
     if len(columns[0]) <= MOST_SORTED:
         keys = pl.DataFrame([column.alias(str(i)) for i, column in enumerate(columns[1:])])
-        order = keys.select(pl.arg_sort_by(pl.all())).to_series()
+        order = keys.select(pl.arg_sort_by(keys.columns)).to_series()
         columns = [column.gather(order) for column in columns]
     grade, score, *others = columns
     above = (score.slice(1) == score.slice(0, max(len(score) - 1, 0))).arg_true()

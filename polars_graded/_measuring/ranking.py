@@ -114,7 +114,7 @@ class Ranking:
     def ties(self) -> pl.Expr:
         """What each retrieved document is ranked by, in rank order, which is equal where tied."""
         if not self.by:
-            return self._retrieved(pl.int_range(pl.len(), dtype=pl.UInt32)).implode()
+            return self._retrieved(pl.int_range(self.grade.len(), dtype=pl.UInt32)).implode()
         if len(self.by) == 1:
             return self._retrieved(self.by[0]).implode()
         keys = pl.struct(key.alias(str(number)) for number, key in enumerate(self.by))
