@@ -8,12 +8,13 @@ import platform
 import sys
 from importlib.metadata import version
 
-from . import files, floor, growth, imports, memory, peers, relevance
+from . import files, floor, growth, imports, memory, peers, relevance, skew
 from .table import Sizes, written
 
 SECTIONS = {
     "floor": floor,
     "growth": growth,
+    "skew": skew,
     "relevance": relevance,
     "files": files,
     "memory": memory,

@@ -38,7 +38,7 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
 def sum_of_precisions(ranked: Ragged, hit: Mask) -> Floats:
     """Σ_p P@p · rel(p), the numerator of equation 1."""
     ranks = ranked.of(ranked.depth).keep(hit)
-    return ranks.sum(ranks.rank / ranks.values)
+    return ranks.sum(ranks.depth / ranks.values)
 
 
 def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
@@ -98,7 +98,8 @@ def sum_of_minima(
     W(g) is the sum of the distances between the levels up to g that judged documents have, each
     distance `shared` among the documents that reach its level or not.
     """
-    levels = np.unique(wanted)
+    # Judged grades stand in order, so that equal ones are neighbours.
+    levels = np.unique(wanted[np.diff(wanted, prepend=0.0) != 0])
     levels = levels[levels > 0]
     by = _level_by_level if len(levels) <= FEW_LEVELS else _bit_by_bit
     return by(ranked, reached, judged, wanted, levels, shared=shared)
@@ -122,9 +123,9 @@ def _level_by_level(
     total = np.zeros(len(ranked.lengths))
     found, ranks, wanted_at = ranked.of(reached), ranked.depth, judged.of(wanted)
     for level, distance in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-        enough = found.values >= level
-        found, ranks = found.keep(enough), ranks[enough]
-        precisions = distance * found.sum(found.rank / ranks)
+        enough = np.flatnonzero(found.values >= level)
+        found, ranks = found.at(enough), ranks[enough]
+        precisions = distance * found.sum(found.depth / ranks)
         if shared:
             wanted_at = wanted_at.keep(wanted_at.values >= level)
             precisions /= np.maximum(wanted_at.lengths, 1)

@@ -73,7 +73,11 @@ class Ragged:
 
     def keep(self, mask: Mask) -> Ragged:
         """The values where `mask` is true, each still in its list."""
-        return Ragged(self.values[mask], offsets_of(self.count(mask)))
+        return self.at(np.flatnonzero(mask))
+
+    def at(self, places: Integers) -> Ragged:
+        """The values at some places of the array, given in order, each still in its list."""
+        return Ragged(self.values[places], np.searchsorted(places, self.offsets))
 
     def of(self, values: Floats) -> Ragged:
         """Other values in lists of the same lengths."""
@@ -137,7 +141,7 @@ class Ragged:
 
     def count(self, mask: Mask) -> Integers:
         """How often `mask` is true in each list."""
-        return np.diff(_counted(mask)[self.offsets]).astype(np.int64)
+        return np.diff(np.searchsorted(np.flatnonzero(mask), self.offsets))
 
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
         """How often `mask` is true in each list down to each of its values."""

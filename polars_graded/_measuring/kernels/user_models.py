@@ -28,8 +28,8 @@ def nerr(queries: Queries, n: int | None) -> Floats:
 
 def expected_reciprocal_rank(queries: Queries, documents: Ragged) -> Floats:
     """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}."""
-    hit = queries.relevant(documents.values, None)
-    hits, rank = documents.keep(hit), documents.depth[hit]  # others satisfy nobody
+    hit = np.flatnonzero(queries.relevant(documents.values, None))
+    hits, rank = documents.at(hit), documents.depth[hit]  # others satisfy nobody
     best = np.repeat(queries.relevance(queries.best), hits.lengths)
     satisfied = chance_to_satisfy(queries.relevance(hits.values), best)
     not_before = hits.before(np.multiply, 1 - satisfied, 1.0)
@@ -60,8 +60,8 @@ def rbp(
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
     """(1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg of the best order(r))."""
     ranked = queries.ranked.head(n)
-    hit = queries.relevant(ranked.values, None)
-    hits, rank = ranked.keep(hit), ranked.rank[hit]
+    hit = np.flatnonzero(queries.relevant(ranked.values, None))
+    hits, rank = ranked.at(hit), ranked.rank[hit]
     wanted = queries.judged.keep(queries.relevant(queries.judged.values, None))
     best = wanted.accumulated(np.add, gains(queries, wanted, gain))
     # The best order has gained all there is at its last relevant document.
