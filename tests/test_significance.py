@@ -267,6 +267,22 @@ def test_a_simultaneous_interval_is_clear_of_0_where_p_is_small_and_nowhere_else
     assert found == {True, False}
 
 
+@pytest.mark.parametrize("correction", ["none", "holm", "benjamini_hochberg"])
+@pytest.mark.parametrize("test", ["t", "permutation", "bootstrap", "randomised_tukey"])
+@given(
+    st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, 0.2, 0.3, 0.6])] * 3), min_size=2, max_size=12)
+)
+def test_intervals_agree_with_p_values_of_any_values(test, correction, rows):
+    values = dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True))
+    for row in compared(values, test=test, correction=correction, resamples=300):
+        if row["p_corrected"] is not None:
+            assert clear_of_0(row) == (row["p_corrected"] <= 0.05)
+        if row["simultaneous_low"] is not None and row["simultaneous_high"] is not None:
+            middle = row["difference"]
+            assert row["simultaneous_low"] <= middle + 1e-12
+            assert middle <= row["simultaneous_high"] + 1e-12
+
+
 def test_bonferronis_intervals_are_students_at_a_part_of_the_level():
     values = drawn(20, 4)
     for row in compared(values, correction="bonferroni", confidence=0.9):

@@ -217,14 +217,16 @@ def _permutation(pairs: Pairs, options: Options) -> Outcome:
         total = differences.sum(axis=1, keepdims=True)
         p[part] = tosses.p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
         if kept:
+            twice_kept, twice_turned = total + sums, total - sums
+            for twice in (twice_kept, twice_turned):
+                twice[np.abs(twice) <= rounding] = 0
             with np.errstate(divide="ignore", invalid="ignore"):
-                of_kept = (total + sums) / (2 * n_kept)
-                of_turned = (total - sums) / (2 * (n - n_kept))
+                of_kept = twice_kept / (2 * n_kept)
+                of_turned = twice_turned / (2 * (n - n_kept))
             low, high = np.fmin(of_kept, of_turned), np.fmax(of_kept, of_turned)
+            # Signs that are all the same reject no difference.
             low[:, (n_kept == 0) | (n_kept == n)] = -np.inf
             high[:, (n_kept == 0) | (n_kept == n)] = np.inf
-            for ends in (low, high):
-                ends[np.abs(ends) <= rounding / n] = 0
             lowest[part] = _largest(-low, kept)
             highest[part] = _largest(high, kept)
 
@@ -278,9 +280,10 @@ def _randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
         rounding[part] = pairs.tolerances(part, pairs.differences(part)).mean(axis=1)
     smaller = np.searchsorted(ranges, np.abs(mean) - rounding)
     p = shuffles.p(len(ranges) - smaller)
+    largest = np.broadcast_to(ranges[::-1], (len(pairs), len(ranges)))
 
     def interval(levels: Floats) -> Ends:
-        margin = _finite(shuffles.reached(ranges[np.newaxis, ::-1], levels))
+        margin = _finite(shuffles.reached(largest, levels))
         return _about(mean, margin, rounding)
 
     return Outcome(p, interval, interval)
@@ -330,10 +333,9 @@ class Tosses:
     def reached(self, largest: Floats, levels: Floats) -> Floats:
         """What lies further out than all but so many, infinity where there are too few to say."""
         counts = self.rejecting(levels)
-        rows = np.arange(len(levels)) if len(largest) > 1 else np.zeros(len(levels), dtype=np.int64)
         result = np.full(len(levels), np.inf)
-        there = counts >= 0
-        result[there] = largest[rows[there], counts[there]]
+        rows = np.flatnonzero(counts >= 0)
+        result[rows] = largest[rows, counts[rows]]
         return result
 
 
