@@ -98,8 +98,8 @@ def compare(
         is compared by itself.
     baseline
         The strategy that all others are compared with, or a list of several. Without it each pair
-        is compared, in sorted order: the first of two is the strategy, the second stands in the
-        column `baseline`.
+        is compared, in the order of strategies: the first of two is the strategy, the second stands
+        in the column `baseline`.
     test
         How the p value and the interval of :math:`\bar d` come about; every test is two-sided.
 
@@ -350,8 +350,8 @@ def summarise(
     Returns
     -------
     DataFrame
-        One row per measure, segment and strategy, in the order of measures and then sorted by the
-        others, with Float64 columns but where said:
+        One row per measure, segment and strategy, in the order of measures, then of segments, then
+        of strategies, with Float64 columns but where said:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
           (UInt32);
