@@ -42,7 +42,8 @@ ODD = {
 
 @pytest.fixture(scope="module")
 def per_query() -> pl.DataFrame:
-    return evaluate(datasets.example(80), *NUMBERS, *CURVES, by=STRATEGIES)
+    frame = evaluate(datasets.example(80), *NUMBERS, *CURVES, by=STRATEGIES)
+    return frame.sort("strategy", "query")
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +144,8 @@ def test_the_best_is_the_lowest_where_lower_is_better_and_none_of_counts(per_que
         pl.col("ap").alias("mine"),
         (pl.col("ap") * 0).alias("tied"),
     )
-    page = payload(written(frame))
+    names = ["e_measure@5", "n_retrieved", "mine", "tied"]
+    page = payload(written(frame, *names))
     assert [measure["bests"] for measure in page["measures"]] == [[2], [], [1], [0, 1, 2]]
     assert [measure["best"] for measure in page["measures"]][:2] == ["lowest", "none"]
 
@@ -413,7 +415,7 @@ def test_of_more_queries_than_can_be_seen_some_are_shown_and_all_count(written):
     np.testing.assert_allclose(values, array(steps, page, "ap"), rtol=1e-6)
 
 
-@pytest.mark.parametrize("value", [3.5e38, -1e300])
+@pytest.mark.parametrize("value", [3.5e38, -1e100])
 def test_values_beyond_what_the_page_can_hold_are_refused_by_name(tmp_path, value):
     frame = pl.DataFrame({"strategy": ["a", "b"], "query": 1, "mine": [1.0, value]})
     sentence = f"'mine' must lie within ±3.4e38 to be shown, got {value:g} among 1 value beyond"
@@ -854,7 +856,7 @@ def test_strategies_come_in_the_order_of_a_measure(shown):
             "e_measure@5": [0.2, 0.3, 0.1],
         }
     )
-    page = shown(frame)
+    page = shown(frame, "ap", "mine", "e_measure@5")
     assert list(page.rows("#strategies")) == ["a", "c", "b"]
     page.click("#strategies th:nth-child(3) button")
     assert list(page.rows("#strategies")) == ["b", "c", "a"]
