@@ -912,9 +912,7 @@ NO_RANKS = (
 def test_what_is_no_frame_is_refused(row):
     name = row.function.__name__
     argument = FRAME_NAMES.get(name, "per_query" if name == "precision_histogram" else "frame")
-    with pytest.raises(
-        TypeError, match=f"`{argument}` must be a DataFrame or a LazyFrame, got list"
-    ):
+    with pytest.raises(TypeError, match=rf"`{argument}` must be a data frame \(.*\), got list"):
         row.draw([1, 2])
 
 
@@ -1339,13 +1337,21 @@ def of_box(y: str, y2: str | None = None, kept: str = "median") -> dict[str, Any
 
 
 def forest_of(title: str, pairs: list[str]) -> list[tuple[str, dict[str, Any]]]:
-    titles = [title, "● corrected p < 0.05   ○ not significant"]
+    titles = [
+        title,
+        "● corrected p < 0.05   ○ not significant",
+        "thick: interval of one difference, thin: of all together",
+    ]
     shown = {"y": at("pair", None, sort=None, domain=pairs)}
     grey, hollow = {"value": parts.DOUBT}, {"value": "transparent"}
-    interval = {"x": at("ci_low", titles), "x2": {"field": "ci_high"}, "fill": grey}
+    interval, together = (
+        {"x": at(f"{kind}_low", titles), "x2": {"field": f"{kind}_high"}, "fill": grey}
+        for kind in ("ci", "simultaneous")
+    )
     point = {"x": at("difference", titles), "fill": hollow, "stroke": grey}
     return [
         ("rule", {"x": {"datum": 0}, **ONCE}),
+        ("bar", {**shown, **together}),
         ("bar", {**shown, **interval}),
         ("point", {**shown, **point}),
     ]
@@ -2224,6 +2230,9 @@ def test_simultaneous_intervals_are_thin_beside_thick_ones():
     comparison = comparison_of(3, 9).with_columns(
         simultaneous_low=pl.col("ci_low") - wide, simultaneous_high=pl.col("ci_high") + wide
     )
+    plain = comparison.drop("simultaneous_low", "simultaneous_high")
+    marks = [layer["mark"] for layer in spec_of(charts.comparison_forest(plain))["spec"]["layer"]]
+    assert [mark["size"] for mark in marks if mark["type"] == "bar"] == [2]
     spec = spec_of(charts.comparison_forest(comparison))["spec"]
     bars = {
         layer["encoding"]["x"]["field"]: layer["mark"]["size"]
