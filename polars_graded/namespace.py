@@ -1,4 +1,4 @@
-"""The `.graded` namespace: what a user types, one method a measure."""
+"""The `.graded` namespace: what a user types, one method per measure."""
 
 from __future__ import annotations
 

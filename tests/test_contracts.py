@@ -43,7 +43,7 @@ from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.kernels import average_precision
 from polars_graded._measuring.names import Measure
 
-CHAINED = {"ranked_by", "scaled", "undefined_as", "exactly", "condensed"}
+CHAINED = {"ranked_by", "scaled", "undefined_as", "exactly", "condensed", "where"}
 NO_ONE_MEASURE = {"measures", "phi_relevance"}
 
 QUERIES = [*ODD_QUERIES.values(), *random_queries(0, 150)]

@@ -507,6 +507,7 @@ def trec_eval_answers(path) -> dict[tuple[str, str], str]:
         ("out.test.aql.gz", "results.test.gz", "qrels.rel_level.gz", 2),
     ],
 )
+@pytest.mark.filterwarnings("ignore:1 of 3 judged queries have no row")
 def test_trec_eval_answers_for_its_own_files(data, answers, results, qrels, level):
     folder = data / "trec_eval"
     judged = judge(read_run(folder / results), read_qrels(folder / qrels))
@@ -525,6 +526,7 @@ def test_trec_eval_answers_for_its_own_files(data, answers, results, qrels, leve
     assert len(printed_answers) == len(TREC_EVAL) * 4
 
 
+@pytest.mark.filterwarnings("ignore:1 of 3 judged queries have no row")
 def test_trec_eval_topic_that_a_run_lacks_has_zeros(data):
     folder = data / "trec_eval"
     judged = judge(read_run(folder / "results.trunc.gz"), read_qrels(folder / "qrels.test.gz"))

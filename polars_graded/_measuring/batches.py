@@ -54,8 +54,8 @@ def run(
 ) -> list[Result]:
     """Call `kernel` with the lists of some queries at a time, in threads; results in order.
 
-    `columns` hold one list a query each; `kernel` takes a `Ragged` of each. It sees whole queries,
-    and about `CHUNK_ROWS` values of a column unless one query alone has more. A query counts as at
+    `columns` hold one list per query; `kernel` takes a `Ragged` of each. It sees whole queries, and
+    about `CHUNK_ROWS` values of a column unless one query alone has more. A query counts as at
     least the `values_per_query` that are made of it. NumPy releases the interpreter's lock while it
     computes, so threads are enough to use every core.
     """

@@ -44,7 +44,7 @@ rule that a batch of queries breaks, in how many of them and by which grades, at
 
 
 def several(measures: Iterable[Measure], ranking: Ranking, *, unchecked: bool = False) -> pl.Expr:
-    """The values of measures over one ranking as a struct, a field each.
+    """The values of measures over one ranking as a struct, one field each.
 
     Polars may hand the queries over in several batches, so an error that is raised here counts
     those of one batch. `unchecked` raises none: what is wrong stands in a field `unusable`, for
@@ -130,7 +130,7 @@ def _deepest(depths: Iterable[int | None]) -> int | None:
 def _columns(
     measures: Sequence[Measure], ranking: Ranking, columns: dict[str, pl.Series]
 ) -> list[pl.Series]:
-    """The values of the measures, a column each, or the error of data that they cannot take."""
+    """The values of the measures, one column each, or the error of data that they cannot take."""
     if "ties" in columns:
         columns["ties"] = batches.numbered_runs(columns["ties"])
     as_grade = _as_grade(columns["ranked"].dtype)

@@ -27,8 +27,8 @@ Undefined: TypeAlias = float | Literal["default"] | None
 class Ranking:
     """How the rows of a query become a ranking, and what its grades mean.
 
-    Every expression it makes is imploded, one list a query: Polars then calls a kernel once with
-    all queries, where an aggregated value beside the lists would have it called once a query.
+    Every expression it makes is imploded, one list per query: Polars then calls a kernel once
+    with all queries, where it would call it once per query for an aggregated value.
     """
 
     grade: pl.Expr
@@ -61,7 +61,7 @@ class Ranking:
                 msg = f"`descending` must be True, False or a list of them, got {flag!r}"
                 raise TypeError(msg)
         if len(flags) != len(keys):
-            msg = f"`descending` must have one entry a column, got {len(flags)} for {len(keys)}"
+            msg = f"`descending` must have one entry per column, got {len(flags)} for {len(keys)}"
             raise ValueError(msg)
         return replace(self, by=keys, descending=tuple(flags))
 

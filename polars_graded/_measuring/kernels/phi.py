@@ -260,5 +260,5 @@ def ends_of(ascending: Ragged) -> tuple[Floats, Floats]:
 
 
 def in_units(scores: Ragged, unit: Exponents) -> Ragged:
-    """The scores in units of two to the power of `unit`, one a query."""
+    """The scores in units of two to the power of `unit`, one per query."""
     return Ragged(np.ldexp(scores.values, -np.repeat(unit, scores.lengths)), scores.offsets)

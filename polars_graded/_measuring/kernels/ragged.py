@@ -16,7 +16,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Ragged:
-    """One list a query, end to end in one array.
+    """One list per query, end to end in one array.
 
     List `i` is `values[offsets[i]:offsets[i + 1]]`; a null of the list is NaN.
     """
@@ -123,7 +123,7 @@ class Ragged:
         return np.where(self.rank > 1, np.roll(so_far, 1), nothing)
 
     def sum(self, numbers: npt.NDArray[Any]) -> Floats:
-        """The sum over each list of `numbers`, one a value; 0 for an empty list."""
+        """The sum over each list of `numbers`, one per value; 0 for an empty list."""
         total = np.zeros(len(self.lengths))
         filled = self.lengths > 0
         if filled.any():
@@ -132,7 +132,7 @@ class Ragged:
         return total
 
     def max(self, numbers: Floats) -> Floats:
-        """The highest over each list of `numbers`, one a value; 0 for an empty list."""
+        """The highest over each list of `numbers`, one per value; 0 for an empty list."""
         highest = np.zeros(len(self.lengths))
         filled = self.lengths > 0
         if filled.any():
