@@ -163,7 +163,8 @@ def measures_and_curves(
     found = []
     for each in ("number", "curve"):
         columns = [name for name in schema if name not in keys and kind(name) == each]
-        default = [name for name in columns if name in measures] if measures else columns
+        measured = [name for name in columns if name in measures]
+        default = measured if measured and each == "number" else columns
         found.append([name for name in named if name in columns] or default)
     check_columns("per_query", [*found[0], *found[1]], schema)
     if not any(found[: len(wanted)]):
