@@ -66,7 +66,8 @@ def test_queries_without_a_judged_document_are_warned_of(lazily):
     said = "no document is judged in 155 of 199 queries, which count as 0: '100', '101', '102', ..."
     with assert_warned(said, r"\n\nHint: judge\(run, judgments\) leaves such queries out, ") as got:
         values = measured(joined, "ndcg@10", lazily=lazily)
-    assert {warning.filename for warning in got} == {__file__}
+    if not lazily:  # Polars may collect in another thread, where no line of the caller is known
+        assert {warning.filename for warning in got} == {__file__}
     with assert_warned("no document is judged in 155 of 199 queries, which are undefined: "):
         measured(joined, "ndcg@10", lazily=lazily, undefined_as=None)
     with assert_warned("queries without any judgment are left out of `run`, got 155"):
