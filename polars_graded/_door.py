@@ -1,4 +1,7 @@
-"""Any frame in: pandas, pyarrow, DuckDB and what speaks Arrow or narwhals becomes Polars here."""
+"""Any frame in: pandas, pyarrow, DuckDB and what speaks Arrow or narwhals becomes Polars here.
+
+So do frames of Spark and datasets of Ray, which are small where they are results.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,19 @@ def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
             return pl.DataFrame(value)
         except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError):
             pass  # a column alone, or what needs help that is not installed
+    if f"{type(value).__module__}.".startswith("ray.data."):
+        return _from_ray(value)
     return _by_narwhals(name, value)
+
+
+def _from_ray(dataset: Any) -> pl.DataFrame | None:
+    """The rows of a dataset of Ray, brought here from all over the cluster."""
+    if not hasattr(dataset, "to_arrow_refs"):
+        return None
+    import ray
+
+    blocks = [pl.DataFrame(block) for block in ray.get(dataset.to_arrow_refs())]
+    return pl.concat([block for block in blocks if block.width] or blocks)
 
 
 def _from_pandas(name: str, frame: Any) -> pl.DataFrame:

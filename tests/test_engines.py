@@ -19,7 +19,7 @@ from helpers import ODD_QUERIES, frame_of, random_queries
 from polars.testing import assert_frame_equal, assert_series_equal
 from registry import ROWS
 
-from polars_graded import evaluate
+from polars_graded import evaluate, summarise
 from polars_graded._frames.engines import engine_of
 
 pa = pytest.importorskip("pyarrow")
@@ -233,6 +233,13 @@ def test_stacked_strategies_from_spark_in_as_many_buckets_as_told(spark):
 
 
 @in_spark
+def test_results_of_spark_are_collected(spark):
+    values = evaluate(spark.createDataFrame(ROWS_OF_QUERIES.to_arrow()), "ap", **BOTH)
+    expected = summarise(evaluate(ROWS_OF_QUERIES, "ap", **BOTH), "ap")
+    assert_frame_equal(summarise(values, "ap"), expected, check_row_order=False)
+
+
+@in_spark
 def test_spark_refuses_before_a_job_starts(spark):
     check_refused(spark.createDataFrame(ROWS_OF_QUERIES.to_arrow()))
 
@@ -361,6 +368,13 @@ def test_stacked_strategies_from_ray(ray_data):
     found = from_ray(evaluate(rows, "ap", "n_retrieved", parts=3, **options))
     expected = evaluate(STACKED, "ap", "n_retrieved", **options)
     assert_frame_equal(in_order(found, "run"), in_order(expected, "run"))
+
+
+@in_ray
+def test_results_of_ray_are_collected(ray_data):
+    values = evaluate(ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow()), "ap", parts=2, **BOTH)
+    expected = summarise(evaluate(ROWS_OF_QUERIES, "ap", **BOTH), "ap")
+    assert_frame_equal(summarise(values, "ap"), expected, check_row_order=False)
 
 
 @in_ray

@@ -12,7 +12,7 @@ import polars_graded
 PACKAGE = Path(polars_graded.__file__).parent
 
 MAY_IMPORT = {
-    "_door": {"polars", "narwhals"},
+    "_door": {"polars", "narwhals", "ray"},
     "_forking": set(),
     "_checks": {"polars", "_door", "_forking"},
     "_writing": set(),

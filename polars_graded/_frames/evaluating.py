@@ -73,7 +73,8 @@ def evaluate(
     frame
         Any data frame: Polars, pandas (whose NaN is a missing value, so null here, and whose named
         index counts as columns), pyarrow, DuckDB, or another that narwhals or Arrow's PyCapsule
-        interface knows. A LazyFrame gives a LazyFrame.
+        interface knows. A LazyFrame gives a LazyFrame. A frame of Spark gives one of Spark, a
+        dataset of Ray one of Ray: rows stay where they are but for one shuffle.
     *measures
         Measures as their columns are called: `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"`; lists
         of them; or mappings that give a column another name: `{"nDCG": "ndcg(gain=linear)@10"}`.
@@ -107,17 +108,19 @@ def evaluate(
         `tempfile.gettempdir()`. By default a DataFrame is measured at once; of a LazyFrame rows
         stream that its plan has sorted (`set_sorted`, `sort`), and otherwise its size and the
         memory at hand decide. The logger "polars_graded" says at level INFO what was chosen. Values
-        are the same.
+        are the same, but for the last bit of `mu_ap` and `gap`. For Spark and Ray a number of
+        buckets, by default `spark.sql.shuffle.partitions` and 64: a worker holds one at a time.
     progress
         Whether to draw a bar where it takes seconds, tqdm is installed, and there is a terminal or
         a notebook.
 
     Returns
     -------
-    DataFrame or LazyFrame
+    DataFrame or LazyFrame, or the kind that came from an engine
         The strategy (under the name of the column `strategy`, `"strategy"` by default), the query
         and one column per measure. Strategies come in the order of `by`, or stacked ones in natural
-        order, TS12 before TS108; queries are sorted.
+        order, TS12 before TS108; queries are sorted. Those of Spark and Ray have no order, and
+        their counts are 64-bit integers; `summarise`, `compare` and charts collect them.
 
     Raises
     ------
@@ -146,6 +149,9 @@ def evaluate(
         - Ties that the order of rows decides: documents of other grades with the same score. (Of
           more than 20,000 rows only those are compared that stand one below the other, as in what
           comes from a run; `overview` counts all ties.)
+
+    Engines are not warned of anything: nobody there sees all queries. Their rows have no order
+    either, so name what breaks `ties`.
 
     See Also
     --------

@@ -8,7 +8,7 @@ import platform
 import sys
 from importlib.metadata import version
 
-from . import files, floor, growth, imports, memory, peers, relevance, skew
+from . import files, floor, growth, imports, memory, parts, peers, relevance, skew
 from .table import Sizes, written
 
 SECTIONS = {
@@ -18,6 +18,7 @@ SECTIONS = {
     "relevance": relevance,
     "files": files,
     "memory": memory,
+    "parts": parts,
     "peers": peers,
     "import": imports,
 }

@@ -44,13 +44,13 @@ def _in_fresh_process(run: Callable[[pl.DataFrame], object], rows: int) -> float
 
 def _peak(run: Callable[[pl.DataFrame], object], rows: int) -> float:
     run(rankings(WARM_UP_ROWS))
-    before = _status("VmRSS")
+    before = status("VmRSS")
     frame = rankings(rows)
     run(frame)
-    return float(_status("VmHWM") - before - frame.estimated_size())
+    return float(status("VmHWM") - before - frame.estimated_size())
 
 
-def _status(field: str) -> int:
+def status(field: str) -> int:
     """Bytes as the kernel counts them; getrusage would count what the parent process had."""
     match = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
     assert match is not None

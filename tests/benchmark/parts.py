@@ -1,0 +1,93 @@
+"""What rows from a file cost in parts of whole queries, in seconds and in memory."""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from polars_graded import evaluate
+
+from .memory import STATUS, status
+from .table import Case, Row, Sizes, Target, at_most, compared, timed
+from .work import EIGHT, rankings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+TITLE = "Eight measures of rows in a Parquet file, in multiples of reading them at once"
+
+BATCH = 1_000_000
+NEARLY_AS_FAST = at_most(1.43)
+"""No less than 70 % of the rows a second."""
+
+TEN_TIMES = at_most(16)
+"""Of that, with an exponent of 1.05 over ten times the rows."""
+
+Measured: TypeAlias = "Callable[[Path], pl.DataFrame]"
+
+
+def at_once(file: Path) -> pl.DataFrame:
+    return evaluate(pl.read_parquet(file), *EIGHT, ties="order")
+
+
+def streamed(file: Path) -> pl.DataFrame:
+    return evaluate(pl.scan_parquet(file).set_sorted("query"), *EIGHT, ties="order").collect()
+
+
+def eight_passes(file: Path) -> pl.DataFrame:
+    return evaluate(pl.scan_parquet(file), *EIGHT, ties="order", parts=8).collect()
+
+
+def rows(sizes: Sizes) -> Iterator[Row]:
+    with tempfile.TemporaryDirectory(prefix="polars_graded-") as name:
+        folder = Path(name)
+        by_query, larger = folder / "rows.parquet", folder / "ten_times.parquet"
+        _write(by_query, sizes.rows)
+        _write(larger, 10 * sizes.rows)
+        cases: list[tuple[str, Measured, Path, Target | None]] = [
+            ("at once", at_once, by_query, None),
+            ("streamed, sorted by query", streamed, by_query, NEARLY_AS_FAST),
+            ("in eight passes", eight_passes, by_query, None),
+            ("ten times the rows, streamed", streamed, larger, TEN_TIMES),
+        ]
+        repeat = min(sizes.repeat, 2)
+        yield from compared(
+            [Case(what, timed(partial(run, file)), target) for what, run, file, target in cases],
+            repeat,
+        )
+        if STATUS.exists():
+            peaks = [
+                Case(f"{what}: peak", partial(_peak, run, file)) for what, run, file, _ in cases
+            ]
+            yield from compared(peaks, 1, lambda n: f"{n / 1e6:,.0f} MB")
+
+
+def _write(file: Path, n: int) -> None:
+    """So many rows, sorted by query, with no more than a few batches of them in memory."""
+
+    def batches(*_: object) -> Iterator[pl.DataFrame]:
+        for first in range(0, n, BATCH):
+            batch = rankings(min(BATCH, n - first))
+            yield batch.with_columns(pl.col("query") + first // 100)
+
+    schema = rankings(1).schema
+    register_io_source(batches, schema=schema).sink_parquet(file, engine="streaming")
+
+
+def _peak(run: Measured, file: Path) -> float:
+    """The peak of a process that has never held anything else."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=context) as pool:
+        return pool.submit(_peak_here, run, file).result()
+
+
+def _peak_here(run: Measured, file: Path) -> float:
+    run(file)
+    return float(status("VmHWM"))
