@@ -21,6 +21,7 @@ from polars_graded import (
     summary_table,
 )
 from polars_graded._frames.request import Request
+from polars_graded._frames.values import finished, values_of
 
 BOTH = pytest.mark.parametrize("lazily", [False, True], ids=["eager", "lazy"])
 
@@ -294,8 +295,8 @@ def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
     frame = RUN.with_columns(grade=pl.col("score").cast(pl.Int64) % 3)
     request = pickle.loads(pickle.dumps(Request.of(["ap", "ndcg@10"], highest=2)))  # noqa: S301
     parts = [frame.filter(pl.col("query").hash(0) % 4 == part) for part in range(4)]
-    values = pl.concat([pl.concat(request.values(part.lazy())).collect() for part in parts])
-    assert_frame_equal(request.finished(values), evaluate(frame, "ap", "ndcg@10", highest=2))
+    values = pl.concat([pl.concat(values_of(request, part.lazy())).collect() for part in parts])
+    assert_frame_equal(finished(request, values), evaluate(frame, "ap", "ndcg@10", highest=2))
     assert request.schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
 
 

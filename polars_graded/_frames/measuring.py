@@ -11,6 +11,7 @@ from polars.io.plugins import register_io_source
 
 from polars_graded._frames.parts import Cut, check_together, chosen
 from polars_graded._frames.progress import progress
+from polars_graded._frames.values import finished, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,10 +39,10 @@ def measured(
     values = []
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in cut.of(rows):
-            for lazy in request.values(part.lazy()):
+            for lazy in values_of(request, part.lazy()):
                 values.append(lazy.collect())
                 more(part.height)
-    result = request.finished(pl.concat(values))
+    result = finished(request, pl.concat(values))
     check_together(result.select(request.keys_of_values), request.keys_of_values)
     return result
 

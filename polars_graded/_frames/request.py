@@ -1,9 +1,4 @@
-"""What a call asks for, settled in one form, and the values that it leads to.
-
-A `Request` can be pickled and knows of no engine: it turns a frame of whole queries into one row
-per strategy and query. What is too large for one frame is cut into parts of whole queries, whose
-values are put together before they are finished.
-"""
+"""What a call of `evaluate` asks for, settled in one form and checked; it can be pickled."""
 
 from __future__ import annotations
 
@@ -14,19 +9,12 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_flag
-from polars_graded._frames import noticing
-from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
-from polars_graded._frames.sorting import in_order
-from polars_graded._measuring.expression import check_usable, several
 from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, check_score
 
 Columns: TypeAlias = "str | Sequence[str]"
 By: TypeAlias = "str | Sequence[Columns] | Mapping[str, Columns]"
 Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
-
-VALUES = "polars_graded: values"
-"""A column under a name that no frame has."""
 
 
 @dataclass(frozen=True)
@@ -168,51 +156,11 @@ class Request:
         keys[self.key] = pl.String() if self.strategy is None else given[self.strategy]
         return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
 
-    def values(self, frame: pl.LazyFrame) -> list[pl.LazyFrame]:
-        """For each entry of `by` the values of a frame of whole queries, with notes beside them."""
-        return [self._values(frame, name, score) for name, score in self.by.items()]
-
-    def _values(self, frame: pl.LazyFrame, name: str, score: tuple[str, ...]) -> pl.LazyFrame:
-        measures = {measure.name: measure for measure in self.measures.values()}
-        compared = len(self.by) > 1 or self.strategy is not None
-        top = [JUDGED_AT_THE_TOP] if compared else []
-        chosen = {measure.name: measure for measure in [*measures.values(), *top]}
-        values = several(chosen.values(), self.ranking(score), unchecked=True)
-        groups = frame.group_by(self.keys)
-        part = groups.agg(values.alias(VALUES), noticing.notes(self, score).alias(NOTES))
-        field = pl.col(VALUES).struct.field
-        strategy = pl.lit(name) if self.strategy is None else pl.col(self.strategy)
-        return part.select(
-            strategy.alias(self.key),
-            *self.query,
-            *(field(measure.name).alias(column) for column, measure in self.measures.items()),
-            pl.col(NOTES).struct.with_fields(
-                unusable=field("unusable"),
-                judged_at_the_top=field(JUDGED_AT_THE_TOP.name)
-                if compared
-                else pl.lit(None, pl.Float64),
-            ),
-        )
-
     def ranking(self, score: tuple[str, ...]) -> Ranking:
         """How the rows of a query are ranked by the columns of a strategy."""
         ties = self.ties or ()
         flags = [self.descending] * len(score) + [True] * len(ties)
         return self.scale.ranked_by([*score, *ties], descending=flags)
-
-    def finished(self, values: pl.DataFrame) -> pl.DataFrame:
-        """What the caller gets of the values of all queries: checked, looked at, in order."""
-        for name, score in self.by.items():
-            of_it = values if self.strategy else values.filter(pl.col(self.key) == name)
-            check_usable(self.ranking(score), of_it.get_column(NOTES).struct.field("unusable"))
-        strategies = pl.Series(self.key, [*self.by])
-        if self.strategy is not None:
-            strategies = in_order(values.get_column(self.key))
-        values = strategies.to_frame().join(
-            values.sort(self.query), on=self.key, nulls_equal=True, maintain_order="left_right"
-        )
-        noticing.warn(self, values)
-        return values.drop(NOTES)
 
 
 # Arguments, each settled in one form
