@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import polars as pl
 
-from polars_graded._checks import check_number
+from polars_graded._checks import check_frame, check_number
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import check_free_names, curve_means, segments_of
@@ -96,7 +96,7 @@ def average_curves(
     if parts:
         query = options.get("query", "query")
         options["query"] = [*parts, *([query] if isinstance(query, str) else query)]
-    per_query: pl.DataFrame | pl.LazyFrame = evaluate(frame, *curves, **options)
+    per_query = check_frame("per_query", evaluate(frame, *curves, **options))
     names = per_query.collect_schema().names()
     keys, columns = [names[0], *parts], names[-len(curves) :]
     means = curve_means(per_query.lazy(), columns, positions, keys).select(*keys, name, *columns)
@@ -174,7 +174,7 @@ def summary_table(
     level = "" if threshold is None else f"(threshold={check_number('threshold', threshold)!r})"
     asked = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
     names = [Measure.parse(name).name for name in asked]
-    per_query: pl.DataFrame | pl.LazyFrame = evaluate(frame, *names, **options)
+    per_query = check_frame("per_query", evaluate(frame, *names, **options))
     strategy = per_query.collect_schema().names()[0]
     check_free_names(["queries", *counts], strategy=strategy)
     sums = [pl.col(old).sum().alias(new) for old, new in zip(names, counts, strict=True)]
