@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal, assert_series_equal
 from registry import ROWS
 
 from polars_graded import evaluate, judge
-from polars_graded._frames import measuring, parts, progress
+from polars_graded._frames import measuring, memory, parts, progress
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of queries that are odd
 
@@ -140,6 +140,7 @@ def test_what_is_costly_to_read_again_goes_to_scratch(tmp_path):
     QUERIES.write_csv(tmp_path / "rows.csv")
     joined = QUERIES.lazy().join(QUERIES.lazy().select("query").unique(), on="query")
     assert chosen(joined) == "scratch"
+    assert chosen(pl.scan_csv(tmp_path / "rows.csv")) == "scratch"
 
 
 def test_what_is_told_is_done():
@@ -384,6 +385,20 @@ def test_no_bar_without_tqdm(terminal, monkeypatch):
 
 
 # Memory
+
+
+def test_a_container_leaves_what_it_does_not_use(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "CGROUPS", tmp_path)
+    free = memory.memory_at_hand()
+    assert free > 1_000_000
+    (tmp_path / "memory.max").write_text("1500000\n")
+    (tmp_path / "memory.current").write_text("500000\n")
+    assert memory.memory_at_hand() == 1_000_000
+    (tmp_path / "memory.current").write_text("2000000\n")
+    assert memory.memory_at_hand() == 0
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.memory_at_hand() > 1_000_000
+
 
 CAPPED = """
 import resource, sys
