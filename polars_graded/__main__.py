@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
+import threading
 import unicodedata
 import warnings
 from collections import Counter
@@ -45,6 +47,7 @@ LINES, PLAIN = "UTF8_FULL_CONDENSED", "ASCII_FULL_CONDENSED"
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; exit with code 2 and one sentence where it cannot."""
     parser = _parser()
+    _let_ctrl_c_end_a_read()
     try:
         _run(parser, parser.parse_args(arguments))
     except OSError as error:
@@ -57,6 +60,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)
         sys.exit(STOPPED)
+
+
+def _let_ctrl_c_end_a_read() -> None:
+    """Have Ctrl-C end a read of a pipe that nobody writes to.
+
+    Polars handles the signal before Python does, and has the system begin such a read again.
+    """
+    if hasattr(signal, "siginterrupt") and threading.current_thread() is threading.main_thread():
+        signal.siginterrupt(signal.SIGINT, True)
 
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

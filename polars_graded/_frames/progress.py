@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,23 +18,43 @@ SECONDS = 2.0
 @contextmanager
 def progress(
     what: str, unit: str, total: int | None, *, shown: bool = True
-) -> Iterator[Callable[[int], object]]:
+) -> Iterator[Callable[[int], None]]:
     """A function to call with how much more is done; it draws a bar once that has taken long.
 
     Nothing is drawn without tqdm, nor where there is neither a terminal nor a notebook.
     """
-    if not shown or not _somebody_looks():
-        yield lambda _: None
-        return
+    looked_at = shown and _somebody_looks()
+    began, done, bar = monotonic(), 0, None
+
+    def more(n: int) -> None:
+        nonlocal done, bar
+        done += n
+        if bar is not None:
+            bar.update(n)
+        elif looked_at and monotonic() - began >= SECONDS:
+            # Only now, since what is quick should not wait for tqdm to be imported.
+            bar = _bar(desc=what, unit=f" {unit}", total=total, initial=done, unit_scale=True)
+
     try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        yield lambda _: None
-        return
-    with tqdm(desc=what, unit=f" {unit}", total=total, unit_scale=True, delay=SECONDS) as bar:
-        yield bar.update
+        yield more
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _bar(**options: Any) -> Any:
+    """A bar of tqdm's, or nothing where it is not installed."""
+    with warnings.catch_warnings():
+        # A notebook without widgets gets a bar of text: that is no reason for a warning.
+        warnings.simplefilter("ignore")
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return None
+        return tqdm(**options)
 
 
 def _somebody_looks() -> bool:
     """Whether there is a terminal or a notebook."""
-    return "ipykernel" in sys.modules or sys.stderr.isatty()
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel") or sys.stderr.isatty()
