@@ -68,7 +68,7 @@ def _let_ctrl_c_end_a_read() -> None:
     Polars handles the signal before Python does, and has the system begin such a read again.
     """
     if hasattr(signal, "siginterrupt") and threading.current_thread() is threading.main_thread():
-        signal.siginterrupt(signal.SIGINT, True)
+        signal.siginterrupt(signal.SIGINT, True)  # noqa: FBT003 (its only form)
 
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
