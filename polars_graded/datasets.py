@@ -6,7 +6,7 @@ Queries and documents are numbered from 1. A higher score is a better rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,9 @@ from polars_graded._checks import (
     check_whole_number,
 )
 
+if TYPE_CHECKING:
+    from polars_graded._measuring.kernels.ragged import Floats, Integers
+
 __all__ = [
     "ad_hoc_grade",
     "example",
@@ -31,8 +34,6 @@ __all__ = [
     "worked_example",
 ]
 
-Integers: TypeAlias = npt.NDArray[np.int64]
-Floats: TypeAlias = npt.NDArray[np.float64]
 Number = TypeVar("Number", np.int64, np.float64)
 
 STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}

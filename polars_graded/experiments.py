@@ -295,7 +295,7 @@ def popularity_scenarios(
     -------
     DataFrame
         `imbalance`, `strategy` (the scenario), `query` (the sample), `n`, `ndcg`, `ndcg_phi` and
-        `difference`, a row a sample and scenario.
+        `difference`, one row per sample and scenario.
 
     References
     ----------
@@ -332,11 +332,11 @@ def _names_of(value: str | Sequence[str]) -> list[str]:
 
 
 def _names(measures: str | Sequence[str]) -> list[str]:
-    """The names of the columns of measures, which have one value a query."""
+    """The names of the columns of measures, which have one value per query."""
     chosen = [Measure.parse(name) for name in _names_of(measures)]
     for measure in chosen:
         if measure.is_curve:
-            msg = f"`measures` must have one value a query, got the curve {measure.name}"
+            msg = f"`measures` must have one value per query, got the curve {measure.name}"
             raise ValueError(msg)
     return [measure.name for measure in chosen]
 

@@ -366,7 +366,7 @@ REFUSED = [
     (
         lambda: robustness_to_levels(2, 0, measures=["ap", "dcg_curve@5"]),
         ValueError,
-        "`measures` must have one value a query, got the curve dcg_curve@5",
+        "`measures` must have one value per query, got the curve dcg_curve@5",
     ),
     (
         lambda: threshold_profile(JUDGED, **(PROFILE | {"by": ["scroe"]})),
@@ -397,7 +397,7 @@ REFUSED = [
     (
         lambda: threshold_profile(JUDGED, **(PROFILE | {"measures": "recall_curve"})),
         ValueError,
-        "`measures` must have one value a query, got the curve recall_curve",
+        "`measures` must have one value per query, got the curve recall_curve",
     ),
     (
         lambda: threshold_profile(JUDGED, **(PROFILE | {"measures": "ap(threshold=1)"})),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import polars_graded
+from polars_graded._measuring.kernels import gains
+from polars_graded._results import significance
 
 PACKAGE = Path(polars_graded.__file__).parent
 
@@ -23,8 +27,11 @@ MAY_IMPORT = {
         *("numpy", "polars", "pyarrow", "pyspark", "tqdm"),
         *("_forking", "_checks", "_measuring", "_measuring.kernels"),
     },
-    "_results": {"numpy", "polars", "scipy", "_checks", "_measuring", "_frames"},
-    "datasets": {"numpy", "polars", "_checks"},
+    "_results": {
+        *("numpy", "polars", "scipy"),
+        *("_checks", "_measuring", "_measuring.kernels", "_frames"),
+    },
+    "datasets": {"numpy", "polars", "_checks", "_measuring.kernels"},
     "experiments": {"polars", "_checks", "_measuring", "_frames", "datasets", "namespace"},
     "_drawing": {"numpy", "polars", "altair", "_checks", "_measuring", "_results"},
     "charts": {
@@ -63,8 +70,6 @@ def imports_of(file: Path) -> set[str]:
 
 def outside(names: set[str]) -> set[str]:
     """The rooms and the libraries among them, without the standard library."""
-    import sys
-
     rooms = {
         room_of(name.removeprefix("polars_graded."))
         for name in names
@@ -108,3 +113,16 @@ def test_no_public_name_is_a_module_of_that_name():
     public = {"charts", "datasets", "experiments", "namespace"}
     assert modules & set(polars_graded.__all__) <= public
     assert {name for name in modules if not name.startswith("_")} == public
+
+
+@pytest.mark.parametrize(
+    ("names", "table"),
+    [
+        (gains.GainName, gains.GAINS),
+        (gains.Discount, gains.DISCOUNTS),
+        (significance.TestName, significance.TESTS),
+        (significance.CorrectionName, significance.CORRECTIONS),
+    ],
+)
+def test_a_name_that_types_allow_is_in_the_table_that_runs_it(names, table):
+    assert get_args(names) == tuple(table)

@@ -7,7 +7,7 @@
   const $ = (selector, within = document) => within.querySelector(selector);
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
 
-  // What is packed: a value a measure, strategy and query; a code a strategy, query and point of a
+  // What is packed: one value per measure, strategy and query; one code per strategy, query and point of a
   // curve, of which `steps` lie between the query's lowest and highest value.
   const values = measures.map((measure) => new Float32Array(bytes(measure.values)));
   const unpacked = ({ codes, low, high, lines }, there) => {

@@ -16,8 +16,6 @@ from polars_graded._checks import check_choice, check_list, check_number, check_
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import (
-    Floats,
-    Integers,
     Missing,
     Results,
     check_free_names,
@@ -46,6 +44,8 @@ from polars_graded._results.significance import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from polars_graded._measuring.kernels.ragged import Floats, Integers
 
 __all__ = ["compare", "differences", "summarise"]
 

@@ -13,7 +13,8 @@ from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import check_per_query, mean_of
 
 if TYPE_CHECKING:
-    from polars_graded._results.per_query import Floats, Missing
+    from polars_graded._measuring.kernels.ragged import Floats
+    from polars_graded._results.per_query import Missing
 
 __all__ = ["rank_correlation"]
 

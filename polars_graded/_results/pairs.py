@@ -17,7 +17,8 @@ from polars_graded._results.per_query import listed, place_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from polars_graded._results.per_query import Floats, Integers, Results
+    from polars_graded._measuring.kernels.ragged import Floats, Integers
+    from polars_graded._results.per_query import Results
 
 PART = 2**16
 """How many numbers a part has, half a megabyte."""

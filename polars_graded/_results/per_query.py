@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from polars_graded._checks import (
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from polars_graded._measuring.definitions import Best
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Integers: TypeAlias = npt.NDArray[np.int64]
 Missing: TypeAlias = Literal["error", "drop", "zero"]
 
 ROUNDING = 1e-12
@@ -316,7 +314,7 @@ class Grid:
             else values
         )
 
-    def _check(self, wrong: npt.NDArray[np.bool_], measure: str, rule: str, hint: str = "") -> None:
+    def _check(self, wrong: Mask, measure: str, rule: str, hint: str = "") -> None:
         """Raise where a value is wrong, with how many queries have one and some of them."""
         if wrong.any():
             rows = self.frame[:, :2].filter(pl.Series(wrong.ravel()))

@@ -27,7 +27,8 @@ from polars_graded._results.significance import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polars_graded._results.per_query import Floats, Grid, Missing
+    from polars_graded._measuring.kernels.ragged import Floats
+    from polars_graded._results.per_query import Grid, Missing
 
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 

@@ -15,7 +15,8 @@ from polars_graded._results.per_query import check_per_query
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polars_graded._results.per_query import Floats, Integers, Missing, Results
+    from polars_graded._measuring.kernels.ragged import Floats, Integers
+    from polars_graded._results.per_query import Missing, Results
 
 __all__ = ["order_stability", "swap_rate"]
 

@@ -17,8 +17,9 @@ from polars_graded._results.per_query import ROUNDING
 if TYPE_CHECKING:
     from numpy.random import Generator
 
+    from polars_graded._measuring.kernels.ragged import Floats, Integers
     from polars_graded._results.pairs import Pairs
-    from polars_graded._results.per_query import Floats, Integers, Results
+    from polars_graded._results.per_query import Results
 
 TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]
