@@ -22,6 +22,7 @@ import pytest
 
 from polars_graded import (
     evaluate,
+    graded,
     judge,
     read_letor,
     read_qrels,
@@ -747,6 +748,44 @@ def test_pytrec_eval(frame, level, judged_only):
 @pytest.mark.parametrize("level", [1, 2])
 def test_pytrec_eval_breaks_ties_by_document(tied, level):
     assert_same_as_pytrec_eval(tied, level, judged_only=False)
+
+
+def test_pytrec_eval_ranks_by_scores_of_32_bits():
+    evaluator = peer("pytrec_eval").RelevanceEvaluator({"q": {"a": 1, "b": 0}}, {"recip_rank"})
+    first, second = (
+        evaluator.evaluate({"q": {"a": score, "b": 1.0}})["q"]["recip_rank"]
+        for score in (1.00000001, 1.0001)
+    )
+    assert (first, second) == (0.5, 1)  # tied, b comes first: it is the later name
+
+
+def test_ir_measures_ranks_ties_by_document_ascending_for_judged_alone():
+    tool = peer("ir_measures")
+    run = [tool.ScoredDoc("q", doc, 1.0) for doc in ("b", "a")]
+
+    def of_first(measure):
+        return [
+            next(iter(tool.iter_calc([measure], [tool.Qrel("q", doc, 1)], run))).value
+            for doc in ("a", "b")
+        ]
+
+    assert of_first(tool.Judged @ 1) == [1, 0]
+    assert of_first(tool.P @ 1) == [0, 1]
+
+
+def test_scikit_learn_ignores_ties_in_an_order_of_its_own(ohsumed):
+    """Neither the order of rows nor its reverse: an unstable sort decides."""
+    ndcg = peer("sklearn.metrics").ndcg_score
+    differ = 0
+    for _, query in ohsumed.group_by("query"):
+        rows = query.sort("doc").select("grade", "f1")
+        if rows["grade"].max() == 0:
+            continue
+        theirs = ndcg([rows["grade"]], [rows["f1"]], ignore_ties=True)
+        value = graded("grade").ranked_by("f1").ndcg(gain="linear")
+        ours = [rows[::step].select(value).item() for step in (1, -1)]
+        differ += all(abs(theirs - of_order) > 1e-9 for of_order in ours)
+    assert differ > 0
 
 
 @pytest.mark.parametrize("level", [1, 2])
