@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from selenium.webdriver.remote.webdriver import WebDriver
 
+# To compile ranx's functions takes three times as long as to run them as the Python they are.
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("searching", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))

@@ -851,7 +851,8 @@ def test_what_is_ranked_by_must_have_one_value_per_row(by, options):
     frame = frame_of([[(2, 1), (1, 0)], [(1, 1), (2, 0), (3, 1)]])
     # An older Polars may notice before we do.
     refused = pytest.raises(
-        (ValueError, pl.exceptions.ShapeError), match=r"must have one value per row|sort_by"
+        (ValueError, pl.exceptions.ShapeError, pl.exceptions.InvalidOperationError),
+        match=r"must have one value per row|sort_by|`unknown`",
     )
     for ask in (
         lambda: frame.select(expr),
@@ -1040,7 +1041,7 @@ def test_columns_without_a_number_are_refused_by_name_or_kind():
     with pytest.raises(TypeError, match="score 'score' must be a number to rank by, got Object"):
         frame.with_columns(objects).select(GRADED.ap())
     words = frame.with_columns(grade=pl.Series(["a", "b"], dtype=pl.Categorical))
-    with pytest.raises(pl.exceptions.InvalidOperationError, match="not supported for dtype `cat"):
+    with pytest.raises(pl.exceptions.InvalidOperationError, match=r"not supported"):
         words.lazy().select(GRADED.ap()).collect_schema()
     nameless = pl.lit(pl.Series([1.0, math.inf]))
     with pytest.raises(ValueError, match=r"^score must be finite, got NaN or infinity in 1"):

@@ -450,6 +450,7 @@ def in_little_memory(file, way, megabytes=420):
     )
 
 
+@pytest.mark.once
 @pytest.mark.skipif(
     not Path("/proc/self/status").exists(),
     reason="needs to see and limit what memory a process has",

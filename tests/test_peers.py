@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import importlib
 import math
-import os
 import shutil
 import warnings
 from dataclasses import dataclass, field, replace
@@ -842,9 +841,6 @@ def test_ir_measures_from_gdeval(frame, name):
 
 
 # ranx
-
-# To compile its functions takes three times as long as to run them as the Python they are.
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 
 def ranx_of(frame: pl.DataFrame, name: str) -> dict[str, float]:

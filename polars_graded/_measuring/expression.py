@@ -75,8 +75,7 @@ def _expression(
     unchecked: bool = False,
 ) -> pl.Expr:
     """One kernel call over the rankings of all queries, as deep as any of the measures looks."""
-    if known is not None and ranking.rows is not None:
-        known = known.filter(ranking.rows)
+    of_known = None if known is None else ranking.where(known).kept()
     ranking = ranking.kept()
     for measure in measures:
         _check_levels(measure, ranking)
@@ -89,9 +88,9 @@ def _expression(
     }
     if any(measure.needs_ties for measure in measures):
         inputs["ties"] = ranking.ties()
-    if known is not None:
-        inputs["known_ranked"] = ranking.where(known).ranked(None)
-        inputs["known_judged"] = ranking.where(known).judged(None)
+    if of_known is not None:
+        inputs["known_ranked"] = of_known.ranked(None)
+        inputs["known_judged"] = of_known.judged(None)
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
         given = dict(zip(inputs, columns, strict=True))

@@ -95,8 +95,13 @@ class Ranking:
         """The same, of the rows that are kept alone."""
         if self.rows is None:
             return self
-        by = tuple(key.filter(self.rows) for key in self.by)
-        return replace(self, grade=self.grade.filter(self.rows), by=by, rows=None)
+        if not self.by:
+            return replace(self, grade=self.grade.filter(self.rows), rows=None)
+        # A row without score and grade is ignored. To leave it out of both would have Polars 1
+        # sort one group by the rows of another.
+        first, *others = self.by
+        grade, first = (pl.when(self.rows).then(column) for column in (self.grade, first))
+        return replace(self, grade=grade, by=(first, *others), rows=None)
 
     def where(self, known: pl.Expr) -> Ranking:
         """The same, with the judgments of some documents only."""
@@ -147,9 +152,10 @@ class Ranking:
             [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt32
         )
         # Polars refuses a grade that is no number when it plans the query: text has no sum, what
-        # has categories no mean, and dates cannot be added to a number. One is enough to ask.
+        # has categories no mean or sign, and dates cannot be added to a number. One is enough to
+        # ask.
         one = self.grade.head(1)
-        nothing = 0 * ((one.sum() + 0).is_null() & one.mean().is_null())
+        nothing = 0 * ((one.sum() + 0).sign().is_null() & one.mean().is_null())
         return (numbers.max() + nothing).implode()
 
     def column(self, number: int) -> str:
