@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
+from polars_graded._checks import check_choice, check_list, check_number
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import (
@@ -29,15 +29,11 @@ from polars_graded._results.per_query import (
     std_of,
 )
 from polars_graded._results.significance import (
-    CORRECTIONS,
-    MOST_RESAMPLES,
-    TESTS,
     CorrectionName,
     Options,
     Progress,
     TestName,
     agreeing_levels,
-    check_progress,
     corrected,
     outcome_of,
 )
@@ -287,19 +283,13 @@ def compare(
     │ 4       ┆ 3    ┆ 1    ┆ 0      ┆ 1.5 ┆ 0.25    │
     └─────────┴──────┴──────┴────────┴─────┴─────────┘
     """
-    check_choice("test", test, TESTS)
-    check_choice("correction", correction, CORRECTIONS)
-    if test == "randomised_tukey" and correction != "none":
-        msg = (
-            "`correction` must be 'none' for the test 'randomised_tukey', whose p values hold for "
-            f"all pairs together, got {correction!r}"
-        )
-        raise ValueError(msg)
-    options = Options(
-        check_number("confidence", confidence, above=0, below=1),
-        check_whole_number("seed", seed, at_least=0),
-        check_whole_number("resamples", resamples, at_most=MOST_RESAMPLES),
-        check_progress(progress),
+    options = Options.of(
+        test,
+        correction,
+        confidence=confidence,
+        seed=seed,
+        resamples=resamples,
+        progress=progress,
     )
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     grids = check_segments(

@@ -7,19 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
+from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import check_free_names, check_per_query
 from polars_graded._results.significance import (
-    CORRECTIONS,
-    MOST_RESAMPLES,
-    TESTS,
     CorrectionName,
     Options,
     Progress,
     TestName,
-    check_progress,
     corrected,
     outcome_of,
 )
@@ -216,20 +212,7 @@ def _achieved(
     progress: Progress | None,
 ) -> Iterator[tuple[Pairs, Floats]]:
     """All pairs by each measure, and their p values, 1 where there is none."""
-    check_choice("test", test, TESTS)
-    check_choice("correction", correction, CORRECTIONS)
-    if test == "randomised_tukey" and correction != "none":
-        msg = (
-            "`correction` must be 'none' for the test 'randomised_tukey', whose p values hold for "
-            f"all pairs together, got {correction!r}"
-        )
-        raise ValueError(msg)
-    options = Options(
-        0.95,
-        check_whole_number("seed", seed, at_least=0),
-        check_whole_number("resamples", resamples, at_most=MOST_RESAMPLES),
-        check_progress(progress),
-    )
+    options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
     for pairs in _all_pairs(grid, FEWEST_STRATEGIES):
         p = corrected(correction, outcome_of(test, pairs, options).p)
         yield pairs, np.nan_to_num(p, nan=1.0)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from polars_graded._checks import check_choice, check_number, check_whole_number
 from polars_graded._results.per_query import ROUNDING
 
 if TYPE_CHECKING:
@@ -53,6 +54,33 @@ class Options:
     seed: int
     resamples: int
     progress: Progress
+
+    @classmethod
+    def of(
+        cls,
+        test: TestName,
+        correction: CorrectionName,
+        *,
+        confidence: float = 0.95,
+        seed: int,
+        resamples: int,
+        progress: Progress | None,
+    ) -> Options:
+        """These arguments, checked, along with the test and the correction that they are for."""
+        check_choice("test", test, TESTS)
+        check_choice("correction", correction, CORRECTIONS)
+        if test == "randomised_tukey" and correction != "none":
+            msg = (
+                "`correction` must be 'none' for the test 'randomised_tukey', whose p values hold "
+                f"for all pairs together, got {correction!r}"
+            )
+            raise ValueError(msg)
+        return cls(
+            check_number("confidence", confidence, above=0, below=1),
+            check_whole_number("seed", seed, at_least=0),
+            check_whole_number("resamples", resamples, at_most=MOST_RESAMPLES),
+            check_progress(progress),
+        )
 
 
 class Outcome(NamedTuple):
