@@ -1,0 +1,51 @@
+"""Altair charts of what the other modules return: curves, differences, distributions, φ.
+
+Every function takes a frame (a LazyFrame is collected) and returns a new chart that layers, facets
+and concatenates like any other. Title, size and theme are the caller's: `.properties(...)`,
+`alt.theme`. The frame that is drawn is `chart.data`: Polars makes it, with a few thousand rows at
+most however many come in, under the column names that each function states. What is null, NaN or
+infinite is not drawn, but where `differences` or φ refuse it; a strategy, query or panel that is
+null is called so.
+
+Up to ten strategies have colours that every kind of eye tells apart, the same in all charts that
+show the same ones; a theme that has colours of its own for names is followed. Of more lines, the
+ten that end highest have a colour, and the rest are grey; bars, and points without lines, of more
+have one colour. Any two charts stand side by side: they share the colours of strategies, and
+nothing else.
+
+`panel` names a column whose values get a panel each, in the order in which they come. With one
+value there is no need of panels, and a plain layered chart comes back, as it does with
+`panel=None`: then `.properties(width=...)` and `.facet(...)` are the caller's, by any column of
+`chart.data`.
+"""
+
+from __future__ import annotations
+
+from polars_graded.charts._curves import (
+    dcg_curves,
+    recall_precision_curves,
+    robustness_curves,
+    threshold_profile,
+)
+from polars_graded.charts._queries import measure_agreement, precision_histogram
+from polars_graded.charts._relevance import relevance_function, sample_boxes
+from polars_graded.charts._strategies import comparison_forest, comparison_matrix, strategy_bars
+
+__all__ = [
+    "comparison_forest",
+    "comparison_matrix",
+    "dcg_curves",
+    "measure_agreement",
+    "precision_histogram",
+    "recall_precision_curves",
+    "relevance_function",
+    "robustness_curves",
+    "sample_boxes",
+    "strategy_bars",
+    "threshold_profile",
+]
+
+
+def __dir__() -> list[str]:
+    """The charts alone, for who looks for one."""
+    return __all__

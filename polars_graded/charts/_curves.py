@@ -1,0 +1,405 @@
+"""Charts of means along ranks, recall and thresholds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from polars_graded._checks import (
+    check_collected,
+)
+from polars_graded._drawing import marks, parts
+from polars_graded._drawing import rows as chart_rows
+from polars_graded._results.per_query import natural_order
+
+if TYPE_CHECKING:
+    from polars_graded._drawing.parts import Chart
+    from polars_graded._drawing.rows import Frame
+
+
+FEW_BANDS = 3
+"""So many bands are seen one above the other."""
+
+MOST_THRESHOLDS = 30
+"""How many thresholds stand under an axis."""
+
+
+def dcg_curves(
+    frame: Frame,
+    curve: str | None = None,
+    *,
+    ideal: str | bool = False,
+    baseline: Any = None,
+    interval: float | None = None,
+    panel: str | None = None,
+    query: str = "query",
+    strategy: str = "strategy",
+    rank: str = "rank",
+) -> Chart:
+    r"""Draw a curve by rank, one line per strategy, its name at its end.
+
+    Parameters
+    ----------
+    frame
+        Either one row per strategy and rank and one column per curve, as `average_curves` returns
+        it; or one row per strategy and query and one list per curve, as `evaluate` does, of which
+        means are drawn.
+    curve
+        The column to draw: of CG, DCG, NDCG, precision, or one's own, such as a ratio of two. By
+        default the only curve there is that is no ideal one.
+    ideal
+        The column of the ideal curve, which is drawn dashed. With True, for `cg_curve` and
+        `dcg_curve`, the `ideal_dcg_curve` of the same gain, discount and cutoff, where the frame
+        has it. Far above all curves, it leaves them little room.
+    baseline
+        A strategy. What is drawn are the differences of the others to it: the mean over queries of
+        the differences within a query, with a band of 95 % or `interval`. Queries differ by more
+        than strategies do, so that bands around means overlap where this one is clear of 0. It
+        needs the lists of `evaluate`, and leaves out queries that one of the two lacks.
+    interval
+        The confidence of a band around each line, such as 0.95: Student's interval of the mean
+        over queries, as in `summarise`. It needs the lists of `evaluate`.
+    panel
+        A column whose values get a panel each, such as the query.
+    query, strategy, rank
+        The columns that tell queries and strategies apart, and the ranks.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `strategy`, `rank`, `value`, and where they are drawn `ideal`, `ci_low`,
+        `ci_high`, `panel`, and without panels `label_at`, the height of a name. Null, NaN and
+        infinity count in no mean, and a rank without a value is left out. With more than 3000
+        points, ranks in equal steps stand for all. A frame with ranks keeps its other columns, but
+        for lists and the like.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a column is not of numbers or lists of them.
+    ValueError
+        If the frame has no value; if it has several curves and `curve` does not say which, or none;
+        if lists differ in their length; if a query or a rank of a strategy comes twice and no
+        other column sets them apart, or `interval` is given with ranks; if there are more than 60
+        panels, or more lines than fit.
+
+    References
+    ----------
+    Järvelin, Kekäläinen: Cumulated gain-based evaluation of IR techniques, 2002. Chen, B. Retrieval
+    evaluation (slides), DCG curves.
+
+    Examples
+    --------
+    >>> from polars_graded import average_curves
+    >>> df = pl.DataFrame({"query": 1, "grade": [0, 1, 3], "score": [3, 2, 1]})
+    >>> curves = average_curves(
+    ...     df, "dcg_curve(gain=linear)@3", "ideal_dcg_curve(gain=linear)@3", by="score"
+    ... )
+    >>> curves.pipe(dcg_curves, ideal=True).data.drop("label_at")
+    shape: (3, 4)
+    ┌──────────┬──────┬─────────┬─────────┐
+    │ strategy ┆ rank ┆ value   ┆ ideal   │
+    │ ---      ┆ ---  ┆ ---     ┆ ---     │
+    │ str      ┆ u32  ┆ f64     ┆ f64     │
+    ╞══════════╪══════╪═════════╪═════════╡
+    │ score    ┆ 1    ┆ 0.0     ┆ 3.0     │
+    │ score    ┆ 2    ┆ 0.63093 ┆ 3.63093 │
+    │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
+    └──────────┴──────┴─────────┴─────────┘
+    """
+    frame = check_collected("frame", frame)
+    if curve is None:
+        keys = (query, strategy, rank, panel, ideal if isinstance(ideal, str) else None)
+        others = ("ideal_dcg_curve", "interpolated_precision")
+        curve = chart_rows.only_curve(frame, keys, lambda name: not name.startswith(others))
+    if isinstance(ideal, bool):
+        ideal_column = chart_rows.ideal_of(curve, frame.columns) if ideal else None
+    else:
+        ideal_column = ideal
+    if baseline is not None:
+        ideal_column, interval = None, 0.95 if interval is None else interval
+    table = chart_rows.curve_points(
+        frame,
+        curve,
+        ideal_column,
+        at={"rank": rank},
+        interval=interval,
+        baseline=baseline,
+        panel=panel,
+        query=query,
+        strategy=strategy,
+    )
+    x = marks.rank_axis(rank, max(map(int, table["rank"])))
+    title = chart_rows.title_of(curve, frame, each_query=panel == query)
+    if baseline is not None:
+        title = f"{curve}: difference to {baseline}"
+    # The baseline is not drawn, but the others have the colours that they have beside it.
+    names = frame.select(chart_rows.text(strategy).unique()).to_series().to_list()
+    best = chart_rows.best_lines(table, "rank", parts.MOST_COLOURS)
+    several = chart_rows.panel_count(table, panel and "panel") > 1
+    look = parts.strategy_look(names, strategy, matter=best, legends=several)
+    facts = _curve_facts(table, "rank")
+    if several:
+        return parts.panels(marks.curves(x, title, look, **facts), table, panel)
+    drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
+    ends = chart_rows.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
+    named = names if len(names) <= parts.MOST_COLOURS else best
+    table = chart_rows.with_labels(table, "rank", named, ends)
+    layers = marks.curves(x, title, look, **facts, labels=True, ends=ends)
+    if baseline is not None:
+        layers.insert(0, parts.rule(y=0))
+    return parts.panels(layers, table, panel)
+
+
+def recall_precision_curves(
+    frame: Frame,
+    curve: str | None = None,
+    *,
+    interval: float | None = None,
+    panel: str | None = None,
+    query: str = "query",
+    strategy: str = "strategy",
+    recall: str = "recall",
+) -> Chart:
+    r"""Draw interpolated precision at levels of recall, a mean over queries, as lines.
+
+    Parameters
+    ----------
+    frame
+        Either one row per strategy and recall level and one column per curve, as `average_curves`
+        returns it; or one row per strategy and query and one list per curve, as `evaluate` does, of
+        which means are drawn.
+    curve
+        The column to draw; by default the only `interpolated_precision` there is.
+    interval
+        The confidence of a band around each line, such as 0.95, as for `dcg_curves`.
+    panel
+        A column whose values get a panel each, such as the query.
+    query, strategy, recall
+        The columns that tell queries and strategies apart, and the levels of recall.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `strategy`, `recall`, `value`, and where they are drawn `ci_low`, `ci_high` and
+        `panel`; both axes from 0 to 1. Missing values are as for `dcg_curves`.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `dcg_curves`.
+
+    References
+    ----------
+    Chen, B. Retrieval evaluation (slides), average recall-precision graphs.
+
+    Examples
+    --------
+    The slides' example 3.2, which finds the first of ten relevant documents at once:
+
+    >>> from polars_graded import average_curves
+    >>> from polars_graded.datasets import worked_example
+    >>> slides = worked_example("chen").filter(query="example 3.2")
+    >>> chart = average_curves(slides, "interpolated_precision").pipe(recall_precision_curves)
+    >>> chart.data.head(3)
+    shape: (3, 3)
+    ┌──────────┬────────┬──────────┐
+    │ strategy ┆ recall ┆ value    │
+    │ ---      ┆ ---    ┆ ---      │
+    │ str      ┆ f64    ┆ f64      │
+    ╞══════════╪════════╪══════════╡
+    │ score    ┆ 0.0    ┆ 1.0      │
+    │ score    ┆ 0.1    ┆ 1.0      │
+    │ score    ┆ 0.2    ┆ 0.666667 │
+    └──────────┴────────┴──────────┘
+    """
+    frame = check_collected("frame", frame)
+    if curve is None:
+        keys = (query, strategy, recall, panel)
+        curve = chart_rows.only_curve(
+            frame, keys, lambda name: name.startswith("interpolated_precision")
+        )
+    table = chart_rows.curve_points(
+        frame,
+        curve,
+        at={"recall": recall},
+        interval=interval,
+        panel=panel,
+        query=query,
+        strategy=strategy,
+    )
+    x = marks.recall_axis(recall)
+    title = chart_rows.title_of(curve, frame, each_query=panel == query)
+    best = chart_rows.best_lines(table, None, parts.MOST_COLOURS)
+    look = parts.strategy_look(table["strategy"], strategy, matter=best)
+    layers = marks.curves(x, title, look, **_curve_facts(table, "recall"))
+    return parts.panels(layers, table, panel)
+
+
+def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:
+    """What is to be known of points to draw their curves."""
+    drawn = pl.concat([table[name] for name in ("value", "ideal") if name in table.columns])
+    few = table["strategy"].n_unique() <= parts.MOST_COLOURS
+    return {
+        "unit": parts.is_unit(drawn),
+        "few": few and table[at].n_unique() <= parts.FEW_POINTS,
+        # The bands of many strategies lie above each other.
+        "band": (0.2 if table["strategy"].n_unique() <= FEW_BANDS else 0.07)
+        if "ci_low" in table.columns
+        else 0,
+        "ideal": "ideal" in table.columns,
+    }
+
+
+def threshold_profile(
+    frame: Frame, *, panel: str | None = "grade", strategy: str = "strategy"
+) -> Chart:
+    """Draw average precision at each threshold beside measures that need none.
+
+    Parameters
+    ----------
+    frame
+        One row per strategy and measure with its mean, as `experiments.threshold_profile` returns
+        it. AP at a threshold is what is called `ap(threshold=1)`.
+    panel
+        A column whose values get a panel each: the judge, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `strategy` as text and `at`, what stands under the axis: the
+        thresholds, joined by a line, and then the other measures as points; `joined`, which is the
+        mean at a threshold; `panel` where it is drawn. Of more than 30 thresholds, some in equal
+        steps stand for all. A mean that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If `mean` is not of numbers.
+    ValueError
+        If the frame has no mean; if there are more than 60 panels or 3000 rows to draw.
+
+    References
+    ----------
+    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 6
+    to 8.
+
+    See Also
+    --------
+    polars_graded.experiments.threshold_profile : The frame that is drawn here.
+
+    Examples
+    --------
+    >>> from polars_graded import experiments
+    >>> df = pl.DataFrame({"query": [1, 1], "grade": [1, 2], "score": [2, 1]})
+    >>> profile = experiments.threshold_profile(df, by="score", measures="mu_ap")
+    >>> profile.pipe(threshold_profile).data.drop("grade", "strategy")
+    shape: (3, 4)
+    ┌─────────────────┬──────┬───────┬────────┐
+    │ measure         ┆ mean ┆ at    ┆ joined │
+    │ ---             ┆ ---  ┆ ---   ┆ ---    │
+    │ str             ┆ f64  ┆ str   ┆ f64    │
+    ╞═════════════════╪══════╪═══════╪════════╡
+    │ ap(threshold=1) ┆ 1.0  ┆ 1     ┆ 1.0    │
+    │ ap(threshold=2) ┆ 0.5  ┆ 2     ┆ 0.5    │
+    │ mu_ap           ┆ 0.75 ┆ mu_ap ┆ null   │
+    └─────────────────┴──────┴───────┴────────┘
+    """
+    table = chart_rows.of_means(
+        "frame", frame, ["mean"], texts=["measure"], strategy=strategy, panel=panel
+    )
+    names = table["measure"].unique(maintain_order=True).to_list()
+    at = {name: t for name in names if (t := chart_rows.threshold_of(name)) is not None}
+    thresholds = pl.Series(sorted(at, key=at.__getitem__), dtype=pl.String)
+    thresholds = thresholds[chart_rows.equal_steps(len(thresholds), MOST_THRESHOLDS)]
+    joined = [repr(at[name]).removesuffix(".0") for name in thresholds]
+    others = [name for name in names if name not in at]
+    under = dict(zip([*thresholds, *others], [*joined, *others], strict=True))
+    table = table.filter(pl.col("measure").is_in(list(under))).with_columns(
+        pl.col("measure").replace_strict(under, return_dtype=pl.String).alias("at"),
+        pl.when(pl.col("measure").is_in(thresholds.implode())).then("mean").alias("joined"),
+    )
+    chart_rows.check_row_count("frame", table)
+    step = parts.name_step(len(under))
+    title = "AP at threshold, and measures without one" if joined else "measure"
+    strategies = natural_order(table["strategy"].unique())
+    unit = parts.is_unit(table["mean"])
+    best = chart_rows.by_falling(table, "mean", "strategy")[: parts.MOST_COLOURS]
+    look = parts.strategy_look(strategies, strategy, matter=best)
+    layers = marks.profile(title, list(under.values()), step, strategies, look, unit=unit)
+    return parts.panels(layers, table, panel, width=alt.Step(step, **{"for": "position"}))
+
+
+def robustness_curves(
+    frame: Frame,
+    *,
+    panel: str | None = "measure",
+    levels: str = "levels",
+    swaps: str = "swaps",
+) -> Chart:
+    """Draw how a measure falls as rankings go wrong, one line per number of relevance levels.
+
+    Parameters
+    ----------
+    frame
+        One row per measure, number of levels and number of swaps with its mean, as
+        `experiments.robustness_to_levels` returns it.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    levels, swaps
+        The columns of the numbers of levels and of swaps.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `levels`, `swaps` and `mean`, and `panel` where it is drawn.
+        With more than 3000, numbers of swaps in equal steps stand for all. A mean that is null, NaN
+        or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If the means or the swaps are not numbers.
+    ValueError
+        If the frame has no mean; if there are more than 60 panels, or more lines than fit.
+
+    References
+    ----------
+    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 4
+    and 5.
+
+    Examples
+    --------
+    >>> from polars_graded import experiments
+    >>> frame = experiments.robustness_to_levels([2, 50], [0, 5], measures="ndcg", runs=10)
+    >>> chart = frame.pipe(robustness_curves)
+    >>> chart.data.height, [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
+    (4, ['line'])
+    """
+    texts = ["measure"] if panel == "measure" else []
+    table = chart_rows.of_means(
+        "frame", frame, ["mean"], texts=texts, others=[levels, swaps], panel=panel
+    )
+    chart_rows.check_numbers("frame", table, [swaps])
+    table = table.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
+    table = chart_rows.thinned(table.drop_nulls("swaps"), "swaps")
+    numbers = table["levels"].unique().sort().to_list()
+    layers = marks.robustness(
+        "swapped pairs" if swaps == "swaps" else swaps,
+        parts.mean_title(table),
+        numbers,
+        levels,
+        unit=parts.is_unit(table["mean"]),
+        few=table["swaps"].n_unique() <= parts.FEW_POINTS,
+    )
+    return parts.panels(layers, table, panel)

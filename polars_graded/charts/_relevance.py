@@ -1,0 +1,238 @@
+"""Charts of scores as relevance: φ, and how samples of scores lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import altair as alt
+import polars as pl
+
+from polars_graded._checks import (
+    check_choice,
+    check_collected,
+    check_columns,
+    check_number,
+)
+from polars_graded._drawing import marks, parts
+from polars_graded._drawing import rows as chart_rows
+from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
+from polars_graded._results.per_query import natural_order
+from polars_graded.namespace import graded
+
+if TYPE_CHECKING:
+    from polars_graded._drawing.parts import Chart
+    from polars_graded._drawing.rows import Frame
+
+
+HALF = 0.5
+"""From which relevance on a score is counted under the axis of φ."""
+
+
+def relevance_function(
+    frame: Frame,
+    score: str,
+    *,
+    panel: str | None = None,
+    control_points: ControlPoints | None = None,
+    whisker: float = 1.5,
+    scale: Literal["linear", "symlog"] | None = None,
+) -> Chart:
+    """Draw φ over the scores it is made of, with its control points and the scores themselves.
+
+    Parameters
+    ----------
+    frame
+        A row is a score, of a query where `panel` says so.
+    score
+        The column of scores.
+    panel
+        The column that tells queries apart: each has a φ of its own, in a panel. None if all rows
+        are one query.
+    control_points, whisker
+        As in `Graded.phi_relevance`.
+    scale
+        How scores stand on their axis: `"linear"`, or `"symlog"`, which spreads the many low
+        scores of a popularity. By default this where the highest score is more than 20 times
+        the median.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `part` (what is drawn: `φ`, `score` or `control point`), `score` and
+        `relevance`; `name`, what a control point is; `panel` where it is drawn. Under the axis
+        stands how many scores have relevance 0, and how many at least 0.5. Of many scores, some at
+        equal steps by rank stand for all, the lowest and the highest among them. A score that is
+        null is left out, and a query without any.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError, ValueError
+        As `phi_curve`, so if a score is NaN or infinite; also if the frame has no score, or there
+        are more than 60 panels.
+
+    References
+    ----------
+    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figure 1.
+
+    Examples
+    --------
+    >>> news = pl.DataFrame({"tweets": [10, 15, 20, 30, 100]})
+    >>> relevance_function(news, "tweets").data.filter(part="control point").drop("part")
+    shape: (4, 3)
+    ┌───────┬───────────┬─────────┐
+    │ score ┆ relevance ┆ name    │
+    │ ---   ┆ ---       ┆ ---     │
+    │ f64   ┆ f64       ┆ str     │
+    ╞═══════╪═══════════╪═════════╡
+    │ 10.0  ┆ 0.0       ┆ lowest  │
+    │ 20.0  ┆ 0.0       ┆ median  │
+    │ 30.0  ┆ 0.222222  ┆ whisker │
+    │ 100.0 ┆ 1.0       ┆ highest │
+    └───────┴───────────┴─────────┘
+    """
+    if scale is not None:
+        check_choice("scale", scale, ("linear", "symlog"))
+    frame = check_collected("frame", frame)
+    check_columns("frame", [score] if panel is None else [panel, score], frame.columns)
+    chart_rows.check_numbers("frame", frame, [score])
+    # An error of φ names the column, which must not be called like another of the result.
+    named = f"score {score}" if score in {"panel", "relevance"} else score
+    keys = [] if panel is None else ["panel"]
+    scores = frame.select(
+        *([] if panel is None else [chart_rows.text(panel).alias("panel")]),
+        pl.col(score).alias(named),
+    ).drop_nulls(named)
+    if scores.is_empty():
+        msg = f"`frame` must have a score in {score!r}, got none"
+        raise ValueError(msg)
+    chart_rows.check_panels(scores, panel, "panel")
+    n_panels = chart_rows.panel_count(scores, panel and "panel")
+    most = max(2, chart_rows.MOST_ROWS // 3 // n_panels)
+    phi = graded(named).phi_relevance(control_points, whisker)
+    relevance = (phi.over("panel") if panel else phi).alias("relevance")
+    chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
+    chosen["query"] = "panel" if panel else None
+    found = scores.with_columns(relevance)
+    drawn = {
+        "φ": phi_curve(scores, named, points=min(200, most), **chosen),
+        "score": chart_rows.at_equal_steps(found, named, most, keys),
+        "control point": phi_control_points(scores, named, **chosen),
+    }
+    table = pl.concat(
+        part.select(
+            *keys,
+            pl.lit(name).alias("part"),
+            pl.col(named).cast(pl.Float64).alias("score"),
+            "relevance",
+        )
+        for name, part in drawn.items()
+    )
+    table = chart_rows.with_point_names(table, keys, own=control_points is not None)
+    values = found[named].cast(pl.Float64)
+    middle, top = values.median(), values.max()
+    many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0
+    kind = scale or ("symlog" if many_low else "linear")
+    irrelevant, relevant = found.select(
+        (pl.col("relevance") == 0).mean(), high=(pl.col("relevance") >= HALF).mean()
+    ).row(0)
+    shares = f"φ is 0 for {irrelevant or 0:.1%} of scores, at least 0.5 for {relevant or 0:.1%}"
+    layers = marks.phi([score, shares], alt.Scale(zero=False, type=kind))
+    return parts.panels(layers, table, panel, "independent")
+
+
+def sample_boxes(
+    frame: Frame,
+    value: str,
+    *,
+    group: str = "strategy",
+    reference: str | float | None = None,
+    panel: str | None = None,
+) -> Chart:
+    """Draw the distribution of a measure as one box per group, with a reference line across each.
+
+    A box reaches from the lower to the upper quartile with the median in it, its whiskers to the
+    last values within 1.5 times its length; what lies beyond is a point each. Boxes lie below each
+    other, the one with the highest median at the top; in panels, that with the highest mean of its
+    medians.
+
+    Parameters
+    ----------
+    frame
+        One row per sample, as `experiments.popularity_scenarios` returns it, or `evaluate`.
+    value
+        The column of the measure.
+    group
+        The column whose values get a box each.
+    reference
+        A column, whose mean of each group is drawn as a line across the box, or one number.
+    panel
+        A column whose values get a panel each.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `group`, `samples`, `whisker_low`, `q1`, `median`, `q3`, `whisker_high`,
+        `reference` where there is one and `panel` where it is drawn; and a row for each point, with
+        `outlier`. Of many points, some at equal steps stand for all, the first and last of them
+        among them. A value that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a column is not of numbers, or `reference` is neither a column nor a number.
+    ValueError
+        If the column has no value; if there are more than 60 panels, or more groups than fit.
+
+    References
+    ----------
+    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figure 2.
+
+    Examples
+    --------
+    >>> samples = pl.DataFrame({"strategy": "ours", "ap": [0.5, 0.5, 0.75, 1.0, 1.0]})
+    >>> sample_boxes(samples, "ap", reference=0.7).data.select("group", "q1", "median", "q3")
+    shape: (1, 4)
+    ┌───────┬─────┬────────┬─────┐
+    │ group ┆ q1  ┆ median ┆ q3  │
+    │ ---   ┆ --- ┆ ---    ┆ --- │
+    │ str   ┆ f64 ┆ f64    ┆ f64 │
+    ╞═══════╪═════╪════════╪═════╡
+    │ ours  ┆ 0.5 ┆ 0.75   ┆ 1.0 │
+    └───────┴─────┴────────┴─────┘
+    """
+    frame = check_collected("frame", frame)
+    keys = {"group": group} if panel is None else {"panel": panel, "group": group}
+    columns = [value, reference] if isinstance(reference, str) else [value]
+    check_columns("frame", [*keys.values(), *columns], frame.columns)
+    chart_rows.check_numbers("frame", frame, columns)
+    if isinstance(reference, str):
+        line = chart_rows.number(reference)
+    elif reference is not None:
+        line = pl.lit(check_number("reference", reference))
+    else:
+        line = pl.lit(None, dtype=pl.Float64)
+    samples = frame.select(
+        *(chart_rows.text(column).alias(name) for name, column in keys.items()),
+        chart_rows.number(value).alias("value"),
+        line.alias("reference"),
+    ).drop_nulls("value")
+    chart_rows.check_not_empty("frame", samples, value)
+    chart_rows.check_panels(samples, panel, "panel")
+    table = chart_rows.boxes(samples, list(keys))
+    medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
+    place = {name: place for place, name in enumerate(natural_order(medians["group"]))}
+    ordered = medians.sort(
+        "median", pl.col("group").replace_strict(place), descending=[True, False]
+    )
+    groups = ordered["group"].to_list()
+    step = min(36, parts.name_step(len(groups)))
+    ends = chart_rows.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
+    name = None
+    if reference is not None:
+        name = f"mean {reference}" if isinstance(reference, str) else f"{reference:g}"
+    layers = marks.boxes((group, value), groups, ends, step, name)
+    return parts.panels(layers, table, panel, height=alt.Step(step))

@@ -1,0 +1,287 @@
+"""Charts of strategies: their means, and which differences are settled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import altair as alt
+import polars as pl
+
+from polars_graded._checks import (
+    check_choice,
+    check_number,
+    check_whole_number,
+)
+from polars_graded._drawing import marks, parts
+from polars_graded._drawing import rows as chart_rows
+
+if TYPE_CHECKING:
+    from polars_graded._drawing.parts import Chart
+    from polars_graded._drawing.rows import Frame
+
+
+def strategy_bars(
+    summary: Frame,
+    *,
+    show: Literal["points", "bars"] = "points",
+    width: int | None = None,
+    panel: str | None = "measure",
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw the mean of each strategy with its interval and its number, one panel per measure.
+
+    Points have an axis of their own, on which differences are seen; bars have one from 0, which
+    hides them, and shows what share of the whole they are.
+
+    Parameters
+    ----------
+    summary
+        One row per measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are
+        drawn where they are there and not missing.
+    show
+        `"points"`, or `"bars"` from 0.
+    width
+        How wide each panel is, in pixels; by default such that panels, two side by side, fit into
+        a cell of a notebook.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `strategy` as text, and `panel` where it is drawn; the
+        strategy with the highest mean of the first measure is at the top. A mean that is null, NaN
+        or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If `mean` is not of numbers.
+    ValueError
+        If the frame has no mean; if a panel has a strategy twice; if there are more than 60 panels
+        or 3000 rows.
+
+    Examples
+    --------
+    >>> from polars_graded import summarise
+    >>> per_query = pl.DataFrame(
+    ...     {"strategy": ["bm25", "ours"] * 2, "query": [1, 1, 2, 2], "ap": [0.25, 0.5, 0.75, 1.0]}
+    ... )
+    >>> summarise(per_query).pipe(strategy_bars).data.select("strategy", "mean")
+    shape: (2, 2)
+    ┌──────────┬──────┐
+    │ strategy ┆ mean │
+    │ ---      ┆ ---  │
+    │ str      ┆ f64  │
+    ╞══════════╪══════╡
+    │ bm25     ┆ 0.5  │
+    │ ours     ┆ 0.75 │
+    └──────────┴──────┘
+    """
+    check_choice("show", show, ("points", "bars"))
+    if width is not None:
+        check_whole_number("width", width)
+    table = chart_rows.of_means(
+        "summary", summary, ["mean"], texts=["measure"], strategy=strategy, panel=panel
+    )
+    chart_rows.check_row_count("summary", table)
+    chart_rows.check_not_repeated("summary", table, "strategy", panel)
+    names = chart_rows.by_falling(table, "mean", "strategy")
+    few = len(names) <= parts.MOST_COLOURS
+    colour = parts.strategy_look(names, strategy, legends=False) if few else {}
+    intervals = {"ci_low", "ci_high"} <= set(table.columns)
+    layers = marks.means(
+        parts.mean_title(table), names, colour, intervals=intervals, bars=show == "bars"
+    )
+    several = chart_rows.panel_count(table, panel and "panel") > 1
+    size = width or (200 if several else 300)
+    axis = parts.measures_axis(table["mean"]) if show == "bars" else "independent"
+    return parts.panels(layers, table, panel, axis, columns=2, width=size)
+
+
+def comparison_forest(
+    comparison: Frame,
+    *,
+    alpha: float = 0.05,
+    panel: str | None = "measure",
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw differences to the baseline with their intervals, significant ones filled.
+
+    All pairs of many strategies make a tall chart: those of 25 are 300. `comparison_matrix` shows
+    them at a glance, as does a baseline, or a filter.
+
+    Parameters
+    ----------
+    comparison
+        One row per measure and pair, as `compare` returns it. An interval that is null is not
+        drawn. Where there are `simultaneous_low` and `simultaneous_high`, these are drawn thin:
+        they hold for all pairs together, as the corrected p does, while the interval of a single
+        difference, drawn thick, can be clear of 0 where the corrected p is not below `alpha`.
+    alpha
+        The level of significance: a difference is significant if `p_corrected` is below it, and not
+        if that is null.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `pair` (the strategy, and its baseline where there are
+        several), `significance`, and `panel` where it is drawn; the largest difference of the first
+        measure is at the top. A difference that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If `alpha` is not a number, or a column of them not of numbers.
+    ValueError
+        If `alpha` is not between 0 and 1; if the frame has no difference; if there are more than 60
+        panels or 3000 rows.
+
+    Examples
+    --------
+    >>> from polars_graded import compare
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
+    ...     }
+    ... )
+    >>> comparison = compare(per_query, baseline="bm25")
+    >>> comparison.pipe(comparison_forest, alpha=0.1).data.select("pair", "significance")
+    shape: (1, 2)
+    ┌──────┬───────────────────┐
+    │ pair ┆ significance      │
+    │ ---  ┆ ---               │
+    │ str  ┆ str               │
+    ╞══════╪═══════════════════╡
+    │ ours ┆ corrected p < 0.1 │
+    └──────┴───────────────────┘
+    """
+    alpha = check_number("alpha", alpha, above=0, below=1)
+    numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
+    texts = ["measure", "baseline"]
+    table = chart_rows.of_means(
+        "comparison", comparison, numbers, texts=texts, strategy=strategy, panel=panel
+    )
+    chart_rows.check_row_count("comparison", table)
+    several = table["baseline"].n_unique() > 1
+    versus = [pl.lit(" - "), pl.col("baseline")] if several else []
+    believed, doubted = f"corrected p < {alpha:g}", "not significant"
+    significant = pl.when(pl.col("p_corrected") < alpha).then(pl.lit(believed))
+    table = table.with_columns(
+        pl.concat_str("strategy", *versus).alias("pair"),
+        significant.otherwise(pl.lit(doubted)).alias("significance"),
+    )
+    chart_rows.check_not_repeated("comparison", table, "pair", panel)
+    pairs = chart_rows.by_falling(table, "difference", "pair")
+    many = len(pairs) > parts.MOST_NAMED
+    title = parts.mean_title(table, "difference of ", "difference of means")
+    if not several:
+        title += f", to {table['baseline'][0]}"
+    axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
+    titles = [title, marks.significance_key(believed, doubted)]
+    simultaneous = {"simultaneous_low", "simultaneous_high"} <= set(table.columns)
+    if simultaneous:
+        titles.append("thick: interval of one difference, thin: of all together")
+    layers = marks.forest(
+        titles, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
+    )
+    height = {"height": alt.Step(10)} if many else {}
+    return parts.panels(layers, table, panel, parts.measures_axis(table["difference"]), **height)
+
+
+def comparison_matrix(
+    comparison: Frame,
+    *,
+    alpha: float = 0.05,
+    panel: str | None = "measure",
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw the differences of all pairs as fields of a square, significant ones marked.
+
+    A field is the strategy of its row minus that of its column, blue where that is above 0 and
+    orange below, with a dot where the corrected p is below `alpha`. Strategies stand in the order
+    of their means in the first measure, the highest first.
+
+    Parameters
+    ----------
+    comparison
+        One row per measure and pair, as `compare` returns it without a baseline. Each pair is
+        drawn from both sides.
+    alpha
+        The level of significance, as for `comparison_forest`.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of rows with `measure`, `strategy`, `baseline`, `difference`, `p_corrected`, `mark`, and
+        `panel` where it is drawn. A difference that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `comparison_forest`; there are at most 1500 pairs.
+
+    See Also
+    --------
+    comparison_forest : The same with intervals, for few pairs.
+
+    Examples
+    --------
+    >>> from polars_graded import compare
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
+    ...     }
+    ... )
+    >>> compare(per_query).pipe(comparison_matrix, alpha=0.1).data.drop("measure", "p_corrected")
+    shape: (2, 4)
+    ┌──────────┬──────────┬────────────┬──────┐
+    │ strategy ┆ baseline ┆ difference ┆ mark │
+    │ ---      ┆ ---      ┆ ---        ┆ ---  │
+    │ str      ┆ str      ┆ f64        ┆ str  │
+    ╞══════════╪══════════╪════════════╪══════╡
+    │ bm25     ┆ ours     ┆ -0.5       ┆ •    │
+    │ ours     ┆ bm25     ┆ 0.5        ┆ •    │
+    └──────────┴──────────┴────────────┴──────┘
+    """
+    alpha = check_number("alpha", alpha, above=0, below=1)
+    numbers = ["difference", "p_corrected"]
+    table = chart_rows.of_means(
+        "comparison",
+        comparison,
+        numbers,
+        texts=["measure", "baseline"],
+        strategy=strategy,
+        panel=panel,
+    )
+    table = chart_rows.both_sides(table).with_columns(
+        pl.when(pl.col("p_corrected") < alpha).then(pl.lit("•")).otherwise(pl.lit("")).alias("mark")
+    )
+    chart_rows.check_row_count("comparison", table)
+    pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "^panel$")
+    chart_rows.check_not_repeated("comparison", pairs, "pair", panel)
+    names = chart_rows.by_mean_difference(table)
+    furthest: Any = table["difference"].abs().max()
+    step = max(10, min(36, 400 // len(names)))
+    marked = f"{strategy}, minus that above   • corrected p < {alpha:g}"
+    layers = marks.matrix((marked, "baseline"), names, furthest or 1.0, step)
+    size: dict[str, Any] = {"width": alt.Step(step), "height": alt.Step(step)}
+    return parts.panels(layers, table, panel, columns=2, **size)
