@@ -295,7 +295,7 @@ def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
     frame = RUN.with_columns(grade=pl.col("score").cast(pl.Int64) % 3)
     request = pickle.loads(pickle.dumps(Request.of(["ap", "ndcg@10"], highest=2)))  # noqa: S301
     parts = [frame.filter(pl.col("query").hash(0) % 4 == part) for part in range(4)]
-    values = pl.concat([pl.concat(values_of(request, part.lazy())).collect() for part in parts])
+    values = pl.concat([pl.concat(values_of(request, part)).collect() for part in parts])
     assert_frame_equal(finished(request, values), evaluate(frame, "ap", "ndcg@10", highest=2))
     assert request.schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
 

@@ -39,7 +39,7 @@ def measured(
     values = []
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in cut.of(rows):
-            for lazy in values_of(request, part.lazy()):
+            for lazy in values_of(request, part):
                 values.append(lazy.collect())
                 more(part.height)
     result = finished(request, pl.concat(values))

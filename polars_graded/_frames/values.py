@@ -6,6 +6,7 @@ values are put together before they are finished.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -22,20 +23,22 @@ VALUES = "polars_graded: values"
 """A column under a name that no frame has."""
 
 
-def values_of(request: Request, frame: pl.LazyFrame) -> list[pl.LazyFrame]:
+def values_of(request: Request, frame: pl.DataFrame) -> list[pl.LazyFrame]:
     """For each entry of `by` the values of a frame of whole queries, with notes beside them."""
     return [_values(request, frame, name, score) for name, score in request.by.items()]
 
 
 def _values(
-    request: Request, frame: pl.LazyFrame, name: str, score: tuple[str, ...]
+    request: Request, frame: pl.DataFrame, name: str, score: tuple[str, ...]
 ) -> pl.LazyFrame:
     measures = {measure.name: measure for measure in request.measures.values()}
     compared = len(request.by) > 1 or request.strategy is not None
     top = [JUDGED_AT_THE_TOP] if compared else []
     chosen = {measure.name: measure for measure in [*measures.values(), *top]}
-    values = several(chosen.values(), request.ranking(score), unchecked=True)
-    groups = frame.group_by(request.keys)
+    ranking = request.ranking(score)
+    ranking = replace(ranking, looked_at=ranking.is_usable(frame))
+    values = several(chosen.values(), ranking, unchecked=True)
+    groups = frame.lazy().group_by(request.keys)
     part = groups.agg(values.alias(VALUES), noticing.notes(request, score).alias(NOTES))
     field = pl.col(VALUES).struct.field
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)

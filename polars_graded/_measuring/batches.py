@@ -15,6 +15,8 @@ from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from polars_graded._measuring.kernels.ragged import Integers
+
 Result = TypeVar("Result")
 
 CHUNK_ROWS = 1 << 18
@@ -29,18 +31,24 @@ def list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
     return rows.list.eval(take)
 
 
-def numbered_runs(lists: pl.Series) -> pl.Series:
-    """For each value of some lists a number that it shares with its equals beside it."""
-    flat = lists.explode(empty_as_null=False, keep_nulls=False)
-    return list_column(flat.rle_id(), lists.list.len().fill_null(0))
-
-
 class Lists:
     """A column of lists, whose stretches are handed out as `Ragged`."""
 
-    def __init__(self, column: pl.Series) -> None:
-        self.flat = column.explode(empty_as_null=False, keep_nulls=False)
-        self.offsets = offsets_of(column.list.len().fill_null(0).to_numpy().astype(np.int64))
+    def __init__(self, flat: pl.Series, offsets: Integers) -> None:
+        self.flat, self.offsets = flat, offsets
+
+    @classmethod
+    def of(cls, column: pl.Series) -> Lists:
+        """The lists of a column."""
+        flat = column.explode(empty_as_null=False, keep_nulls=False)
+        return cls(flat, offsets_of(column.list.len().fill_null(0).to_numpy().astype(np.int64)))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def numbered_runs(self) -> Lists:
+        """For each value a number that it shares with its equals beside it."""
+        return Lists(self.flat.rle_id(), self.offsets)
 
     def between(self, first: int, last: int) -> Ragged:
         """The lists of the queries `first` to `last - 1`."""
@@ -50,16 +58,15 @@ class Lists:
 
 
 def run(
-    columns: Sequence[pl.Series], kernel: Callable[..., Result], *, values_per_query: int = 0
+    lists: Sequence[Lists], kernel: Callable[..., Result], *, values_per_query: int = 0
 ) -> list[Result]:
     """Call `kernel` with the lists of some queries at a time, in threads; results in order.
 
-    `columns` hold one list per query; `kernel` takes a `Ragged` of each. It sees whole queries, and
-    about `CHUNK_ROWS` values of a column unless one query alone has more. A query counts as at
-    least the `values_per_query` that are made of it. NumPy releases the interpreter's lock while it
-    computes, so threads are enough to use every core.
+    `lists` are columns of one list per query; `kernel` takes a `Ragged` of each. It sees whole
+    queries, and about `CHUNK_ROWS` values of a column unless one query alone has more. A query
+    counts as at least the `values_per_query` that are made of it. NumPy releases the interpreter's
+    lock while it computes, so threads are enough to use every core.
     """
-    lists = [Lists(column) for column in columns]
 
     def work(chunk: tuple[int, int]) -> Result | UnusableDataError:
         try:

@@ -121,7 +121,9 @@ class Definition:
     kernel: Callable[..., Any]
     options: Mapping[str, Option]
     ranked: Depth = CUTOFF
-    judged: Depth = NOTHING
+    judged: bool = False
+    """Whether it looks at all judged documents, retrieved or not, and not at the best grade alone.
+    """
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
     known: bool = False
@@ -154,7 +156,7 @@ def _curve(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: A
 
 
 def _whole(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any) -> Definition:
-    return Definition(kernel, options, ranked=WHOLE, judged=WHOLE, has_cutoff=False, **needs)
+    return Definition(kernel, options, ranked=WHOLE, judged=True, has_cutoff=False, **needs)
 
 
 def _divided_by(*divisors: str) -> dict[str, Option]:
@@ -177,19 +179,17 @@ DEFINITIONS: Mapping[str, Definition] = {
     # Counting relevant documents.
     "precision": Definition(precision.precision, THRESHOLD | TIES),
     "recall": Definition(
-        precision.recall, THRESHOLD | _divided_by("relevant", "cutoff") | TIES, judged=WHOLE
+        precision.recall, THRESHOLD | _divided_by("relevant", "cutoff") | TIES, judged=True
     ),
-    "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=WHOLE),
+    "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=True),
     "e_measure": Definition(
         precision.e_measure,
         B | THRESHOLD | TIES,
         best="lowest",
         if_undefined=_e_if_undefined,
-        judged=WHOLE,
+        judged=True,
     ),
-    "max_f_measure": Definition(
-        precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=WHOLE
-    ),
+    "max_f_measure": Definition(precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=True),
     "r_precision": _whole(precision.r_precision, THRESHOLD | TIES),
     "precision_at_hit": Definition(
         precision.precision_at_hit,
@@ -207,44 +207,42 @@ DEFINITIONS: Mapping[str, Definition] = {
         needs_pairs=True,
     ),
     "generalized_precision": Definition(precision.generalized_precision, TIES),
-    "generalized_recall": Definition(precision.generalized_recall, TIES, judged=WHOLE),
+    "generalized_recall": Definition(precision.generalized_recall, TIES, judged=True),
     # Averaging precision.
     "ap": Definition(
         average_precision.ap,
         THRESHOLD | _divided_by("relevant", "retrieved", "cutoff") | TIES,
-        judged=WHOLE,
+        judged=True,
     ),
     "mu_ap": Definition(
-        average_precision.mu_ap, LEVELS | TIE_ORDER, judged=WHOLE, can_be_undefined=True
+        average_precision.mu_ap, LEVELS | TIE_ORDER, judged=True, can_be_undefined=True
     ),
     "gap": Definition(
-        average_precision.gap, LEVELS | TIE_ORDER, judged=WHOLE, can_be_undefined=True
+        average_precision.gap, LEVELS | TIE_ORDER, judged=True, can_be_undefined=True
     ),
     # Cumulating gain.
     "cg": Definition(cumulated_gain.cg, GAIN | TIES),
     "dcg": Definition(cumulated_gain.dcg, GAIN | DISCOUNT | TIES),
     "ideal_dcg": Definition(
-        cumulated_gain.ideal_dcg, GAIN | DISCOUNT, ranked=NOTHING, best="none", judged=CUTOFF
+        cumulated_gain.ideal_dcg, GAIN | DISCOUNT, ranked=NOTHING, best="none", judged=True
     ),
     "ndcg": Definition(
-        cumulated_gain.ndcg, GAIN | DISCOUNT | TIES, judged=CUTOFF, can_be_undefined=True
+        cumulated_gain.ndcg, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
     ),
     "ndcng": Definition(
-        cumulated_gain.ndcng, GAIN | DISCOUNT | TIES, judged=CUTOFF, can_be_undefined=True
+        cumulated_gain.ndcng, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
     ),
-    "ncg": Definition(cumulated_gain.ncg, GAIN | TIES, judged=CUTOFF, can_be_undefined=True),
-    "ideal_cg": Definition(
-        cumulated_gain.ideal_cg, GAIN, ranked=NOTHING, best="none", judged=CUTOFF
-    ),
+    "ncg": Definition(cumulated_gain.ncg, GAIN | TIES, judged=True, can_be_undefined=True),
+    "ideal_cg": Definition(cumulated_gain.ideal_cg, GAIN, ranked=NOTHING, best="none", judged=True),
     "ndcg_area": Definition(
-        cumulated_gain.ndcg_area, GAIN | DISCOUNT | TIES, judged=WHOLE, can_be_undefined=True
+        cumulated_gain.ndcg_area, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
     ),
     "ndcng_area": Definition(
-        cumulated_gain.ndcng_area, GAIN | DISCOUNT | TIES, judged=WHOLE, can_be_undefined=True
+        cumulated_gain.ndcng_area, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
     ),
     # Modelling the user.
     "err": Definition(user_models.err, TIE_ORDER),
-    "nerr": Definition(user_models.nerr, TIE_ORDER, judged=CUTOFF),
+    "nerr": Definition(user_models.nerr, TIE_ORDER, judged=True),
     "rbp": Definition(
         user_models.rbp,
         {
@@ -262,7 +260,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         }
         | _divided_by("relevant", "cutoff")
         | TIE_ORDER,
-        judged=WHOLE,
+        judged=True,
     ),
     # What the user knew.
     "coverage_ratio": _whole(
@@ -281,36 +279,36 @@ DEFINITIONS: Mapping[str, Definition] = {
     "judged": Definition(precision.judged, TIES, needs_relevant=False),
     "n_retrieved": _count(precision.n_retrieved, options={}, ranked=WHOLE, has_cutoff=False),
     "n_relevant": _count(
-        precision.n_relevant, options=THRESHOLD, ranked=NOTHING, has_cutoff=False, judged=WHOLE
+        precision.n_relevant, options=THRESHOLD, ranked=NOTHING, has_cutoff=False, judged=True
     ),
     "n_relevant_retrieved": _count(precision.n_relevant_retrieved, options=THRESHOLD | TIE_ORDER),
     # Curves.
     "precision_curve": _curve(precision.precision_curve, THRESHOLD | TIES),
-    "recall_curve": _curve(precision.recall_curve, THRESHOLD | TIES, judged=WHOLE),
-    "f_measure_curve": _curve(precision.f_measure_curve, BETA | THRESHOLD | TIES, judged=WHOLE),
+    "recall_curve": _curve(precision.recall_curve, THRESHOLD | TIES, judged=True),
+    "f_measure_curve": _curve(precision.f_measure_curve, BETA | THRESHOLD | TIES, judged=True),
     "e_measure_curve": _curve(
         precision.e_measure_curve,
         B | THRESHOLD | TIES,
         best="lowest",
         if_undefined=_e_if_undefined,
-        judged=WHOLE,
+        judged=True,
     ),
     "interpolated_precision": _curve(
         precision.interpolated_precision,
         {"recall_levels": Option(11, _recall_levels)} | THRESHOLD | TIE_ORDER,
         ranked=WHOLE,
         has_cutoff=False,
-        judged=WHOLE,
+        judged=True,
     ),
     "cg_curve": _curve(cumulated_gain.cg_curve, GAIN | TIES),
     "dcg_curve": _curve(cumulated_gain.dcg_curve, GAIN | DISCOUNT | TIES),
     "ideal_dcg_curve": _curve(
-        cumulated_gain.ideal_dcg_curve, GAIN | DISCOUNT, ranked=NOTHING, best="none", judged=CUTOFF
+        cumulated_gain.ideal_dcg_curve, GAIN | DISCOUNT, ranked=NOTHING, best="none", judged=True
     ),
     "ndcg_curve": _curve(
-        cumulated_gain.ndcg_curve, GAIN | DISCOUNT | TIES, judged=CUTOFF, can_be_undefined=True
+        cumulated_gain.ndcg_curve, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
     ),
     "ndcng_curve": _curve(
-        cumulated_gain.ndcng_curve, GAIN | DISCOUNT | TIES, judged=CUTOFF, can_be_undefined=True
+        cumulated_gain.ndcng_curve, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
     ),
 }

@@ -31,6 +31,9 @@ def one(measure: Measure, ranking: Ranking, known: pl.Expr | None = None) -> pl.
     return expr.alias(measure.name)
 
 
+KNOWN = "known "
+"""What the names of lists begin with that have the grades of known documents alone."""
+
 UNUSABLE = pl.Struct(
     {
         "column": pl.UInt32(),
@@ -79,22 +82,21 @@ def _expression(
     ranking = ranking.kept()
     for measure in measures:
         _check_levels(measure, ranking)
-    depth = _deepest(measure.ranked_depth for measure in measures)
     # The grade comes first: its name is the one that `.name.keep()` goes back to.
-    inputs = {
-        "ranked": ranking.ranked(depth),
-        "judged": ranking.judged(_deepest(m.definition.judged.of(m.n) for m in measures)),
-        "unusable": ranking.unusable(),
-    }
+    inputs = _inputs(measures, ranking)
     if any(measure.needs_ties for measure in measures):
         inputs["ties"] = ranking.ties()
     if of_known is not None:
-        inputs["known_ranked"] = of_known.ranked(None)
-        inputs["known_judged"] = of_known.judged(None)
+        inputs |= {KNOWN + name: each for name, each in _inputs(measures, of_known).items()}
+    if not ranking.looked_at:
+        inputs["unusable"] = ranking.unusable()
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
         given = dict(zip(inputs, columns, strict=True))
-        unusable = _numbers_of_columns(given.pop("unusable"))
+        if ranking.looked_at:
+            unusable = np.zeros(len(columns[0]), np.int64)
+        else:
+            unusable = _numbers_of_columns(given.pop("unusable"))
         if unchecked:
             return gather(_columns_and_what_is_wrong(measures, ranking, given, unusable))
         _check_finite(ranking, unusable)
@@ -121,18 +123,34 @@ def _check_levels(measure: Measure, ranking: Ranking) -> None:
         raise ValueError(msg)
 
 
-def _deepest(depths: Iterable[int | None]) -> int | None:
-    known = list(depths)
-    return None if None in known else max(d for d in known if d is not None)
+def _inputs(measures: Sequence[Measure], ranking: Ranking) -> dict[str, pl.Expr]:
+    """The lists from which `_queries` makes what kernels take, no longer than measures need."""
+    depths = [measure.ranked_depth for measure in measures]
+    depth = None if None in depths else max(each for each in depths if each is not None)
+    if not any(measure.definition.judged for measure in measures):
+        return {"ranked": ranking.ranked(depth), "documents": ranking.best()}
+    if depth == 0:
+        return {"ranked": ranking.ranked(0), "documents": ranking.grade.implode()}
+    return {"documents": ranking.documents(), "n_retrieved": ranking.n_retrieved()}
+
+
+def _queries(given: Mapping[str, Ragged], ranking: Ranking, prefix: str = "") -> Queries:
+    """What kernels take, of the lists of some queries."""
+    documents, ranked = given[f"{prefix}documents"], given.get(f"{prefix}ranked")
+    if ranked is None:
+        ranked = documents.firsts(given[f"{prefix}n_retrieved"].values.astype(np.int64))
+    ties = given.get("ties", EMPTY)
+    return Queries(ranked, documents, ties, ranking.irrelevant, ranking.highest)
 
 
 def _columns(
     measures: Sequence[Measure], ranking: Ranking, columns: dict[str, pl.Series]
 ) -> list[pl.Series]:
     """The values of the measures, one column each, or the error of data that they cannot take."""
-    if "ties" in columns:
-        columns["ties"] = batches.numbered_runs(columns["ties"])
-    as_grade = _as_grade(columns["ranked"].dtype)
+    lists = {name: batches.Lists.of(column) for name, column in columns.items()}
+    if "ties" in lists:
+        lists["ties"] = lists["ties"].numbered_runs()
+    as_grade = _as_grade(columns["documents"].dtype)
     ranking = replace(
         ranking,
         irrelevant=as_grade(ranking.irrelevant),
@@ -140,27 +158,18 @@ def _columns(
     )
     arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
 
-    def kernel(*lists: Ragged) -> list[Any]:
-        given = dict(zip(columns, lists, strict=True))
-        queries = Queries(
-            given["ranked"],
-            given["judged"],
-            given["judged"].first(),
-            given.get("ties", EMPTY),
-            ranking.irrelevant,
-            ranking.highest,
-        )
+    def kernel(*stretches: Ragged) -> list[Any]:
+        given = dict(zip(lists, stretches, strict=True))
+        queries = _queries(given, ranking)
         queries.check_grades_within_scale()
-        known = None
-        if "known_ranked" in given:
-            known = replace(queries, ranked=given["known_ranked"], judged=given["known_judged"])
+        known = _queries(given, ranking, KNOWN) if f"{KNOWN}documents" in given else None
         return [
             _values(measure, given, queries, known, _undefined(measure, ranking))
             for measure, given in zip(measures, arguments, strict=True)
         ]
 
     most = max(measure.values_per_query for measure in measures)
-    chunks = batches.run(list(columns.values()), kernel, values_per_query=most)
+    chunks = batches.run(list(lists.values()), kernel, values_per_query=most)
     return [
         _series(measure, values)
         for measure, values in zip(measures, zip(*chunks, strict=True), strict=True)

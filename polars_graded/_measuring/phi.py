@@ -225,7 +225,8 @@ def _relevance(columns: Sequence[pl.Series], chosen: _Chosen, undefined: float |
             relevance[known & ~defined] = undefined
         return relevance
 
-    relevance = np.concatenate(batches.run([scores, ascending, *chosen.given(given)], kernel))
+    lists = [batches.Lists.of(each) for each in (scores, ascending, *chosen.given(given))]
+    relevance = np.concatenate(batches.run(lists, kernel))
     return batches.list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
 
 
@@ -265,9 +266,10 @@ def _tidy(
         queries = frame.lazy().select(struct).collect()
     else:
         queries = frame.lazy().group_by(query, maintain_order=True).agg(struct).collect()
-    lists, *given = queries.get_column(score).struct.unnest().get_columns()
-    _check_scores(lists.alias(score))
-    chunks = batches.run([lists, *chosen.given(given)], kernel)
+    scores, *given = queries.get_column(score).struct.unnest().get_columns()
+    _check_scores(scores.alias(score))
+    lists = [batches.Lists.of(each) for each in (scores, *chosen.given(given))]
+    chunks = batches.run(lists, kernel)
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(

@@ -41,6 +41,8 @@ class Ranking:
     condensed: bool = False
     rows: pl.Expr | None = None
     """Which rows there are; all where it is None."""
+    looked_at: bool = False
+    """Whether it is known of the columns that they can be ranked and measured."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] = True
@@ -114,7 +116,18 @@ class Ranking:
         """The grades of the first `depth` retrieved documents in rank order, as a list."""
         if depth == 0:
             return self.grade.head(0).implode()
-        return _first(self._retrieved(self.grade), depth).implode()
+        retrieved = self._retrieved(self.grade)
+        return (retrieved if depth is None else retrieved.head(depth)).implode()
+
+    def documents(self) -> pl.Expr:
+        """All grades as a list: of what was retrieved in rank order, then of the others."""
+        return self._in_order(self.grade).implode()
+
+    def n_retrieved(self) -> pl.Expr:
+        """How many of `documents` were retrieved, as a list."""
+        return (
+            self._first_key().count() if self.by else self._in_order(self.grade).len()
+        ).implode()
 
     def ties(self) -> pl.Expr:
         """What each retrieved document is ranked by, in rank order, which is equal where tied."""
@@ -127,35 +140,49 @@ class Ranking:
 
     def _retrieved(self, values: pl.Expr) -> pl.Expr:
         """Those of retrieved documents, in rank order."""
+        ordered = self._in_order(values)
+        return ordered.head(self._first_key().count()) if self.by else ordered
+
+    def _in_order(self, values: pl.Expr) -> pl.Expr:
+        """Those of retrieved documents in rank order, then those of the others."""
         if not self.by:
             return values.filter(self.grade.is_not_null()) if self.condensed else values
-        first, *others = [
-            pl.map_batches([key], _sortable, is_elementwise=True, return_dtype=pl.dtype_of(key))
-            for key in self.by
-        ]
-        if self.condensed:
-            first = pl.when(self.grade.is_not_null()).then(first)
-        ordered = values.sort_by(
-            first, *others, descending=list(self.descending), nulls_last=True, maintain_order=True
+        keys = [self._first_key(), *map(self._sortable, self.by[1:])]
+        return values.sort_by(
+            keys, descending=list(self.descending), nulls_last=True, maintain_order=True
         )
-        return ordered.head(first.count())
 
-    def judged(self, depth: int | None) -> pl.Expr:
-        """The highest `depth` judged grades, best first, as a list; at least the best."""
-        if depth == 0:
-            return self.grade.max().implode()
-        return _first(self.grade.drop_nulls().sort(descending=True), depth).implode()
+    def _first_key(self) -> pl.Expr:
+        """What documents are ranked by before ties are broken, null where not retrieved."""
+        first = self._sortable(self.by[0])
+        return pl.when(self.grade.is_not_null()).then(first) if self.condensed else first
+
+    def _sortable(self, key: pl.Expr) -> pl.Expr:
+        """A key that is refused if it has no order."""
+        if self.looked_at:
+            return key
+        return pl.map_batches([key], _sortable, is_elementwise=True, return_dtype=pl.dtype_of(key))
+
+    def best(self) -> pl.Expr:
+        """The highest grade, as a list."""
+        return self.grade.max().implode()
+
+    def is_usable(self, frame: pl.DataFrame) -> bool:
+        """Whether columns of a frame are without NaN and infinity; raise if they are no numbers."""
+        columns = [frame.select(column).to_series() for column in (self.grade, *self.by)]
+        _check_columns(columns)
+        return all(map(_is_finite, columns))
 
     def unusable(self) -> pl.Expr:
         """The number, from 1, of a column with NaN or infinity in the query, or 0, as a list."""
-        numbers = pl.map_batches(
-            [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt32
-        )
         # Polars refuses a grade that is no number when it plans the query: text has no sum, what
         # has categories no mean or sign, and dates cannot be added to a number. One is enough to
         # ask.
         one = self.grade.head(1)
         nothing = 0 * ((one.sum() + 0).sign().is_null() & one.mean().is_null())
+        numbers = pl.map_batches(
+            [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt32
+        )
         return (numbers.max() + nothing).implode()
 
     def column(self, number: int) -> str:
@@ -179,10 +206,6 @@ def _named(kind: str, name: str) -> str:
     return f"{kind} {name!r}" if name else kind
 
 
-def _first(values: pl.Expr, depth: int | None) -> pl.Expr:
-    return values if depth is None else values.head(depth)
-
-
 def check_grade(name: str, dtype: pl.DataType) -> None:
     """Raise where a column cannot hold grades."""
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
@@ -190,9 +213,16 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
         raise TypeError(msg)
 
 
+EXACT = 1 << 53
+"""Up to here a double holds every whole number."""
+
+
 def _check_exact(grade: pl.Series) -> None:
     """Raise where a whole number is so large that kernels, which take doubles, would round it."""
-    if not grade.dtype.is_integer() or grade.dtype.is_(pl.Int32):
+    if not grade.dtype.is_integer():
+        return
+    ends = grade.to_frame().select(pl.first().min(), highest=pl.first().max()).row(0)
+    if all(end is None or abs(end) <= EXACT for end in ends):
         return
     doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
     if (rounded := doubles.ne_missing(grade)).any():
@@ -208,20 +238,31 @@ def check_score(name: str, dtype: pl.DataType) -> None:
         raise TypeError(msg)
 
 
-def _unusable(columns: Sequence[pl.Series]) -> pl.Series:
-    """For each row the number, from 1, of a column with NaN or infinity; 0 without."""
+def _check_columns(columns: Sequence[pl.Series]) -> None:
+    """Raise where a grade and what it is ranked by are not what they must be."""
     grade, *by = columns
     check_grade(grade.name, grade.dtype)
     _check_exact(grade)
     if by:
         check_score(by[0].name, by[0].dtype)
-    result = pl.zeros(len(grade), dtype=pl.UInt32, eager=True)
-    for number, column in enumerate(columns, 1):
+    for column in by:
         if len(column) != len(grade):
             named = _named("score", column.name)
             msg = f"{named} must have one value per row, got {len(column)} in all"
             raise ValueError(msg)
-        if column.dtype.is_float() and not column.is_finite().all():
+
+
+def _is_finite(column: pl.Series) -> bool:
+    """Whether a column is without NaN and infinity."""
+    return not column.dtype.is_float() or column.is_finite().all()
+
+
+def _unusable(columns: Sequence[pl.Series]) -> pl.Series:
+    """For each row the number, from 1, of a column with NaN or infinity; 0 without."""
+    _check_columns(columns)
+    result = pl.zeros(len(columns[0]), dtype=pl.UInt32, eager=True)
+    for number, column in enumerate(columns, 1):
+        if not _is_finite(column):
             finite = column.is_finite().fill_null(value=True)
             flags = pl.repeat(number, len(column), dtype=pl.UInt32, eager=True)
             result = result.zip_with(finite, flags)

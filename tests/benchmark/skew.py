@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 TITLE = "Kernels of every measure on uneven lists, tied and not, in multiples of lists of 100"
 
 RANKING = Ranking(pl.col("grade")).ranked_by(("score",))
-INPUTS = {"ranked": RANKING.ranked(None), "judged": RANKING.judged(None), "ties": RANKING.ties()}
+INPUTS = {
+    "documents": RANKING.documents(),
+    "n_retrieved": RANKING.n_retrieved(),
+    "ties": RANKING.ties(),
+}
 
 UNEVEN = at_most(3)
 LONG_LISTS = 6

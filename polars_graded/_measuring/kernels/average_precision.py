@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
+    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged
 
 FEW_LEVELS = 64
 """Up to so many levels in a chunk one pass per level is quicker than one pass per bit."""
@@ -24,21 +24,18 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
     `over` names the divisor: R, the relevant documents seen, or min(n, R).
     """
     if ties == "average":
-        precisions = expected_precisions(queries, threshold).head(n)
-        return precisions.sum(precisions.values) / queries.most_hits(n, threshold, over)
-    ranked = queries.ranked.head(n)
-    hit = queries.relevant(ranked.values, threshold)
-    total = sum_of_precisions(ranked, hit)
+        expected = expected_precisions(queries, threshold).head(n)
+        return expected.sum(expected.values) / queries.most_hits(n, threshold, over)
+    hits = queries.hits(n, threshold)
+    total = hits.sum(precisions(hits))
     if over == "retrieved":
-        seen = ranked.count(hit)
-        return np.where(seen > 0, total / seen, 0.0)
+        return np.where(hits.lengths > 0, total / hits.lengths, 0.0)
     return total / queries.most_hits(n, threshold, over)
 
 
-def sum_of_precisions(ranked: Ragged, hit: Mask) -> Floats:
-    """Σ_p P@p · rel(p), the numerator of equation 1."""
-    ranks = ranked.of(ranked.depth).keep(hit)
-    return ranks.sum(ranks.depth / ranks.values)
+def precisions(hits: Documents) -> Floats:
+    """P@p at the rank p of each hit: the hits so far over p."""
+    return hits.rank / hits.ranks
 
 
 def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
@@ -47,7 +44,7 @@ def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
     Of m tied documents, r of them relevant, with h hits above: the i-th is relevant in r/m of the
     orders, in which those before it have (i - 1) (r - 1) / (m - 1) hits on average.
     """
-    ranked, starts = queries.ranked, queries.tie_starts()
+    ranked, starts = queries.ranked, queries.tie_starts
     hit = queries.relevant(ranked.values, threshold)
     m = np.diff(starts, append=len(hit))
     r = np.add.reduceat(hit, starts, dtype=np.float64)
@@ -64,84 +61,67 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     A document of grade g takes part in AP at every level up to g, so it weighs
     W(g) = Σ_{t ≤ g} d_t / R_t, and the sum is Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
-    ranked, judged = queries.ranked.head(n), queries.judged
-    reached, wanted = queries.relevance(ranked.values), queries.relevance(judged.values)
+    reached = queries.by_relevance(queries.hits(n, None))
+    wanted = queries.by_relevance(queries.ideal)
     top = queries.relevance(queries.top)
     if levels is not None:
         # AP at a level asks who reaches it, so a grade counts as the highest level it reaches.
         steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
-        reached = steps[np.searchsorted(steps, reached, side="right") - 1]
-        wanted = steps[np.searchsorted(steps, wanted, side="right") - 1]
+        reached, wanted = (
+            each.of(steps[np.searchsorted(steps, each.values, side="right") - 1])
+            for each in (reached, wanted)
+        )
         top = np.full_like(top, steps[-1])
-    return over_ideal(sum_of_minima(ranked, reached, judged, wanted, shared=True), top)
+    return over_ideal(sum_of_minima(reached, wanted, shared=True), top)
 
 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
     """Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V, with V(g) the chance that grade g is enough."""
-    ranked, judged = queries.ranked.head(n), queries.judged
-    reached, wanted = queries.relevance(ranked.values), queries.relevance(judged.values)
+    reached = queries.by_relevance(queries.hits(n, None))
+    wanted = queries.by_relevance(queries.ideal)
     if levels is not None:
         # Each level is as likely as any other to be the least that a user is content with.
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
-        reached = np.searchsorted(steps, reached, side="right").astype(np.float64)
-        wanted = np.searchsorted(steps, wanted, side="right").astype(np.float64)
-    minima = sum_of_minima(ranked, reached, judged, wanted, shared=False)
-    return over_ideal(minima, judged.sum(wanted))
+        reached, wanted = (
+            each.of(np.searchsorted(steps, each.values, side="right").astype(np.float64))
+            for each in (reached, wanted)
+        )
+    return over_ideal(sum_of_minima(reached, wanted, shared=False), wanted.sum(wanted.values))
 
 
-def sum_of_minima(
-    ranked: Ragged, reached: Floats, judged: Ragged, wanted: Floats, *, shared: bool
-) -> Floats:
+def sum_of_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
     """Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
 
     W(g) is the sum of the distances between the levels up to g that judged documents have, each
     distance `shared` among the documents that reach its level or not.
     """
-    # Judged grades stand in order, so that equal ones are neighbours.
-    levels = np.unique(wanted[np.diff(wanted, prepend=0.0) != 0])
+    # Those of a query stand in order, so that equal ones are neighbours.
+    levels = np.unique(wanted.values[np.diff(wanted.values, prepend=0.0) != 0])
     levels = levels[levels > 0]
     by = _level_by_level if len(levels) <= FEW_LEVELS else _bit_by_bit
-    return by(ranked, reached, judged, wanted, levels, shared=shared)
+    return by(reached, wanted, levels, shared=shared)
 
 
-def _level_by_level(
-    ranked: Ragged,
-    reached: Floats,
-    judged: Ragged,
-    wanted: Floats,
-    levels: Floats,
-    *,
-    shared: bool,
-) -> Floats:
+def _level_by_level(reached: Documents, wanted: Ragged, levels: Floats, *, shared: bool) -> Floats:
     """Σ_t d_t · (Σ_p P@p · rel_t(p)) as it stands: one pass per level.
 
     `levels` are those of all queries. One that a query does not use asks for the same documents
     as the next one it does use, so the distances of both add up to the query's own. What does not
     reach a level need not be looked at for the next one.
     """
-    total = np.zeros(len(ranked.lengths))
-    found, ranks, wanted_at = ranked.of(reached), ranked.depth, judged.of(wanted)
+    total = np.zeros(len(reached.lengths))
     for level, distance in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-        enough = np.flatnonzero(found.values >= level)
-        found, ranks = found.at(enough), ranks[enough]
-        precisions = distance * found.sum(found.depth / ranks)
+        reached = reached.keep(reached.values >= level)
+        at_level = distance * reached.sum(precisions(reached))
         if shared:
-            wanted_at = wanted_at.keep(wanted_at.values >= level)
-            precisions /= np.maximum(wanted_at.lengths, 1)
-        total += precisions
+            wanted = wanted.keep(wanted.values >= level)
+            at_level /= np.maximum(wanted.lengths, 1)
+        total += at_level
     return total
 
 
-def _bit_by_bit(
-    ranked: Ragged,
-    reached: Floats,
-    judged: Ragged,
-    wanted: Floats,
-    _levels: Floats,
-    *,
-    shared: bool,
-) -> Floats:
+def _bit_by_bit(reached: Documents, wanted: Ragged, _levels: Floats, *, shared: bool) -> Floats:
     """The minima pair by pair of levels: one pass over the relevant rows per bit.
 
     R(g) is how many judged documents are at least as good as g. Documents are told apart by its
@@ -154,23 +134,22 @@ def _bit_by_bit(
     rank 3 takes W(2) for its pair with rank 2. By the second bit, of ranks 1 and 3, which agreed,
     rank 1 is worse: rank 3 takes W(1). Each document is left alone, and takes its own W once.
     """
-    below = np.append(wanted[1:], 0.0)
-    below[judged.offsets[1:][judged.lengths > 0] - 1] = 0.0
-    steps = np.where(wanted > 0, wanted - below, 0.0)
-    weights = judged.accumulated_from_the_end(np.add, steps / judged.rank if shared else steps)
+    below = np.append(wanted.values[1:], 0.0)
+    below[wanted.offsets[1:][wanted.lengths > 0] - 1] = 0.0
+    steps = wanted.values - below
+    weights = wanted.accumulated_from_the_end(np.add, steps / wanted.rank if shared else steps)
 
-    relevant = reached > 0
-    documents = ranked.keep(relevant)
-    query, rank = documents.query, ranked.rank[relevant]
+    documents = reached.keep(reached.values > 0)
+    query, rank = documents.query, documents.ranks
     last_as_good = np.searchsorted(
-        _by_query_then_best(judged.query, wanted),
-        _by_query_then_best(query, reached[relevant]),
+        _by_query_then_best(wanted.query, wanted.values),
+        _by_query_then_best(query, documents.values),
         side="right",
     )
     weight = weights[last_as_good - 1]
-    as_good = last_as_good - judged.offsets[query]
+    as_good = last_as_good - wanted.offsets[query]
 
-    total = np.zeros(len(ranked.lengths))
+    total = np.zeros(len(reached.lengths))
     row = np.arange(len(query))
     node = documents.offsets[query]  # where the documents that agree so far begin
     for bit in reversed(range(int(as_good.max(initial=0)).bit_length())):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from polars_graded._measuring.kernels.gains import Discount, Gain
     from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
+    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged
 
     Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
     """How documents get their gains: `gains` or `normalised_gains`."""
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def cg(queries: Queries, n: int | None, gain: Gain, ties: str) -> Floats:
     """Σ_i gain(i) over the top n."""
-    worth = queries.first(n, partial(gains, queries, gain=gain), ties)
+    worth = queries.valued(n, partial(gains, queries, gain=gain), ties)
     return worth.sum(worth.values)
 
 
@@ -38,7 +38,7 @@ def dcg(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Floats:
     """Equation 3 without its normalisation: Σ_i gain(i) · discount(i) over the top n."""
-    worth = discounted(queries.first(n, partial(gains, queries, gain=gain), ties), discount, base)
+    worth = discounted(queries.valued(n, partial(gains, queries, gain=gain), ties), discount, base)
     return worth.sum(worth.values)
 
 
@@ -62,7 +62,7 @@ def ndcng(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Floats:
     """Equation 5: DCG over ideal DCG, of gains made from grades over the highest grade."""
-    worth = queries.first(n, partial(normalised_gains, queries, gain=gain), ties)
+    worth = queries.valued(n, partial(normalised_gains, queries, gain=gain), ties)
     reached = discounted(worth, discount, base)
     best = ideal(queries, n, normalised_gains, gain, discount, base)
     return over_ideal(reached.sum(reached.values), best.sum(best.values))
@@ -88,7 +88,7 @@ def dcg_curve(
 ) -> Ragged:
     """DCG at every rank."""
     worth = queries.first(n, partial(gains, queries, gain=gain), ties)
-    return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked, n))
+    return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked.lengths, n))
 
 
 def ideal_dcg_curve(
@@ -96,14 +96,14 @@ def ideal_dcg_curve(
 ) -> Ragged:
     """Ideal DCG at every rank."""
     worth = ideal(queries, n, gains, gain, discount, base)
-    return cumulated(worth, lengths_of(queries.judged, n))
+    return cumulated(worth, lengths_of(queries.n_judged, n))
 
 
 def ndcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
     """NDCG at every rank."""
-    lengths = lengths_of(queries.ranked, n)
+    lengths = lengths_of(queries.ranked.lengths, n)
     return normalised_curve(queries, n, lengths, gains, gain, discount, base, ties)
 
 
@@ -111,7 +111,7 @@ def ndcng_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
     """NDCNG at every rank."""
-    lengths = lengths_of(queries.ranked, n)
+    lengths = lengths_of(queries.ranked.lengths, n)
     return normalised_curve(queries, n, lengths, normalised_gains, gain, discount, base, ties)
 
 
@@ -142,8 +142,8 @@ def area(
 
     Where both lists have ended it keeps its last value, however far the ranks go on.
     """
-    ranks = lengths_of(queries.ranked, n)
-    ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.lengths))
+    ranks = lengths_of(queries.ranked.lengths, n)
+    ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.n_judged))
     curve = normalised_curve(queries, n, ended, form, gain, discount, base, ties)
     total = curve.sum(curve.values) + (ranks - ended) * curve.last()
     return np.where(ranks > 0, total / ranks, 0.0)
@@ -171,23 +171,23 @@ def cumulated(worth: Ragged, lengths: Integers) -> Ragged:
     return worth.of(worth.accumulated(np.add, worth.values)).spread(lengths)
 
 
-def lengths_of(documents: Ragged, n: int | None) -> Integers:
+def lengths_of(lengths: Integers, n: int | None) -> Integers:
     """At how many ranks a curve has a value."""
-    return documents.lengths if n is None else np.full_like(documents.lengths, n)
+    return lengths if n is None else np.full_like(lengths, n)
 
 
 def ideal(
     queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
-) -> Ragged:
-    """gain(i) · discount(i) of the judged documents in the best order."""
-    judged = queries.judged.head(n)
-    return discounted(judged.of(form(queries, judged, gain)), discount, base)
+) -> Documents:
+    """gain(i) · discount(i) of the relevant documents in the best order."""
+    best = queries.ideal.head(n)
+    return discounted(best.of(form(queries, best, gain)), discount, base)
 
 
-def discounted(worth: Ragged, discount: Discount, base: float) -> Ragged:
+def discounted(worth: Documents, discount: Discount, base: float) -> Documents:
     """gain(i) · discount(i)."""
-    ranks = np.arange(1, worth.lengths.max(initial=0) + 1)
-    return worth.of(worth.values * DISCOUNTS[discount](ranks, base)[worth.rank - 1])
+    at_rank = DISCOUNTS[discount](np.arange(1, worth.ranks.max(initial=0) + 1), base)
+    return worth.of(worth.values * at_rank[worth.ranks - 1])
 
 
 def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
@@ -201,9 +201,9 @@ def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
         result = np.where(relevant, gain_of_grade(documents.values, gain), 0.0)
         rule = "`gain` maps no gain to grade"
         lacking = np.unique(documents.values[~np.isfinite(result)])
-    unusable = documents.count(~np.isfinite(result)) > 0
-    if unusable.any():
-        raise UnusableDataError(rule, int(unusable.sum()), lacking.tolist())
+    finite = np.isfinite(result)
+    if not finite.all():
+        raise UnusableDataError(rule, int((documents.count(~finite) > 0).sum()), lacking.tolist())
     return result
 
 

@@ -33,8 +33,7 @@ def recall_effort(queries: Queries, known: Queries, threshold: float | None) -> 
 
 
 def _retrieved(queries: Queries, threshold: float | None) -> Integers:
-    ranked = queries.ranked
-    return ranked.count(queries.relevant(ranked.values, threshold))
+    return queries.hits(None, threshold).lengths
 
 
 def _ratio(count: Integers, of: Integers) -> Floats:

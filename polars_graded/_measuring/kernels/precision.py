@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
+    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers
 
 
 def precision(
@@ -56,10 +56,9 @@ def e_measure(
 
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
     """The highest F at any of the first n ranks, which is at a hit."""
-    ranked = queries.ranked.head(n)
-    found = ranked.count_so_far(queries.relevant(ranked.values, threshold))
-    total = np.repeat(queries.n_relevant(threshold), ranked.lengths)
-    return ranked.max(weighted_harmonic_mean(found, ranked.depth, total, beta))
+    hits = queries.hits(n, threshold)
+    total = np.repeat(queries.n_relevant(threshold), hits.lengths)
+    return hits.max(weighted_harmonic_mean(hits.rank, hits.ranks, total, beta))
 
 
 def weighted_harmonic_mean(
@@ -71,25 +70,24 @@ def weighted_harmonic_mean(
 
 def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Floats:
     """Precision at the rank of the k-th hit: k over that rank, 0 without so many."""
-    ranked = queries.ranked
-    hit = queries.relevant(ranked.values, threshold)
-    kth = hit & (ranked.count_so_far(hit) == k)
-    return ranked.sum(kth * k / ranked.depth)
+    hits = queries.hits(None, threshold)
+    kth = hits.keep(hits.rank == k)
+    return kth.sum(k / kth.ranks)
 
 
 def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Hits in the top R over R."""
     total = queries.n_relevant(threshold)
-    worth = queries.first(None, lambda ranked: queries.relevant(ranked.values, threshold), ties)
-    return worth.sum(worth.values * (worth.rank <= np.repeat(total, worth.lengths))) / total
+    worth = queries.valued(None, lambda found: queries.relevant(found.values, threshold), ties)
+    return worth.sum(worth.values * (worth.ranks <= np.repeat(total, worth.lengths))) / total
 
 
 def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
     """1 / the rank of the first hit; 0 without one in the top n."""
     if ties == "average":
         return expected_at_first_hit(queries, n, threshold, lambda rank: 1 / rank)
-    ranked = queries.ranked.head(n)
-    return ranked.max(queries.relevant(ranked.values, threshold) / ranked.depth)
+    hits = queries.hits(n, threshold)
+    return hits.max(1 / hits.ranks)
 
 
 def success(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
@@ -109,7 +107,7 @@ def expected_at_first_hit(
     j - 1 misses, of which there can be m - r. Say r = 1 and m = 2 after one other document: rank 2
     has the first hit with chance 1/2, rank 3 with (1 - 1/2) · 1/1.
     """
-    ranked, starts = queries.ranked, queries.tie_starts()
+    ranked, starts = queries.ranked, queries.tie_starts
     hit = queries.relevant(ranked.values, threshold)
     hits_in_set = np.add.reduceat(hit, starts, dtype=np.int64)
     with_hit = np.flatnonzero(hits_in_set)
@@ -143,32 +141,36 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
 
     Tied pairs count half, unless ties are broken by the order of rows.
     """
-    ranked, judged = queries.ranked, queries.judged
-    hit = queries.relevant(ranked.values, threshold)
-    other = ~hit & ~np.isnan(ranked.values)
+    ranked, hits = queries.ranked, queries.hits(None, threshold)
     n_relevant = queries.n_relevant(threshold)
-    n_other = judged.lengths - n_relevant
-    # Not retrieved is tied at the end: what was not seen by then counts half.
-    below: npt.NDArray[Any] = np.repeat(n_other, ranked.lengths) - ranked.count_so_far(other)
+    n_other = queries.n_judged - n_relevant
+    judged = ~np.isnan(ranked.values)
     if ties == "average":
-        starts = queries.tie_starts()
+        hit = queries.relevant(ranked.values, threshold)
+        other, starts = ~hit & judged, queries.tie_starts
         sizes = np.diff(starts, append=len(hit))
         tied = np.add.reduceat(other, starts, dtype=np.float64)
-        below = np.repeat(below[starts + sizes - 1] + tied / 2, sizes)
-    right = ranked.sum(hit * below)
-    missed = (n_relevant - ranked.count(hit)) * (n_other - ranked.count(other)) / 2
+        above = ranked.count_so_far(other)[starts + sizes - 1] - tied / 2
+        right = ranked.sum(hit * (np.repeat(n_other, ranked.lengths) - np.repeat(above, sizes)))
+    else:
+        right = hits.sum(np.repeat(n_other, hits.lengths) - others_above(queries, hits))
+    # Not retrieved is tied at the end: what was not seen by then counts half.
+    missed = (n_relevant - hits.lengths) * (n_other - ranked.count(judged) + hits.lengths) / 2
     return (right + missed) / (n_relevant * n_other)  # NaN where there is no pair
 
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:
     """(1/R) Σ over hits of 1 - (judged others above it, at most R) / min(R, judged others)."""
-    ranked, n_relevant = queries.ranked, queries.n_relevant(threshold)
-    hit = queries.relevant(ranked.values, threshold)
-    above = ranked.count_so_far(~hit & ~np.isnan(ranked.values))
-    most = np.repeat(n_relevant, ranked.lengths)
-    bound = np.minimum(n_relevant, queries.judged.lengths - n_relevant)
-    share = np.minimum(above, most) / np.maximum(np.repeat(bound, ranked.lengths), 1)
-    return ranked.sum(hit * (1 - share)) / n_relevant
+    hits, n_relevant = queries.hits(None, threshold), queries.n_relevant(threshold)
+    bound = np.minimum(n_relevant, queries.n_judged - n_relevant)
+    above = np.minimum(others_above(queries, hits), np.repeat(n_relevant, hits.lengths))
+    share = above / np.maximum(np.repeat(bound, hits.lengths), 1)
+    return hits.sum(1 - share) / n_relevant
+
+
+def others_above(queries: Queries, hits: Documents) -> Integers:
+    """How many documents are judged and no hits above each hit."""
+    return queries.judged_so_far(hits) - hits.rank
 
 
 def judged(queries: Queries, n: int | None, ties: str) -> Floats:
@@ -179,16 +181,16 @@ def judged(queries: Queries, n: int | None, ties: str) -> Floats:
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
     """Σ of relevance over the highest, in the top n, over n."""
-    worth = queries.first(n, queries.share_of_best, ties)
+    worth = queries.valued(n, queries.share_of_best, ties)
     found = worth.sum(worth.values)
-    return found / n if n else or_0(found / worth.lengths)
+    return found / n if n else or_0(found / queries.ranked.lengths)
 
 
 def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
     """Σ of relevance in the top n over Σ of all that was judged."""
-    judged = queries.judged
-    worth = queries.first(n, lambda ranked: queries.relevance(ranked.values), ties)
-    return over_ideal(worth.sum(worth.values), judged.sum(queries.relevance(judged.values)))
+    relevant = queries.all_relevant
+    worth = queries.valued(n, lambda found: queries.relevance(found.values), ties)
+    return over_ideal(worth.sum(worth.values), relevant.sum(queries.relevance(relevant.values)))
 
 
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
@@ -225,10 +227,8 @@ def interpolated_precision(
 ) -> Ragged:
     """P(r) = max of the precision at recall r and above."""
     levels = levels_of_recall(recall_levels)
-    ranked, n_relevant = queries.ranked, queries.n_relevant(threshold)
-    hit = queries.relevant(ranked.values, threshold)
-    found = ranked.keep(hit)
-    best_from = found.accumulated_from_the_end(np.maximum, found.rank / ranked.depth[hit])
+    found, n_relevant = queries.hits(None, threshold), queries.n_relevant(threshold)
+    best_from = found.accumulated_from_the_end(np.maximum, found.rank / found.ranks)
     # The least number of hits that reaches a level: rounding must not ask for one more.
     needed = np.ceil(np.outer(n_relevant, levels) - 1e-9).clip(1).astype(np.int64)
     first = found.offsets[:-1, np.newaxis] + needed - 1
@@ -257,15 +257,14 @@ def n_relevant(queries: Queries, threshold: float | None) -> Integers:
 
 def n_relevant_retrieved(queries: Queries, n: int | None, threshold: float | None) -> Integers:
     """How many of the first n documents are relevant."""
-    ranked = queries.ranked.head(n)
-    return ranked.count(queries.relevant(ranked.values, threshold))
+    return queries.hits(n, threshold).lengths
 
 
 def hits(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
     """Hits in the top n, as many as are expected where ties are averaged."""
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
-    worth = queries.first(n, lambda ranked: queries.relevant(ranked.values, threshold), ties)
+    worth = queries.valued(n, lambda found: queries.relevant(found.values, threshold), ties)
     return worth.sum(worth.values)
 
 
@@ -274,9 +273,9 @@ def hits_curve(queries: Queries, n: int | None, threshold: float | None, ties: s
     if ties == "order":
         ranked = queries.ranked.head(n)
         found = ranked.count_so_far(queries.relevant(ranked.values, threshold)).astype(np.float64)
-        return ranked.of(found).spread(lengths_of(queries.ranked, n))
+        return ranked.of(found).spread(lengths_of(queries.ranked.lengths, n))
     worth = queries.first(n, lambda ranked: queries.relevant(ranked.values, threshold), ties)
-    return cumulated(worth, lengths_of(queries.ranked, n))
+    return cumulated(worth, lengths_of(queries.ranked.lengths, n))
 
 
 def or_0(ratio: Floats) -> Floats:

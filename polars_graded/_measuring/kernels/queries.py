@@ -13,7 +13,7 @@ from polars_graded._measuring.kernels.errors import UnusableDataError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
+    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Mask, Ragged
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
 TieOrder: TypeAlias = Literal["order", "pessimistic", "optimistic"]
@@ -48,10 +48,9 @@ class Queries:
 
     ranked: Ragged
     """Grades in rank order, as deep as a measure looks; NaN for an unjudged document."""
-    judged: Ragged
-    """Grades of all judged documents, highest first, as deep as a measure looks; at least one."""
-    top: Floats
-    """Highest judged grade of each query; NaN where none is judged."""
+    documents: Ragged
+    """Grades of all documents, retrieved or not, in any order; at least the highest of each query,
+    where no measure looks at more."""
     ties: Ragged
     """For each ranked document a number that those tied with it share; empty if not asked for."""
     irrelevant: float
@@ -71,7 +70,9 @@ class Queries:
 
     def n_relevant(self, threshold: float | None) -> Integers:
         """R: how many judged documents of each query are relevant."""
-        return self.judged.count(self.relevant(self.judged.values, threshold))
+        if threshold is None:
+            return self.all_relevant.lengths
+        return self.all_relevant.count(self.relevant(self.all_relevant.values, threshold))
 
     def most_hits(self, n: int | None, threshold: float | None, over: str) -> Integers:
         """R, or with `over="cutoff"` how many of those there is room for in the top n."""
@@ -88,22 +89,83 @@ class Queries:
         best = np.repeat(self.relevance(self.best), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
-    def first(self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str) -> Ragged:
+    @cached_property
+    def all_hits(self) -> Documents:
+        """The relevant documents that were retrieved."""
+        return self.ranked.documents(self.relevant(self.ranked.values, None))
+
+    @cached_property
+    def all_relevant(self) -> Ragged:
+        """The grades of the relevant documents, retrieved or not."""
+        if self.documents is self.ranked:
+            return self.all_hits
+        return self.documents.keep(self.relevant(self.documents.values, None))
+
+    @cached_property
+    def ideal(self) -> Documents:
+        """The relevant documents in the best order."""
+        return self.all_relevant.falling().all_documents()
+
+    @cached_property
+    def top(self) -> Floats:
+        """The highest grade of each query; NaN where none is relevant."""
+        highest = self.all_relevant.max(self.all_relevant.values)
+        return np.where(self.all_relevant.lengths > 0, highest, np.nan)
+
+    @cached_property
+    def n_judged(self) -> Integers:
+        """How many documents of each query are judged."""
+        return self.documents.count(~np.isnan(self.documents.values))
+
+    def judged_so_far(self, found: Documents) -> Integers:
+        """How many documents are judged down to each of those that were found."""
+        judged = ~np.isnan(self.ranked.values)
+        if judged.all():
+            return found.ranks
+        starts = np.repeat(self.ranked.offsets[:-1], found.lengths)
+        down_to: Integers = self.ranked.count_so_far(judged)[starts + found.ranks - 1]
+        return down_to
+
+    def hits(self, n: int | None, threshold: float | None) -> Documents:
+        """The relevant documents among the first `n`."""
+        found = self.all_hits.head(n)
+        return found if threshold is None else found.keep(self.relevant(found.values, threshold))
+
+    def by_relevance(self, relevant: Documents) -> Documents:
+        """The same documents with what their grades are above irrelevant."""
+        if not self.irrelevant:
+            return relevant
+        return relevant.of(self.relevance(relevant.values))
+
+    def valued(
+        self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
+    ) -> Documents:
+        """What documents among the first `n` are worth; those worth nothing may be left out."""
+        if ties == "average":
+            return self.first(n, worth, ties)
+        found = self.hits(n, None)
+        return found.of(worth(found).astype(np.float64, copy=False))
+
+    def first(
+        self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
+    ) -> Documents:
         """What each of the first `n` documents is worth, by `worth`.
 
         With `ties="average"` a document is worth the mean of those it is tied with: its expected
         worth over all orders of them.
         """
         if ties == "average":
-            starts = self.tie_starts()
+            starts = self.tie_starts
             sizes = np.diff(starts, append=len(self.ranked.values))
             sums = np.add.reduceat(worth(self.ranked), starts, dtype=np.float64)
-            return self.ranked.of(np.repeat(sums / sizes, sizes)).head(n)
+            return self.ranked.of(np.repeat(sums / sizes, sizes)).head(n).all_documents()
         ranked = self.ranked.head(n)
-        return ranked.of(worth(ranked).astype(np.float64, copy=False))
+        return ranked.of(worth(ranked).astype(np.float64, copy=False)).all_documents()
 
     def with_ties(self, ties: str) -> tuple[Queries, str]:
         """The same with ties broken by `ties`, and what is still to be done about them."""
+        if ties != "order" and len(self.tie_starts) == len(self.ranked.values):
+            return self, "order"  # for no two documents are tied
         if ties == "pessimistic":
             return self.pessimistic, "order"
         if ties == "optimistic":
@@ -122,11 +184,12 @@ class Queries:
 
     def _with_ties_by(self, keys: Floats) -> Queries:
         """The same with tied documents by rising keys, after which none are tied."""
-        starts = self.tie_starts()
+        starts = self.tie_starts
         sets = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(keys)))
         ranked = self.ranked.of(self.ranked.values[np.lexsort((keys, sets))])
         return replace(self, ranked=ranked, ties=ranked.of(ranked.depth))
 
+    @cached_property
     def tie_starts(self) -> Integers:
         """The first of each set of tied documents."""
         new = np.diff(self.ties.values, prepend=np.nan) != 0

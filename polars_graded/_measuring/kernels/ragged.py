@@ -13,6 +13,9 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
+FEW_COUNTS = 8
+"""Up to so many counts per value it is quicker to count levels than to sort values."""
+
 
 @dataclass(frozen=True)
 class Ragged:
@@ -23,7 +26,7 @@ class Ragged:
 
     values: Floats
     offsets: Integers
-    _heads: dict[int, Ragged] = field(default_factory=dict, repr=False, compare=False)
+    _heads: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def lengths(self) -> Integers:
@@ -50,12 +53,9 @@ class Ragged:
         if n is None or self.lengths.max(initial=0) <= n:
             return self
         if n not in self._heads:
-            lengths = np.minimum(self.lengths, n)
-            offsets = offsets_of(lengths)
-            # Both lists lie end to end, so that a list's values move by a constant.
-            move = np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
-            self._heads[n] = Ragged(self.values[np.arange(offsets[-1]) + move], offsets)
-        return self._heads[n]
+            self._heads[n] = self.firsts(np.minimum(self.lengths, n))
+        head: Ragged = self._heads[n]
+        return head
 
     def first(self) -> Floats:
         """The first value of each list; NaN for an empty one."""
@@ -71,13 +71,50 @@ class Ragged:
         last[filled] = self.values[self.offsets[1:][filled] - 1]
         return last
 
+    def firsts(self, lengths: Integers) -> Ragged:
+        """As many of the first values of each list as `lengths` says; no list has fewer."""
+        if np.array_equal(lengths, self.lengths):
+            return self
+        offsets = offsets_of(lengths)
+        # Both lists lie end to end, so that a list's values move by a constant.
+        move = np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
+        return Ragged(self.values[np.arange(offsets[-1]) + move], offsets)
+
     def keep(self, mask: Mask) -> Ragged:
         """The values where `mask` is true, each still in its list."""
-        return self.at(np.flatnonzero(mask))
-
-    def at(self, places: Integers) -> Ragged:
-        """The values at some places of the array, given in order, each still in its list."""
+        if mask.all():
+            return self
+        places = np.flatnonzero(mask)
         return Ragged(self.values[places], np.searchsorted(places, self.offsets))
+
+    def documents(self, mask: Mask) -> Documents:
+        """The values where `mask` is true, each still in its list, and their ranks in it."""
+        places = np.flatnonzero(mask)
+        offsets = np.searchsorted(places, self.offsets)
+        ranks = places + 1 - np.repeat(self.offsets[:-1], np.diff(offsets))
+        return Documents(self.values[places], offsets, ranks=ranks)
+
+    def all_documents(self) -> Documents:
+        """All values, and their ranks."""
+        return Documents(self.values, self.offsets, ranks=self.rank)
+
+    def falling(self) -> Ragged:
+        """The values of each list from the highest down."""
+        values, n_lists = self.values, len(self.lengths)
+        if not len(values):
+            return self
+        highest = values.max()
+        n_levels = highest - values.min() + 1
+        if n_levels * n_lists <= FEW_COUNTS * len(values) and is_whole(values):
+            # Few levels are counted more quickly than values are sorted.
+            levels = highest - np.arange(n_levels)
+            of_list = self.query * len(levels) + (highest - values).astype(np.int64)
+            counts = np.bincount(of_list, minlength=n_lists * len(levels))
+            return self.of(np.repeat(np.tile(levels, n_lists), counts))
+        order = np.argsort(-values)
+        # NumPy sorts small integers by their digits.
+        of_list = self.query.astype(np.min_scalar_type(n_lists))[order]
+        return self.of(values[order[np.argsort(of_list, kind="stable")]])
 
     def of(self, values: Floats) -> Ragged:
         """Other values in lists of the same lengths."""
@@ -148,6 +185,39 @@ class Ragged:
         counted = _counted(mask)
         counted[1:] -= np.repeat(counted[self.offsets[:-1]], self.lengths)
         return counted[1:]
+
+
+@dataclass(frozen=True)
+class Documents(Ragged):
+    """Some documents of each query, and at which ranks they stand."""
+
+    ranks: Integers = field(kw_only=True)
+
+    def head(self, n: int | None) -> Documents:
+        """Those among the first `n` ranks; all for None."""
+        if n is None:
+            return self
+        if n not in self._heads:
+            self._heads[n] = self.keep(self.ranks <= n)
+        head: Documents = self._heads[n]
+        return head
+
+    def keep(self, mask: Mask) -> Documents:
+        """Those where `mask` is true."""
+        if mask.all():
+            return self
+        places = np.flatnonzero(mask)
+        offsets = np.searchsorted(places, self.offsets)
+        return Documents(self.values[places], offsets, ranks=self.ranks[places])
+
+    def of(self, values: Floats) -> Documents:
+        """Other values at the same ranks."""
+        return Documents(values, self.offsets, ranks=self.ranks)
+
+
+def is_whole(values: Floats) -> bool:
+    """Whether all are whole numbers."""
+    return bool((values == np.floor(values)).all())
 
 
 def _counted(mask: Mask) -> npt.NDArray[np.int32]:

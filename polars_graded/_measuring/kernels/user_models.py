@@ -12,28 +12,26 @@ from polars_graded._measuring.kernels.queries import over_ideal
 if TYPE_CHECKING:
     from polars_graded._measuring.kernels.gains import Gain
     from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Floats, Ragged
+    from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged
 
 
 def err(queries: Queries, n: int | None) -> Floats:
     """Σ_r (1/r) R_r Π_{i<r} (1 - R_i): one over the rank at which the user is satisfied."""
-    return expected_reciprocal_rank(queries, queries.ranked.head(n))
+    return expected_reciprocal_rank(queries, queries.hits(n, None))
 
 
 def nerr(queries: Queries, n: int | None) -> Floats:
     """ERR over that of the best order."""
-    best = expected_reciprocal_rank(queries, queries.judged.head(n))
-    return over_ideal(expected_reciprocal_rank(queries, queries.ranked.head(n)), best)
+    best = expected_reciprocal_rank(queries, queries.ideal.head(n))
+    return over_ideal(expected_reciprocal_rank(queries, queries.hits(n, None)), best)
 
 
-def expected_reciprocal_rank(queries: Queries, documents: Ragged) -> Floats:
-    """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}."""
-    hit = np.flatnonzero(queries.relevant(documents.values, None))
-    hits, rank = documents.at(hit), documents.depth[hit]  # others satisfy nobody
+def expected_reciprocal_rank(queries: Queries, hits: Documents) -> Floats:
+    """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}: others satisfy nobody."""
     best = np.repeat(queries.relevance(queries.best), hits.lengths)
     satisfied = chance_to_satisfy(queries.relevance(hits.values), best)
     not_before = hits.before(np.multiply, 1 - satisfied, 1.0)
-    return hits.sum(satisfied * not_before / rank)
+    return hits.sum(satisfied * not_before / hits.ranks)
 
 
 def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
@@ -48,24 +46,21 @@ def rbp(
 ) -> Floats:
     """(1 - p) Σ_i rel(i) p^{i-1}: the user goes on to the next document with probability p."""
 
-    def relevance(ranked: Ragged) -> Floats:
-        hit = queries.relevant(ranked.values, threshold)
-        return np.where(hit, queries.share_of_best(ranked) if graded else 1.0, 0.0)
+    def relevance(documents: Ragged) -> Floats:
+        hit = queries.relevant(documents.values, threshold)
+        return np.where(hit, queries.share_of_best(documents) if graded else 1.0, 0.0)
 
-    worth = queries.first(n, relevance, ties)
-    still_there = p ** np.arange(worth.lengths.max(initial=0), dtype=np.float64)
-    return (1 - p) * worth.sum(worth.values * still_there[worth.rank - 1])
+    worth = queries.valued(n, relevance, ties)
+    still_there = p ** np.arange(worth.ranks.max(initial=0), dtype=np.float64)
+    return (1 - p) * worth.sum(worth.values * still_there[worth.ranks - 1])
 
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
     """(1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg of the best order(r))."""
-    ranked = queries.ranked.head(n)
-    hit = np.flatnonzero(queries.relevant(ranked.values, None))
-    hits, rank = ranked.at(hit), ranked.rank[hit]
-    wanted = queries.judged.keep(queries.relevant(queries.judged.values, None))
+    hits, wanted = queries.hits(n, None), queries.ideal
     best = wanted.accumulated(np.add, gains(queries, wanted, gain))
     # The best order has gained all there is at its last relevant document.
-    last = np.minimum(rank, wanted.lengths[hits.query])
+    last = np.minimum(hits.ranks, wanted.lengths[hits.query])
     reached = hits.rank + beta * hits.accumulated(np.add, gains(queries, hits, gain))
-    blended = reached / (rank + beta * best[wanted.offsets[hits.query] + last - 1])
+    blended = reached / (hits.ranks + beta * best[wanted.offsets[hits.query] + last - 1])
     return hits.sum(blended) / queries.most_hits(n, None, over)
