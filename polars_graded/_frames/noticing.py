@@ -37,7 +37,7 @@ OF_SETS = {"precision", "recall", "f_measure", "e_measure", "success", "judged",
 """Measures that without a cutoff are the same in any order."""
 
 
-def _tied(request: Request, score: Sequence[str]) -> pl.Expr:
+def _tied(request: Request, score: Sequence[str], frame: pl.DataFrame) -> pl.Expr:
     """Whether a row of the query is tied with the row above it, which has another grade.
 
     Among many rows, ties of those that stand apart are not seen: looking for them would cost as
@@ -48,7 +48,9 @@ def _tied(request: Request, score: Sequence[str]) -> pl.Expr:
     # As one elementwise function it sees all rows at once; a shift would be one per query.
     compare = partial(_tied_with_row_above, irrelevant=request.scale.irrelevant)
     columns = [pl.col(name) for name in (request.grade, *score, *request.keys)]
-    return pl.map_batches(columns, compare, is_elementwise=True, return_dtype=pl.Boolean).any()
+    tied = pl.map_batches(columns, compare, is_elementwise=True, return_dtype=pl.Boolean).any()
+    # Most often there is none at all, which need not be found out for each query.
+    return tied if frame.select(tied).item() else pl.lit(value=False)
 
 
 def _tied_with_row_above(columns: Sequence[pl.Series], irrelevant: float) -> pl.Series:
@@ -77,8 +79,8 @@ def _looks_at_order(measure: Measure) -> bool:
     return not (whole and measure.function in OF_SETS)
 
 
-def notes(request: Request, score: Sequence[str]) -> pl.Expr:
-    """What is to be known of a query, as a struct."""
+def notes(request: Request, score: Sequence[str], frame: pl.DataFrame) -> pl.Expr:
+    """What is to be known of each query of a frame, as a struct."""
     first = pl.col(score[0])
     no = pl.lit(value=False)
     counts_up = first.min().is_in([0, 1]) & (first.max() - first.min() + 1 == first.count())
@@ -86,7 +88,7 @@ def notes(request: Request, score: Sequence[str]) -> pl.Expr:
     return pl.struct(
         judged=pl.col(request.grade).count() > 0,
         answered=first.count() > 0,
-        tied=_tied(request, score),
+        tied=_tied(request, score, frame),
         counts_up=counts_up if called_rank and request.descending else no,
     )
 
@@ -103,6 +105,9 @@ def warn(request: Request, values: pl.DataFrame) -> None:
 def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
     """What is to be warned of; `keys` are called as no note is."""
     strategy, query = keys[:1], keys[1:]
+    told = noted.select((~pl.col("judged", "answered")).any(), pl.col("tied", "counts_up").any())
+    if noted.get_column(*strategy).n_unique() <= 1 and not any(told.row(0)):
+        return
     queries = noted.select(query).n_unique() if noted.height else 0
     if unjudged := _those(noted, ~pl.col("judged"), query):
         undefined = request.scale.undefined

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from polars_graded._frames.request import Request
 
 VALUES = "polars_graded: values"
-"""A column under a name that no frame has."""
+UNUSABLE = "polars_graded: unusable"
+"""Columns under names that no frame has."""
 
 
 def values_of(request: Request, frame: pl.DataFrame) -> list[pl.LazyFrame]:
@@ -39,15 +40,15 @@ def _values(
     ranking = replace(ranking, looked_at=ranking.is_usable(frame))
     values = several(chosen.values(), ranking, unchecked=True)
     groups = frame.lazy().group_by(request.keys)
-    part = groups.agg(values.alias(VALUES), noticing.notes(request, score).alias(NOTES))
+    part = groups.agg(values.alias(VALUES), noticing.notes(request, score, frame).alias(NOTES))
     field = pl.col(VALUES).struct.field
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
     return part.select(
         strategy.alias(request.key),
         *request.query,
         *(field(measure.name).alias(column) for column, measure in request.measures.items()),
+        field("unusable").alias(UNUSABLE),
         pl.col(NOTES).struct.with_fields(
-            unusable=field("unusable"),
             judged_at_the_top=field(JUDGED_AT_THE_TOP.name)
             if compared
             else pl.lit(None, pl.Float64),
@@ -59,7 +60,8 @@ def finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     """What the caller gets of the values of all queries: checked, looked at, in order."""
     for name, score in request.by.items():
         of_it = values if request.strategy else values.filter(pl.col(request.key) == name)
-        check_usable(request.ranking(score), of_it.get_column(NOTES).struct.field("unusable"))
+        check_usable(request.ranking(score), of_it.get_column(UNUSABLE))
+    values = values.drop(UNUSABLE)
     strategies = pl.Series(request.key, [*request.by])
     if request.strategy is not None:
         strategies = in_order(values.get_column(request.key))

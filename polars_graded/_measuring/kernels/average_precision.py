@@ -97,7 +97,8 @@ def sum_of_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats
     distance `shared` among the documents that reach its level or not.
     """
     # Those of a query stand in order, so that equal ones are neighbours.
-    levels = np.unique(wanted.values[np.diff(wanted.values, prepend=0.0) != 0])
+    changes = np.flatnonzero(np.diff(wanted.values, prepend=0.0))
+    levels = np.unique(wanted.values[changes])
     levels = levels[levels > 0]
     by = _level_by_level if len(levels) <= FEW_LEVELS else _bit_by_bit
     return by(reached, wanted, levels, shared=shared)
