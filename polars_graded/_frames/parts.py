@@ -144,12 +144,8 @@ def as_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame
 
 
 def check_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
-    """Raise where a query is met twice, each stretch of its rows being met once.
-
-    The queries are sorted, so that the same ones are neighbours.
-    """
-    again = pl.all_horizontal(pl.col(key).eq_missing(pl.col(key).shift()) for key in keys)
-    twice = queries.filter(again & (pl.int_range(pl.len()) > 0)).unique(maintain_order=True)
+    """Raise where a query is met twice, each stretch of its rows being met once."""
+    twice = queries.filter(queries.is_duplicated()).unique(maintain_order=True)
     if twice.height:
         names = [row[0] if len(row) == 1 else row for row in twice.rows()]
         msg = (
