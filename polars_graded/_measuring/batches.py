@@ -47,9 +47,16 @@ class Lists:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def numbered_runs(self) -> Lists:
-        """For each value a number that it shares with its equals beside it."""
-        return Lists(self.flat.rle_id(), self.offsets)
+    def fields(self) -> list[Lists]:
+        """The fields of structs, each in lists of its own."""
+        return [Lists(field, self.offsets) for field in self.flat.struct.unnest().get_columns()]
+
+    @staticmethod
+    def numbered_runs(keys: Sequence[Lists]) -> Lists:
+        """For each value of all keys a number that it shares with its equals beside it."""
+        first, *others = keys
+        together = pl.DataFrame([key.flat for key in keys]).to_struct() if others else first.flat
+        return Lists(together.rle_id(), first.offsets)
 
     def between(self, first: int, last: int) -> Ragged:
         """The lists of the queries `first` to `last - 1`."""

@@ -84,8 +84,6 @@ def _expression(
         _check_levels(measure, ranking)
     # The grade comes first: its name is the one that `.name.keep()` goes back to.
     inputs = _inputs(measures, ranking)
-    if any(measure.needs_ties for measure in measures):
-        inputs["ties"] = ranking.ties()
     if of_known is not None:
         inputs |= {KNOWN + name: each for name, each in _inputs(measures, of_known).items()}
     if not ranking.looked_at:
@@ -127,6 +125,9 @@ def _inputs(measures: Sequence[Measure], ranking: Ranking) -> dict[str, pl.Expr]
     """The lists from which `_queries` makes what kernels take, no longer than measures need."""
     depths = [measure.ranked_depth for measure in measures]
     depth = None if None in depths else max(each for each in depths if each is not None)
+    if any(measure.needs_ties for measure in measures):
+        documents = ranking.documents_and_keys()
+        return {"documents": documents, "n_retrieved": ranking.n_retrieved()}
     if not any(measure.definition.judged for measure in measures):
         return {"ranked": ranking.ranked(depth), "documents": ranking.best()}
     if depth == 0:
@@ -139,7 +140,7 @@ def _queries(given: Mapping[str, Ragged], ranking: Ranking, prefix: str = "") ->
     documents, ranked = given[f"{prefix}documents"], given.get(f"{prefix}ranked")
     if ranked is None:
         ranked = documents.firsts(given[f"{prefix}n_retrieved"].values.astype(np.int64))
-    ties = given.get("ties", EMPTY)
+    ties = given["ties"].firsts(ranked.lengths) if "ties" in given else EMPTY
     return Queries(ranked, documents, ties, ranking.irrelevant, ranking.highest)
 
 
@@ -148,9 +149,10 @@ def _columns(
 ) -> list[pl.Series]:
     """The values of the measures, one column each, or the error of data that they cannot take."""
     lists = {name: batches.Lists.of(column) for name, column in columns.items()}
-    if "ties" in lists:
-        lists["ties"] = lists["ties"].numbered_runs()
-    as_grade = _as_grade(columns["documents"].dtype)
+    if isinstance(lists["documents"].flat.dtype, pl.Struct):
+        lists["documents"], *keys = lists["documents"].fields()
+        lists["ties"] = batches.Lists.numbered_runs(keys)
+    as_grade = _as_grade(lists["documents"].flat.dtype)
     ranking = replace(
         ranking,
         irrelevant=as_grade(ranking.irrelevant),
@@ -176,12 +178,12 @@ def _columns(
     ]
 
 
-def _as_grade(lists: pl.DataType) -> Callable[[float], float]:
+def _as_grade(dtype: pl.DataType) -> Callable[[float], float]:
     """What a number is in the data type of these grades: it is compared as Polars compares it."""
     kinds: dict[Any, Callable[[Any], Any]] = {pl.Float32: np.float32}
     if hasattr(pl, "Float16"):
         kinds[pl.Float16] = np.float16
-    kind = kinds.get(getattr(lists, "inner", None), float)
+    kind = kinds.get(dtype, float)
     return lambda number: float(kind(number))
 
 

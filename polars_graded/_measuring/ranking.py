@@ -116,32 +116,26 @@ class Ranking:
         """The grades of the first `depth` retrieved documents in rank order, as a list."""
         if depth == 0:
             return self.grade.head(0).implode()
-        retrieved = self._retrieved(self.grade)
+        retrieved = self._in_order(self.grade)
+        if self.by:
+            retrieved = retrieved.head(self._first_key().count())
         return (retrieved if depth is None else retrieved.head(depth)).implode()
 
     def documents(self) -> pl.Expr:
         """All grades as a list: of what was retrieved in rank order, then of the others."""
         return self._in_order(self.grade).implode()
 
+    def documents_and_keys(self) -> pl.Expr:
+        """The same with what each is ranked by, which is equal where tied: structs, in a list."""
+        keys = self.by or (pl.int_range(self.grade.len(), dtype=pl.UInt32),)
+        fields = (key.alias(str(number)) for number, key in enumerate([self.grade, *keys]))
+        return self._in_order(pl.struct(fields)).implode()
+
     def n_retrieved(self) -> pl.Expr:
         """How many of `documents` were retrieved, as a list."""
         return (
             self._first_key().count() if self.by else self._in_order(self.grade).len()
         ).implode()
-
-    def ties(self) -> pl.Expr:
-        """What each retrieved document is ranked by, in rank order, which is equal where tied."""
-        if not self.by:
-            return self._retrieved(pl.int_range(self.grade.len(), dtype=pl.UInt32)).implode()
-        if len(self.by) == 1:
-            return self._retrieved(self.by[0]).implode()
-        keys = pl.struct(key.alias(str(number)) for number, key in enumerate(self.by))
-        return self._retrieved(keys).implode()
-
-    def _retrieved(self, values: pl.Expr) -> pl.Expr:
-        """Those of retrieved documents, in rank order."""
-        ordered = self._in_order(values)
-        return ordered.head(self._first_key().count()) if self.by else ordered
 
     def _in_order(self, values: pl.Expr) -> pl.Expr:
         """Those of retrieved documents in rank order, then those of the others."""

@@ -27,8 +27,8 @@ TITLE = "Kernels of every measure on uneven lists, tied and not, in multiples of
 RANKING = Ranking(pl.col("grade")).ranked_by(("score",))
 INPUTS = {
     "documents": RANKING.documents(),
+    "documents_and_keys": RANKING.documents_and_keys(),
     "n_retrieved": RANKING.n_retrieved(),
-    "ties": RANKING.ties(),
 }
 
 UNEVEN = at_most(3)
@@ -80,5 +80,6 @@ def lists(lengths: np.ndarray) -> dict[str, pl.Series]:
 
 
 def value(measure: Measure, columns: dict[str, pl.Series]) -> list[pl.Series]:
-    needed = [name for name in columns if name != "ties" or measure.needs_ties]
-    return expression._columns([measure], RANKING, {name: columns[name] for name in needed})
+    documents = "documents_and_keys" if measure.needs_ties else "documents"
+    needed = {"documents": columns[documents], "n_retrieved": columns["n_retrieved"]}
+    return expression._columns([measure], RANKING, needed)

@@ -87,7 +87,7 @@ def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ti
     if ties == "average":
         return expected_at_first_hit(queries, n, threshold, lambda rank: 1 / rank)
     hits = queries.hits(n, threshold)
-    return or_0(1 / hits.of(hits.ranks).first())
+    return or_0(1 / hits.of(hits.ranks.astype(np.float64)).first())
 
 
 def success(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
