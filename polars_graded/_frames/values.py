@@ -38,9 +38,14 @@ def _values(
     chosen = {measure.name: measure for measure in [*measures.values(), *top]}
     ranking = request.ranking(score)
     ranking = replace(ranking, looked_at=ranking.is_usable(frame))
+    notes = noticing.notes(request, score, frame)
+    if _are_short(frame, request.keys):
+        columns = [*request.keys, request.grade, *score, *(request.ties or ())]
+        frame = ranking.put_in_order(frame.select([*dict.fromkeys(columns)]), request.keys)
+        ranking = replace(ranking, in_order=True)
     values = several(chosen.values(), ranking, unchecked=True)
     groups = frame.lazy().group_by(request.keys)
-    part = groups.agg(values.alias(VALUES), noticing.notes(request, score, frame).alias(NOTES))
+    part = groups.agg(values.alias(VALUES), notes.alias(NOTES))
     field = pl.col(VALUES).struct.field
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
     return part.select(
@@ -54,6 +59,18 @@ def _values(
             else pl.lit(None, pl.Float64),
         ),
     )
+
+
+FEW_ROWS = 4
+"""Of queries with fewer rows on average, all rows are sorted at once, not each query's alone."""
+
+
+def _are_short(frame: pl.DataFrame, keys: list[str]) -> bool:
+    """Whether the queries of a frame have few rows on average."""
+    changes = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
+    # There are at most as many queries as changes from one to another, which are counted quickly.
+    bound = frame.height / FEW_ROWS
+    return frame.select(changes.sum()).item() > bound and frame.select(keys).n_unique() > bound
 
 
 def finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:

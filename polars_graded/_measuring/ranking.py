@@ -43,6 +43,8 @@ class Ranking:
     """Which rows there are; all where it is None."""
     looked_at: bool = False
     """Whether it is known of the columns that they can be ranked and measured."""
+    in_order: bool = False
+    """Whether rows stand in rank order already, those of what was not retrieved last."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] = True
@@ -141,10 +143,25 @@ class Ranking:
         """Those of retrieved documents in rank order, then those of the others."""
         if not self.by:
             return values.filter(self.grade.is_not_null()) if self.condensed else values
-        keys = [self._first_key(), *map(self._sortable, self.by[1:])]
+        if self.in_order:
+            return values
         return values.sort_by(
-            keys, descending=list(self.descending), nulls_last=True, maintain_order=True
+            self._keys(), descending=list(self.descending), nulls_last=True, maintain_order=True
         )
+
+    def put_in_order(self, frame: pl.DataFrame, queries: Sequence[str]) -> pl.DataFrame:
+        """The rows of a frame query by query, each in rank order, whose ranking is `in_order`."""
+        descending = [*(False for _ in queries), *self.descending]
+        return frame.sort(
+            [*map(pl.col, queries), *self._keys()],
+            descending=descending,
+            nulls_last=True,
+            maintain_order=True,
+        )
+
+    def _keys(self) -> list[pl.Expr]:
+        """What documents are ranked by."""
+        return [self._first_key(), *map(self._sortable, self.by[1:])]
 
     def _first_key(self) -> pl.Expr:
         """What documents are ranked by before ties are broken, null where not retrieved."""

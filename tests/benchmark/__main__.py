@@ -8,11 +8,25 @@ import platform
 import sys
 from importlib.metadata import version
 
-from . import files, floor, growth, imports, memory, parts, peers, relevance, skew
+from . import (
+    compiled,
+    files,
+    floor,
+    growth,
+    imports,
+    memory,
+    parts,
+    peers,
+    relevance,
+    shapes,
+    skew,
+)
 from .table import Sizes, written
 
 SECTIONS = {
     "floor": floor,
+    "shapes": shapes,
+    "compiled": compiled,
     "growth": growth,
     "skew": skew,
     "relevance": relevance,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TITLE = "Our measures, in multiples of the floor: group_by, sort_by, sort and implode"
 
-TARGETS = {"mu_ap": at_most(2.5)}
+TARGETS = {"mu_ap": at_most(1.3)}
 
 
 def rows(sizes: Sizes) -> Iterator[Row]:
@@ -27,8 +27,8 @@ def rows(sizes: Sizes) -> Iterator[Row]:
                 Case(name, timed(partial(evaluate, frame, name)), TARGETS.get(name))
                 for name in EIGHT
             ),
-            Case("the eight together", timed(partial(eight, frame)), at_most(3)),
-            Case("twenty-five together", timed(partial(evaluate, frame, *TWENTY_FIVE)), at_most(6)),
+            Case("the eight together", timed(partial(eight, frame)), at_most(1.5)),
+            Case("twenty-five together", timed(partial(evaluate, frame, *TWENTY_FIVE)), at_most(3)),
         ],
         sizes.repeat,
     )

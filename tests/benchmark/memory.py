@@ -30,7 +30,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
     cases = [
         Case("the frame", lambda: float(rankings(sizes.rows).estimated_size())),
         Case("floor", partial(_in_fresh_process, floor, sizes.rows)),
-        Case("the eight together", partial(_in_fresh_process, eight, sizes.rows), at_most(5)),
+        Case("the eight together", partial(_in_fresh_process, eight, sizes.rows), at_most(2)),
     ]
     return compared(cases, min(sizes.repeat, REPEAT), lambda n: f"{n / 1e6:,.0f} MB")
 

@@ -124,9 +124,9 @@ PEERS = [
         ranx_scored,
         lambda scores: list(zip(*scores, strict=True)),
         at_least(100),
-        score_alone=at_least(3),
+        score_alone=at_least(12),
     ),
-    Peer("pytrec_eval", "pytrec_eval", dicts, pytrec_eval_scored, pytrec_eval_values, at_least(10)),
+    Peer("pytrec_eval", "pytrec_eval", dicts, pytrec_eval_scored, pytrec_eval_values, at_least(20)),
     Peer("ir_measures", "ir_measures", dicts, ir_measures_scored, ir_measures_values, at_least(10)),
     Peer("scikit-learn", "sklearn", lists, sklearn_scored, list),
 ]
@@ -142,7 +142,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
     scored: dict[str, Any] = {}
     cases = [
         Case("polars_graded", timed(partial(ours, frame))),
-        Case("floor", timed(partial(floor, frame))),
+        Case("floor", timed(partial(floor, frame)), at_least(1 / 1.5)),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -30,7 +30,7 @@ class Target:
         return ratio >= self.bound if self.at_least else ratio <= self.bound
 
     def __str__(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.bound:g}"
+        return f"{'≥' if self.at_least else '≤'} {self.bound:.3g}"
 
 
 def at_most(bound: float) -> Target:
