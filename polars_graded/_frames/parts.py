@@ -145,6 +145,9 @@ def as_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame
 
 def check_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
     """Raise where a query is met twice, each stretch of its rows being met once."""
+    varied = [key for key in keys if queries.get_column(key).n_unique() > 1]
+    if queries.height <= 1 or (varied and queries.select(varied).n_unique() == queries.height):
+        return
     twice = queries.filter(queries.is_duplicated()).unique(maintain_order=True)
     if twice.height:
         names = [row[0] if len(row) == 1 else row for row in twice.rows()]
