@@ -54,21 +54,28 @@ def panels(
     x: Literal["shared", "independent"] = "shared",
     **options: Any,
 ) -> Chart:
-    """The layers as one chart, or where there are several values of `panel`, a panel for each."""
+    """The layers as one chart, or where there are several values of `panel`, a panel for each.
+
+    Of the channels that are kept apart, those that are `unnamed` have no legend.
+    """
     columns = options.pop("columns", None)
+    unnamed = options.pop("unnamed", ())
+    if unnamed:
+        options["apart"] = unnamed
     if panel is None:
         return layered(layers, table, **options)
     names = table["panel"].unique(maintain_order=True).to_list()
     if len(names) == 1:
         return layered(layers, table.drop("panel"), **options)
     header = alt.Header(labelLimit=300)
-    facet = alt.Facet("panel:N", title=None, sort=None, header=header)
+    # Without a sort, panels would stand in the order of the alphabet.
+    facet = alt.Facet("panel:N", title=None, sort=names, header=header)
     columns = columns or (2 if len(names) == 4 else 3)  # noqa: PLR2004
     if len(names) > FEW_PANELS:
         columns, options = 5, {"width": 180, "height": 180} | options
-    # A scale that is kept apart would have its legend in each panel.
+    # A scale that is kept apart would have its legend in each panel, if it has one.
     panels = (
-        layered(layers, table, **(options | {"apart": ()}))
+        layered(layers, table, **(options | {"apart": unnamed}))
         .facet(facet, columns=columns)
         .resolve_scale(x=x)
     )
@@ -131,6 +138,12 @@ def theme_has_colours() -> bool:
     spec: Any = theme() if theme else {}
     named = spec.get("usermeta", {}).get("embedOptions", {}).get("theme")
     return bool(named or spec.get("config", {}).get("range", {}).get("category"))
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    """A colour between two, the nearer to the other the larger the share."""
+    ends = ([int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (one, other))
+    return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
 
 def legend(**options: Any) -> alt.Legend:

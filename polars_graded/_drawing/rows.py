@@ -59,14 +59,22 @@ UNPRINTED |= dict.fromkeys("\u2028\u2029", "\u2424")
 """Characters that no picture or script can hold, and the signs that stand for them."""
 
 
+OF_OBJECTS = (
+    *("__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
+    *("toLocaleString", "toString", "valueOf", "__defineGetter__", "__defineSetter__"),
+    *("__lookupGetter__", "__lookupSetter__"),
+)
+"""Names that every object of a script has for its own."""
+
+
 def text(column: str) -> pl.Expr:
     """A column of names as text, which is drawn as it is but for control characters.
 
-    Vega keeps what it draws by name, and loses the one name that objects have for their own.
+    Vega keeps what it draws by name, and mistakes a name that its objects have for their own: to
+    such a name comes a space of no width.
     """
-    names = (
-        pl.col(column).cast(pl.String).fill_null("null").replace({"__proto__": "__proto__\u200b"})
-    )
+    others = {name: f"{name}\u200b" for name in OF_OBJECTS}
+    names = pl.col(column).cast(pl.String).fill_null("null").replace(others)
     return names.str.replace_many(list(UNPRINTED), list(UNPRINTED.values()))
 
 
@@ -529,18 +537,23 @@ def with_labels(table: pl.DataFrame, at: str, named: Collection[str], ends: Ends
     """The rows with `label_at`: where the name of a line stands beside its end, above the next."""
     is_last = pl.col(at) == pl.col(at).max().over("strategy")
     last = table.filter(is_last, pl.col("strategy").is_in(list(named))).sort("value", "strategy")
+    label = dict(zip(last["strategy"].to_list(), apart(last["value"], ends), strict=True))
+    at_end = pl.col("strategy").replace_strict(label, default=None, return_dtype=pl.Float64)
+    return table.with_columns(pl.when(is_last).then(at_end).alias("label_at"))
+
+
+def apart(heights: Iterable[float], ends: Ends) -> list[float]:
+    """Heights of names, from the lowest up, moved so that none stands over the next."""
     step = (ends[1] - ends[0]) * LABEL_SHARE
     places: list[float] = []
-    for value in last["value"]:
-        places.append(value if not places else max(value, places[-1] + step))
+    for height in heights:
+        places.append(height if not places else max(height, places[-1] + step))
     # What was moved up beyond the axis moves down again.
     highest = ends[1]
     for place in reversed(range(len(places))):
         places[place] = highest = min(places[place], highest)
         highest -= step
-    label = dict(zip(last["strategy"].to_list(), places, strict=True))
-    at_end = pl.col("strategy").replace_strict(label, default=None, return_dtype=pl.Float64)
-    return table.with_columns(pl.when(is_last).then(at_end).alias("label_at"))
+    return places
 
 
 def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:

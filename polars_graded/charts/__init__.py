@@ -27,22 +27,38 @@ from polars_graded.charts._curves import (
     robustness_curves,
     threshold_profile,
 )
+from polars_graded.charts._overview import overview
 from polars_graded.charts._queries import measure_agreement, precision_histogram
 from polars_graded.charts._relevance import relevance_function, sample_boxes
 from polars_graded.charts._strategies import comparison_forest, comparison_matrix, strategy_bars
+from polars_graded.charts._trust import (
+    grading_profile,
+    power_curves,
+    significance_curves,
+    stability_curves,
+    swap_rates,
+    unjudged_bounds,
+)
 
 __all__ = [
     "comparison_forest",
     "comparison_matrix",
     "dcg_curves",
+    "grading_profile",
     "measure_agreement",
+    "overview",
+    "power_curves",
     "precision_histogram",
     "recall_precision_curves",
     "relevance_function",
     "robustness_curves",
     "sample_boxes",
+    "significance_curves",
+    "stability_curves",
     "strategy_bars",
+    "swap_rates",
     "threshold_profile",
+    "unjudged_bounds",
 ]
 
 

@@ -1,0 +1,229 @@
+"""A chart of what there is to measure: what was retrieved, judged and relevant, and what not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from polars_graded._checks import check_collected, check_columns
+from polars_graded._drawing import parts, trust
+from polars_graded._drawing import rows as chart_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polars_graded._drawing.parts import Chart
+    from polars_graded._drawing.rows import Frame
+
+HEADINGS = {
+    "queries": ("", "", "queries"),
+    "documents": ("documents", "retrieved,", "median (range)"),
+    "retrieved": ("judged", "that are", "retrieved"),
+    "judged": ("retrieved", "that are", "judged"),
+    "judged@10": ("top 10", "that are", "judged"),
+    "tied": ("retrieved", "that are", "tied"),
+    "none_judged": ("queries,", "none", "judged"),
+    "none_relevant": ("queries,", "none", "relevant"),
+    "only_relevant": ("queries,", "all", "relevant"),
+    "none_retrieved": ("queries,", "none", "retrieved"),
+}
+"""What stands above the cells, line by line."""
+
+SHARES = ("retrieved", "judged", "judged@10", "tied")
+"""The columns that are shares of documents."""
+
+QUERIES = ("none_judged", "none_relevant", "only_relevant", "none_retrieved")
+"""The columns that are numbers of queries."""
+
+HARM = {"none_judged", "none_retrieved"}
+"""What counts as 0 in means though it says nothing of how good a strategy ranks."""
+
+EMPTY, FULL, ALARM = "#eef0f2", "#b5cadd", "#eba493"
+"""The colours of a cell, of what is filled of it, and of that where it makes means wrong."""
+
+UNJUDGED, LOWEST, HIGHEST = "#f4e3c4", "#d5dde5", "#236190"
+"""The colours of rows without a grade, with the lowest, and with the highest."""
+
+WIDTHS = {"queries": 40, "documents": 84, "grades": 90}
+WIDTH, GAP = 50, 6
+"""How wide cells are, and how far apart, in pixels."""
+
+FEW_STRATEGIES = 20
+"""So many strategies have lines of full height."""
+
+MOST_GRADES = 5
+"""So many grades are all named."""
+
+
+def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
+    """Draw what there is to measure as a table of bars, one line per strategy.
+
+    Cells are filled by the share of documents or queries that they say, in red where it makes means
+    wrong: queries without a judged document, or with nothing retrieved, count as 0. After a left
+    join all judged documents are retrieved, few of the retrieved are judged, and there are queries
+    with none.
+
+    Parameters
+    ----------
+    table
+        One row per strategy, as `polars_graded.overview` returns it.
+    panel
+        A column whose values get a panel each, such as the collection, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of one row per bar and number: `strategy`, `what` (the column of the table, and of grades
+        which), `text` (what is printed), `start` and `end` (of a bar, in pixels), `fill` (its
+        colour), and `panel` where it is drawn. Strategies stand in the order of the table.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a column of numbers is not of numbers, or `grades` not what `overview` gives.
+    ValueError
+        If the table has no row; if a panel has a strategy twice; if there are more than 60 panels,
+        or more strategies than fit.
+
+    See Also
+    --------
+    polars_graded.overview : The table that is drawn here, with what its columns are.
+
+    Examples
+    --------
+    >>> import polars_graded
+    >>> run = pl.DataFrame(
+    ...     {"query": [1, 1, 2], "doc": ["a", "b", "a"], "score": [0.9, 0.5, 0.7]}
+    ... )
+    >>> qrels = pl.DataFrame({"query": [1, 1], "doc": ["b", "c"], "grade": [1, 2]})
+    >>> joined = run.join(qrels, on=["query", "doc"], how="left")
+    >>> chart = overview(polars_graded.overview(joined))
+    >>> said = pl.col("text").is_not_null() & pl.col("what").is_in(["judged", "none_judged"])
+    >>> chart.data.filter(said).select("strategy", "what", "text")
+    shape: (2, 3)
+    ┌──────────┬─────────────┬──────┐
+    │ strategy ┆ what        ┆ text │
+    │ ---      ┆ ---         ┆ ---  │
+    │ str      ┆ str         ┆ str  │
+    ╞══════════╪═════════════╪══════╡
+    │ score    ┆ judged      ┆ 33 % │
+    │ score    ┆ none_judged ┆ 1    │
+    └──────────┴─────────────┴──────┘
+    """
+    table = check_collected("table", table).with_row_index("place")
+    check_columns("table", [strategy, "grades"], table.columns)
+    if (dtype := table.schema["grades"]) != GRADES:
+        msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
+        raise TypeError(msg)
+    counts = ["queries", "least", "median", "most", *SHARES, *QUERIES]
+    facts = chart_rows.of_means("table", table, counts, strategy=strategy, panel=panel)
+    chart_rows.check_not_repeated("table", facts, "strategy", panel)
+    names = facts["strategy"].unique(maintain_order=True).to_list()
+    levels = table["grades"].explode().struct.field("grade").unique().sort().to_list()
+    starts = _starts()
+    rows = []
+    for fact in facts.rows(named=True):
+        grades = table["grades"][fact["place"]]
+        keys = [fact[name] for name in ("strategy", "panel") if name in fact]
+        cells = [*_cells(fact, starts), *_grades(grades, levels, starts["grades"])]
+        rows += [(*keys, *cell) for cell in cells]
+    keys = {name: pl.String for name in ("strategy", "panel") if name in facts.columns}
+    drawn = pl.DataFrame(rows, schema=keys | CELL, orient="row")
+    chart_rows.check_row_count("table", drawn)
+    headings = {starts[what]: list(lines) for what, lines in HEADINGS.items()}
+    headings[starts["grades"]] = ["", "rows by grade:", _named(levels)]
+    width = starts["grades"] + WIDTHS["grades"]
+    step = 18 if len(names) <= FEW_STRATEGIES else 13
+    layers = trust.cells(names, headings, width)
+    said = f"what was retrieved, judged and relevant, of {len(names)} strategies"
+    return parts.panels(
+        layers,
+        drawn,
+        panel,
+        columns=1,
+        width=width,
+        height=alt.Step(step),
+        view=alt.ViewBackground(stroke=None),
+        description=said,
+    )
+
+
+GRADES = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))
+"""What `overview` has of grades."""
+
+CELL = {
+    "what": pl.String,
+    "start": pl.Float64,
+    "end": pl.Float64,
+    "fill": pl.String,
+    "text": pl.String,
+}
+"""What is drawn of a cell."""
+
+
+def _starts() -> dict[str, int]:
+    """Where each cell begins."""
+    starts, at = {}, 0
+    for what in (*HEADINGS, "grades"):
+        starts[what] = at
+        at += WIDTHS.get(what, WIDTH) + GAP
+    return starts
+
+
+def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[tuple[Any, ...]]:
+    """The cells of a strategy: what is empty, and over it what is filled and printed."""
+    queries = fact["queries"]
+    least, median, most = (_number(fact[name]) for name in ("least", "median", "most"))
+    spread = median if least == most else f"{median} ({least}–{most})"
+    for what, text in (("queries", _number(queries)), ("documents", spread)):
+        yield what, starts[what], starts[what], EMPTY, text
+    for what in (*SHARES, *QUERIES):
+        start, value = starts[what], fact[what]
+        share = value if what in SHARES or value is None else value / queries
+        text = _percent(value) if what in SHARES else _number(value)
+        yield what, start, start + WIDTH, EMPTY, None
+        yield what, start, start + WIDTH * (share or 0), ALARM if what in HARM else FULL, text
+
+
+def _grades(
+    grades: pl.Series, levels: list[float | None], start: float
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a strategy with each grade, as pieces of one bar."""
+    total = sum(each["rows"] for each in grades)
+    known = [level for level in levels if level is not None]
+    for each in grades:
+        end = start + WIDTHS["grades"] * each["rows"] / total
+        share = (
+            known.index(each["grade"]) / max(1, len(known) - 1) if each["grade"] is not None else 0
+        )
+        fill = UNJUDGED if each["grade"] is None else parts.mixed(LOWEST, HIGHEST, share)
+        yield f"grade {_number(each['grade'])}: {each['rows']:,} rows", start, end, fill, None
+        start = end
+
+
+def _named(levels: list[float | None]) -> str:
+    """The grades in a line, of many the ends."""
+    names = ["none" if level is None else f"{level:g}" for level in levels]
+    return (
+        ", ".join(names) if len(names) <= MOST_GRADES else f"{names[0]}, {names[1]} … {names[-1]}"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.10g}"
+
+
+def _percent(share: float | None) -> str:
+    """A share as a whole percentage, where nearly all is not all, and hardly any is not none."""
+    if share is None:
+        return "–"
+    percent = round(100 * share)
+    if share > 0 and percent == 0:
+        return "< 1 %"
+    return "> 99 %" if share < 1 and percent == 100 else f"{percent} %"  # noqa: PLR2004

@@ -1,0 +1,743 @@
+"""Charts of trust: which measure tells strategies apart, and how sure what it says is."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import altair as alt
+import polars as pl
+
+from polars_graded._checks import check_choice, check_number
+from polars_graded._drawing import parts, trust
+from polars_graded._drawing import rows as chart_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polars_graded._drawing.parts import Chart
+    from polars_graded._drawing.rows import Ends, Frame
+
+SMALL_P = 0.001
+"""Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
+
+FEW_BANDS = 3
+"""So many bands are seen one above the other."""
+
+CHANCE = 0.01
+"""A class of differences in which fewer of the comparisons lie says nothing."""
+
+FEWEST_COMPARISONS = 30
+"""So few comparisons say nothing of a rate."""
+
+SHADES = "#a6c8e0", "#0c3964"
+"""The colours of the fewest and the most queries."""
+
+LABEL_WIDTH = 0.06
+"""How much of an axis a number beside a line takes."""
+
+MOST_LINES = 20
+"""With more strategies, lines are nearer to each other."""
+
+
+def significance_curves(
+    levels: Frame,
+    *,
+    alpha: float = 0.05,
+    panel: str | None = None,
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw the p values of all pairs of strategies in falling order, one line per measure.
+
+    The lower a line, the more pairs its measure tells apart. Where it crosses the dashed line of
+    `alpha` is how many pairs stay undecided; beside its name stands the share that is told apart,
+    the discriminative power.
+
+    Parameters
+    ----------
+    levels
+        One row per measure and pair, as `significance_levels` returns it.
+    alpha
+        The level of significance: a pair is told apart where p is at most so much.
+    panel
+        A column whose values get a panel each, such as a test, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
+        height, and `panel` where it is drawn. With more than 3000, places in equal steps stand for
+        all. A p that is null, NaN or infinite is left out. The axis of p shows those near 0.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If `alpha` is not a number, or a column of them not of numbers.
+    ValueError
+        If `alpha` is not between 0 and 1; if the frame has no p; if there are more than 60 panels.
+
+    See Also
+    --------
+    polars_graded.significance_levels : The frame that is drawn here.
+    polars_graded.discriminative_power : The shares alone.
+
+    References
+    ----------
+    Sakai: Evaluating evaluation metrics based on the bootstrap, SIGIR 2006, figure 4, achieved
+    significance level curves.
+
+    Examples
+    --------
+    >>> from polars_graded import significance_levels
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["x"] * 4 + ["y"] * 4 + ["z"] * 4,
+    ...         "query": ["a", "b", "c", "d"] * 3,
+    ...         "ap": [0.5, 0.75, 0.5, 1.0, 0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.25, 0.5],
+    ...     }
+    ... )
+    >>> levels = significance_levels(per_query, "ap", test="permutation")
+    >>> levels.pipe(significance_curves, alpha=0.25).data.select("place", "p_corrected", "label")
+    shape: (3, 3)
+    ┌───────┬─────────────┬──────────┐
+    │ place ┆ p_corrected ┆ label    │
+    │ ---   ┆ ---         ┆ ---      │
+    │ u32   ┆ f64         ┆ str      │
+    ╞═══════╪═════════════╪══════════╡
+    │ 1     ┆ 1.0         ┆ null     │
+    │ 2     ┆ 0.5         ┆ null     │
+    │ 3     ┆ 0.25        ┆ ap 0.333 │
+    └───────┴─────────────┴──────────┘
+    """
+    alpha = check_number("alpha", alpha, above=0, below=1)
+    table = chart_rows.of_means(
+        "levels",
+        levels,
+        ["p_corrected"],
+        texts=["measure", "baseline"],
+        others=["place"],
+        strategy=strategy,
+        panel=panel,
+    )
+    chart_rows.check_numbers("levels", table, ["place"])
+    table = table.drop_nulls("place")
+    lines = _lines(table)
+    table = table.with_columns(
+        (pl.col("p_corrected") <= alpha).mean().over(lines).alias("told apart"),
+        (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
+    )
+    table = chart_rows.thinned(_in_lines(table, lines, "place"), "place")
+    table = _with_names(
+        table,
+        "place",
+        by=["height", -pl.col("told apart")],
+        label=lambda row: f"{row['measure']} {row['told apart']:.3f}",
+        ends=(0.0, math.log1p(1 / SMALL_P)),
+    )
+    height = (pl.col("label_at").exp() - 1) * SMALL_P
+    table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
+    x = alt.X(
+        "place:Q",
+        title="pairs of strategies, by falling p",
+        scale=alt.Scale(domain=[1, max(2, *table["place"])], nice=False),
+        axis=alt.Axis(format="d", tickMinStep=1),
+    )
+    y = alt.Y(
+        "p_corrected:Q",
+        title="corrected p",
+        scale=alt.Scale(type="symlog", constant=SMALL_P, domain=[0, 1], nice=False),
+        axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, alpha}), format="~g"),
+    )
+    tooltip = ["measure:N", "place:Q", "strategy:N", "baseline:N", *parts.decimals("p_corrected")]
+    few = table["place"].n_unique() <= parts.FEW_POINTS
+    layers = trust.measure_lines(x, y, _colours(table), tooltip, few=few)
+    said = _described("p of all pairs in falling order", table)
+    return parts.panels(
+        [trust.level(alpha), *layers], table, panel, unnamed=["color"], description=said
+    )
+
+
+def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
+    """Draw how probable it is that a number of queries shows a difference, one line per measure.
+
+    The large point on a line is where the queries at hand are. Where a line crosses the dashed one
+    is how many queries would be enough.
+
+    Parameters
+    ----------
+    curve
+        One row per measure and number of queries, as `power_curve` returns it.
+    power
+        The power that is wanted, which is dashed.
+    panel
+        A column whose values get a panel each, such as the difference looked for, or None.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
+        height, and `panel` where it is drawn. With more than 3000, numbers of queries in equal
+        steps stand for all. A power that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If `power` is not a number, or a column of them not of numbers.
+    ValueError
+        If `power` is not between 0 and 1; if the frame has no power; if there are more than 60
+        panels.
+
+    See Also
+    --------
+    polars_graded.power_curve : The frame that is drawn here.
+    polars_graded.queries_needed : Where lines cross the dashed one, exactly.
+
+    Examples
+    --------
+    >>> from polars_graded import power_curve
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
+    ...         "query": ["a", "b", "c", "d"] * 2,
+    ...         "ap": [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0],
+    ...     }
+    ... )
+    >>> curve = power_curve(per_query, "ap", queries=[34], difference=0.0625)
+    >>> power_curves(curve).data.select("queries", pl.col("power").round(4), "at_hand", "label")
+    shape: (2, 4)
+    ┌─────────┬────────┬─────────┬───────┐
+    │ queries ┆ power  ┆ at_hand ┆ label │
+    │ ---     ┆ ---    ┆ ---     ┆ ---   │
+    │ u64     ┆ f64    ┆ bool    ┆ str   │
+    ╞═════════╪════════╪═════════╪═══════╡
+    │ 4       ┆ 0.1113 ┆ true    ┆ null  │
+    │ 34      ┆ 0.8078 ┆ false   ┆ ap    │
+    └─────────┴────────┴─────────┴───────┘
+    """
+    power = check_number("power", power, above=0, below=1)
+    table = chart_rows.of_means(
+        "curve", curve, ["power"], texts=["measure"], others=["queries", "at_hand"], panel=panel
+    )
+    chart_rows.check_numbers("curve", table, ["queries", "at_hand"])
+    table = table.drop_nulls("queries").with_columns(pl.col("at_hand").cast(pl.Boolean))
+    table = chart_rows.thinned(_in_lines(table, _lines(table), "queries"), "queries")
+    table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
+    x = _queries_axis("queries, ● at hand", table)
+    ticks = sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power})
+    y = alt.Y(
+        "power:Q",
+        title="power",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(values=ticks, format="~g"),
+    )
+    colour = _colours(table)
+    tooltip = ["measure:N", "queries:Q", *parts.decimals("power")]
+    layers = [
+        trust.level(power),
+        *trust.measure_lines(x, y, colour, tooltip, few=False),
+        trust.at_hand(x, y, colour, tooltip),
+    ]
+    said = _described("power by number of queries", table)
+    return parts.panels(layers, table, panel, unnamed=["color"], description=said)
+
+
+def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
+    """Draw how alike the order from fewer queries is to that from all, one line per measure.
+
+    The line is the mean of the samples, and the band where most of them lie. Of more than three
+    measures bands would hide each other: then `panel="measure"` shows them.
+
+    Parameters
+    ----------
+    stability
+        One row per measure and number of queries, as `order_stability` returns it.
+    panel
+        A column whose values get a panel each: the measure, where there are many, or None.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
+        height, and `panel` where it is drawn. With more than 3000, numbers of queries in equal
+        steps stand for all. A correlation that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a column of numbers is not of numbers.
+    ValueError
+        If the frame has no correlation; if there are more than 60 panels.
+
+    See Also
+    --------
+    polars_graded.order_stability : The frame that is drawn here.
+
+    References
+    ----------
+    Buckley, Voorhees: Evaluating evaluation measure stability, SIGIR 2000.
+
+    Examples
+    --------
+    >>> from polars_graded import order_stability
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "ap": [0.25, 0.5, 0.75, 0.5, 0.75, 0.625],
+    ...     }
+    ... )
+    >>> chart = order_stability(per_query, "ap", sizes=[2, 3]).pipe(stability_curves)
+    >>> chart.data.select("queries", "tau", "tau_low", "label")
+    shape: (2, 4)
+    ┌─────────┬─────┬─────────┬───────┐
+    │ queries ┆ tau ┆ tau_low ┆ label │
+    │ ---     ┆ --- ┆ ---     ┆ ---   │
+    │ u32     ┆ f64 ┆ f64     ┆ str   │
+    ╞═════════╪═════╪═════════╪═══════╡
+    │ 2       ┆ 1.0 ┆ 1.0     ┆ null  │
+    │ 3       ┆ 1.0 ┆ 1.0     ┆ ap    │
+    └─────────┴─────┴─────────┴───────┘
+    """
+    numbers = ["tau", "tau_low", "tau_high"]
+    table = chart_rows.of_means(
+        "stability", stability, numbers, texts=["measure"], others=["queries"], panel=panel
+    )
+    chart_rows.check_numbers("stability", table, ["queries"])
+    table = table.drop_nulls("queries")
+    lines = _lines(table)
+    table = chart_rows.thinned(_in_lines(table, lines, "queries"), "queries")
+    # Of one with other queries all say the same: then names stand as the lines lie on the whole.
+    table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
+    banded = panel == "measure" or table["measure"].n_unique() <= FEW_BANDS
+    lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
+    ends = math.floor(10 * lowest.item()) / 10, 1.0
+    table = _with_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
+    x, title = _queries_axis("queries", table), "τ to the order from all queries"
+    y = alt.Y("tau:Q", title=title, scale=alt.Scale(domain=list(ends), nice=False))
+    colour = _colours(table)
+    tooltip = ["measure:N", "queries:Q", *parts.decimals("tau", "tau_low", "tau_high")]
+    layers = trust.measure_lines(x, y, colour, tooltip, few=True)
+    if banded:
+        layers.insert(0, trust.band(x, title, colour))
+    said = _described("τ to the order from all queries by number of queries", table)
+    return parts.panels(layers, table, panel, unnamed=["color"], description=said)
+
+
+def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
+    """Draw how often other queries contradict a difference, by its size, one line per sample size.
+
+    The number of queries stands where its line falls below the dashed `rate`: a difference that is
+    larger would be contradicted by as many other queries less often than that.
+
+    Parameters
+    ----------
+    rates
+        One row per measure, number of queries and class of differences, as `swap_rate` returns it.
+    rate
+        The rate of swaps that is small enough, which is dashed.
+    panel
+        A column whose values get a panel each: the measure, or None.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `difference`, the middle of the class; `label_x` and
+        `label_y`, where the number of queries stands, of those that do not hide each other; `panel`
+        where it is drawn. The classes of the largest differences, in which fewer than 30 or one in
+        a hundred comparisons of a line lie, are left out: their rates are of chance. With more than
+        3000 rows, classes in equal steps stand for all. A rate that is null, NaN or infinite is
+        left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If `rate` is not a number, or a column of them not of numbers.
+    ValueError
+        If `rate` is not between 0 and 1; if the frame has no rate; if there are more than 60
+        panels, or more lines than fit.
+
+    See Also
+    --------
+    polars_graded.swap_rate : The frame that is drawn here.
+
+    References
+    ----------
+    Voorhees, Buckley: The effect of topic set size on retrieval experiment error, SIGIR 2002,
+    figure 1.
+
+    Examples
+    --------
+    >>> from polars_graded import swap_rate
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
+    ...         "query": ["a", "b", "c", "d"] * 2,
+    ...         "ap": [0.0, 0.0, 0.0, 1.0, 0.25, 0.25, 0.25, 0.5],
+    ...     }
+    ... )
+    >>> chart = swap_rate(per_query, "ap", sizes=2, width=0.5).pipe(swap_rates)
+    >>> chart.data.select("queries", "difference", "swap_rate")
+    shape: (1, 3)
+    ┌─────────┬────────────┬───────────┐
+    │ queries ┆ difference ┆ swap_rate │
+    │ ---     ┆ ---        ┆ ---       │
+    │ u32     ┆ f64        ┆ f64       │
+    ╞═════════╪════════════╪═══════════╡
+    │ 2       ┆ 0.25       ┆ 1.0       │
+    └─────────┴────────────┴───────────┘
+    """
+    rate = check_number("rate", rate, above=0, below=1)
+    numbers = ["swap_rate", "difference_from", "difference_to"]
+    table = chart_rows.of_means(
+        "rates", rates, numbers, texts=["measure"], others=["queries", "comparisons"], panel=panel
+    )
+    chart_rows.check_numbers("rates", table, ["queries", "comparisons"])
+    middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
+    table = table.with_columns(middle.alias("difference"))
+    lines = [*_lines(table), "queries"]
+    table = _in_lines(table.drop_nulls(["difference", "queries"]), lines, "difference")
+    beyond = pl.col("comparisons").cum_sum(reverse=True)
+    enough = (beyond >= FEWEST_COMPARISONS) & (beyond >= CHANCE * pl.col("comparisons").sum())
+    table = table.filter((enough | (pl.int_range(pl.len()) == 0)).over(lines))
+    table = _with_sizes(chart_rows.thinned(table, "difference"), lines, rate)
+    sizes = table["queries"].unique().sort().to_list()
+    most: Any = table["swap_rate"].max()
+    title = "difference of means in one sample"
+    layers = trust.swap_lines(title, sizes, _shades(len(sizes)), rate, max(most, 2 * rate))
+    said = _described("rate of swaps by size of difference", table)
+    return parts.panels(
+        [trust.level(rate), *layers],
+        table,
+        panel,
+        parts.measures_axis(table["difference"]),
+        unnamed=["stroke"],
+        description=said,
+    )
+
+
+def grading_profile(
+    robustness: Frame,
+    *,
+    show: Literal["means", "places"] = "means",
+    panel: str | None = "measure",
+    strategy: str = "strategy",
+) -> Chart:
+    """Draw what each strategy has under each grading, one line per strategy.
+
+    Where lines cross, the gradings disagree on which strategy is better. Above each grading stands
+    the correlation τ of its order of strategies with that as given.
+
+    Parameters
+    ----------
+    robustness
+        One row per grading, measure and strategy, as `robustness_to_grading` returns it.
+    show
+        `"means"`, or the `"places"` of strategies, of which the best is at the top: there all
+        crossings are seen, and not how near the means are.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `strategy` as text, `correlation`, what stands above a
+        grading, and `panel` where it is drawn; without panels `label_at`, the height of a name at
+        the end of a line. A mean that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a column of numbers is not of numbers.
+    ValueError
+        If `show` is neither; if the frame has no mean; if there are more than 60 panels or 3000
+        rows.
+
+    See Also
+    --------
+    polars_graded.robustness_to_grading : The frame that is drawn here.
+    threshold_profile : Average precision at each threshold.
+
+    Examples
+    --------
+    Which of both is better depends on whether grade 1 is relevant:
+
+    >>> from polars_graded import robustness_to_grading
+    >>> df = pl.DataFrame(
+    ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]}
+    ... )
+    >>> gradings = {"1 is 0": {1: 0}}
+    >>> robustness = robustness_to_grading(df, "precision@2", by=["x", "y"], gradings=gradings)
+    >>> drawn = grading_profile(robustness).data
+    >>> drawn.select("grading", "strategy", "mean", "correlation")
+    shape: (4, 4)
+    ┌──────────┬──────────┬──────┬─────────────┐
+    │ grading  ┆ strategy ┆ mean ┆ correlation │
+    │ ---      ┆ ---      ┆ ---  ┆ ---         │
+    │ str      ┆ str      ┆ f64  ┆ str         │
+    ╞══════════╪══════════╪══════╪═════════════╡
+    │ as given ┆ x        ┆ 0.5  ┆ null        │
+    │ as given ┆ y        ┆ 1.0  ┆ null        │
+    │ 1 is 0   ┆ x        ┆ 0.5  ┆ τ -1.00     │
+    │ 1 is 0   ┆ y        ┆ 0.0  ┆ null        │
+    └──────────┴──────────┴──────┴─────────────┘
+    """
+    check_choice("show", show, ("means", "places"))
+    table = chart_rows.of_means(
+        "robustness",
+        robustness,
+        ["mean", "tau"],
+        texts=["measure", "grading"],
+        others=["place"],
+        strategy=strategy,
+        panel=panel,
+    )
+    chart_rows.check_numbers("robustness", table, ["place"])
+    chart_rows.check_row_count("robustness", table)
+    gradings = table["grading"].unique(maintain_order=True).to_list()
+    several = chart_rows.panel_count(table, panel and "panel") > 1
+    # Once above each grading but the first, with which the others are compared.
+    first = pl.col("strategy") == pl.col("strategy").first()
+    other = pl.col("grading") != gradings[0]
+    tau = [None if tau is None else f"τ {tau:.2f}" for tau in table["tau"]]
+    table = table.with_columns(pl.Series("correlation", tau, pl.String)).with_columns(
+        pl.when(first & other).then("correlation").alias("correlation")
+    )
+    names = table["strategy"].unique().to_list()
+    best = table.filter(grading=gradings[0]).sort("place", "strategy")["strategy"]
+    best = best.unique(maintain_order=True).head(parts.MOST_COLOURS).to_list()
+    look = parts.strategy_look(names, strategy, matter=best, legends=several)
+    height, title = "mean", parts.mean_title(table)
+    ends = chart_rows.round_ends(table["mean"])
+    if show == "places":
+        most: Any = table["place"].max()
+        height, title, ends = "place", "place", (0.5, max(2, most) + 0.5)
+    if not several:
+        named = names if len(names) <= parts.MOST_COLOURS else best
+        last = table.filter(pl.col("strategy").is_in(named)).filter(grading=gradings[-1])
+        last = last.sort(height, "strategy").unique("strategy", keep="first", maintain_order=True)
+        places = chart_rows.apart(last[height], ends)
+        at = last.select("strategy", "grading", pl.Series("label_at", places, pl.Float64))
+        table = table.join(at, on=["strategy", "grading"], how="left", maintain_order="left")
+    longest = max(len(name) for name in gradings)
+    step = min(max(40, 6 * longest + 6), max(40, (300 if several else 480) // len(gradings)))
+    upright = 6 * longest <= step
+    layers = trust.grading_lines(
+        gradings,
+        title,
+        height,
+        # Measures lie at different heights, and have panels with ends of their own.
+        None if several and show == "means" else ends,
+        look,
+        upright=upright,
+        labels=not several,
+    )
+    said = f"{height} of {len(names)} strategies under {len(gradings)} gradings"
+    chart = parts.panels(layers, table, panel, columns=2, width=alt.Step(step), description=said)
+    apart: Chart = chart.resolve_scale(y="independent") if several else chart
+    return apart
+
+
+def unjudged_bounds(
+    bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
+) -> Chart:
+    """Draw what unjudged documents could change, a whisker beside the mean of each strategy.
+
+    The point is the mean over queries with unjudged documents irrelevant. The line goes from there
+    to the mean with all of them of the highest grade; of rank-biased precision a thin line goes on
+    by what could lie beyond the end of the rankings. Where lines overlap, judgments that are not
+    there could put two strategies the other way round.
+
+    Parameters
+    ----------
+    bounds
+        One row per measure, strategy and query, as `polars_graded.unjudged_bounds` returns it.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of one row per measure and strategy (and panel): the means over queries `mean` (of `value`),
+        `low`, `high` and `beyond` (of `low` and `residual`, null without one), and the number of
+        `queries`. The strategy with the highest mean of the first measure is at the top. A query
+        whose value is null, NaN or infinite counts in no mean.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        If a column is not there.
+    TypeError
+        If a column of numbers is not of numbers.
+    ValueError
+        If the frame has no value; if there are more than 60 panels or 3000 lines.
+
+    See Also
+    --------
+    polars_graded.unjudged_bounds : The frame that is drawn here.
+
+    References
+    ----------
+    Moffat, Zobel: Rank-biased precision for measurement of retrieval effectiveness, 2008, section
+    3.3.
+
+    Examples
+    --------
+    >>> import polars_graded
+    >>> df = pl.DataFrame({"query": "a", "grade": [1, None, 0], "score": [3, 2, 1]})
+    >>> bounds = polars_graded.unjudged_bounds(df, "precision@2", "rbp(p=0.5)")
+    >>> unjudged_bounds(bounds).data.select("measure", "mean", "low", "high", "beyond")
+    shape: (2, 5)
+    ┌─────────────┬──────┬─────┬──────┬────────┐
+    │ measure     ┆ mean ┆ low ┆ high ┆ beyond │
+    │ ---         ┆ ---  ┆ --- ┆ ---  ┆ ---    │
+    │ str         ┆ f64  ┆ f64 ┆ f64  ┆ f64    │
+    ╞═════════════╪══════╪═════╪══════╪════════╡
+    │ precision@2 ┆ 0.5  ┆ 0.5 ┆ 1.0  ┆ null   │
+    │ rbp(p=0.5)  ┆ 0.5  ┆ 0.5 ┆ 0.75 ┆ 0.875  │
+    └─────────────┴──────┴─────┴──────┴────────┘
+    """
+    numbers = ["value", "low", "high", "residual"]
+    table = chart_rows.of_means(
+        "bounds", bounds, numbers, texts=["measure"], strategy=strategy, panel=panel
+    )
+    of = pl.col
+    means = table.group_by(*_lines(table), "strategy", maintain_order=True).agg(
+        of("value").mean().alias("mean"),
+        of("low").mean(),
+        of("high").mean(),
+        (of("low") + of("residual")).mean().alias("beyond"),
+        pl.len().alias("queries"),
+    )
+    chart_rows.check_row_count("bounds", means)
+    names = chart_rows.by_falling(means, "mean", "strategy")
+    few = len(names) <= parts.MOST_COLOURS
+    look = parts.strategy_look(names, strategy, legends=False) if few else {}
+    layers = trust.whiskers(
+        [parts.mean_title(means), "line: with unjudged documents of the highest grade"],
+        names,
+        look,
+        beyond=means["beyond"].null_count() < means.height,
+    )
+    several = chart_rows.panel_count(means, panel and "panel") > 1
+    size: dict[str, Any] = {"width": 240 if several else 300}
+    if len(names) > MOST_LINES:
+        size["height"] = alt.Step(12)
+    said = f"bounds of the means of {len(names)} strategies by what is unjudged"
+    return parts.panels(layers, means, panel, "independent", columns=2, description=said, **size)
+
+
+def _lines(table: pl.DataFrame) -> list[str]:
+    """What tells the lines of measures apart."""
+    return ["panel", "measure"] if "panel" in table.columns else ["measure"]
+
+
+def _in_lines(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
+    """The rows of each line together and in order; lines in the order in which they come."""
+    place = pl.col("place in the frame").min().over(lines)
+    ordered = table.with_row_index("place in the frame").sort(place, at, maintain_order=True)
+    return ordered.drop("place in the frame")
+
+
+def _with_names(
+    table: pl.DataFrame,
+    at: str,
+    *,
+    by: list[str | pl.Expr],
+    ends: Ends,
+    label: Callable[[dict[str, Any]], str] = lambda row: row["measure"],
+) -> pl.DataFrame:
+    """The rows with `label` and `label_at` at the end of each line: names in the order of ends.
+
+    The first of `by` is how high a line ends, and what follows it orders those that end alike.
+    """
+    lines = _lines(table)
+    last = table.filter(pl.col(at) == pl.col(at).max().over(lines))
+    last = last.unique(lines, keep="first", maintain_order=True)
+    last = last.filter(pl.col("measure").is_in(_named(table)))
+    groups = last.partition_by("panel", maintain_order=True) if "panel" in lines else [last]
+    placed = []
+    for group in groups:
+        rising = group.sort(*by, "measure")
+        heights = chart_rows.apart(rising.select(by[0]).to_series(), ends)
+        placed.append(
+            rising.select(
+                *lines,
+                at,
+                pl.Series("label", [label(row) for row in rising.rows(named=True)], pl.String),
+                pl.Series("label_at", heights, pl.Float64),
+            )
+        )
+    return table.join(pl.concat(placed), on=[*lines, at], how="left", maintain_order="left")
+
+
+def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
+    """The rows with `label_x` and `label_y`: where each line first falls below the rate.
+
+    Numbers that would stand over others are left out, but for those of the most and the fewest.
+    """
+    most: Any = table["difference"].max()
+    every = dict(table.group_by(lines))
+    sizes = sorted({key[-1] for key in every}, reverse=True)
+    first = {sizes[0]: 0, sizes[-1]: 1}
+    placed, taken = [], dict[tuple[Any, ...], list[float]]()
+    for key, line in sorted(every.items(), key=lambda item: first.get(item[0][-1], 2)):
+        x, y = line["difference"].to_list(), line["swap_rate"].to_list()
+        place = next((i for i, each in enumerate(y) if each < rate), len(y) - 1)
+        label_x, label_y = x[place], y[place]
+        if place and label_y < rate:
+            share = (y[place - 1] - rate) / (y[place - 1] - y[place])
+            label_x, label_y = x[place - 1] + share * (x[place] - x[place - 1]), rate
+        others = taken.setdefault(key[:-1], [])
+        if all(abs(label_x - other) >= LABEL_WIDTH * most for other in others):
+            others.append(label_x)
+            placed.append((*key, x[place], label_x, label_y))
+    numbers = ["difference", "label_x", "label_y"]
+    schema = table.select(lines).schema | dict.fromkeys(numbers, pl.Float64)
+    labels = pl.DataFrame(placed, schema=schema, orient="row")
+    return table.join(labels, on=[*lines, "difference"], how="left", maintain_order="left")
+
+
+def _shades(n: int) -> list[str]:
+    """So many colours from a light one to a dark one; the only one is dark."""
+    return [parts.mixed(*SHADES, place / (n - 1) if n > 1 else 1) for place in range(n)]
+
+
+def _named(table: pl.DataFrame) -> list[str]:
+    """The measures that have a colour and a name: the first, where there are many."""
+    return table["measure"].unique(maintain_order=True).head(parts.MOST_COLOURS).to_list()
+
+
+def _colours(table: pl.DataFrame) -> Any:
+    """A colour for each measure, the same in all charts that show the same ones."""
+    measures = table["measure"].unique().to_list()
+    look = parts.strategy_look(
+        measures, "measure", field="measure", matter=_named(table), legends=False
+    )
+    return look["color"]
+
+
+def _queries_axis(title: str, table: pl.DataFrame) -> alt.X:
+    """From no query to as many as there are points of."""
+    scale = alt.Scale(domain=[0, max(table["queries"])], nice=False)
+    return alt.X("queries:Q", title=title, scale=scale, axis=alt.Axis(format="d", tickMinStep=1))
+
+
+def _described(what: str, table: pl.DataFrame) -> str:
+    """What a chart is of, in words."""
+    return f"{what}, of {', '.join(_named(table))}"
