@@ -30,6 +30,7 @@ from polars_graded import (
     differences,
     evaluate,
     experiments,
+    overview,
     phi_control_points,
     summarise,
 )
@@ -119,6 +120,91 @@ def comparison_of(k: int, n: int) -> pl.DataFrame:
 
 def all_pairs_of(k: int, n: int) -> pl.DataFrame:
     return compare(results(k, n), *MEASURES)
+
+
+def levels_of(k: int, n: int) -> pl.DataFrame:
+    """What `significance_levels` returns, of k strategies and n queries."""
+    pairs = [(f"s{i}", f"s{j}") for i in range(1, k + 1) for j in range(i + 1, k + 1)]
+    rows = [
+        (name, place, *pair, math.exp(-place * n / 50))
+        for name in MEASURES
+        for place, pair in enumerate(pairs, 1)
+    ]
+    columns = ["measure", "place", "strategy", "baseline", "p_corrected"]
+    return pl.DataFrame(rows, columns, orient="row")
+
+
+def power_of(k: int, n: int) -> pl.DataFrame:
+    """What `power_curve` returns, of k numbers of queries where n are at hand."""
+    rows = [
+        (name, queries, 1 - math.exp(-queries / n / 2), queries == n)
+        for name in MEASURES
+        for queries in sorted({*range(2, k + 2), n})
+    ]
+    return pl.DataFrame(rows, ["measure", "queries", "power", "at_hand"], orient="row")
+
+
+def stability_of(k: int, n: int) -> pl.DataFrame:
+    """What `order_stability` returns, of k numbers of queries up to n."""
+    numbers = sorted({max(1, n * place // k) for place in range(1, k + 1)})
+    rows = [
+        (name, size, size / n, max(-1.0, size / n - 0.2), min(1.0, size / n + 0.1))
+        for name in MEASURES
+        for size in numbers
+    ]
+    return pl.DataFrame(rows, ["measure", "queries", "tau", "tau_low", "tau_high"], orient="row")
+
+
+def swaps_of(k: int, n: int) -> pl.DataFrame:
+    """What `swap_rate` returns, of k numbers of queries and up to n classes of differences."""
+    rows = [
+        (name, queries, each / 100, (each + 1) / 100, 1000, round(400 / (1 + each * queries)))
+        for name in MEASURES
+        for queries in range(1, k + 1)
+        for each in range(min(n, 40))
+    ]
+    columns = ["measure", "queries", "difference_from", "difference_to", "comparisons", "swaps"]
+    return pl.DataFrame(rows, columns, orient="row").with_columns(
+        swap_rate=pl.col("swaps") / pl.col("comparisons")
+    )
+
+
+def gradings_of(k: int, n: int) -> pl.DataFrame:
+    """What `robustness_to_grading` returns, of k strategies and up to n gradings."""
+    rows = [
+        (grading, name, f"s{place}", (place * 7 + at) % k / k, 1 + (place * 7 + at) % k, 1 - at / 9)
+        for at, grading in enumerate(["as given", "0, 1+2", "0+1, 2", "10 % moved"][:n])
+        for name in MEASURES
+        for place in range(1, k + 1)
+    ]
+    columns = ["grading", "measure", "strategy", "mean", "place", "tau"]
+    return pl.DataFrame(rows, columns, orient="row").with_columns(
+        tau_ap="tau", lost=0, gained=1, reversed=2
+    )
+
+
+def bounds_of(k: int, n: int) -> pl.DataFrame:
+    """What `unjudged_bounds` returns, of k strategies and n queries."""
+    values = results(k, n).unpivot(
+        MEASURES, index=["strategy", "query"], variable_name="measure", value_name="value"
+    )
+    return values.with_columns(
+        low=pl.col("value") / 2,
+        high=pl.col("value").sqrt(),
+        residual=pl.when(measure="mu_ap").then(pl.col("value").sqrt()),
+    )
+
+
+def overview_of(k: int, n: int) -> pl.DataFrame:
+    """What `overview` returns, of k strategies and n queries."""
+    frame = pl.concat(
+        pl.DataFrame(
+            {"query": 1 + i // 3, "doc": i, "grade": grade, "score": (i + place) % 5}
+        ).with_columns(strategy=pl.lit(f"s{place}"))
+        for place in range(1, k + 1)
+        for i, grade in enumerate([0, 2, None] * min(n, 20))
+    )
+    return overview(frame, strategy="strategy")
 
 
 @dataclass(frozen=True)
@@ -223,6 +309,26 @@ ROWS = {
         value="difference",
         fewest=2,
     ),
+    "significance_curves": Row(
+        charts.significance_curves,
+        levels_of,
+        {"strategy": "strategy"},
+        value="p_corrected",
+        fewest=3,
+    ),
+    "power_curves": Row(charts.power_curves, power_of, {}, value="power"),
+    "stability_curves": Row(charts.stability_curves, stability_of, {}, value="tau"),
+    "swap_rates": Row(charts.swap_rates, swaps_of, {}, value="swap_rate"),
+    "grading_profile": Row(
+        charts.grading_profile, gradings_of, {"strategy": "strategy"}, value="mean"
+    ),
+    "grading_profile of places": Row(
+        charts.grading_profile, gradings_of, {"strategy": "strategy"}, {"show": "places"}, "mean"
+    ),
+    "unjudged_bounds": Row(
+        charts.unjudged_bounds, bounds_of, {"strategy": "strategy"}, value="value"
+    ),
+    "overview": Row(charts.overview, overview_of, {"strategy": "strategy"}),
 }
 every_chart = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 
@@ -601,6 +707,10 @@ FACETED_BY = {
     "comparison_forest of all pairs": "measure",
     "comparison_matrix": "measure",
     "strategy_bars": "measure",
+    "significance_curves": "measure",
+    "power_curves": "measure",
+    "stability_curves": "measure",
+    "swap_rates": "measure",
 }
 
 
@@ -718,8 +828,7 @@ def test_panels_keep_all_values_and_their_order():
     )
     chart = charts.measure_agreement(frame, "mu_ap", "ndcg", panel="topic")
     assert isinstance(chart, alt.FacetChart)
-    assert spec_of(chart)["facet"]["sort"] is None  # as they come
-    assert chart.data["panel"].unique(maintain_order=True).to_list() == ["a", "c", "b"]
+    assert spec_of(chart)["facet"]["sort"] == ["a", "c", "b"]  # as they come
     got = chart.data.sort("strategy", pl.col("query").cast(pl.Int64))
     assert got["x"].to_list() == frame["mu_ap"].to_list()
     assert got["panel"].to_list() == frame["topic"].to_list()
@@ -901,6 +1010,13 @@ FRAME_NAMES = {
     "strategy_bars": "summary",
     "comparison_forest": "comparison",
     "comparison_matrix": "comparison",
+    "significance_curves": "levels",
+    "power_curves": "curve",
+    "stability_curves": "stability",
+    "swap_rates": "rates",
+    "grading_profile": "robustness",
+    "unjudged_bounds": "bounds",
+    "overview": "table",
 }
 NO_RANKS = (
     "'cg' must be a curve, one list per query, or stand beside a column of ranks, "
@@ -1704,10 +1820,11 @@ def test_every_field_is_one_of_its_data(row):
 )
 def test_panels_share_an_axis_where_their_measures_can(make, x):
     spec = spec_of(make())
+    chart = make()
     assert properties(spec["facet"]) == {
         "field": "panel",
         "title": None,
-        "sort": None,
+        "sort": chart.data["panel"].unique(maintain_order=True).to_list(),
     }
     assert spec["resolve"]["scale"] == {"x": x}
 

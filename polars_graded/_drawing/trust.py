@@ -33,7 +33,7 @@ def level(value: float) -> alt.Chart:
 
 
 def measure_lines(
-    x: alt.X, y: alt.Y, colour: alt.Color, tooltip: Sequence[Any], *, few: bool
+    x: alt.X, y: alt.Y, title: str, colour: alt.Color, tooltip: Sequence[Any], *, few: bool
 ) -> list[alt.Chart]:
     """A line for each measure, with points that say their values, and its name at its end.
 
@@ -47,7 +47,7 @@ def measure_lines(
         base.mark_point(filled=True, size=25, opacity=1 if few else 0).encode(tooltip=tooltip),
         names.encode(
             x=x,
-            y=alt.Y("label_at:Q", title=y.to_dict()["title"]),
+            y=alt.Y("label_at:Q", title=title),
             text="label:N",
             color=colour,
             detail="measure:N",
@@ -161,10 +161,10 @@ def grading_lines(
         above.encode(x=x, y=alt.value(3), text="correlation:N"),
     ]
     if labels:
-        names = alt.Chart().transform_filter("isValid(datum.label_at)")
-        names = names.mark_text(align="left", dx=8, fontSize=11, limit=200)
+        beside = alt.Chart().transform_filter("isValid(datum.label_at)")
+        beside = beside.mark_text(align="left", dx=8, fontSize=11, limit=200)
         y = alt.Y("label_at:Q", title=title)
-        layers.append(names.encode(x=x, y=y, text="strategy:N", color=look["color"]))
+        layers.append(beside.encode(x=x, y=y, text="strategy:N", color=look["color"]))
     return layers
 
 
@@ -190,7 +190,7 @@ def whiskers(
     )
 
 
-def cells(names: list[str], headings: dict[float, list[str]], width: float) -> list[alt.Chart]:
+def cells(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
     """A table whose cells are bars and text, a line for each strategy under the headings.
 
     Rows have `strategy`, and of a cell `start`, `end`, `fill` (a colour, of what is filled up to

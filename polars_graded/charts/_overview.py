@@ -116,7 +116,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     │ score    ┆ none_judged ┆ 1    │
     └──────────┴─────────────┴──────┘
     """
-    table = check_collected("table", table).with_row_index("place")
+    table = check_collected("table", table).with_row_index("row of the table")
     check_columns("table", [strategy, "grades"], table.columns)
     if (dtype := table.schema["grades"]) != GRADES:
         msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
@@ -129,12 +129,12 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     starts = _starts()
     rows = []
     for fact in facts.rows(named=True):
-        grades = table["grades"][fact["place"]]
-        keys = [fact[name] for name in ("strategy", "panel") if name in fact]
+        grades = table["grades"][fact["row of the table"]]
         cells = [*_cells(fact, starts), *_grades(grades, levels, starts["grades"])]
-        rows += [(*keys, *cell) for cell in cells]
-    keys = {name: pl.String for name in ("strategy", "panel") if name in facts.columns}
-    drawn = pl.DataFrame(rows, schema=keys | CELL, orient="row")
+        rows += [{name: fact.get(name) for name in ("strategy", "panel")} | cell for cell in cells]
+    drawn = pl.DataFrame(rows, schema=CELL)
+    if panel is None:
+        drawn = drawn.drop("panel")
     chart_rows.check_row_count("table", drawn)
     headings = {starts[what]: list(lines) for what, lines in HEADINGS.items()}
     headings[starts["grades"]] = ["", "rows by grade:", _named(levels)]
@@ -158,6 +158,8 @@ GRADES = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))
 """What `overview` has of grades."""
 
 CELL = {
+    "strategy": pl.String,
+    "panel": pl.String,
     "what": pl.String,
     "start": pl.Float64,
     "end": pl.Float64,
@@ -176,35 +178,40 @@ def _starts() -> dict[str, int]:
     return starts
 
 
-def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[tuple[Any, ...]]:
+def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, Any]]:
     """The cells of a strategy: what is empty, and over it what is filled and printed."""
     queries = fact["queries"]
     least, median, most = (_number(fact[name]) for name in ("least", "median", "most"))
     spread = median if least == most else f"{median} ({least}–{most})"
     for what, text in (("queries", _number(queries)), ("documents", spread)):
-        yield what, starts[what], starts[what], EMPTY, text
+        yield _cell(what, starts[what], 0, EMPTY, text)
     for what in (*SHARES, *QUERIES):
         start, value = starts[what], fact[what]
         share = value if what in SHARES or value is None else value / queries
         text = _percent(value) if what in SHARES else _number(value)
-        yield what, start, start + WIDTH, EMPTY, None
-        yield what, start, start + WIDTH * (share or 0), ALARM if what in HARM else FULL, text
+        yield _cell(what, start, WIDTH, EMPTY)
+        yield _cell(what, start, WIDTH * (share or 0), ALARM if what in HARM else FULL, text)
+
+
+def _cell(
+    what: str, start: float, width: float, fill: str, text: str | None = None
+) -> dict[str, Any]:
+    return {"what": what, "start": start, "end": start + width, "fill": fill, "text": text}
 
 
 def _grades(
     grades: pl.Series, levels: list[float | None], start: float
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[dict[str, Any]]:
     """The rows of a strategy with each grade, as pieces of one bar."""
     total = sum(each["rows"] for each in grades)
     known = [level for level in levels if level is not None]
     for each in grades:
-        end = start + WIDTHS["grades"] * each["rows"] / total
-        share = (
-            known.index(each["grade"]) / max(1, len(known) - 1) if each["grade"] is not None else 0
-        )
-        fill = UNJUDGED if each["grade"] is None else parts.mixed(LOWEST, HIGHEST, share)
-        yield f"grade {_number(each['grade'])}: {each['rows']:,} rows", start, end, fill, None
-        start = end
+        grade, fill = each["grade"], UNJUDGED
+        if grade is not None:
+            fill = parts.mixed(LOWEST, HIGHEST, known.index(grade) / max(1, len(known) - 1))
+        width = WIDTHS["grades"] * each["rows"] / total
+        yield _cell(f"grade {_number(grade)}: {each['rows']:,} rows", start, width, fill)
+        start += width
 
 
 def _named(levels: list[float | None]) -> str:
@@ -216,6 +223,7 @@ def _named(levels: list[float | None]) -> str:
 
 
 def _number(value: float | None) -> str:
+    """A number of documents, queries or rows, or a grade."""
     return "–" if value is None else f"{value:,.10g}"
 
 

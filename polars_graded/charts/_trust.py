@@ -11,6 +11,7 @@ import polars as pl
 from polars_graded._checks import check_choice, check_number
 from polars_graded._drawing import parts, trust
 from polars_graded._drawing import rows as chart_rows
+from polars_graded._results.regrading import AS_GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +155,7 @@ def significance_curves(
     )
     tooltip = ["measure:N", "place:Q", "strategy:N", "baseline:N", *parts.decimals("p_corrected")]
     few = table["place"].n_unique() <= parts.FEW_POINTS
-    layers = trust.measure_lines(x, y, _colours(table), tooltip, few=few)
+    layers = trust.measure_lines(x, y, "corrected p", _colours(table), tooltip, few=few)
     said = _described("p of all pairs in falling order", table)
     return parts.panels(
         [trust.level(alpha), *layers], table, panel, unnamed=["color"], description=said
@@ -240,7 +241,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     tooltip = ["measure:N", "queries:Q", *parts.decimals("power")]
     layers = [
         trust.level(power),
-        *trust.measure_lines(x, y, colour, tooltip, few=False),
+        *trust.measure_lines(x, y, "power", colour, tooltip, few=False),
         trust.at_hand(x, y, colour, tooltip),
     ]
     said = _described("power by number of queries", table)
@@ -324,7 +325,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     y = alt.Y("tau:Q", title=title, scale=alt.Scale(domain=list(ends), nice=False))
     colour = _colours(table)
     tooltip = ["measure:N", "queries:Q", *parts.decimals("tau", "tau_low", "tau_high")]
-    layers = trust.measure_lines(x, y, colour, tooltip, few=True)
+    layers = trust.measure_lines(x, y, title, colour, tooltip, few=True)
     if banded:
         layers.insert(0, trust.band(x, title, colour))
     said = _described("τ to the order from all queries by number of queries", table)
@@ -508,17 +509,17 @@ def grading_profile(
     chart_rows.check_numbers("robustness", table, ["place"])
     chart_rows.check_row_count("robustness", table)
     gradings = table["grading"].unique(maintain_order=True).to_list()
+    given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
     several = chart_rows.panel_count(table, panel and "panel") > 1
-    # Once above each grading but the first, with which the others are compared.
-    first = pl.col("strategy") == pl.col("strategy").first()
-    other = pl.col("grading") != gradings[0]
+    # Once above each grading but that with which the others are compared.
+    one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_lines(table))
     tau = [None if tau is None else f"τ {tau:.2f}" for tau in table["tau"]]
     table = table.with_columns(pl.Series("correlation", tau, pl.String)).with_columns(
-        pl.when(first & other).then("correlation").alias("correlation")
+        pl.when(one & (pl.col("grading") != given)).then("correlation").alias("correlation")
     )
     names = table["strategy"].unique().to_list()
-    best = table.filter(grading=gradings[0]).sort("place", "strategy")["strategy"]
-    best = best.unique(maintain_order=True).head(parts.MOST_COLOURS).to_list()
+    ahead = table.filter(grading=given).sort("place", "strategy")["strategy"]
+    best = ahead.unique(maintain_order=True).head(parts.MOST_COLOURS).to_list()
     look = parts.strategy_look(names, strategy, matter=best, legends=several)
     height, title = "mean", parts.mean_title(table)
     ends = chart_rows.round_ends(table["mean"])
@@ -529,8 +530,8 @@ def grading_profile(
         named = names if len(names) <= parts.MOST_COLOURS else best
         last = table.filter(pl.col("strategy").is_in(named)).filter(grading=gradings[-1])
         last = last.sort(height, "strategy").unique("strategy", keep="first", maintain_order=True)
-        places = chart_rows.apart(last[height], ends)
-        at = last.select("strategy", "grading", pl.Series("label_at", places, pl.Float64))
+        heights = chart_rows.apart(last[height], ends)
+        at = last.select("strategy", "grading", pl.Series("label_at", heights, pl.Float64))
         table = table.join(at, on=["strategy", "grading"], how="left", maintain_order="left")
     longest = max(len(name) for name in gradings)
     step = min(max(40, 6 * longest + 6), max(40, (300 if several else 480) // len(gradings)))
