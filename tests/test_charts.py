@@ -1547,6 +1547,62 @@ MANY_QUERIES = {
 }
 AXIS = ("rule", {"y": {"datum": 0}, **ONCE})
 
+
+def measure_lines(x: dict[str, Any], field: str, title: str, **y: Any) -> list[Any]:
+    """A line for each measure, points on it, and the name at its end."""
+    colour = {"color": at("measure", "measure", domain=MEASURES, range=parts.PALETTE)}
+    line = {"x": x, "y": at(field, title, **y), **colour, "detail": {"field": "measure"}}
+    names = {"x": x, "y": at("label_at", title), **colour, "text": {"field": "label"}}
+    named = {"filter": "isValid(datum.label_at)"}
+    return [("line", line), ("point", line), ("text", names | named)]
+
+
+def level(value: float) -> Any:
+    return ("rule", {"y": {"datum": value}, **ONCE})
+
+
+PLACES = at("place", "pairs of strategies, by falling p", domain=[1, 3])
+AT_HAND = at("queries", "queries, ● at hand", domain=[0, 5])
+QUERIES = at("queries", "queries", domain=[0, 5])
+TAU = "τ to the order from all queries"
+POWER = measure_lines(AT_HAND, "power", "power", **ENDS)
+STABILITY = measure_lines(QUERIES, "tau", TAU, domain=[0.2, 1])
+HAND = {"filter": "datum.at_hand"}
+SHADES = {"domain": [1, 2], "range": ["#a6c8e0", "#0c3964"]}
+SWAP = {
+    "x": at("difference", "difference of means in one sample"),
+    "y": at("swap_rate", "swap rate", domain=[0, 0.4]),
+    "detail": {"field": "queries"},
+}
+SWAP_NUMBER = {
+    "x": at("label_x", "difference of means in one sample"),
+    "y": at("label_y", "swap rate"),
+    "text": {"field": "queries"},
+    "filter": "isValid(datum.label_x)",
+}
+GRADINGS = {
+    "x": at(
+        "grading",
+        "grading, τ to the order as given",
+        sort=None,
+        domain=["as given", "0, 1+2", "0+1, 2", "10 % moved"],
+    ),
+}
+GRADED = {**GRADINGS, "y": at("mean", "mean", zero=False, reverse=False), **BY_STRATEGY}
+PLACED = {**GRADED, "y": at("place", "place", zero=False, reverse=True, domain=[0.5, 2.5])}
+CORRELATION = {
+    **GRADINGS,
+    "y": {"value": 3},
+    "text": {"field": "correlation"},
+    "filter": "isValid(datum.correlation)",
+}
+UNJUDGED = ["mean", "line: with unjudged documents of the highest grade"]
+WHISKERS = {"y": at("strategy", None, sort=None, domain=["s2", "s1"]), **COLOUR}
+CELLS = {
+    "x": at("start", None, domain=[0, 674]),
+    "y": at("strategy", None, sort=None, domain=BOTH),
+}
+
 DRAWN = {
     # a chart: what makes it, and its layers from the back to the front
     "dcg_curves": (
@@ -1760,6 +1816,63 @@ DRAWN = {
             )
         ),
         forest_of("difference of means", ["s1 - s3", "s2 - s3", "s1 - s2"]),
+    ),
+    "significance_curves": (
+        lambda: ROWS["significance_curves"].of(3, 5),
+        [
+            level(0.05),
+            *measure_lines(PLACES, "p_corrected", "corrected p", **ENDS, type="symlog"),
+        ],
+    ),
+    "power_curves": (
+        lambda: ROWS["power_curves"].of(2, 5),
+        [
+            level(0.8),
+            *POWER,
+            ("point", {k: v for k, v in POWER[1][1].items() if k != "detail"} | HAND),
+        ],
+    ),
+    "stability_curves": (
+        lambda: ROWS["stability_curves"].of(2, 5),
+        [
+            ("area", STABILITY[0][1] | {"y": at("tau_low", TAU), "y2": {"field": "tau_high"}}),
+            *STABILITY,
+        ],
+    ),
+    "swap_rates": (
+        lambda: ROWS["swap_rates"].of(2, 5),
+        [
+            level(0.05),
+            ("line", SWAP | {"stroke": at("queries", "queries", **SHADES)}),
+            ("point", SWAP),
+            ("text", SWAP_NUMBER),
+            ("text", SWAP_NUMBER),
+        ],
+    ),
+    "grading_profile": (
+        lambda: ROWS["grading_profile"].of(2, 5),
+        [("line", GRADED), ("point", GRADED), ("text", CORRELATION)],
+    ),
+    "grading_profile of places": (
+        lambda: ROWS["grading_profile of places"].of(2, 5),
+        [("line", PLACED), ("point", PLACED), ("text", CORRELATION)],
+    ),
+    "unjudged_bounds": (
+        lambda: ROWS["unjudged_bounds"].of(2, 5),
+        [
+            *(
+                ("bar", WHISKERS | {"x": at("low", UNJUDGED, zero=False), "x2": {"field": end}})
+                for end in ("beyond", "high")
+            ),
+            ("point", WHISKERS | {"x": at("mean", UNJUDGED, zero=False)}),
+        ],
+    ),
+    "overview": (
+        lambda: ROWS["overview"].of(2, 5),
+        [
+            ("bar", {**CELLS, "x2": {"field": "end"}, "fill": at("fill", "fill")}),
+            ("text", {**CELLS, "text": {"field": "text"}, "filter": "isValid(datum.text)"}),
+        ],
     ),
 }
 
@@ -2442,6 +2555,11 @@ NAMES_OF_SCRIPTS = [
         "strategy_bars",
         "comparison_forest",
         "comparison_matrix",
+        "threshold_profile",
+        "grading_profile",
+        "significance_curves",
+        "unjudged_bounds",
+        "overview",
     ],
 )
 def test_names_that_a_script_has_for_its_own_are_drawn_like_any_other(name):

@@ -50,7 +50,6 @@ def measure_lines(
             y=alt.Y("label_at:Q", title=title),
             text="label:N",
             color=colour,
-            detail="measure:N",
         ),
     ]
 
@@ -77,7 +76,7 @@ def at_hand(x: alt.X, y: alt.Y, colour: alt.Color, tooltip: Sequence[Any]) -> al
         alt.Chart()
         .transform_filter("datum.at_hand")
         .mark_point(filled=True, size=90, opacity=1)
-        .encode(x=x, y=y, color=colour, detail="measure:N", tooltip=tooltip)
+        .encode(x=x, y=y, color=colour, tooltip=tooltip)
     )
     return points
 
@@ -112,7 +111,6 @@ def swap_lines(
         x=alt.X("label_x:Q", title=x_title),
         y=alt.Y("label_y:Q", title="swap rate"),
         text="queries:O",
-        detail="queries:O",
     )
     at: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
     return [

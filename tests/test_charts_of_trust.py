@@ -1,0 +1,511 @@
+"""Charts of trust and the overview: what they say is what the frames say, worked out by hand."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+import pytest
+import vl_convert
+from test_charts import ROWS, assert_drawn, drawn_marks, encodings, levels_of, spec_of
+
+import polars_graded as pg
+from polars_graded import charts
+from polars_graded._drawing import parts
+from polars_graded._drawing import rows as chart_rows
+from polars_graded.charts import _overview
+
+
+def text_of(chart: Any) -> list[str]:
+    """Every line of text that a browser would show."""
+    version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    options = {} if version not in vl_convert.get_vegalite_versions() else {"vl_version": version}
+    svg = vl_convert.vegalite_to_svg(spec_of(chart), **options)
+    return [html.unescape(found) for found in re.findall(r">([^<>]+)<", svg)]
+
+
+def layer_of(chart: Any, mark: str) -> dict[str, Any]:
+    """The first layer with a mark."""
+    spec = spec_of(chart)
+    return next(each for each in spec.get("spec", spec)["layer"] if each["mark"]["type"] == mark)
+
+
+# What measures tell apart
+
+
+def levels(**p_of: list[float]) -> pl.DataFrame:
+    """Falling p values of the pairs of four strategies."""
+    pairs = [("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")]
+    rows = [
+        (measure, place, *pair, p)
+        for measure, values in p_of.items()
+        for place, (pair, p) in enumerate(zip(pairs, values, strict=True), 1)
+    ]
+    names = ["measure", "place", "strategy", "baseline", "p_corrected"]
+    return pl.DataFrame(rows, names, orient="row")
+
+
+def test_beside_a_measure_stands_the_share_of_pairs_at_most_at_alpha():
+    frame = levels(ap=[1.0, 0.3, 0.05, 0.04, 0.0, 0.0], ndcg=[1.0, 0.9, 0.8, 0.06, 0.051, 0.0])
+    drawn = charts.significance_curves(frame).data.drop_nulls("label")
+    # Four of six, the third just so; and one of six.
+    assert drawn["label"].to_list() == ["ap 0.667", "ndcg 0.167"]
+    assert drawn["place"].to_list() == [6, 6]
+    wider = charts.significance_curves(frame, alpha=0.06).data["label"].drop_nulls()
+    assert wider.to_list() == ["ap 0.667", "ndcg 0.500"]
+
+
+def test_the_shares_are_those_of_discriminative_power():
+    per_query = ROWS["dcg_curves"].frame(7, 106).select("strategy", "query", "mu_ap", "ndcg")
+    found = pg.significance_levels(per_query, test="t")
+    shares = pg.discriminative_power(per_query, test="t")["discriminative_power"]
+    drawn = charts.significance_curves(found).data.drop_nulls("label")["label"]
+    assert drawn.to_list() == [
+        f"{name} {share:.3f}" for name, share in zip(["mu_ap", "ndcg"], shares, strict=True)
+    ]
+    assert 0 < shares.min() < 1
+
+
+def test_names_stand_apart_where_all_lines_end_alike_the_strongest_lowest():
+    alike = [1.0, 0.5, 0.02, 0.0, 0.0, 0.0]
+    frame = levels(one=alike, two=[1.0, 0.01, *alike[2:]], three=[0.01, 0.01, *alike[2:]])
+    drawn = charts.significance_curves(frame).data.drop_nulls("label").sort("label_at")
+    assert drawn["measure"].to_list() == ["three", "two", "one"]
+    # In pixels of a chart 300 high, on an axis that is log(1 + p / 0.001).
+    heights = [300 * math.log1p(p / 0.001) / math.log1p(1000) for p in drawn["label_at"]]
+    assert heights[0] == 0
+    assert np.diff(heights) == pytest.approx([13.5, 13.5])
+
+
+def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
+    frame = levels_of(46, 5)
+    few = charts.significance_curves(frame)
+    assert few.data.height <= chart_rows.MOST_ROWS < 5 * 1035
+    # exp(-place / 10) is at most 0.05 from the 30th pair on.
+    assert few.data["label"].drop_nulls().to_list() == [
+        f"{name} {(1035 - 29) / 1035:.3f}" for name in ("mu_ap", "ndcg")
+    ]
+    three = pl.concat([frame, frame.with_columns(pl.col("measure") + " again")])
+    drawn = charts.significance_curves(three)
+    assert drawn.data.height <= chart_rows.MOST_ROWS
+    assert set(drawn.data.drop_nulls("label")["place"]) == {1035}
+
+
+def test_alpha_is_a_tick_of_the_axis_and_a_rule():
+    chart = charts.significance_curves(levels_of(3, 5), alpha=0.02)
+    line = layer_of(chart, "line")["encoding"]["y"]
+    assert line["axis"]["values"] == [0, 0.001, 0.01, 0.02, 0.1, 1]
+    assert layer_of(chart, "rule")["encoding"]["y"]["datum"] == 0.02
+    assert "0.02" in text_of(chart)
+
+
+@pytest.mark.parametrize("name", ["significance_curves", "power_curves", "stability_curves"])
+def test_of_more_measures_than_colours_the_first_have_one_and_a_name(name):
+    frame = ROWS[name].frame(3, 5).filter(measure="ndcg")
+    many = pl.concat(frame.with_columns(measure=pl.lit(f"m{i}")) for i in range(12))
+    chart = ROWS[name].draw(many)
+    named = chart.data.drop_nulls("label_at")["measure"].to_list()
+    assert named == [f"m{i}" for i in range(10)]
+    colour = layer_of(chart, "line")["encoding"]["color"]
+    assert colour["value"] == parts.REST
+    assert set(colour["condition"]["test"]["oneOf"]) == set(named)
+
+
+@pytest.mark.parametrize("name", ["significance_curves", "power_curves", "stability_curves"])
+def test_measures_have_the_same_colours_in_all_charts_and_no_legend(name):
+    chart = ROWS[name].of(3, 8)
+    for encoding in encodings(spec_of(chart)):
+        if "color" in encoding:
+            assert encoding["color"]["legend"] is None
+            assert encoding["color"]["scale"] == {
+                "domain": ["mu_ap", "ndcg"],
+                "range": parts.PALETTE,
+            }
+    assert spec_of(chart)["resolve"] == {"scale": {"color": "independent"}}
+
+
+@pytest.mark.parametrize("name", ["significance_curves", "power_curves", "stability_curves"])
+def test_panels_beside_another_chart_keep_their_colours(name):
+    frame = pl.concat(ROWS[name].frame(3, 8).with_columns(of=pl.lit(each)) for each in "ab")
+    panels, bars = ROWS[name].draw(frame, panel="of"), ROWS["strategy_bars"].of(2, 8)
+    assert isinstance(panels, alt.FacetChart)
+    assert drawn_marks(panels | bars) == sorted(drawn_marks(panels) + drawn_marks(bars))
+
+
+# How many queries
+
+
+def test_the_queries_at_hand_are_marked_once_on_each_line():
+    chart = charts.power_curves(ROWS["power_curves"].frame(6, 40))
+    filled = layer_of(chart, "point")["mark"]
+    assert filled["opacity"] == 0
+    assert chart.data.filter("at_hand")["queries"].to_list() == [40, 40]
+    hand = spec_of(chart)["layer"][-1]
+    assert hand["transform"] == [{"filter": "datum.at_hand"}]
+    # The two large points are the only ones that can be seen.
+    seen = [mark for mark in drawn_marks(chart) if mark[0] == "mark-symbol" and mark[4] != "0"]
+    assert len([mark for mark in seen if mark[3] == "1" or mark[4] == "1"]) == 2
+
+
+def test_the_line_of_the_power_that_is_wanted_is_where_it_is_said():
+    chart = charts.power_curves(ROWS["power_curves"].frame(6, 40), power=0.9)
+    assert layer_of(chart, "rule")["encoding"]["y"]["datum"] == 0.9
+    assert "0.9" in text_of(chart)
+
+
+def test_a_line_crosses_the_power_where_queries_needed_says():
+    per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
+    [needed] = pg.queries_needed(per_query, difference=0.05)["queries_needed"]
+    curve = pg.power_curve(per_query, queries=[needed - 1, needed], difference=0.05)
+    drawn = charts.power_curves(curve).data.sort("queries")
+    assert drawn.filter(queries=needed - 1)["power"].item() < 0.8
+    assert drawn.filter(queries=needed)["power"].item() >= 0.8
+
+
+# How sure the order is
+
+
+def test_bands_of_more_than_three_measures_are_only_in_panels():
+    frame = ROWS["stability_curves"].frame(3, 8).filter(measure="ndcg")
+    for count, banded in ((3, True), (4, False)):
+        some = pl.concat(frame.with_columns(measure=pl.lit(f"m{i}")) for i in range(count))
+        chart = charts.stability_curves(some)
+        marks = [layer["mark"]["type"] for layer in spec_of(chart)["layer"]]
+        assert ("area" in marks) == banded
+        lowest = layer_of(chart, "line")["encoding"]["y"]["scale"]["domain"][0]
+        # Of 2, 5 and 8 of 8 queries τ is 1/4 at the lowest, and 1/4 - 0.2 the end of the band.
+        assert lowest == (0.0 if banded else 0.2)
+        panels = charts.stability_curves(some, panel="measure")
+        assert layer_of(panels, "area")["encoding"]["y2"]["field"] == "tau_high"
+
+
+def test_names_of_lines_that_all_end_at_1_stand_as_the_lines_lie():
+    rows = [("low", 5, 0.2), ("low", 9, 1.0), ("high", 5, 0.9), ("high", 9, 1.0)]
+    frame = pl.DataFrame(rows, ["measure", "queries", "tau"], orient="row").with_columns(
+        tau_low="tau", tau_high="tau"
+    )
+    drawn = charts.stability_curves(frame).data.drop_nulls("label").sort("label_at")
+    assert drawn["label"].to_list() == ["low", "high"]
+
+
+def rates(*classes: tuple[int, float, int, int]) -> pl.DataFrame:
+    """Rows of queries, the lower end of a class 0.01 wide, comparisons and swaps."""
+    columns = ["queries", "difference_from", "comparisons", "swaps"]
+    return pl.DataFrame(classes, columns, orient="row").with_columns(
+        measure=pl.lit("ap"),
+        difference_to=pl.col("difference_from") + 0.01,
+        swap_rate=pl.col("swaps") / pl.col("comparisons"),
+    )
+
+
+def test_a_number_of_queries_stands_where_its_line_falls_below_the_rate():
+    frame = rates((5, 0.0, 100, 30), (5, 0.01, 100, 10), (5, 0.02, 100, 0), (5, 0.03, 100, 6))
+    [row] = charts.swap_rates(frame).data.drop_nulls("label_x").rows(named=True)
+    # From 10 % at 0.015 to none at 0.025, 5 % is half way.
+    assert (row["label_x"], row["label_y"]) == pytest.approx((0.02, 0.05))
+    [row] = charts.swap_rates(frame, rate=0.2).data.drop_nulls("label_x").rows(named=True)
+    assert (row["label_x"], row["label_y"]) == pytest.approx((0.01, 0.2))
+    [row] = charts.swap_rates(frame.head(2)).data.drop_nulls("label_x").rows(named=True)
+    assert (row["label_x"], row["label_y"]) == pytest.approx((0.015, 0.1))  # at its end
+
+
+def test_numbers_that_would_hide_others_are_left_out_but_for_the_first_and_the_last():
+    lines = [(size, 0.01 * i, 100, 50 - 10 * i) for size in (5, 6, 7, 8, 50) for i in range(6)]
+    faster = [(60, 0.01 * i, 100, max(0, 30 - 15 * i)) for i in range(6)]
+    drawn = charts.swap_rates(rates(*lines, *faster)).data.drop_nulls("label_x")
+    assert set(drawn["queries"]) == {5, 60}
+
+
+def test_classes_of_few_comparisons_at_the_end_are_left_out():
+    frame = rates((5, 0.0, 9000, 900), (5, 0.01, 950, 30), (5, 0.02, 40, 0), (5, 0.03, 10, 10))
+    # From the third on 50 of 10,000 lie, from the second on more than one in a hundred.
+    assert charts.swap_rates(frame).data["difference"].to_list() == pytest.approx([0.005, 0.015])
+    alone = rates((5, 0.0, 4, 2), (5, 0.01, 2, 0))
+    assert charts.swap_rates(alone).data["difference"].to_list() == [0.005]
+
+
+def test_more_queries_are_darker():
+    chart = ROWS["swap_rates"].of(4, 5)
+    scale = layer_of(chart, "line")["encoding"]["stroke"]["scale"]
+    assert scale["domain"] == [1, 2, 3, 4]
+    light = [sum(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for colour in scale["range"]]
+    assert light == sorted(light, reverse=True)
+    [only] = layer_of(ROWS["swap_rates"].of(1, 5), "line")["encoding"]["stroke"]["scale"]["range"]
+    assert only == scale["range"][-1]
+
+
+# What other judgments would have said
+
+
+def test_above_a_grading_stands_its_correlation_once():
+    chart = ROWS["grading_profile"].of(4, 4)
+    drawn = chart.data.drop_nulls("correlation")
+    assert drawn.group_by("measure").len()["len"].to_list() == [3, 3]
+    assert drawn["correlation"].unique(maintain_order=True).to_list() == [
+        *("τ 0.89", "τ 0.78", "τ 0.67")  # 1 - 1/9, 1 - 2/9, 1 - 3/9
+    ]
+    null = ROWS["grading_profile"].frame(4, 4).with_columns(tau=pl.lit(None, pl.Float64))
+    assert charts.grading_profile(null).data["correlation"].null_count() == 32
+
+
+def test_means_of_measures_have_their_own_heights_and_places_have_one():
+    means = spec_of(ROWS["grading_profile"].of(4, 4))
+    assert means["resolve"]["scale"]["y"] == "independent"
+    axis = layer_of(ROWS["grading_profile of places"].of(12, 4), "line")["encoding"]["y"]
+    assert axis["scale"]["reverse"] is True
+    assert axis["axis"]["values"] == [1, 5, 10]
+
+
+def test_names_stand_beside_the_last_grading_where_there_is_one_panel():
+    frame = ROWS["grading_profile"].frame(5, 4).filter(measure="ndcg")
+    drawn = charts.grading_profile(frame).data.drop_nulls("label_at")
+    assert drawn["grading"].unique().to_list() == ["10 % moved"]
+    heights = drawn.sort("mean")["label_at"]
+    assert heights.is_sorted()
+    assert drawn.height == 5
+    # Two strategies that share a place have their names one below the other.
+    shared = frame.with_columns(place=pl.lit(1))
+    places = charts.grading_profile(shared, show="places").data.drop_nulls("label_at")["label_at"]
+    assert places.n_unique() == 5
+    many = ROWS["grading_profile"].frame(25, 4).filter(measure="ndcg")
+    assert charts.grading_profile(many).data["label_at"].count() == 10
+
+
+def test_a_grading_that_swaps_two_strategies_is_seen_as_a_crossing():
+    df = pl.DataFrame({"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]})
+    found = pg.robustness_to_grading(df, "precision@2", by=["x", "y"], gradings={"1 is 0": {1: 0}})
+    means = charts.grading_profile(found).data.pivot("grading", index="strategy", values="mean")
+    # x has grades 2 and 0 at the top, y 1 and 1.
+    assert means.rows() == [("x", 0.5, 0.5), ("y", 1.0, 0.0)]
+    assert "τ -1.00" in text_of(charts.grading_profile(found))
+
+
+def test_bounds_are_means_over_the_queries_that_have_a_value():
+    frame = pl.DataFrame(
+        {
+            "measure": "rbp",
+            "strategy": "a",
+            "query": [1, 2, 3],
+            "value": [0.5, 0.25, None],
+            "low": [0.5, 0.25, None],
+            "high": [0.75, 0.5, None],
+            "residual": [0.375, 0.5, None],
+        }
+    )
+    [row] = charts.unjudged_bounds(frame).data.rows(named=True)
+    assert row == {
+        "measure": "rbp",
+        "strategy": "a",
+        "mean": 0.375,
+        "low": 0.375,
+        "high": 0.625,
+        # 0.5 + 0.375 and 0.25 + 0.5
+        "beyond": 0.8125,
+        "queries": 2,
+    }
+    plain = charts.unjudged_bounds(frame.with_columns(residual=pl.lit(None, pl.Float64)))
+    assert [layer["mark"]["type"] for layer in spec_of(plain)["layer"]] == ["bar", "point"]
+
+
+# What there is to measure
+
+
+def joined() -> pl.DataFrame:
+    """A left join of a run of four queries, of which judgments know one."""
+    run = pl.DataFrame(
+        {
+            "query": [1, 1, 1, 1, 2, 2, 3, 3, 4, 4],
+            "doc": ["a", "b", "c", "d", *"abababab"[:6]],
+            "score": [4.0, 3, 3, 1, 2, 1, 2, 1, 2, 1],
+        }
+    )
+    judged = pl.DataFrame({"query": [1, 1, 1], "doc": ["a", "b", "x"], "grade": [2, 0, 1]})
+    return run.join(judged, on=["query", "doc"], how="left")
+
+
+def cells_of(chart: Any) -> dict[str, str]:
+    """What is printed in each cell."""
+    return dict(chart.data.drop_nulls("text").select("what", "text").rows())
+
+
+def filled(chart: Any) -> dict[str, tuple[float, str]]:
+    """How much of each cell is filled, and in which colour."""
+    rows = chart.data.drop_nulls("text").select("what", "start", "end", "fill").rows()
+    return {what: ((end - start) / _overview.WIDTH, fill) for what, start, end, fill in rows}
+
+
+def test_a_left_join_shows_for_what_it_is():
+    chart = charts.overview(pg.overview(joined()))
+    assert cells_of(chart) == {
+        "queries": "4",
+        "documents": "2 (2–4)",
+        "retrieved": "100 %",  # x, which was not retrieved, is lost
+        "judged": "20 %",  # 2 of 10
+        "judged@10": "12 %",  # a half of the first query, nothing of three: an eighth
+        "tied": "20 %",  # b and c
+        "none_judged": "3",
+        "none_relevant": "0",
+        "only_relevant": "0",
+        "none_retrieved": "0",
+    }
+    bars = filled(chart)
+    assert bars["none_judged"] == (0.75, _overview.ALARM)
+    assert bars["judged"] == (pytest.approx(0.2), _overview.FULL)
+    assert bars["retrieved"][0] == 1
+
+
+def test_what_judge_makes_of_it_has_nothing_in_red():
+    run = joined().drop("grade")
+    judged = pl.DataFrame({"query": [1, 1, 1], "doc": ["a", "b", "x"], "grade": [2, 0, 1]})
+    with pytest.warns(UserWarning, match="left out"):
+        whole = pg.judge(run, judged)
+    chart = charts.overview(pg.overview(whole))
+    assert cells_of(chart)["retrieved"] == "67 %"
+    assert all(share == 0 for share, fill in filled(chart).values() if fill == _overview.ALARM)
+
+
+def test_grades_are_pieces_of_one_bar_by_how_many_rows_have_them():
+    chart = charts.overview(pg.overview(joined()))
+    pieces = chart.data.filter(pl.col("what").str.starts_with("grade"))
+    # Of ten rows eight have no grade, one has 0 and one 2.
+    assert pieces["what"].to_list() == ["grade –: 8 rows", "grade 0: 1 rows", "grade 2: 1 rows"]
+    width = _overview.WIDTHS["grades"]
+    assert (pieces["end"] - pieces["start"]).to_list() == pytest.approx(
+        [0.8 * width, 0.1 * width, 0.1 * width]
+    )
+    assert pieces["fill"].to_list() == [_overview.UNJUDGED, _overview.LOWEST, _overview.HIGHEST]
+    assert {"none, 0, 2", "rows by grade:"} <= set(text_of(chart))
+
+
+def test_every_cell_has_its_heading():
+    shown = text_of(charts.overview(pg.overview(joined())))
+    for lines in _overview.HEADINGS.values():
+        assert set(filter(None, lines)) <= set(shown)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        *((None, "–"), (0.0, "0 %"), (0.001, "< 1 %"), (0.125, "12 %"), (0.5, "50 %")),
+        *((0.994, "99 %"), (0.999, "> 99 %"), (1.0, "100 %")),
+    ],
+)
+def test_nearly_all_is_not_all_and_hardly_any_is_not_none(share, text):
+    assert _overview._percent(share) == text
+
+
+@pytest.mark.parametrize("count", [1, 5, 46])
+def test_any_number_of_strategies_is_drawn_in_the_order_of_the_table(count, capfd):
+    table = pg.overview(
+        pl.DataFrame(
+            {"query": [1, 1, 2], "doc": [1, 2, 1], "grade": [0, 1, None]}
+            | {f"s{i}": [0.5, i, 1.0] for i in range(count, 0, -1)}
+        ),
+        by=[f"s{i}" for i in range(count, 0, -1)],
+    )
+    chart = charts.overview(table)
+    assert chart.data.height <= chart_rows.MOST_ROWS
+    assert layer_of(chart, "bar")["encoding"]["y"]["scale"]["domain"] == [
+        f"s{i}" for i in range(count, 0, -1)
+    ]
+    assert_drawn(chart, capfd)
+
+
+def test_a_strategy_that_retrieved_nothing_has_no_shares():
+    df = pl.DataFrame({"query": [1, 1], "grade": [1, 0], "x": [1.0, 2.0], "y": [None, None]})
+    df = df.with_columns(pl.col("y").cast(pl.Float64))
+    drawn = charts.overview(pg.overview(df, by=["x", "y"])).data.filter(strategy="y")
+    said = dict(drawn.drop_nulls("text").select("what", "text").rows())
+    assert said["judged"] == said["tied"] == "–"
+    assert (said["retrieved"], said["none_retrieved"]) == ("0 %", "1")
+
+
+def test_many_grades_are_named_by_their_ends():
+    df = pl.DataFrame({"query": 1, "grade": range(9), "score": range(9)})
+    shown = text_of(charts.overview(pg.overview(df)))
+    assert "0, 1 … 8" in shown
+
+
+def test_tables_of_several_collections_have_a_panel_each():
+    tables = pl.concat(
+        pg.overview(joined()).with_columns(collection=pl.lit(name)) for name in ("b", "a")
+    )
+    chart = charts.overview(tables, panel="collection")
+    assert spec_of(chart)["facet"]["sort"] == ["b", "a"]
+    assert set(chart.data["panel"]) == {"a", "b"}
+    with pytest.raises(ValueError, match="`table` must have each strategy once in a panel"):
+        charts.overview(pl.concat([tables, tables]), panel="collection")
+
+
+# Panels and errors
+
+
+def test_panels_are_drawn_in_the_order_in_which_they_come():
+    measures = ["ndcng", "mu_ap", "it's", 'a "b"', "two\nlines", "constructor", "\\"]
+    frame = pl.DataFrame({"strategy": "s", "measure": measures, "mean": 0.5})
+    shown = text_of(charts.strategy_bars(frame))
+    wanted = ["ndcng", "mu_ap", "it's", 'a "b"', "constructor\u200b", "\\"]
+    assert [text for text in shown if text in wanted] == wanted
+
+
+ERRORS = {
+    "significance_curves": ({"alpha": 1}, "`alpha` must be below 1, got 1"),
+    "power_curves": ({"power": 0}, "`power` must be above 0, got 0"),
+    "swap_rates": ({"rate": 2}, "`rate` must be below 1, got 2"),
+    "grading_profile": ({"show": "mean"}, "`show` must be one of 'means', 'places', got 'mean'"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_a_wrong_value_is_an_error_that_says_what_is_wrong(name):
+    options, sentence = ERRORS[name]
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        ROWS[name].of(4, 5, **options)
+    assert str(error.value).partition("\n")[0] == sentence
+
+
+NUMBERS = {
+    "significance_curves": ("levels", "place"),
+    "power_curves": ("curve", "queries"),
+    "stability_curves": ("stability", "tau_low"),
+    "swap_rates": ("rates", "comparisons"),
+    "grading_profile": ("robustness", "place"),
+    "unjudged_bounds": ("bounds", "high"),
+    "overview": ("table", "judged@10"),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_column_of_text_is_an_error_where_numbers_are_drawn(name):
+    argument, column = NUMBERS[name]
+    frame = ROWS[name].frame(4, 5).with_columns(pl.lit("x").alias(column))
+    with pytest.raises(TypeError) as error:
+        ROWS[name].draw(frame)
+    assert str(error.value) == f"`{argument}` must have numbers in {column!r}, got String"
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_missing_column_is_named(name):
+    argument, column = NUMBERS[name]
+    with pytest.raises(pl.exceptions.ColumnNotFoundError) as error:
+        ROWS[name].draw(ROWS[name].frame(4, 5).drop(column))
+    assert str(error.value).startswith(f"`{argument}` has no column {column!r}")
+
+
+def test_grades_that_overview_did_not_make_are_refused():
+    table = pg.overview(joined()).with_columns(grades=pl.lit(3))
+    with pytest.raises(TypeError) as error:
+        charts.overview(table)
+    assert str(error.value) == "`table` must have the lists of overview() in 'grades', got Int32"
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_chart_says_in_words_what_it_is_of(name):
+    chart = ROWS[name].of(4, 5)
+    described = spec_of(chart).get("description") or spec_of(chart)["spec"]["description"]
+    assert any(word in described for word in ("mu_ap", "4 strategies"))
