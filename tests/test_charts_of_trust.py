@@ -182,6 +182,7 @@ def test_bands_of_more_than_three_measures_are_only_in_panels():
         assert lowest == (0.0 if banded else 0.2)
         panels = charts.stability_curves(some, panel="measure")
         assert layer_of(panels, "area")["encoding"]["y2"]["field"] == "tau_high"
+        assert panels.data["label"].null_count() == panels.data.height  # as above the panels
 
 
 def test_names_of_lines_that_all_end_at_1_stand_as_the_lines_lie():
@@ -223,7 +224,7 @@ def test_numbers_that_would_hide_others_are_left_out_but_for_the_first_and_the_l
 
 def test_classes_of_few_comparisons_at_the_end_are_left_out():
     frame = rates((5, 0.0, 9000, 900), (5, 0.01, 950, 30), (5, 0.02, 40, 0), (5, 0.03, 10, 10))
-    # From the third on 50 of 10,000 lie, from the second on more than one in a hundred.
+    # From the third on 50 of 10,000 lie, from the second on more than one in fifty.
     assert charts.swap_rates(frame).data["difference"].to_list() == pytest.approx([0.005, 0.015])
     alone = rates((5, 0.0, 4, 2), (5, 0.01, 2, 0))
     assert charts.swap_rates(alone).data["difference"].to_list() == [0.005]

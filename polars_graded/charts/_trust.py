@@ -25,7 +25,7 @@ SMALL_P = 0.001
 FEW_BANDS = 3
 """So many bands are seen one above the other."""
 
-CHANCE = 0.01
+CHANCE = 0.02
 """A class of differences in which fewer of the comparisons lie says nothing."""
 
 FEWEST_COMPARISONS = 30
@@ -141,11 +141,12 @@ def significance_curves(
     )
     height = (pl.col("label_at").exp() - 1) * SMALL_P
     table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
+    last = max(2, *map(int, table["place"]))
     x = alt.X(
         "place:Q",
         title="pairs of strategies, by falling p",
-        scale=alt.Scale(domain=[1, max(2, *table["place"])], nice=False),
-        axis=alt.Axis(format="d", tickMinStep=1),
+        scale=alt.Scale(domain=[1, last], nice=False),
+        axis=alt.Axis(format="d", values=chart_rows.round_ranks(last)),
     )
     y = alt.Y(
         "p_corrected:Q",
@@ -353,7 +354,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         Of the rows as they came, with `difference`, the middle of the class; `label_x` and
         `label_y`, where the number of queries stands, of those that do not hide each other; `panel`
         where it is drawn. The classes of the largest differences, in which fewer than 30 or one in
-        a hundred comparisons of a line lie, are left out: their rates are of chance. With more than
+        fifty comparisons of a line lie, are left out: their rates are of chance. With more than
         3000 rows, classes in equal steps stand for all. A rate that is null, NaN or infinite is
         left out.
 
@@ -661,12 +662,14 @@ def _with_names(
     *,
     by: list[str | pl.Expr],
     ends: Ends,
-    label: Callable[[dict[str, Any]], str] = lambda row: row["measure"],
+    label: Callable[[dict[str, Any]], str | None] | None = None,
 ) -> pl.DataFrame:
     """The rows with `label` and `label_at` at the end of each line: names in the order of ends.
 
-    The first of `by` is how high a line ends, and what follows it orders those that end alike.
+    The first of `by` is how high a line ends, and what follows it orders those that end alike. A
+    measure alone has its name above its panel.
     """
+    label = label or (lambda row: None if row.get("panel") == row["measure"] else row["measure"])
     lines = _lines(table)
     last = table.filter(pl.col(at) == pl.col(at).max().over(lines))
     last = last.unique(lines, keep="first", maintain_order=True)
@@ -684,7 +687,8 @@ def _with_names(
                 pl.Series("label_at", heights, pl.Float64),
             )
         )
-    return table.join(pl.concat(placed), on=[*lines, at], how="left", maintain_order="left")
+    names = pl.concat(placed).drop_nulls("label")
+    return table.join(names, on=[*lines, at], how="left", maintain_order="left")
 
 
 def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
