@@ -1456,7 +1456,7 @@ def forest_of(title: str, pairs: list[str]) -> list[tuple[str, dict[str, Any]]]:
     titles = [
         title,
         "● corrected p < 0.05   ○ not significant",
-        "thick: interval of one difference, thin: of all together",
+        "thick: 95 % interval of one difference, thin: of all together",
     ]
     shown = {"y": at("pair", None, sort=None, domain=pairs)}
     grey, hollow = {"value": parts.DOUBT}, {"value": "transparent"}

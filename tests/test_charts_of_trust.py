@@ -510,3 +510,60 @@ def test_a_chart_says_in_words_what_it_is_of(name):
     chart = ROWS[name].of(4, 5)
     described = spec_of(chart).get("description") or spec_of(chart)["spec"]["description"]
     assert any(word in described for word in ("mu_ap", "4 strategies"))
+
+
+# Comparisons
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.99, 0.999])
+def test_the_forest_says_how_sure_its_intervals_are(confidence):
+    per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
+    comparison = pg.compare(per_query, confidence=confidence)
+    title = layer_of(charts.comparison_forest(comparison), "point")["encoding"]["x"]["title"]
+    assert f"thick: {100 * confidence:g} % interval of one difference" in title[2]
+    plain = comparison.drop("simultaneous_low", "simultaneous_high")
+    title = layer_of(charts.comparison_forest(plain), "point")["encoding"]["x"]["title"]
+    assert title[2] == f"line: {100 * confidence:g} % interval"
+
+
+def test_where_intervals_do_not_say_their_level_the_forest_does_not():
+    per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
+    comparison = pg.compare(per_query)
+    wide = pl.when(pl.int_range(pl.len()) == 0).then(pl.col("ci_high") + 0.1).otherwise("ci_high")
+    for other in (comparison.drop("d_z"), comparison.with_columns(ci_high=wide)):
+        title = layer_of(charts.comparison_forest(other), "point")["encoding"]["x"]["title"]
+        assert "thick: interval of one difference" in title[2]
+
+
+def test_segments_are_panels_of_one_measure():
+    frame = (
+        ROWS["dcg_curves"]
+        .frame(3, 30)
+        .with_columns(
+            country=pl.when(pl.col("query") % 2 == 0).then(pl.lit("at")).otherwise(pl.lit("de"))
+        )
+    )
+    summary = pg.summarise(frame, "mu_ap", "ndcg", segments="country")
+    comparison = pg.compare(frame, "mu_ap", "ndcg", segments="country")
+    for draw, table in (
+        (charts.strategy_bars, summary),
+        (charts.comparison_forest, comparison),
+        (charts.comparison_matrix, comparison),
+    ):
+        chart = draw(table.filter(measure="ndcg"), panel="country")
+        assert spec_of(chart)["facet"]["sort"] == ["at", "de"]
+        with pytest.raises(ValueError, match="once in a panel") as error:
+            draw(table, panel="country")
+        assert str(error.value).endswith("Hint: .filter(measure='mu_ap') leaves one measure")
+    curves = pg.evaluate(
+        pg.datasets.example(queries=6).with_columns(half=pl.col("query") % 2),
+        "dcg_curve@5",
+        by=["strong", "weak"],
+        query=["half", "query"],
+        ties="order",
+    )
+    drawn = charts.dcg_curves(curves, panel="half").data
+    for half, rows in drawn.group_by("panel"):
+        of_half = curves.filter(half=int(half[0]), strategy="weak")["dcg_curve@5"].to_list()
+        got = rows.filter(strategy="weak")["value"].to_list()
+        assert got == pytest.approx(np.mean(of_half, axis=0).tolist())

@@ -15,7 +15,13 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._measuring.names import Measure
-from polars_graded._results.per_query import curve_means, mean_margin, natural_order, place_of
+from polars_graded._results.per_query import (
+    confidence_of,
+    curve_means,
+    mean_margin,
+    natural_order,
+    place_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -134,6 +140,8 @@ def check_not_repeated(argument: str, table: pl.DataFrame, name: str, panel: str
             f"`{argument}` must have each {name} once in a panel, got {repeated} again; "
             "`panel` names the column that sets them apart"
         )
+        if panel != "measure" and "measure" in table.columns and table["measure"].n_unique() > 1:
+            msg += f"\n\nHint: .filter(measure={table['measure'][0]!r}) leaves one measure"
         raise ValueError(msg)
 
 
@@ -554,6 +562,23 @@ def apart(heights: Iterable[float], ends: Ends) -> list[float]:
         places[place] = highest = min(places[place], highest)
         highest -= step
     return places
+
+
+def confidence(comparison: pl.DataFrame) -> float | None:
+    """The confidence that all intervals of differences have, None where they do not say it."""
+    needed = ("difference", "ci_low", "ci_high", "d_z", "queries")
+    if not set(needed) <= set(comparison.columns):
+        return None
+    known = (
+        comparison.select(needed)
+        .drop_nulls()
+        .filter((pl.col("d_z") != 0) & (pl.col("queries") > 1))
+    )
+    difference, low, high, d_z, n = (known[name].to_numpy() for name in needed)
+    found = confidence_of((high - low) / 2, difference / d_z, n)
+    if not len(found) or np.ptp(found) > 1e-6:  # noqa: PLR2004
+        return None
+    return round(float(np.median(found)), 6)
 
 
 def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:

@@ -10,8 +10,8 @@ null is called so.
 Up to ten strategies have colours that every kind of eye tells apart, the same in all charts that
 show the same ones; a theme that has colours of its own for names is followed. Of more lines, the
 ten that end highest have a colour, and the rest are grey; bars, and points without lines, of more
-have one colour. Measures that have a line each have colours in the order of their names. Any two charts
-stand side by side: they share the colours of strategies, and nothing else.
+have one colour. Measures that have a line each have these colours in the order of their names. Any
+two charts stand side by side: they share the colours of strategies, and nothing else.
 
 `panel` names a column whose values get a panel each, in the order in which they come. With one
 value there is no need of panels, and a plain layered chart comes back, as it does with

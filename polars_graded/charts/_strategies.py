@@ -37,7 +37,8 @@ def strategy_bars(
     ----------
     summary
         One row per measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are
-        drawn where they are there and not missing.
+        drawn where they are there and not missing. Of a summary by segments, one measure and
+        `panel="country"`, or what the segments are called.
     show
         `"points"`, or `"bars"` from 0.
     width
@@ -121,7 +122,9 @@ def comparison_forest(
         One row per measure and pair, as `compare` returns it. An interval that is null is not
         drawn. Where there are `simultaneous_low` and `simultaneous_high`, these are drawn thin:
         they hold for all pairs together, as the corrected p does, while the interval of a single
-        difference, drawn thick, can be clear of 0 where the corrected p is not below `alpha`.
+        difference, drawn thick, can be clear of 0 where the corrected p is not below `alpha`. The
+        confidence of the intervals stands in the title. Of a comparison by segments, one measure
+        and `panel="country"`, or what the segments are called.
     alpha
         The level of significance: a difference is significant if `p_corrected` is below it, and not
         if that is null.
@@ -192,8 +195,12 @@ def comparison_forest(
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
     titles = [title, marks.significance_key(believed, doubted)]
     simultaneous = {"simultaneous_low", "simultaneous_high"} <= set(table.columns)
+    level = chart_rows.confidence(table)
+    interval = "interval" if level is None else f"{100 * level:g} % interval"
     if simultaneous:
-        titles.append("thick: interval of one difference, thin: of all together")
+        titles.append(f"thick: {interval} of one difference, thin: of all together")
+    elif level is not None:
+        titles.append(f"line: {interval}")
     layers = marks.forest(
         titles, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
     )
@@ -276,7 +283,7 @@ def comparison_matrix(
         pl.when(pl.col("p_corrected") < alpha).then(pl.lit("•")).otherwise(pl.lit("")).alias("mark")
     )
     chart_rows.check_row_count("comparison", table)
-    pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "^panel$")
+    pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "measure", "^panel$")
     chart_rows.check_not_repeated("comparison", pairs, "pair", panel)
     names = chart_rows.by_mean_difference(table)
     furthest: Any = table["difference"].abs().max()

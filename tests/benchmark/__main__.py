@@ -20,6 +20,7 @@ from . import (
     relevance,
     shapes,
     skew,
+    trust,
 )
 from .table import Sizes, written
 
@@ -30,6 +31,7 @@ SECTIONS = {
     "growth": growth,
     "skew": skew,
     "relevance": relevance,
+    "trust": trust,
     "files": files,
     "memory": memory,
     "parts": parts,
