@@ -1548,6 +1548,17 @@ MANY_QUERIES = {
 AXIS = ("rule", {"y": {"datum": 0}, **ONCE})
 
 
+def extremes(title: list[str]) -> list[Any]:
+    """The names of the queries that differ most."""
+    named = {
+        "x": at("name_at", title),
+        "y": at("difference", "mu_ap: s1 - s2", zero=True),
+        "text": {"field": "name"},
+    }
+    shown = "isValid(datum.name) && datum.difference"
+    return [("text", {**named, "filter": f"{shown} {side} 0"}) for side in "><"]
+
+
 def measure_lines(x: dict[str, Any], field: str, title: str, **y: Any) -> list[Any]:
     """A line for each measure, points on it, and the name at its end."""
     colour = {"color": at("measure", "measure", domain=MEASURES, range=parts.PALETTE)}
@@ -1675,6 +1686,7 @@ DRAWN = {
                 },
             ),
             AXIS,
+            *extremes(["query, by falling difference", "50 better with s1, 25 with s2, 25 ties"]),
         ],
     ),
     "precision_histogram of shared bars": (
@@ -1687,7 +1699,7 @@ DRAWN = {
                     "x": at(
                         "start",
                         [
-                            "query, in order, 2 a bar",
+                            "query, in order, 2 in a bar",
                             "152 better with s1, 76 with s2, 76 ties",
                         ],
                         domain=[0.5, 304.5],
@@ -1695,6 +1707,7 @@ DRAWN = {
                 },
             ),
             AXIS,
+            *extremes(["query, in order, 2 in a bar", "152 better with s1, 76 with s2, 76 ties"]),
         ],
     ),
     "threshold_profile": (

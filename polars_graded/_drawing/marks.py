@@ -150,6 +150,27 @@ def placed_bars(
     return [bars, rule(y=0)]
 
 
+def extremes(title: Any, y_title: str, *, falling: bool) -> list[alt.Chart]:
+    """The names of the queries that differ most, beyond the ends of their bars.
+
+    Rows have `name`, `name_at` and `difference`; by falling difference names stand at the edges.
+    """
+    base = alt.Chart().encode(
+        x=alt.X("name_at:Q", title=title),
+        # Beyond the longest bars there is room for names.
+        y=alt.Y("difference:Q", title=y_title, scale=alt.Scale(padding=14, zero=True)),
+        text="name:N",
+    )
+    named = "isValid(datum.name) && datum.difference"
+    sides: Any = [(">", "left", "bottom", -3), ("<", "right", "top", 3)]
+    return [
+        base.transform_filter(f"{named} {side} 0").mark_text(
+            align=align if falling else "center", baseline=baseline, dy=dy, fontSize=10, color=INK
+        )
+        for side, align, baseline, dy in sides
+    ]
+
+
 def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
     y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
     tooltip = ["query:N", "queries:Q", *decimals("difference"), "better:N"]

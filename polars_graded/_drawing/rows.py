@@ -396,6 +396,34 @@ def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
     )
 
 
+def with_extremes(
+    bars: pl.DataFrame, table: pl.DataFrame, size: int, most: int, *, falling: bool
+) -> pl.DataFrame:
+    """The bars with `name` and `name_at`: the queries that differ most, at the end of their bars.
+
+    Where bars come by falling difference, those at either end have one name for all.
+    """
+    bar = ((pl.col("position") - 1) // size * size + 1).cast(pl.Int64)
+    table = table.with_columns(bar.alias("bar")).sort("difference", descending=True)
+    labels: dict[tuple[int, str], tuple[str, float]] = {}
+    for sign, end in ((1, table.head(most)), (-1, table.tail(most))):
+        extreme = end.filter(pl.col("difference") * sign > 0)
+        if falling and extreme.height:
+            names = ", ".join(extreme["query"])
+            at, name = (0.5, f"{names} …") if sign > 0 else (table.height + 0.5, f"… {names}")
+            row = extreme.row(0 if sign > 0 else -1, named=True)
+            labels[row["bar"], row["better"]] = name, at
+            continue
+        for row in extreme.rows(named=True):
+            key = row["bar"], row["better"]
+            before = f"{labels[key][0]}, " if key in labels else ""
+            labels[key] = before + row["query"], row["bar"] + (size - 1) / 2
+    rows = [(*key, *label) for key, label in labels.items()]
+    schema = {"position": pl.Int64, "better": pl.String, "name": pl.String, "name_at": pl.Float64}
+    named = pl.DataFrame(rows, schema=schema, orient="row")
+    return bars.join(named, on=["position", "better"], how="left", maintain_order="left")
+
+
 BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
 """The columns of a box, from the bottom to the top."""
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 MOST_BARS = 300
 """How many bars stand side by side; with more queries, several share one."""
 
+MOST_EXTREMES = 3
+"""How many queries are named on either side where there is no room for all names."""
+
 MOST_BINS = 40
 """How many bins a histogram has."""
 
@@ -45,7 +48,8 @@ def precision_histogram(
 
     .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
 
-    Up to 60 queries have their names under their bars, up to 300 a bar each. Of more, several
+    Up to 60 queries have their names under their bars; of more, the three that differ most in
+    either direction have theirs beside them. Up to 300 have one bar each. Of more, several
     neighbours share a bar, which above the axis is what A is better by and below it what B is, each
     summed over the queries and divided by their number.
 
@@ -68,7 +72,9 @@ def precision_histogram(
     LayerChart
         Of rows with `position` (of the first query of a bar, from 1), `last`, `query` (its name, or
         those of its first and last), `queries` (how many), `difference`, `better` (which of the
-        two). Ties have no bar; under the axis stands how many queries each strategy is better with.
+        two), and with more than 60 queries `name` and `name_at`, the names of those that differ
+        most and where they stand. Ties have no bar; under the axis stands how many queries each
+        strategy is better with.
 
     Raises
     ------
@@ -134,12 +140,12 @@ def precision_histogram(
         return parts.layered(layers, rows, apart=["color"], width=alt.Step(step))
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
-        title += f", {size} a bar"
-    return parts.layered(
-        marks.placed_bars([title, counts], n + 0.5, y_title, colour),
-        rows,
-        apart=["color", "stroke"],
-    )
+        title += f", {size} in a bar"
+    falling = order == "difference"
+    rows = chart_rows.with_extremes(rows, table, size, MOST_EXTREMES, falling=falling)
+    layers = marks.placed_bars([title, counts], n + 0.5, y_title, colour)
+    layers += marks.extremes([title, counts], y_title, falling=falling)
+    return parts.layered(layers, rows, apart=["color", "stroke"])
 
 
 def measure_agreement(
