@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -451,6 +452,9 @@ def test_its_rows_stay_the_same_frame_however_the_rows_of_their_frame_stand(row)
     one, other = (
         row.draw(each).data for each in (frame, frame.sample(fraction=1, shuffle=True, seed=1))
     )
+    if row.function is charts.threshold_profile:
+        # Measures stand on the axis in the order in which they come.
+        one, other = (each.drop("place") for each in (one, other))
     if row.function is not charts.precision_histogram:
         # Sums in another order can differ in their last bit: sort by what is exact first.
         keys = [name for name in one.columns if one.schema[name] != pl.Float64]
@@ -1493,13 +1497,7 @@ PHI = [
     ("text", {**part("control point"), "text": {"field": "name"}}),
 ]
 THRESHOLDS = {
-    "x": at(
-        "at",
-        "AP at threshold, and measures without one",
-        sort=None,
-        domain=["1", "2", "3", "mu_ap", "ndcng"],
-    ),
-    "xOffset": {"field": "strategy", "sort": None, "domain": BOTH},
+    "x": at("place", "AP at threshold, and measures without one", domain=[0.5, 5.5]),
     **BY_STRATEGY,
 }
 ENDS = {"domain": [0, 1]}
@@ -2164,7 +2162,11 @@ def test_only_ap_of_whole_lists_is_at_a_threshold_and_thresholds_are_exact():
     assert chart.data["joined"].is_not_null().to_list() == [
         label is not None for label in names.values()
     ]
-    assert encodings(spec_of(chart))[0]["x"]["scale"]["domain"] == [at[2], at[1], at[0], *at[3:]]
+    # Thresholds stand where they are, the others after them; names in a language are as in JSON.
+    axis = encodings(spec_of(chart))[0]["x"]["axis"]
+    assert axis["values"][:3] == [0.5, 1e6, 1e6 + 1]
+    said = re.findall(r'\? ("(?:[^"\\\\]|\\\\.)*")', axis["labelExpr"])
+    assert [json.loads(name) for name in said] == [at[2], at[1], at[0], *at[3:]]
 
 
 def test_robustness_has_the_means_of_the_experiment():
@@ -2404,8 +2406,22 @@ def test_strategies_that_are_alike_stand_side_by_side_in_a_profile():
     frame = pl.DataFrame(
         {"strategy": ["b", "a"], "measure": "mu_ap", "mean": [0.5, 0.5], "grade": "grade"}
     )
-    for layer in charts.threshold_profile(frame).to_dict()["layer"]:
-        assert layer["encoding"]["xOffset"]["scale"]["domain"] == ["a", "b"]
+    data = charts.threshold_profile(frame).data
+    # In the order of their names, within 0.8 of the room there is.
+    assert dict(data.select("strategy", "place").rows()) == pytest.approx({"a": -0.2, "b": 0.2})
+
+
+def test_thresholds_are_as_far_apart_as_they_are():
+    names = ["ap(threshold=1)", "ap(threshold=2)", "ap(threshold=4)", "ap(threshold=10)"]
+    frame = pl.DataFrame({"strategy": "s", "measure": [*names, "mu_ap", 'it\'s "x"'], "mean": 0.5})
+    chart = charts.threshold_profile(frame, panel=None)
+    # Measures without a threshold follow at the mean distance, 3.
+    assert chart.data["place"].to_list() == [1, 2, 4, 10, 13, 16]
+    x = encodings(spec_of(chart))[0]["x"]
+    assert x["scale"]["domain"] == [1 - 1.5, 16 + 1.5]
+    assert x["axis"]["values"] == [1, 2, 4, 10, 13, 16]
+    one = charts.threshold_profile(frame.filter(measure="mu_ap"), panel=None)
+    assert one.data["place"].to_list() == [0]
 
 
 @pytest.mark.parametrize(

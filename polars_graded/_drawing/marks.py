@@ -6,6 +6,7 @@ draws a table and a page the rows that it has itself, both alike.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -317,25 +318,32 @@ def phi(title: str | list[str], scale: alt.Scale) -> list[alt.Chart]:
 
 
 def profile(
-    title: str, under: list[str], step: int, names: list[str], look: dict[str, Any], *, unit: bool
+    title: str, under: dict[float, str], step: int, look: dict[str, Any], *, unit: bool
 ) -> list[alt.Chart]:
-    """Points over what stands `under` the axis, of rows with `at`, `mean` and what is `joined`."""
+    """Points over what stands `under` the axis at which place, a line through thresholds.
+
+    Rows have `place`, `mean` and what is `joined`.
+    """
+    places = list(under)
+    gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1
+    said = " : ".join(f"datum.value === {at!r} ? {json.dumps(name)}" for at, name in under.items())
     x = alt.X(
-        "at:N",
+        "place:Q",
         title=title,
-        axis=names_axis(under, step),
-        **in_order(under, paddingInner=0.2),
+        scale=alt.Scale(domain=[places[0] - gap / 2, places[-1] + gap / 2], nice=False),
+        axis=names_axis(
+            under.values(),
+            step,
+            values=places,
+            labelExpr=f"{said} : ''",
+            grid=False,
+            labelOverlap="greedy",
+        ),
     )
     y, y_joined = (
         alt.Y(f"{name}:Q", title="mean", scale=unit_scale(unit)) for name in ("mean", "joined")
     )
-    # Side by side, strategies that are alike do not hide each other.
-    base = alt.Chart().encode(
-        x=x,
-        xOffset=alt.XOffset("strategy:N", **in_order(names)),
-        detail="strategy:N",
-        **look,
-    )
+    base = alt.Chart().encode(x=x, detail="strategy:N", **look)
     tooltip = ["strategy:N", "measure:N", *decimals("mean")]
     return [
         base.mark_line().encode(y=y_joined),

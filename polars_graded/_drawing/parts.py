@@ -167,7 +167,7 @@ def name_step(n: int) -> int:
 def names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
     """An axis of names, upright where they fit side by side, at about six pixels a letter."""
     fits = all(len(name) * 6 <= step - 4 for name in names)
-    angle = 0 if fits else alt.Undefined
+    angle = 0 if fits else -90
     return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
 
 

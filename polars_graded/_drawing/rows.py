@@ -6,6 +6,7 @@ steps; of more points, how many are where. Names are text, numbers Float64 or nu
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -369,6 +370,21 @@ def threshold_of(name: str) -> float | None:
         return None
     threshold: float | None = measure.options["threshold"]
     return threshold
+
+
+def places_of(thresholds: Sequence[float], others: int) -> list[float]:
+    """Where thresholds stand on an axis, which is as they are, and after them so many others."""
+    places = [float(each) for each in thresholds]
+    last = places[-1] if places else 0.0
+    step = (last - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
+    return places + [last + step * (place + bool(places)) for place in range(others)]
+
+
+def side_by_side(strategies: Sequence[str], places: Sequence[float]) -> dict[str, float]:
+    """How far beside a place each strategy stands, so that those alike do not hide each other."""
+    room = 0.8 * min((b - a for a, b in itertools.pairwise(places)), default=1.0)
+    middle = (len(strategies) - 1) / 2
+    return {name: (i - middle) * room / len(strategies) for i, name in enumerate(strategies)}
 
 
 def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import polars as pl
 
 from polars_graded._checks import (
@@ -274,8 +273,9 @@ def threshold_profile(
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `strategy` as text and `at`, what stands under the axis: the
-        thresholds, joined by a line, and then the other measures as points; `joined`, which is the
-        mean at a threshold; `panel` where it is drawn. Of more than 30 thresholds, some in equal
+        thresholds, as far apart as they are, joined by a line, and then the other measures as
+        points; `place`, where that is, strategies side by side; `joined`, which is the mean at a
+        threshold; `panel` where it is drawn. Of more than 30 thresholds, some in equal
         steps stand for all. A mean that is null, NaN or infinite is left out.
 
     Raises
@@ -301,7 +301,7 @@ def threshold_profile(
     >>> from polars_graded import experiments
     >>> df = pl.DataFrame({"query": [1, 1], "grade": [1, 2], "score": [2, 1]})
     >>> profile = experiments.threshold_profile(df, by="score", measures="mu_ap")
-    >>> profile.pipe(threshold_profile).data.drop("grade", "strategy")
+    >>> profile.pipe(threshold_profile).data.drop("grade", "strategy", "place")
     shape: (3, 4)
     ┌─────────────────┬──────┬───────┬────────┐
     │ measure         ┆ mean ┆ at    ┆ joined │
@@ -322,20 +322,28 @@ def threshold_profile(
     thresholds = thresholds[chart_rows.equal_steps(len(thresholds), MOST_THRESHOLDS)]
     joined = [repr(at[name]).removesuffix(".0") for name in thresholds]
     others = [name for name in names if name not in at]
-    under = dict(zip([*thresholds, *others], [*joined, *others], strict=True))
-    table = table.filter(pl.col("measure").is_in(list(under))).with_columns(
-        pl.col("measure").replace_strict(under, return_dtype=pl.String).alias("at"),
+    places = chart_rows.places_of([at[name] for name in thresholds], len(others))
+    place_of = dict(zip([*thresholds, *others], places, strict=True))
+    labels = dict(zip([*thresholds, *others], [*joined, *others], strict=True))
+    table = table.filter(pl.col("measure").is_in(list(labels))).with_columns(
+        pl.col("measure").replace_strict(labels, return_dtype=pl.String).alias("at"),
         pl.when(pl.col("measure").is_in(thresholds.implode())).then("mean").alias("joined"),
     )
     chart_rows.check_row_count("frame", table)
-    step = parts.name_step(len(under))
-    title = "AP at threshold, and measures without one" if joined else "measure"
     strategies = natural_order(table["strategy"].unique())
+    beside = chart_rows.side_by_side(strategies, places)
+    table = table.with_columns(
+        place=pl.col("measure").replace_strict(place_of, return_dtype=pl.Float64)
+        + pl.col("strategy").replace_strict(beside, return_dtype=pl.Float64)
+    )
+    step = parts.name_step(len(labels))
+    title = "AP at threshold, and measures without one" if joined else "measure"
     unit = parts.is_unit(table["mean"])
     best = chart_rows.by_falling(table, "mean", "strategy")[: parts.MOST_COLOURS]
     look = parts.strategy_look(strategies, strategy, matter=best)
-    layers = marks.profile(title, list(under.values()), step, strategies, look, unit=unit)
-    return parts.panels(layers, table, panel, width=alt.Step(step, **{"for": "position"}))
+    under = dict(zip(places, labels.values(), strict=True))
+    layers = marks.profile(title, under, step, look, unit=unit)
+    return parts.panels(layers, table, panel, width=step * len(labels))
 
 
 def robustness_curves(
