@@ -112,6 +112,14 @@ def test_without_unjudged_documents_nothing_could_change():
     assert result["low"].to_list() == result["high"].to_list() == result["value"].to_list()
 
 
+def test_a_frame_is_warned_of_once_however_many_strategies_it_has():
+    tied = FRAME.with_columns(grade=pl.col("grade").fill_null(0), x=1.0, y=2.0, z=3.0)
+    with pytest.warns(UserWarning, match="same score") as caught:
+        found = unjudged_bounds(tied, "ap", by=["z", "x", "y"])
+    assert len(caught) == 1
+    assert found["strategy"].to_list() == ["z", "z", "x", "x", "y", "y"]
+
+
 def test_what_has_no_bounds_is_refused():
     with pytest.raises(ValueError, match=r"`condensed` must be False, since .*, got True"):
         unjudged_bounds(FRAME, "ap", by="x", condensed=True)

@@ -116,20 +116,19 @@ def unjudged_bounds(
     rows = check_collected("frame", frame)
     chosen = _with_one_value(measures)
     keys, names = _keys(rows, options), list(chosen)
-    given, filled = [], []
     grade = check_column_name("grade", options.get("grade", "grade"))
     check_columns("frame", [grade], rows.columns)
     highest = options.get("highest")
     best: Any = rows.get_column(grade).max() if highest is None else highest
+    now, filled = evaluate(rows, *names, "n_retrieved", **options), []
     for name, columns in settled_by(options.get("by", "score")).items():
         of_one: dict[str, Any] = {**options, "by": {name: columns}}
-        given.append(evaluate(rows, *names, "n_retrieved", **of_one))
         unjudged = pl.col(grade).is_null() & pl.col(columns[0]).is_not_null()
         every = rows.with_columns(
             pl.when(unjudged).then(best).otherwise(pl.col(grade)).alias(grade)
         )
         filled.append(_quietly(every, names, of_one))
-    now, then = pl.concat(given), pl.concat(filled)
+    then = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():
         value, other = now.get_column(name), then.get_column(name)
