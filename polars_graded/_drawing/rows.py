@@ -420,7 +420,8 @@ def with_extremes(
     Where bars come by falling difference, those at either end have one name for all.
     """
     bar = ((pl.col("position") - 1) // size * size + 1).cast(pl.Int64)
-    table = table.with_columns(bar.alias("bar")).sort("difference", descending=True)
+    table = table.with_columns(bar.alias("bar"))
+    table = table.sort("difference", descending=True, maintain_order=True)
     labels: dict[tuple[int, str], tuple[str, float]] = {}
     for sign, end in ((1, table.head(most)), (-1, table.tail(most))):
         extreme = end.filter(pl.col("difference") * sign > 0)

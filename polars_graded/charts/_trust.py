@@ -26,10 +26,10 @@ FEW_BANDS = 3
 """So many bands are seen one above the other."""
 
 CHANCE = 0.02
-"""A class of differences in which fewer of the comparisons lie says nothing."""
+"""The largest differences are drawn up to where this share of the comparisons is left."""
 
 FEWEST_COMPARISONS = 30
-"""So few comparisons say nothing of a rate."""
+"""And so many comparisons, since fewer say nothing of a rate."""
 
 SHADES = "#a6c8e0", "#0c3964"
 """The colours of the fewest and the most queries."""
@@ -700,8 +700,10 @@ def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFr
     every = dict(table.group_by(lines))
     sizes = sorted({key[-1] for key in every}, reverse=True)
     first = {sizes[0]: 0, sizes[-1]: 1}
+    in_turn = sorted(every, key=lambda key: (first.get(key[-1], 2), key))
     placed, taken = [], dict[tuple[Any, ...], list[float]]()
-    for key, line in sorted(every.items(), key=lambda item: first.get(item[0][-1], 2)):
+    for key in in_turn:
+        line = every[key]
         x, y = line["difference"].to_list(), line["swap_rate"].to_list()
         place = next((i for i, each in enumerate(y) if each < rate), len(y) - 1)
         label_x, label_y = x[place], y[place]
