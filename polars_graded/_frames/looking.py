@@ -58,6 +58,7 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     --------
     evaluate : Measures, which warns of some of this.
     judge : A run and its judgments without loss.
+    charts.overview : The table drawn, with what makes means wrong in red.
 
     Examples
     --------

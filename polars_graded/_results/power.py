@@ -161,6 +161,10 @@ def significance_levels(
     ColumnNotFoundError, TypeError, ValueError
         As `discriminative_power`.
 
+    See Also
+    --------
+    charts.significance_curves : The levels drawn, one line per measure.
+
     References
     ----------
     Sakai: Evaluating evaluation metrics based on the bootstrap, SIGIR 2006, figure 4.
@@ -382,6 +386,10 @@ def power_curve(
     ------
     ColumnNotFoundError, TypeError, ValueError
         As `queries_needed`.
+
+    See Also
+    --------
+    charts.power_curves : The power drawn, with where the data stand.
 
     Examples
     --------

@@ -81,6 +81,7 @@ def unjudged_bounds(
     See Also
     --------
     Graded.judged : The share of documents that are judged.
+    charts.unjudged_bounds : The means drawn with their bounds.
 
     Notes
     -----
@@ -206,6 +207,7 @@ def robustness_to_grading(
     --------
     experiments.robustness_to_levels : The same question of artificial rankings.
     order_stability : Whether conclusions survive other queries.
+    charts.grading_profile : Strategies drawn across gradings.
 
     References
     ----------

@@ -78,6 +78,7 @@ def swap_rate(
     See Also
     --------
     order_stability : How alike the order of all strategies is.
+    charts.swap_rates : The rates drawn, one line per size.
 
     Notes
     -----
@@ -193,6 +194,7 @@ def order_stability(
     --------
     swap_rate : How often two strategies change places.
     rank_correlation : How alike two measures order the strategies.
+    charts.stability_curves : The correlations drawn, one line per measure.
 
     References
     ----------
