@@ -21,6 +21,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._forking import check_not_forked
 
 if TYPE_CHECKING:
     from polars_graded._measuring.kernels.ragged import Floats, Integers
@@ -524,6 +525,7 @@ EXAMPLES: dict[str, Callable[[], pl.DataFrame]] = {
 
 
 def _generator(seed: int) -> np.random.Generator:
+    check_not_forked()  # what is drawn goes into frames
     return np.random.default_rng(check_whole_number("seed", seed, at_least=0))
 
 

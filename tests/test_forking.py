@@ -22,6 +22,7 @@ WORK = {
     "evaluate": evaluated,
     "expression": lambda: pl.col("grade").graded.ap(),
     "read": lambda: pg.read_run(b"q Q0 d 1 2.5 tag"),
+    "data set": lambda: pg.datasets.example(2).height,
     "Polars alone": lambda: pl.select(pl.lit(1)).height,
 }
 
@@ -63,6 +64,7 @@ SENTENCE = "this process was forked from one that had used Polars, whose threads
         ("used", "evaluate", "fork", SENTENCE),
         ("used", "expression", "fork", SENTENCE),
         ("used", "read", "fork", SENTENCE),
+        ("used", "data set", "fork", SENTENCE),
         ("used", "Polars alone", "fork", "1"),
         ("used", "evaluate", "spawn", "the same"),
         ("used", "evaluate", "forkserver", "the same"),

@@ -253,6 +253,12 @@ def test_nulls_in_keys_of_the_run_are_refused(column):
         judge(run, JUDGMENTS, strategy="strategy")
 
 
+def test_a_single_null_in_a_key_is_refused():
+    run = TWO.with_columns(doc=pl.when(pl.int_range(pl.len()) > 0).then("doc"))
+    with pytest.raises(ValueError, match=r'^"doc" must not be null in `run`, got 1 null$'):
+        judge(run, JUDGMENTS, strategy="strategy")
+
+
 @pytest.mark.parametrize("column", ["query", "doc"])
 def test_nulls_in_keys_of_judgments_are_refused(column):
     judgments = JUDGMENTS.with_columns(pl.when(pl.col("grade") > 1).then(column))

@@ -553,6 +553,13 @@ def test_a_malformed_letor_line_is_refused(write, line, complaint):
         read_letor(path)
 
 
+def test_a_feature_number_is_told_apart_from_that_of_the_next_line(write):
+    """Places of features are counted as line · 2^16 + number."""
+    path = write("1 qid:1 32769:0.5\n1 qid:1 1:0.25\n")
+    frame = scan_letor(path, n_features=32769).select("f1", "f32769").collect()
+    assert frame.rows() == [(0, 0.5), (0.25, 0)]
+
+
 @pytest.mark.parametrize(
     "feature",
     ["0:1", "-2:1", "65536:1", "1.5:1", "x:1", ":1", "2:", "2", "2:nan", "2:inf", "2:1:1", "q:2"],

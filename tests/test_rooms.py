@@ -31,7 +31,7 @@ MAY_IMPORT = {
         *("numpy", "polars", "scipy"),
         *("_checks", "_measuring", "_measuring.kernels", "_frames"),
     },
-    "datasets": {"numpy", "polars", "_checks", "_measuring.kernels"},
+    "datasets": {"numpy", "polars", "_forking", "_checks", "_measuring.kernels"},
     "experiments": {"polars", "_checks", "_measuring", "_frames", "datasets", "namespace"},
     "_drawing": {"numpy", "polars", "altair", "_checks", "_measuring", "_results"},
     "charts": {

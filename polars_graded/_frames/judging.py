@@ -290,7 +290,8 @@ def _check_match(
 def _check_keys(frame: pl.DataFrame, name: str, key: list[str]) -> None:
     for column in key:
         if nulls := frame[column].null_count():
-            msg = f'"{column}" must not be null in `{name}`, got {nulls} nulls'
+            count = "1 null" if nulls == 1 else f"{nulls} nulls"
+            msg = f'"{column}" must not be null in `{name}`, got {count}'
             raise ValueError(msg)
     if not are_distinct(frame, key):
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
