@@ -1132,7 +1132,7 @@ ERRORS = {
         "recall_precision_curves",
         without("interpolated_precision"),
         {"curve": None},
-        "there is not just one, got none among strategy",
+        "`frame` must have a curve, a column of lists or numbers beside a column 'recall', got strategy",
     ),
     "an interval of ranks": (
         "dcg_curves of ranks",
@@ -2613,3 +2613,13 @@ def test_names_that_a_script_has_for_its_own_are_drawn_like_any_other(name):
 
 def test_the_module_offers_the_charts_alone():
     assert dir(charts) == sorted(charts.__all__)
+
+
+def test_a_frame_without_a_curve_is_not_offered_its_numbers():
+    per_query = results(2, 3).select("strategy", "query", *MEASURES)
+    for chart, such_as in (
+        (charts.dcg_curves, "dcg_curve@10"),
+        (charts.recall_precision_curves, "interpolated_precision"),
+    ):
+        with pytest.raises(ValueError, match=rf"^`frame` must have a curve(.|\n)*'{such_as}'"):
+            chart(per_query)

@@ -325,11 +325,23 @@ def equal_steps(n: int, most: int) -> pl.Series:
 
 
 def only_curve(
-    frame: pl.DataFrame, keys: Collection[str | None], wanted: Callable[[str], bool]
+    frame: pl.DataFrame,
+    keys: Collection[str | None],
+    wanted: Callable[[str], bool],
+    *,
+    at: str,
+    such_as: str,
 ) -> str:
-    """The one column that is a curve: a list where there are any, or else a number."""
+    """The one column that is a curve: a list where there are any, or else a number beside `at`."""
     columns = {n: dtype for n, dtype in frame.schema.items() if n not in keys and wanted(n)}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
+    if not lists and at not in frame.columns:
+        msg = (
+            f"`frame` must have a curve, a column of lists or numbers beside a column {at!r}, got "
+            f"{', '.join(frame.columns)}\n\n"
+            f"Hint: evaluate(frame, {such_as!r}) has one"
+        )
+        raise ValueError(msg)
     floats = [name for name, dtype in columns.items() if dtype.is_float()]
     found = lists or floats or [name for name, dtype in columns.items() if dtype.is_numeric()]
     if len(found) != 1:

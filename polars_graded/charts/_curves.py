@@ -114,7 +114,13 @@ def dcg_curves(
     if curve is None:
         keys = (query, strategy, rank, panel, ideal if isinstance(ideal, str) else None)
         others = ("ideal_dcg_curve", "interpolated_precision")
-        curve = chart_rows.only_curve(frame, keys, lambda name: not name.startswith(others))
+        curve = chart_rows.only_curve(
+            frame,
+            keys,
+            lambda name: not name.startswith(others),
+            at=rank,
+            such_as="dcg_curve@10",
+        )
     if isinstance(ideal, bool):
         ideal_column = chart_rows.ideal_of(curve, frame.columns) if ideal else None
     else:
@@ -220,7 +226,11 @@ def recall_precision_curves(
     if curve is None:
         keys = (query, strategy, recall, panel)
         curve = chart_rows.only_curve(
-            frame, keys, lambda name: name.startswith("interpolated_precision")
+            frame,
+            keys,
+            lambda name: name.startswith("interpolated_precision"),
+            at=recall,
+            such_as="interpolated_precision",
         )
     table = chart_rows.curve_points(
         frame,
