@@ -1132,7 +1132,7 @@ ERRORS = {
         "recall_precision_curves",
         without("interpolated_precision"),
         {"curve": None},
-        "`frame` must have a curve, a column of lists or numbers beside a column 'recall', got strategy",
+        "a column of lists or numbers beside a column 'recall', got strategy",
     ),
     "an interval of ranks": (
         "dcg_curves of ranks",
