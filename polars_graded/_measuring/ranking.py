@@ -129,7 +129,12 @@ class Ranking:
 
     def documents_and_keys(self) -> pl.Expr:
         """The same with what each is ranked by, which is equal where tied: structs, in a list."""
-        keys = self.by or (pl.int_range(self.grade.len(), dtype=pl.UInt32),)
+        keys = [*self.by] or [pl.int_range(self.grade.len(), dtype=pl.UInt32)]
+        if not self.looked_at:
+            # Polars 1 panics over a struct of a column and what has one value per query, where it
+            # has an error for a condition on the one and the other.
+            row = self.grade.is_null() | self.grade.is_not_null()
+            keys = [pl.when(row).then(key) for key in keys]
         fields = (key.alias(str(number)) for number, key in enumerate([self.grade, *keys]))
         return self._in_order(pl.struct(fields)).implode()
 
