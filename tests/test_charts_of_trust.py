@@ -283,6 +283,11 @@ def test_a_grading_that_swaps_two_strategies_is_seen_as_a_crossing():
     means = charts.grading_profile(found).data.pivot("grading", index="strategy", values="mean")
     # x has grades 2 and 0 at the top, y 1 and 1.
     assert means.rows() == [("x", 0.5, 0.5), ("y", 1.0, 0.0)]
+    less = charts.grading_profile(found, show="differences")
+    crossed = less.data.pivot("grading", index="strategy", values="difference")
+    # The means of both are 0.75 and 0.25.
+    assert crossed.rows() == [("x", -0.25, 0.25), ("y", 0.25, -0.25)]
+    assert layer_of(less, "line")["encoding"]["y"]["field"] == "difference"
     assert "τ -1.00" in text_of(charts.grading_profile(found))
 
 
@@ -458,7 +463,10 @@ ERRORS = {
     "significance_curves": ({"alpha": 1}, "`alpha` must be below 1, got 1"),
     "power_curves": ({"power": 0}, "`power` must be above 0, got 0"),
     "swap_rates": ({"rate": 2}, "`rate` must be below 1, got 2"),
-    "grading_profile": ({"show": "mean"}, "`show` must be one of 'means', 'places', got 'mean'"),
+    "grading_profile": (
+        {"show": "mean"},
+        "`show` must be one of 'means', 'differences', 'places', got 'mean'",
+    ),
 }
 
 

@@ -134,8 +134,8 @@ def grading_lines(
 ) -> list[alt.Chart]:
     """A line for each strategy over the gradings, and above how alike their orders are.
 
-    Rows have `strategy`, `grading`, the field of the `height`, `mean` or `place`, once for each
-    grading `correlation`, and where names stand beside lines `label_at`.
+    Rows have `strategy`, `grading`, the field of the `height`, once for each grading `correlation`,
+    and where names stand beside lines `label_at`.
     """
     axis = alt.Axis(labelAngle=0 if upright else -40, labelLimit=200)
     x = alt.X("grading:N", title="grading, τ to the order as given", axis=axis, **in_order(names))

@@ -430,7 +430,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
 def grading_profile(
     robustness: Frame,
     *,
-    show: Literal["means", "places"] = "means",
+    show: Literal["means", "differences", "places"] = "means",
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
@@ -444,8 +444,9 @@ def grading_profile(
     robustness
         One row per grading, measure and strategy, as `robustness_to_grading` returns it.
     show
-        `"means"`, or the `"places"` of strategies, of which the best is at the top: there all
-        crossings are seen, and not how near the means are.
+        `"means"`; or their `"differences"` to the mean of all strategies under the same grading,
+        where crossings are seen though a grading is harder for all; or the `"places"` of
+        strategies, the best at the top, where all crossings are seen, and not how near means are.
     panel
         A column whose values get a panel each: the measure, or None.
     strategy
@@ -455,8 +456,9 @@ def grading_profile(
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `strategy` as text, `correlation`, what stands above a
-        grading, and `panel` where it is drawn; without panels `label_at`, the height of a name at
-        the end of a line. A mean that is null, NaN or infinite is left out.
+        grading, `difference` where it is shown, and `panel` where it is drawn; without panels
+        `label_at`, the height of a name at the end of a line. A mean that is null, NaN or infinite
+        is left out.
 
     Raises
     ------
@@ -465,8 +467,8 @@ def grading_profile(
     TypeError
         If a column of numbers is not of numbers.
     ValueError
-        If `show` is neither; if the frame has no mean; if there are more than 60 panels or 3000
-        rows.
+        If `show` is none of them; if the frame has no mean; if there are more than 60 panels, or
+        more than 3000 rows.
 
     See Also
     --------
@@ -497,7 +499,7 @@ def grading_profile(
     │ 1 is 0   ┆ y        ┆ 0.0  ┆ null        │
     └──────────┴──────────┴──────┴─────────────┘
     """
-    check_choice("show", show, ("means", "places"))
+    check_choice("show", show, ("means", "differences", "places"))
     table = chart_rows.of_means(
         "robustness",
         robustness,
@@ -527,6 +529,11 @@ def grading_profile(
     if show == "places":
         most: Any = table["place"].max()
         height, title, ends = "place", "place", (0.5, max(2, most) + 0.5)
+    if show == "differences":
+        less = pl.col("mean") - pl.col("mean").mean().over("grading", *_lines(table))
+        table = table.with_columns(less.alias("difference"))
+        height, title = "difference", f"{title}, less that of all strategies"
+        ends = chart_rows.round_ends(table["difference"])
     if not several:
         named = names if len(names) <= parts.MOST_COLOURS else best
         last = table.filter(pl.col("strategy").is_in(named)).filter(grading=gradings[-1])
@@ -542,12 +549,12 @@ def grading_profile(
         title,
         height,
         # Measures lie at different heights, and have panels with ends of their own.
-        None if several and show == "means" else ends,
+        None if several and show != "places" else ends,
         look,
         upright=upright,
         labels=not several,
     )
-    said = f"{height} of {len(names)} strategies under {len(gradings)} gradings"
+    said = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
     chart = parts.panels(layers, table, panel, columns=2, width=alt.Step(step), description=said)
     apart: Chart = chart.resolve_scale(y="independent") if several else chart
     return apart
