@@ -516,7 +516,7 @@ def test_grades_that_overview_did_not_make_are_refused():
 @pytest.mark.parametrize("name", NUMBERS)
 def test_a_chart_says_in_words_what_it_is_of(name):
     chart = ROWS[name].of(4, 5)
-    described = spec_of(chart).get("description") or spec_of(chart)["spec"]["description"]
+    described = spec_of(chart)["description"]
     assert any(word in described for word in ("mu_ap", "4 strategies"))
 
 

@@ -56,7 +56,8 @@ def panels(
 ) -> Chart:
     """The layers as one chart, or where there are several values of `panel`, a panel for each.
 
-    Of the channels that are kept apart, those that are `unnamed` have no legend.
+    Of the channels that are kept apart, those that are `unnamed` have no legend. The `description`
+    is what is read out where the chart is not seen.
     """
     columns = options.pop("columns", None)
     unnamed = options.pop("unnamed", ())
@@ -71,12 +72,14 @@ def panels(
     # Without a sort, panels would stand in the order of the alphabet.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
     columns = columns or (2 if len(names) == 4 else 3)  # noqa: PLR2004
+    said = {"description": options.pop("description")} if "description" in options else {}
     if len(names) > FEW_PANELS:
         columns, options = 5, {"width": 180, "height": 180} | options
     # A scale that is kept apart would have its legend in each panel, if it has one.
     panels = (
         layered(layers, table, **(options | {"apart": unnamed}))
         .facet(facet, columns=columns)
+        .properties(**said)
         .resolve_scale(x=x)
     )
     if len(names) % columns:
