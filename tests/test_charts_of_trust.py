@@ -431,6 +431,18 @@ def test_a_strategy_that_retrieved_nothing_has_no_shares():
     assert (said["retrieved"], said["none_retrieved"]) == ("0 %", "1")
 
 
+def test_a_strategy_without_a_score_and_a_grade_has_an_empty_line():
+    df = pl.DataFrame(
+        {"run": ["a", "b"], "query": [1, 1], "grade": [1, None], "score": [0.5, None]}
+    )
+    table = pg.overview(df, strategy="run")
+    assert table["grades"].null_count() == 1
+    drawn = charts.overview(table, strategy="run").data.filter(strategy="b")
+    assert not drawn["what"].str.starts_with("grade").any()
+    unjudged = pg.overview(df.with_columns(grade=pl.lit(None, pl.Float64)), strategy="run")
+    assert "none" in text_of(charts.overview(unjudged, strategy="run"))
+
+
 def test_many_grades_are_named_by_their_ends():
     df = pl.DataFrame({"query": 1, "grade": range(9), "score": range(9)})
     shown = text_of(charts.overview(pg.overview(df)))

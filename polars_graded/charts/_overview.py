@@ -200,9 +200,11 @@ def _cell(
 
 
 def _grades(
-    grades: pl.Series, levels: list[float | None], start: float
+    grades: pl.Series | None, levels: list[float | None], start: float
 ) -> Iterator[dict[str, Any]]:
     """The rows of a strategy with each grade, as pieces of one bar."""
+    if grades is None:
+        return  # of a strategy whose rows have neither a score nor a grade
     total = sum(each["rows"] for each in grades)
     known = [level for level in levels if level is not None]
     for each in grades:
