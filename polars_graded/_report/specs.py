@@ -11,14 +11,24 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from polars_graded._drawing import marks
-from polars_graded._drawing.parts import MOST_NAMED, PALETTE, layered
+from polars_graded._drawing.parts import DOUBT, INK, MOST_NAMED, PALETTE, REST, layered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MOST_NAMED", "bars_specs", "curve_spec", "forest_specs", "strategy_looks"]
+__all__ = [
+    "FOREST_STEPS",
+    "MOST_NAMED",
+    "bars_specs",
+    "curve_spec",
+    "dark_colours",
+    "forest_specs",
+    "strategy_looks",
+]
 
 CONFIG = {
+    # The page says itself what a chart shows, in a sentence instead of a name for each mark.
+    "aria": False,
     "background": "white",
     "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",
     "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
@@ -26,9 +36,30 @@ CONFIG = {
     "title": {"anchor": "start", "fontSize": 13, "fontWeight": "normal"},
 }
 
+DARK_PALETTE = [
+    *("#719af1", "#eb8c2b", "#f3f3ff", "#36f9a9", "#8f688e"),
+    *("#b97069", "#faff00", "#b9a5be", "#c9d4ff", "#815bee"),
+]
+"""The colours of strategies in the dark: apart for every kind of eye, light enough for a line."""
+
+PLACE = "#1b1f24"
+"""The colour of the line at the query that is chosen."""
+
+IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
+    PLACE: "#ffffff",
+    INK: "#d5dae0",
+    DOUBT: "#868d96",
+    REST: "#565c64",
+    "#000": "#d5dae0",
+    "#ddd": "#343b43",
+}
+"""What the colours of the charts, and of their texts and axes, are in the dark."""
+
 BELIEVED, DOUBTED = "believed", "doubted"
 """What the rows of the forest call a difference that is significant, and one that is not."""
 
+FOREST_STEPS = {"few": 24, "many": 8}
+"""How high a row of the forest is, of a few pairs and of more than have a name."""
 
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
 """How lines are drawn that share a colour: the first ten solid, the next ten dashed, and so on."""
@@ -45,27 +76,50 @@ def strategy_looks(n: int) -> list[dict[str, Any]]:
     ]
 
 
+def dark_colours() -> str:
+    """The style of charts on a dark screen: on paper and in a file they have their own colours."""
+    rules = [
+        f'  svg [{what}="{light}"] {{ {what}: {dark}; }}'
+        for light, dark in IN_THE_DARK.items()
+        for what in ("stroke", "fill")
+    ]
+    background = "  svg.marks { background-color: transparent !important; }"
+    inner = "\n".join([*rules, background])
+    return f"@media screen and (prefers-color-scheme: dark) {{\n{inner}\n}}\n"
+
+
 def curve_spec(
-    name: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
+    title: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
 ) -> dict[str, Any]:
     """The lines of a curve, of rows with `strategy`, `colour`, `dash`, where they are, `value`."""
     x = marks.recall_axis("recall") if kind == "recall" else marks.rank_axis("rank", last)
     look = {"color": _literal("colour"), "strokeDash": alt.StrokeDash("dash:N", scale=None)}
-    layers = marks.curves(x, name, look, unit=unit, few=few, ideal=ideal)
+    layers = marks.curves(x, title, look, unit=unit, few=few, ideal=ideal)
     return _spec(layers, height=280)
 
 
 def forest_specs() -> dict[str, Any]:
-    """The differences of pairs in the order of the rows: of a few, and of more than have a name."""
+    """The differences of pairs in the order of the rows: of a few, and of more than have a name.
+
+    Thick intervals are of single differences, thin ones of all together.
+    """
     named = alt.Axis(labelLimit=alt.ExprRef("room"))
     nameless = alt.Axis(labels=False, ticks=False)
+    # The page says how high it is, by its number of rows: a step would not go with its width.
     return {
         name: _spec(
-            marks.forest("difference of means", alt.ExprRef("names"), axis, BELIEVED, 60),
+            marks.forest(
+                "difference of means",
+                alt.ExprRef("names"),
+                axis,
+                BELIEVED,
+                60,
+                simultaneous=True,
+            ),
             signals={"room": 200, "names": []},
-            height=alt.Step(step),
+            height=FOREST_STEPS[name],
         )
-        for name, axis, step in (("few", named, 24), ("many", nameless, 8))
+        for name, axis in (("few", named), ("many", nameless))
     }
 
 
@@ -93,7 +147,7 @@ def bars_specs(query: str) -> dict[str, Any]:
 
 def _chosen(bars: alt.Chart) -> alt.Chart:
     """A line at the place of the query that is chosen, or through its bar."""
-    line: alt.Chart = alt.Chart().mark_rule(color="#1b1f24", strokeWidth=2, strokeDash=[3, 2])
+    line: alt.Chart = alt.Chart().mark_rule(color=PLACE, strokeWidth=2, strokeDash=[3, 2])
     x = bars.encoding.x
     if x.shorthand != "start:Q":
         return line.encode(x=x).transform_filter("datum.position === place")

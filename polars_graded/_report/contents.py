@@ -1,0 +1,281 @@
+"""What the page has of measures, curves and comparisons, made from the frame of results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_graded._drawing import rows as chart_rows
+from polars_graded._measuring.names import Measure
+from polars_graded._report.packing import (
+    all_rounded,
+    check_size,
+    packed_points,
+    packed_values,
+    rounded,
+)
+from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, counted, explained
+from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.per_query import best_of, bests
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+    from polars_graded._results.per_query import Grid
+
+MOST_POINTS = 1_200_000
+"""How many points the curves of all strategies and queries have together."""
+
+MOST_VALUES = 640_000
+"""How many values of measures the page has of single queries."""
+
+MOST_QUERIES = 5000
+"""How many queries can be looked at one by one."""
+
+FEWEST_POINTS = 20
+"""How many points each curve has, however many there are."""
+
+ALPHA = 0.05
+"""The level of significance; intervals have the confidence that goes with it."""
+
+COLUMNS = {
+    "strategy": "strategy",
+    "baseline": "baseline",
+    "difference": "difference",
+    "low": "ci_low",
+    "high": "ci_high",
+    "wins": "wins",
+    "ties": "ties",
+    "losses": "losses",
+    "p": "p_corrected",
+    "togetherLow": "simultaneous_low",
+    "togetherHigh": "simultaneous_high",
+}
+"""What the page calls the columns of a comparison."""
+
+
+def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, Any]]) -> str:
+    """What the page is of, and what it leaves out."""
+    said = (
+        f"{counted(n_strategies, 'strategy', 'strategies')}, "
+        f"{counted(n_queries, 'query', 'queries')}."
+    )
+    with_curves = min([len(curve["there"]) for curve in drawn if curve["there"]], default=n_seen)
+    if n_seen < n_queries:
+        said += f" {n_seen:,} of them, at equal steps in their order, are here one by one"
+        said += f", {with_curves:,} with their curves" if with_curves < n_seen else ""
+    elif with_curves < n_seen:
+        said += f" {with_curves:,} of them, at equal steps in their order, have their curves here"
+    else:
+        return said
+    return f"{said}; means, intervals and tests are of all."
+
+
+def queries_seen(n_queries: int, n_values: int) -> Integers:
+    """Which queries can be looked at one by one, each with so many values of measures."""
+    most = min(MOST_QUERIES, MOST_VALUES // max(1, n_values))
+    return chart_rows.equal_steps(n_queries, max(2, most)).to_numpy()
+
+
+# Measures
+
+
+def measures_of(
+    grid: Grid, names: list[str], seen: Integers, keys: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """What the page has of each measure: its means, and the values of queries packed."""
+    if not names:
+        return []
+    strategy = keys["strategy"]
+    summary = summarise(grid.frame, *names, **keys)
+    result = []
+    for name in names:
+        rows = pl.DataFrame([grid.strategies]).join(
+            summary.filter(measure=name), on=strategy, maintain_order="left"
+        )
+        best = best_of(name)
+        values = grid.values(name)
+        check_size(name, values)
+        result.append(
+            {
+                "name": name,
+                "about": explained(name),
+                "best": best,
+                "queries": rows["queries"][0],
+                "means": all_rounded(rows["mean"]),
+                "margins": all_rounded(rows["ci_high"] - rows["mean"]),
+                "bests": bests(rows["mean"], best),
+                "values": packed_values(values[:, seen]),
+            }
+        )
+    return result
+
+
+# Curves
+
+
+def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, Any]]:
+    """What the page has of each curve: its chart, its means, and the values of queries packed."""
+    from polars_graded._drawing.parts import FEW_POINTS, MOST_COLOURS
+    from polars_graded._report import specs
+
+    result = []
+    kinds = _kinds(names)
+    for name, kind in kinds.items():
+        ideal_name = chart_rows.ideal_of(name, names) if kind == "rank" else None
+        length = grid.curve_length(name, *([] if ideal_name is None else [ideal_name]))
+        everything = grid.curve(name, length)
+        check_size(name, everything)
+        if np.isnan(everything).all():
+            continue
+        ideal = None if ideal_name is None else grid.curve(ideal_name, length)
+        if ideal is not None:
+            check_size(str(ideal_name), ideal)
+            ideal = None if np.isnan(ideal).all() else ideal[: 1 if _same(ideal) else None]
+        n_lines = (len(everything) + (0 if ideal is None else len(ideal))) * len(kinds)
+        kept = np.arange(length)
+        if kind == "rank":
+            fitting = max(FEWEST_POINTS, MOST_POINTS // (n_lines * len(seen)))
+            fitting = min(fitting, chart_rows.most_points(len(everything)))
+            kept = chart_rows.equal_steps(length, fitting).to_numpy()
+        # Where even so few points do not fit, fewer queries have them.
+        most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
+        there = chart_rows.equal_steps(len(seen), most).to_numpy()
+        at = chart_rows.positions_of(name, kind, length).to_numpy()
+        points = everything[:, :, kept]
+        whole = _whole(everything)
+        ideal = None if ideal is None else ideal[:, :, kept]
+        packed = seen[there]
+        result.append(
+            {
+                "name": name,
+                "about": explained(name),
+                "kind": kind,
+                "at": at[kept].tolist(),
+                "queries": int(whole.sum()),
+                "means": _means(points, whole),
+                "there": None if len(there) == len(seen) else there.tolist(),
+                "packed": packed_points(points[:, packed]),
+                "ideal": None
+                if ideal is None
+                else packed_points(ideal[:, packed]) | {"means": _means(ideal, whole)},
+                "spec": specs.curve_spec(
+                    axis_title(name),
+                    kind,
+                    int(at[-1]),
+                    unit=_is_unit(points, ideal),
+                    few=len(kept) <= FEW_POINTS and len(points) <= MOST_COLOURS,
+                    ideal=ideal is not None,
+                ),
+            }
+        )
+    return result
+
+
+def without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, str]:
+    """What is said of curves that are there where none of their kind has a value to draw."""
+    kinds = _kinds(names)
+    empty = set(kinds.values()) - {curve["kind"] for curve in drawn}
+    return {
+        kind: f"There is no value of {' or '.join(name for name in kinds if kinds[name] == kind)}."
+        for kind in empty
+    }
+
+
+def _kinds(names: list[str]) -> dict[str, str]:
+    """Which curves are by rank and which by recall; an ideal curve is no curve of its own."""
+    parsed = {name: Measure.parsed(name) for name in names}
+    return {
+        name: "recall" if name.startswith("interpolated_precision") else "rank"
+        for name, measure in parsed.items()
+        if measure is None or measure.function != "ideal_dcg_curve"
+    }
+
+
+def _same(lines: Floats) -> bool:
+    """Whether all strategies have the same line in each query."""
+    return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
+
+
+def _is_unit(points: Floats, ideal: Floats | None) -> bool:
+    """Whether all values that can be drawn lie between 0 and 1."""
+    drawn = [points] if ideal is None else [points, ideal]
+    return all(np.nanmin(each) >= 0 and np.nanmax(each) <= 1 for each in drawn)
+
+
+def _whole(points: Floats) -> Mask:
+    """Which queries have all values of all strategies."""
+    return np.asarray(np.isfinite(points).all(axis=(0, 2)))
+
+
+def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
+    """The means over those queries, a list of points per strategy."""
+    used = points[:, whole]
+    means = used.mean(axis=1) if whole.any() else np.full((len(points), points.shape[2]), np.nan)
+    return [all_rounded(row) for row in means]
+
+
+# Comparisons
+
+
+def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The differences of each measure, strategies by their places, and what was done."""
+    result = compare(grid.frame, *names, **options)
+    places = {name: i for i, name in enumerate(grid.strategies.to_list())}
+    baseline, test = options["baseline"], options["test"]
+    columns = COLUMNS | {"strategy": options["strategy"]}
+    rows = []
+    for name in names:
+        table = result.filter(measure=name).select(columns.values())
+        rows.append(
+            [
+                [places[first], places[second], *(_cell(value) for value in others)]
+                for first, second, *others in table.iter_rows()
+            ]
+        )
+    n = len(rows[0])
+    corrected = CORRECTIONS[options["correction"]]
+    if options["correction"] != "none":
+        corrected += f" for the {n} pairs of each measure" if n > 1 else ""
+    p_values = "" if test == "randomised_tukey" else f"; p values {corrected}"
+    note = (
+        f"Means of one strategy minus those of another over the same queries, tested by "
+        f"{TESTS[test]}{p_values}. p below {ALPHA:g} is in bold and filled in the chart."
+    )
+    return {
+        "baseline": None if baseline is None else places[baseline],
+        "columns": list(columns),
+        "rows": rows,
+        "note": note,
+        "together": _together(options["correction"], n, rows),
+    }
+
+
+def _together(correction: str, n: int, rows: list[list[list[Any]]]) -> str:
+    """What the thin intervals are, where they are not those of single differences."""
+    low, high, thin_low, thin_high = (
+        list(COLUMNS).index(name) for name in ("low", "high", "togetherLow", "togetherHigh")
+    )
+    if all(
+        [row[low], row[high]] == [row[thin_low], row[thin_high]]
+        for of_measure in rows
+        for row in of_measure
+    ):
+        return ""
+    percent = f"{1 - ALPHA:.0%}".replace("%", " %")
+    if correction == "benjamini_hochberg":
+        return f"{percent} interval corrected as p is (after Benjamini and Yekutieli)"
+    return f"{percent} interval of all {n} differences together, which agrees with the corrected p"
+
+
+def p_name(test: str, correction: str) -> str:
+    """What a p value is called; those of a Tukey test are corrected by nothing else."""
+    return "p" if test == "randomised_tukey" or correction == "none" else "corrected p"
+
+
+def _cell(value: float | None) -> float | None:
+    """A count as it is, and any other number rounded."""
+    return value if isinstance(value, int) else rounded(value)

@@ -1,0 +1,207 @@
+"""What the page has of the frame that was evaluated: an overview, and the documents of queries."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_graded._checks import check_column_name, check_columns, check_frame
+from polars_graded._drawing.rows import equal_steps
+from polars_graded._frames.looking import overview
+from polars_graded._frames.request import Request
+from polars_graded._report.packing import rounded
+from polars_graded._report.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RANKS = 10
+"""How many documents of a ranking are shown."""
+
+MOST_LETTERS = 160
+"""How long a document's name or title is at most."""
+
+MOST_PLACES = 300_000
+"""How many documents are looked up, of all strategies and queries together."""
+
+MOST_SIZE = 3_000_000
+"""How many letters the documents take up at most."""
+
+COLUMNS = {
+    "queries": ("queries", "count"),
+    "least": ("fewest retrieved per query", "count"),
+    "median": ("median retrieved per query", "count"),
+    "most": ("most retrieved per query", "count"),
+    "retrieved": ("judged documents that were retrieved", "share"),
+    "judged": ("retrieved documents that are judged", "share"),
+    "judged@10": ("first ten that are judged", "share"),
+    "tied": ("retrieved documents that are tied", "share"),
+    "none_judged": ("queries with nothing judged", "count"),
+    "none_relevant": ("queries with nothing relevant", "count"),
+    "only_relevant": ("queries with only relevant documents", "count"),
+    "none_retrieved": ("queries with nothing retrieved", "count"),
+    "grades": ("rows of each grade", "grades"),
+}
+"""What the page calls the columns of `overview`, and how it writes them."""
+
+CONCERNS = {
+    "none_judged": "without any judged document",
+    "none_relevant": "with judged documents, but none relevant",
+    "none_retrieved": "for which nothing was retrieved",
+}
+"""What makes means wrong, or small."""
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The frame that was evaluated, checked, and which of its columns say what."""
+
+    frame: pl.DataFrame
+    options: dict[str, Any]
+    """The keywords of `evaluate`."""
+    doc: str | None
+    titles: str | None
+
+    @classmethod
+    def of(
+        cls, frame: Any, *, doc: str | None, titles: str | None, strategy: str, **options: Any
+    ) -> Documents:
+        """The frame, its strategies in the column of that name if it has one, or else by scores."""
+        checked = check_frame("frame", frame)
+        schema = checked.collect_schema()
+        request = Request.of(["n_relevant"], **options)
+        # One score of a frame that has the column of strategies ranks each of them.
+        if strategy in schema and len(request.by) == 1:
+            options = options | {"strategy": strategy}
+            request = Request.of(["n_relevant"], **options)
+        request.check_schema(schema)
+        named = {"doc": doc, "titles": titles}
+        for argument, name in named.items():
+            if name is not None:
+                check_columns(
+                    "frame", [check_column_name(argument, name)], schema, argument=argument
+                )
+        columns = [*request.columns, *(name for name in named.values() if name is not None)]
+        collected = checked.lazy().select(*dict.fromkeys(columns)).collect()
+        request.check_not_stacked(checked)
+        return cls(collected, options, doc, titles)
+
+    @property
+    def request(self) -> Request:
+        """What the keywords ask for."""
+        return Request.of(["n_relevant"], **self.options)
+
+    def overview(self) -> dict[str, Any]:
+        """What `overview` says, in words."""
+        table = overview(self.frame, **self.options)
+        names = table.to_series(0).cast(pl.String).to_list()
+        rows = [[_cell(value) for value in row] for row in table.drop(table.columns[0]).iter_rows()]
+        note = f"{counted(self.frame.height, 'row', 'rows')} of documents."
+        for name, said in CONCERNS.items():
+            most: Any = table[name].max()
+            if most:
+                up_to = "Up to " if table[name].n_unique() > 1 else ""
+                note += f" {up_to}{counted(most, 'query', 'queries')} {said}."
+        return {
+            "note": note,
+            "columns": [COLUMNS[name] for name in table.columns[1:]],
+            "rows": [[name, *row] for name, row in zip(names, rows, strict=True)],
+        }
+
+    def rankings(
+        self, strategies: Sequence[str], queries: pl.Series, size: int
+    ) -> dict[str, Any] | None:
+        """The first documents of each strategy for queries, as many of them as fit the size.
+
+        For each query that is there it is the documents with their grades and titles, and for each
+        strategy which of them it has at each rank; null for a strategy that the frame lacks.
+        """
+        if self.doc is None:
+            return None
+        few = MOST_PLACES // (RANKS * len(strategies))
+        there = equal_steps(len(queries), max(2, few)).to_list()
+        texts = queries.cast(pl.String).gather(there)
+        found = self._found(strategies, texts)
+        if not any(found.values()):
+            msg = (
+                "`frame` must have the strategies and queries of `per_query`, got none of "
+                f"{', '.join(map(repr, strategies[:3]))} for {texts.to_list()[:3]}"
+            )
+            raise ValueError(msg)
+        entries = [found.get(text, EMPTY) for text in texts]
+        sizes = [len(json.dumps(entry, ensure_ascii=False)) for entry in entries]
+        kept = len(entries)
+        allowed = min(size, MOST_SIZE)
+        while kept and sum(sizes[place] for place in equal_steps(len(sizes), kept)) > allowed:
+            kept = int(kept * 0.9)
+        places = equal_steps(len(entries), kept).to_list()
+        return {
+            "ranks": RANKS,
+            "there": [there[place] for place in places],
+            "entries": [entries[place] for place in places],
+        }
+
+    def _found(
+        self, strategies: Sequence[str], texts: pl.Series
+    ) -> dict[str | None, dict[str, Any]]:
+        """The entry of each of these queries, by its text, that has a document."""
+        request = self.request
+        [query] = request.query
+        key = pl.col(query).cast(pl.String)
+        rows = self.frame.filter(key.is_in(texts.implode(), nulls_equal=True))
+        entries: dict[str | None, dict[str, Any]] = {}
+        places: dict[str | None, dict[tuple[Any, ...], int]] = {}
+        shown = [name for name in (self.doc, self.titles) if name is not None]
+        for place, strategy in enumerate(strategies):
+            for found, *values in (
+                self._top(rows, strategy).select(key, *shown, request.grade).rows()
+            ):
+                if found not in entries:
+                    entries[found] = {"documents": [], "ranked": [None] * len(strategies)}
+                    places[found] = {}
+                entry, known = entries[found], places[found]
+                document = (*map(_text, values[:-1]), rounded(values[-1]))
+                if document not in known:
+                    known[document] = len(known)
+                    entry["documents"].append(document)
+                if entry["ranked"][place] is None:
+                    entry["ranked"][place] = []
+                entry["ranked"][place].append(known[document])
+        return entries
+
+    def _top(self, rows: pl.DataFrame, strategy: str) -> pl.DataFrame:
+        """The first documents of a strategy for each query, as `side_by_side` ranks them."""
+        request = self.request
+        if request.strategy is not None:
+            [score] = request.by.values()
+            rows = rows.filter(pl.col(request.strategy).cast(pl.String) == strategy)
+        elif strategy in request.by:
+            score = request.by[strategy]
+        else:
+            return rows.clear()
+        ties = request.ties or ()
+        falling = [request.descending] * len(score) + [True] * len(ties)
+        top = rows.filter(pl.col(score[0]).is_not_null()).sort(
+            [*score, *ties], descending=falling, nulls_last=True, maintain_order=True
+        )
+        return top.group_by(*request.query, maintain_order=True).head(RANKS)
+
+
+EMPTY: dict[str, Any] = {"documents": [], "ranked": []}
+"""The entry of a query that the frame lacks."""
+
+
+def _text(value: Any) -> str | None:
+    """A name or title, cut where it is long."""
+    text = "null" if value is None else str(value)
+    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+
+
+def _cell(value: Any) -> Any:
+    """A value of the overview as the page has it."""
+    if isinstance(value, list):
+        return [[rounded(each["grade"]), each["rows"]] for each in value]
+    return value if isinstance(value, int) else rounded(value)

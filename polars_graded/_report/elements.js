@@ -1,0 +1,75 @@
+// What the parts of the page are made of. Texts are set as texts, so that no name is read as HTML.
+
+const element = (tag, content = "", attributes = {}) => {
+  const made = document.createElement(tag);
+  made.append(...[content].flat());
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+};
+const button = (text, title, act) => {
+  const made = element("button", text, { type: "button", title });
+  made.addEventListener("click", act);
+  return made;
+};
+// A piece of the line that a strategy has in the charts.
+const sample = ({ colour, dash }) => {
+  const [picture, line] = ["svg", "line"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+  const look = { x1: 0, x2: 22, y1: 6, y2: 6, stroke: colour, "stroke-width": 4, "stroke-dasharray": dash.join(" ") };
+  for (const [name, value] of Object.entries(look)) line.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ class: "sample", viewBox: "0 0 22 12", "aria-hidden": "true" })) picture.setAttribute(name, value);
+  picture.append(line);
+  return picture;
+};
+// Short names stay on one line, long ones break anywhere.
+const called = (strategy) => element("span", strategies[strategy], { class: strategies[strategy].length > 20 ? "long name" : "name" });
+// A sentence of texts and of places of strategies.
+const sentence = (parts) =>
+  parts.map((part) => (typeof part === "number" ? element("span", [sample(looks[part]), " ", called(part)], { class: "strategy" }) : part));
+const definitions = (list, pairs) =>
+  list.replaceChildren(...pairs.map(([term, text]) => element("div", [element("dt", term), element("dd", text)])));
+
+// A choice of one is no choice: it is said.
+const options = (select, names, act) => {
+  select.replaceChildren(...names.map(([value, name]) => element("option", name, { value })));
+  select.addEventListener("change", () => act(Number(select.value)));
+  select.hidden = names.length < 2;
+  select.nextElementSibling.classList.toggle("alone", names.length < 2);
+};
+
+// What scrolls can be reached with the keyboard, and says so where more columns are to its right.
+const scrolls = (box) => {
+  const [sideways, down] = [box.scrollWidth > box.clientWidth + 1, box.scrollHeight > box.clientHeight + 1];
+  box.previousElementSibling.hidden = !sideways;
+  if (sideways || down) box.tabIndex = 0;
+  else box.removeAttribute("tabindex");
+};
+const boxes = new ResizeObserver((entries) => entries.forEach(({ target }) => scrolls(target)));
+for (const box of document.querySelectorAll(".scroll")) boxes.observe(box);
+
+const table = (within, caption, head, rows) => {
+  const focused = document.activeElement?.dataset.key;
+  const box = $(".scroll", within);
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", caption);
+  $("table", box).replaceChildren(
+    element("caption", caption, { class: "hidden" }),
+    element("thead", head),
+    element("tbody", rows),
+  );
+  scrolls(box);
+  // What was focused is made anew.
+  if (focused) [...within.querySelectorAll("[data-key]")].find((made) => made.dataset.key === focused)?.focus();
+};
+const say = (within, what) => {
+  const empty = $(".empty", within);
+  empty.textContent = what ?? "";
+  empty.hidden = !what;
+  $("figure", within).hidden = Boolean(what);
+  return !what;
+};
+const absent = (id, what) => {
+  const within = $(`#${id}`);
+  $(".content", within).hidden = Boolean(what);
+  $(".absent", within).textContent = what ?? "";
+  $(".absent", within).hidden = !what;
+};

@@ -1,0 +1,99 @@
+// Query by query: by how much one strategy is better than another, one bar per query.
+
+// The queries by falling difference, and where they have none in their own order.
+const differences = () => {
+  if (!comparable) return queries.map((_, query) => ({ query, difference: 0 }));
+  const { measure } = state;
+  const [a, b] = sides();
+  const rows = [];
+  let largest = 0;
+  for (let query = 0; query < queries.length; query += 1) {
+    const [x, y] = [valueOf(measure, a, query), valueOf(measure, b, query)];
+    largest = Math.max(largest, Math.abs(x) || 0, Math.abs(y) || 0);
+    if (whole[measure][query]) rows.push({ query, difference: x - y });
+  }
+  // Values are rounded to 24 bits: what differs in the last of them is the same number.
+  for (const row of rows) if (Math.abs(row.difference) <= largest * 2 ** -22) row.difference = 0;
+  return rows.sort((x, y) => y.difference - x.difference || x.query - y.query);
+};
+
+// A bar for each query; or of neighbours one above the axis and one below it, each of the mean of
+// what a side is better by.
+const sharedBars = (sorted, size, winner) => {
+  const bars = [];
+  for (let start = 0; start < sorted.length; start += size) {
+    const all = sorted.slice(start, start + size);
+    for (const side of size === 1 ? [winner(all[0])] : [0, 1]) {
+      const mine = all.filter((row) => winner(row) === side);
+      if (!mine.length) continue;
+      const [first, last] = [mine[0], mine.at(-1)].map((row) => queries[row.query]);
+      bars.push({
+        position: start + 1,
+        last: start + all.length,
+        query: mine.length === 1 ? asDrawn(first) : `${first} … ${last}`,
+        queries: mine.length,
+        difference: mine.reduce((sum, row) => sum + row.difference, 0) / all.length,
+        side,
+      });
+    }
+  }
+  return bars;
+};
+
+const showHistogram = () => {
+  const within = $("#histogram");
+  const { measure, query } = state;
+  const [a, b] = sides();
+  const sorted = differences();
+  const names = [strategies[a], strategies[b]];
+  const winner = ({ difference }) => (difference === 0 ? null : difference * sign(measure) > 0 ? 0 : 1);
+  const wins = [0, 1].map((side) => sorted.filter((row) => winner(row) === side).length);
+  const ties = sorted.length - wins[0] - wins[1];
+  const size = Math.max(1, Math.ceil(sorted.length / page.mostBars));
+  const { name } = measures[measure];
+  const here = sorted.find((row) => row.query === query);
+  const lower = sign(measure) < 0 ? " Lower is better." : "";
+  $("h2", within).textContent = `Query by query: ${names[0]} against ${names[1]}`;
+  if (!say(within, sorted.length ? null : "There is no query in which all strategies have a value.")) {
+    $(".note", within).textContent = "";
+    return;
+  }
+  const counts =
+    `${name} of A minus that of B, ${size === 1 ? "one bar per query" : `one bar per ${size} queries side by side`}.${lower} ` +
+    `${queries.length < page.total ? `Of the ${nQueries(queries.length)} here, ` : ""}A is better in ${nQueries(wins[0])}, B in ${wins[1]}, ${counted(ties, "tie", "ties")}. `;
+  $(".note", within).textContent =
+    counts +
+    (query === null
+      ? "Click on a bar, or above or below it, to see its query everywhere; Previous and Next go from bar to bar."
+      : `Query ${queries[query]}: ${here ? `${written(valueOf(measure, a, query))} − ${written(valueOf(measure, b, query))} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
+  const labels = names.map((side, i) => `${wins[i]} better with ${i ? "B" : "A"}, ${side}`);
+  const colours = [a, b].map((side) => looks[side].colour);
+  // Among many strategies the colours of two can be the same.
+  if (colours[0] === colours[1]) colours[1] = looks.map(({ colour }) => colour).find((each) => each !== colours[0]);
+  $(".legend", within).replaceChildren(...labels.map((label, i) => element("li", [sample({ colour: colours[i], dash: [1, 0] }), label])));
+  const rows = sharedBars(sorted, size, winner).map(({ side, ...bar }) => ({ ...bar, better: labels[side] ?? null, colour: colours[side] ?? null }));
+  // A letter has about seven pixels.
+  const longest = Math.max(...rows.slice(0, page.mostNamed).map((row) => row.query.length));
+  const fits = longest * 7 < (within.clientWidth - 60) / rows.length;
+  const form = sorted.length > page.mostNamed ? "placed" : fits ? "upright" : "turned";
+  // A click chooses the query below or above which it is, so that ties and thin bars can be hit.
+  const click = (view, event) => {
+    const { left, top } = $("svg.marks", within).getBoundingClientRect();
+    const [x, y] = [event.clientX - left - view.origin()[0], event.clientY - top - view.origin()[1]];
+    const place = Math.floor((x / view.width()) * sorted.length);
+    if (y >= 0 && place >= 0 && place < sorted.length) change({ query: sorted[place].query });
+  };
+  const words = { beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline: `${name} of A minus that of B` };
+  const [highest, lowest] = [sorted[0], sorted.at(-1)].map((row) => `${signed(row.difference)} in query ${queries[row.query]}`);
+  const said = `A is ${names[0]}, B is ${names[1]}. ${counts}From ${highest} to ${lowest}.`;
+  draw($(".chart", within), { key: form, spec: specs.bars[form], rows, said, signals: words, click });
+};
+
+const histogramNumbers = () => {
+  const { measure } = state;
+  const [a, b] = sides();
+  return [
+    ["query", `${measures[measure].name} of ${strategies[a]}`, `${measures[measure].name} of ${strategies[b]}`, "difference"],
+    ...differences().map(({ query, difference }) => [queries[query], valueOf(measure, a, query), valueOf(measure, b, query), difference]),
+  ];
+};

@@ -1,0 +1,69 @@
+"""Numbers as a page has them: rounded in JSON, or many of them packed into text."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_graded._report.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from polars_graded._measuring.kernels.ragged import Floats
+
+STEPS = 2**16 - 2
+"""How many steps lie between a query's lowest and highest value of a curve."""
+
+LARGEST = float(np.finfo(np.float32).max)
+"""The page has values with 24 bits, and none beyond."""
+
+
+def check_size(name: str, values: Floats) -> None:
+    """Raise where a value is beyond what the page can hold."""
+    if (wrong := np.abs(values) > LARGEST).any():
+        msg = (
+            f"{name!r} must lie within ±3.4e38 to be shown, got {values[wrong][0]:g} among "
+            f"{counted(int(wrong.sum()), 'value', 'values')} beyond"
+        )
+        raise ValueError(msg)
+
+
+def packed_values(values: Floats) -> str:
+    """Values with 24 bits."""
+    return _base64(values.astype("<f4"))
+
+
+def packed_points(points: Floats) -> dict[str, Any]:
+    """Each point as a whole number of steps from the lowest to the highest of its query."""
+    there = ~np.isnan(points)
+    low = np.where(there, points, np.inf).min(axis=(0, 2))
+    high = np.where(there, points, -np.inf).max(axis=(0, 2))
+    # A query without any point has ends that are numbers all the same.
+    low, high = (np.where(np.isfinite(ends), ends, 0).astype("<f4") for ends in (low, high))
+    span = (high - low).astype(np.float64)[:, None]
+    share = np.divide(points - low[:, None], span, out=np.zeros_like(points), where=span > 0)
+    codes = np.where(there, np.clip(np.rint(share * STEPS), 0, STEPS), STEPS + 1)
+    return {
+        "lines": len(points),
+        "codes": _base64(codes.astype("<u2")),
+        "low": _base64(low),
+        "high": _base64(high),
+    }
+
+
+def _base64(array: npt.NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+
+
+def rounded(value: float | None) -> float | None:
+    """A number with as many digits as are looked at; None for none."""
+    return None if value is None or np.isnan(value) else float(f"{value:.7g}")
+
+
+def all_rounded(values: Iterable[Any]) -> list[float | None]:
+    """Each number rounded."""
+    return [rounded(value) for value in values]

@@ -1,0 +1,82 @@
+// What can be saved: tables as CSV and LaTeX, charts as SVG and PNG.
+
+const save = (name, kind, content) => {
+  const link = document.createElement("a");
+  const address = URL.createObjectURL(new Blob([content], { type: kind }));
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+};
+
+// A table has a head, rows of what is read, and, where that is more, rows of the numbers behind it.
+const csv = (rows) => {
+  const cell = (value) => {
+    const text = value == null || Number.isNaN(value) ? "" : String(value);
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+};
+
+const SPELT = {
+  "\\": "\\textbackslash{}",
+  "~": "\\textasciitilde{}",
+  "^": "\\textasciicircum{}",
+  "−": "$-$",
+  "±": "$\\pm$",
+  "–": "--",
+  "<": "$<$",
+  ">": "$>$",
+};
+const plainTex = (text) => text.replace(/[\\{}$&#_%~^−±–<>]/g, (letter) => SPELT[letter] ?? `\\${letter}`).replace(/\s+/g, " ");
+
+// The rows of a table as it stands, the best in bold.
+const latex = (table) => {
+  const cells = (row) => [...row.cells].flatMap((cell) => {
+    const text = plainTex((cell.dataset.text ?? cell.textContent).trim());
+    const written = cell.classList.contains("best") ? `\\textbf{${text.replace(/ \*/, "")}}` : text;
+    return cell.colSpan > 1 ? `\\multicolumn{${cell.colSpan}}{c}{${written}}` : written;
+  });
+  const [head, body] = [table.tHead, table.tBodies[0]].map((part) => [...part.rows]);
+  const n = Math.max(...body.map((row) => row.cells.length));
+  // A head of two rows begins with a cell that reaches into the second.
+  const line = (row, i) => `${[...(i ? [""] : []), ...cells(row)].join(" & ")} \\\\`;
+  const lines = body.map((row) => `${cells(row).join(" & ")} \\\\`);
+  return [`\\begin{tabular}{l${"r".repeat(n - 1)}}`, "\\toprule", ...head.map(line), "\\midrule", ...lines, "\\bottomrule", "\\end{tabular}", ""].join("\n");
+};
+
+const saveButtons = (what, acts) => {
+  const row = document.createElement("p");
+  row.className = "save";
+  for (const [format, act] of acts) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = format;
+    button.title = `Save ${what} as ${format}`;
+    button.setAttribute("aria-label", button.title);
+    button.addEventListener("click", act);
+    row.append(button);
+  }
+  return row;
+};
+
+// The table of a part, its numbers as CSV, and what is read as LaTeX.
+const savesTable = (section, name, numbers) => {
+  const table = $(`#${section} table`);
+  $(`#${section} .scroll`).after(saveButtons("the table", [
+    ["CSV", () => save(`${name}.csv`, "text/csv", csv(numbers()))],
+    ["LaTeX", () => save(`${name}.tex`, "application/x-tex", latex(table))],
+  ]));
+};
+
+const savesChart = (holder, name, numbers) => {
+  const picture = async (kind, scale) => {
+    const view = embedded.get(holder)?.view;
+    if (!view) return;
+    if (kind === "svg") save(`${name}.svg`, "image/svg+xml", await view.toSVG());
+    else (await view.toCanvas(scale)).toBlob((content) => save(`${name}.png`, "image/png", content));
+  };
+  const acts = [["SVG", () => picture("svg")], ["PNG", () => picture("png", 2)]];
+  if (numbers) acts.push(["CSV", () => save(`${name}.csv`, "text/csv", csv(numbers()))]);
+  holder.after(saveButtons("the chart", acts));
+};

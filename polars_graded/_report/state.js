@@ -1,0 +1,136 @@
+// What the page has, unpacked, and what of it is chosen: by its reader, or by the address.
+
+const page = JSON.parse(document.getElementById("payload").textContent);
+const { strategies, queries, measures, curves, comparison, looks, specs } = page;
+const rankings = page.rankings ?? null;
+const $ = (selector, within = document) => within.querySelector(selector);
+const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
+
+// What is packed: one value per measure, strategy and query; one code per strategy, query and point of a
+// curve, of which `steps` lie between the query's lowest and highest value.
+const values = measures.map((measure) => new Float32Array(bytes(measure.values)));
+const unpacked = ({ codes, low, high, lines }, there) => {
+  const places = there && new Map(there.map((query, place) => [query, place]));
+  const [all, lows, highs] = [new Uint16Array(bytes(codes)), ...[low, high].map((ends) => new Float32Array(bytes(ends)))];
+  const points = all.length / (lines * lows.length);
+  return (line, query, point) => {
+    const place = places ? places.get(query) : query;
+    if (place === undefined) return null;
+    const code = all[((line % lines) * lows.length + place) * points + point];
+    return code > page.steps ? null : lows[place] + (highs[place] - lows[place]) * (code / page.steps);
+  };
+};
+for (const curve of curves) {
+  curve.value = unpacked(curve.packed, curve.there);
+  curve.idealValue = curve.ideal && unpacked(curve.ideal, curve.there);
+}
+const curvesOf = (kind) => curves.filter((curve) => curve.kind === kind);
+const valueOf = (measure, strategy, query) => values[measure][strategy * queries.length + query];
+// A query counts in a measure where all strategies have a value, as it does in the comparison.
+const whole = values.map((all) => {
+  const found = queries.map(() => true);
+  all.forEach((value, i) => {
+    if (Number.isNaN(value)) found[i % queries.length] = false;
+  });
+  return found;
+});
+const sign = (measure) => (measures[measure].best === "lowest" ? -1 : 1);
+
+// Strategies by the mean of a measure, the best first.
+const ranked = (measure) => {
+  const all = [...strategies.keys()];
+  if (!measures.length) return all;
+  const key = (s) => (measures[measure].means[s] ?? -Infinity * sign(measure)) * sign(measure);
+  return all.sort((s, t) => key(t) - key(s) || s - t);
+};
+
+// Numbers in words.
+const written = (number) =>
+  number == null || Number.isNaN(number) ? "–" : number.toFixed(Math.abs(number) < 1000 ? 4 : 1).replace(/^-/, "\u2212");
+const signed = (number) => (number > 0 ? "+" : "") + written(number);
+const counted = (n, what, several) => `${n} ${n === 1 ? what : several}`;
+const nQueries = (n) => counted(n, "query", "queries");
+const pWritten = (p) => (p === null ? "–" : p < 0.0001 ? "<0.0001" : p.toFixed(4));
+
+// What is chosen. Where it is null, the page chooses.
+const comparable = measures.length > 0 && strategies.length > 1;
+const atFirst = () => ({
+  measure: 0,
+  query: null,
+  chosen: new Set(strategies.keys()),
+  against: null, // the strategy that others are compared with, -1 for every pair
+  a: null, // the two that are set against each other
+  b: null,
+  rank: 0, // the curves that are drawn
+  recall: 0,
+});
+const state = atFirst();
+
+const against = () => {
+  if (comparison.baseline !== null) return comparison.baseline;
+  return state.against ?? (strategies.length > page.mostPairs ? ranked(state.measure)[0] : -1);
+};
+
+// A and B: those that were asked for, else the baseline as B, else the best of those that are chosen.
+const sides = () => {
+  const best = ranked(state.measure);
+  const order = [...best.filter((s) => state.chosen.has(s)), ...best.filter((s) => !state.chosen.has(s))];
+  const baseline = comparison.baseline !== null && state.chosen.has(comparison.baseline) ? comparison.baseline : null;
+  let { a, b } = state;
+  if (b === null && a !== baseline) b = baseline;
+  a ??= order.find((s) => s !== b);
+  b ??= order.find((s) => s !== a);
+  return [a, b];
+};
+
+// The address has what is not as it was at first, by name, so that it holds for a page made anew too.
+const inAddress = () => {
+  const said = new URLSearchParams();
+  const first = atFirst();
+  if (state.measure !== first.measure) said.set("measure", measures[state.measure].name);
+  if (state.query !== null) said.set("query", queries[state.query]);
+  if (state.against !== null) said.set("against", state.against < 0 ? "" : strategies[state.against]);
+  for (const side of ["a", "b"]) if (state[side] !== null) said.set(side, strategies[state[side]]);
+  for (const kind of ["rank", "recall"]) if (state[kind]) said.set(kind, curvesOf(kind)[state[kind]].name);
+  const left = [...strategies.keys()].filter((s) => !state.chosen.has(s));
+  const few = left.length && left.length <= strategies.length / 2;
+  if (few) for (const s of left) said.append("without", strategies[s]);
+  else if (left.length) said.set("only", JSON.stringify([...state.chosen].map((s) => strategies[s])));
+  return said.toString();
+};
+
+// What an address says that this page has not is passed over.
+const fromAddress = (address) => {
+  const said = new URLSearchParams(address);
+  const place = (names, key) => (said.has(key) ? names.indexOf(said.get(key)) : -1);
+  const found = atFirst();
+  const known = (key, names) => {
+    const at = place(names, key);
+    if (at >= 0) found[key] = at;
+  };
+  known("measure", measures.map(({ name }) => name));
+  known("query", queries);
+  for (const kind of ["rank", "recall"]) known(kind, curvesOf(kind).map(({ name }) => name));
+  if (comparable) for (const key of ["against", "a", "b"]) known(key, strategies);
+  if (comparable && said.get("against") === "" && found.against === null) found.against = -1;
+  if (found.a !== null && found.a === found.b) found.b = null;
+  const places = (names) => names.map((name) => strategies.indexOf(name)).filter((s) => s >= 0);
+  for (const s of places(said.getAll("without"))) found.chosen.delete(s);
+  if (said.has("only")) {
+    try {
+      found.chosen = new Set(places([JSON.parse(said.get("only"))].flat()));
+    } catch {
+      // It is none of this page's addresses.
+    }
+  }
+  return found;
+};
+const remember = () => {
+  const said = inAddress();
+  if (said === location.hash.slice(1)) return;
+  try {
+    history.replaceState(null, "", said ? `#${said}` : location.pathname + location.search);
+  } catch {
+    // A page within another, as in a notebook, has no address of its own.
+  }
+};

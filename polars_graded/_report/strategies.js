@@ -1,0 +1,80 @@
+// The strategies: their means by every measure, and beside them their values in the query chosen.
+
+const showStrategies = () => {
+  const within = $("#strategies");
+  const { query } = state;
+  const cell = (text, best, more = {}) => element("td", text, { ...more, class: `${more.class ?? ""}${best ? " best" : ""}`.trim() });
+  const head = [element("th", "Strategy", { scope: "col", rowspan: query === null ? 1 : 2 })];
+  const below = [];
+  measures.forEach((measure, m) => {
+    const here = m === state.measure;
+    const by = button(measure.name, [measure.about, "Choose this measure, and order the strategies by it."].filter(Boolean).join("\n"), () => change({ measure: m }));
+    by.dataset.key = `measure ${m}`;
+    const sorted = here ? { "aria-sort": measure.best === "lowest" ? "ascending" : "descending" } : {};
+    const label = [by, here ? (measure.best === "lowest" ? " ▴" : " ▾") : ""];
+    head.push(element("th", label, { scope: query === null ? "col" : "colgroup", colspan: query === null ? 1 : 2, "data-text": measure.name, ...sorted }));
+    below.push(element("th", "mean", { scope: "col" }), element("th", "query", { scope: "col", class: "query" }));
+  });
+  const tops = measures.map((measure, m) => {
+    if (query === null || measure.best === "none") return null;
+    const all = strategies.map((_, s) => valueOf(m, s, query)).filter((value) => !Number.isNaN(value));
+    return all.length ? sign(m) * Math.max(...all.map((value) => sign(m) * value)) : null;
+  });
+  const [a, b] = comparable ? sides() : [];
+  const rows = ranked(state.measure).map((s) => {
+    const box = element("input", "", { type: "checkbox" });
+    box.checked = state.chosen.has(s);
+    box.dataset.key = `strategy ${s}`;
+    box.addEventListener("change", () => {
+      const chosen = new Set(state.chosen);
+      if (box.checked) chosen.add(s);
+      else chosen.delete(s);
+      change({ chosen });
+    });
+    const badges = [["A", a], ["B", b]].filter(([, side]) => side === s);
+    const marks = badges.map(([side]) => element("span", side, { class: "badge", title: "In the chart query by query" }));
+    const label = element("label", [box, sample(looks[s]), called(s), ...marks]);
+    const cells = measures.flatMap((measure, m) => {
+      const margin = measure.margins[s];
+      const best = measure.bests.includes(s);
+      const text = written(measure.means[s]) + (best ? " *" : "");
+      const interval = margin === null ? "no interval" : `± ${written(margin)}, with 95 % confidence`;
+      const about = { title: `${interval}, ${nQueries(measure.queries)}` };
+      if (query === null) {
+        return [cell(margin === null ? text : [text, element("small", ` ±${written(margin)}`)], best, about)];
+      }
+      const value = valueOf(m, s, query);
+      return [cell(text, best, about), cell(written(value), value === tops[m], { class: "query" })];
+    });
+    const name = element("th", label, { scope: "row", "data-text": strategies[s] });
+    return element("tr", [name, ...cells], state.chosen.has(s) ? {} : { class: "left" });
+  });
+  const heads = [element("tr", head), ...(query === null ? [] : [element("tr", below)])];
+  table(within, "Strategies and their means", heads, rows);
+  const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
+  $(".note", within).textContent = measures.length
+    ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column marked *.${beside} ${page.missing}`
+    : page.absent.measures;
+  const n = state.chosen.size;
+  $("#count").textContent = n === strategies.length ? "All are chosen." : `${n} of ${strategies.length} are chosen.`;
+};
+const strategiesNumbers = () => {
+  const { query } = state;
+  const head = measures.flatMap(({ name }) => [name, `${name} ci_low`, `${name} ci_high`, ...(query === null ? [] : [`${name} in query ${queries[query]}`])]);
+  const rows = ranked(state.measure).map((s) => [
+    strategies[s],
+    ...measures.flatMap(({ means, margins }, m) => {
+      const [mean, margin] = [means[s], margins[s]];
+      const ends = margin === null ? [null, null] : [mean - margin, mean + margin].map((end) => Number(end.toPrecision(7)));
+      return [mean, ...ends, ...(query === null ? [] : [valueOf(m, s, query)])];
+    }),
+  ]);
+  return [["strategy", ...head], ...rows];
+};
+
+// Each measure and curve in a line, where there is one to say.
+const explain = () => {
+  const known = [...measures, ...curves].filter(({ about }) => about);
+  $("#explained").hidden = !known.length;
+  definitions($("#explained dl"), known.map(({ name, about }) => [name, about]));
+};

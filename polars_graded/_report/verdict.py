@@ -1,0 +1,309 @@
+"""What the numbers say, in sentences: who leads, whether that is settled, how sure the order is.
+
+A sentence is a list of texts and of places of strategies, which the page shows by name and colour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from polars_graded._report.contents import ALPHA, p_name
+from polars_graded._report.packing import rounded
+from polars_graded._report.words import counted, p_written, written
+from polars_graded._results.power import queries_needed
+from polars_graded._results.reliability import order_stability
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polars_graded._measuring.kernels.ragged import Floats
+    from polars_graded._results.per_query import Grid, Results
+
+Said: TypeAlias = "list[str | int]"
+
+POWER = 0.8
+"""How probable it is to be that a difference is found."""
+
+SHARE = 0.05
+"""The share of the best mean that is asked about beside the smallest difference."""
+
+MOST_LEADERS = 3
+"""So many strategies that share the best mean are named."""
+
+MOST_DRAWN = 2_000_000
+"""How many queries are drawn for each measure, to see how stable the order is."""
+
+DRAWS = 200
+"""How many times half of the queries are drawn."""
+
+FEWEST = 3
+"""With fewer strategies there is no order to look at."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a comparison says of two strategies, from the side of the first."""
+
+    strategy: int
+    other: int
+    difference: float | None
+    ends: tuple[float | None, float | None]
+    """The interval that agrees with the corrected p, or where there is none, the plain one."""
+    agrees: bool
+    p: float | None
+    wins: int
+    ties: int
+    losses: int
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Pair:
+        """The pair of a row of the comparison."""
+        ends = row["togetherLow"], row["togetherHigh"]
+        agrees = None not in ends
+        return cls(
+            row["strategy"],
+            row["baseline"],
+            row["difference"],
+            ends if agrees else (row["low"], row["high"]),
+            agrees,
+            row["p"],
+            *(row[name] for name in ("wins", "ties", "losses")),
+        )
+
+    def seen_from(self, strategy: int) -> Pair:
+        """The same from the side of one of the two."""
+        if strategy == self.strategy:
+            return self
+        low, high = (None if end is None else -end for end in self.ends)
+        difference = None if self.difference is None else -self.difference
+        turned = high, low
+        counts = self.losses, self.ties, self.wins
+        return Pair(self.other, self.strategy, difference, turned, self.agrees, self.p, *counts)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the difference is significant."""
+        return self.p is not None and self.p < ALPHA
+
+
+def pairs_of_rows(comparison: Mapping[str, Any]) -> list[list[Pair]]:
+    """The pairs of each measure of a comparison as the page has it."""
+    columns = comparison["columns"]
+    return [
+        [Pair.of(dict(zip(columns, row, strict=True))) for row in rows]
+        for rows in comparison["rows"]
+    ]
+
+
+# The verdict
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How pairs were judged."""
+
+    baseline: int | None
+    """The strategy that all others are compared with."""
+    p: str
+    """What a p value is called."""
+    together: int
+    """How many differences are judged together."""
+    held: str
+    """What the intervals hold for, where that is more than one difference."""
+
+    @classmethod
+    def of(cls, comparison: Mapping[str, Any], test: str, correction: str) -> Judged:
+        """How the pairs of a comparison were judged."""
+        n = len(comparison["rows"][0]) if comparison["rows"] else 0
+        alone = n < 2 or (correction == "none" and test != "randomised_tukey")  # noqa: PLR2004
+        held = "corrected" if correction == "benjamini_hochberg" else f"all {n} pairs together"
+        return cls(
+            comparison["baseline"],
+            p_name(test, correction),
+            1 if alone else n,
+            "" if alone else f", {held}",
+        )
+
+
+def verdict(grid: Grid, measure: Mapping[str, Any], pairs: Sequence[Pair], judged: Judged) -> Said:
+    """Who leads in a measure and by how much, and whether that is settled."""
+    baseline = judged.baseline
+    name, n, means = measure["name"], measure["queries"], measure["means"]
+    if not n or means[0] is None:
+        return [f"There is no query in which every strategy has a value of {name}."]
+    over = f"over {counted(n, 'query', 'queries')}"
+    if measure["best"] == "none":
+        return [f"{name} says how many, not how good: no strategy is the better for more of it."]
+    leaders = measure["bests"]
+    if len(means) == 1:
+        margin = measure["margins"][0]
+        reach = "" if margin is None else f" ± {written(margin)} (95 % interval)"
+        mean = f"{written(means[0])}{reach} {over}"
+        return [0, f" is the only strategy: its mean {name} is {mean}."]
+    if len(leaders) > 1:
+        best = f"{written(means[leaders[0]])} {over}"
+        open_end = f" share the best mean {name}, {best}: which of them is better is open."
+        return [*_listed(leaders), open_end]
+    leader = leaders[0]
+    second = _second(means, measure["best"], leader)
+    other = second if baseline in (None, leader) else baseline
+    found = [
+        pair.seen_from(leader) for pair in pairs if {leader, other} == {pair.strategy, pair.other}
+    ]
+    said: Said = [leader, f" leads: its mean {name} {over} is {written(means[leader])}, "]
+    side = "below" if measure["best"] == "lowest" else "above"
+    gap = written(abs(means[leader] - means[other]))
+    role = " of the baseline " if other == baseline else " of "
+    said += [f"{gap} {side} that{role}", other]
+    if not found:
+        return [*said, "."]
+    pair = found[0]
+    said += [f"{_interval(pair, side, judged.held)}. "]
+    said += _settled(grid, name, pair, n, judged)
+    return [*said, *_others(pairs, leader, baseline, measure["best"])]
+
+
+def _second(means: Sequence[float], best: str, leader: int) -> int:
+    """The strategy that comes next after the leader."""
+    sign = -1 if best == "lowest" else 1
+    others = [place for place in range(len(means)) if place != leader]
+    return max(others, key=lambda place: sign * means[place])
+
+
+def _listed(places: Sequence[int]) -> Said:
+    """Some strategies in a sentence."""
+    shown, more = places[:MOST_LEADERS], len(places) - MOST_LEADERS
+    said: Said = [shown[0]]
+    for place in shown[1:-1] if more <= 0 else shown[1:]:
+        said += [", ", place]
+    return [*said, " and ", shown[-1]] if more <= 0 else [*said, f" and {more} more"]
+
+
+def _interval(pair: Pair, side: str, held: str) -> str:
+    """The interval of a lead, of which more is better."""
+    low, high = pair.ends
+    if low is None or high is None:
+        return ""
+    ends = (-high, -low) if side == "below" else (low, high)
+    said = " to ".join(written(end) for end in ends)
+    return f" (95 % interval {said}{held if pair.agrees else ''})"
+
+
+def _settled(grid: Grid, name: str, pair: Pair, n: int, judged: Judged) -> Said:
+    """Whether a lead is settled, in how many queries it is one, and how many more it takes."""
+    queries = counted(pair.wins, "query", "queries")
+    counts = f" is better in {queries}, worse in {pair.losses}, and as good in {pair.ties}. "
+    if pair.p is None:
+        why = "one query cannot be tested" if n == 1 else "there is no test of it"
+        return [f"That is not settled: {why}. ", pair.strategy, counts]
+    p = p_written(pair.p)
+    p = f"{judged.p} {p}" if p.startswith("<") else f"{judged.p} = {p}"
+    if pair.is_settled:
+        return [f"That is settled ({p}). ", pair.strategy, counts]
+    more = _more(grid, name, pair, n, judged.together)
+    return [f"That is not settled ({p}). ", pair.strategy, counts, *more]
+
+
+def _more(grid: Grid, name: str, pair: Pair, n: int, together: int) -> Said:
+    """How many more queries would settle a difference that is as large as it seems."""
+    both = [pair.strategy, pair.other]
+    needed = _needed(grid.results(name), both, abs(pair.difference or 0), ALPHA / together)
+    if needed is None:
+        return []
+    total = needed["queries_needed"]
+    level = f"{ALPHA:g} / {together}" if together > 1 else f"{ALPHA:g}"
+    chance = f"with a probability of {POWER * 100:.0f} % (paired t test at {level})"
+    if total is None:
+        return ["If it is as large as it seems, no number of queries to be had would settle it. "]
+    if total <= n:
+        return []
+    needs = f"{total:,} queries would settle it {chance}: {total - n:,} more. "
+    return [f"If it is as large as it seems, {needs}"]
+
+
+def _others(pairs: Sequence[Pair], leader: int, baseline: int | None, best: str) -> Said:
+    """How many strategies the leader, or the baseline, is told apart from."""
+    if len(pairs) < 2:  # noqa: PLR2004
+        return []
+    if baseline is None:
+        mine = [pair for pair in pairs if leader in (pair.strategy, pair.other)]
+        settled = sum(pair.is_settled for pair in mine)
+        return [leader, f" is significantly better than {settled} of the {len(mine)} others."]
+    sign = -1 if best == "lowest" else 1
+    sides = [
+        sign * (pair.seen_from(pair.strategy).difference or 0) for pair in pairs if pair.is_settled
+    ]
+    better, worse = sum(side > 0 for side in sides), sum(side < 0 for side in sides)
+    counts = f"{better} are significantly better than the baseline and {worse} worse."
+    return [f"Of {len(pairs)} strategies {counts}"]
+
+
+# How sure the order is
+
+
+def certainty(
+    grid: Grid, measures: Sequence[Mapping[str, Any]], pairs: Sequence[Sequence[Pair]]
+) -> list[dict[str, Any]]:
+    """What the queries at hand can show, of each measure of which one side is better."""
+    rows = []
+    for place, (measure, of_measure) in enumerate(zip(measures, pairs, strict=True)):
+        if measure["best"] == "none" or not measure["queries"]:
+            continue
+        results = grid.results(measure["name"])
+        every = range(len(results.values))
+        step = SHARE * max(map(abs, measure["means"]))
+        found = _needed(results, every, step, ALPHA)
+        if found is None:
+            continue
+        rows.append(
+            {
+                "measure": place,
+                "queries": results.n,
+                "smallest": rounded(found["smallest_difference"]),
+                "step": rounded(step),
+                "needed": found["queries_needed"],
+                "apart": sum(pair.is_settled for pair in of_measure),
+                "pairs": len(of_measure),
+                "stability": _stability(results),
+            }
+        )
+    return rows
+
+
+def _needed(
+    results: Results, strategies: Sequence[int], difference: float, alpha: float
+) -> dict[str, Any] | None:
+    """What `queries_needed` says of some strategies; nothing where it has nothing to go by."""
+    values = results.values[list(strategies)]
+    varied = values - values[:1]
+    if not difference or results.n < 2 or not np.ptp(varied, axis=1).any():  # noqa: PLR2004
+        return None
+    keyed = _frame(values)
+    try:
+        found = queries_needed(keyed, difference=difference, power=POWER, alpha=alpha)
+    except ValueError:  # what varies does so by rounding alone
+        return None
+    return found.row(0, named=True)
+
+
+def _stability(results: Results) -> list[float | None] | None:
+    """How alike the order from half of the queries is to that from all: tau and its ends."""
+    half, count = results.n // 2, len(results.values)
+    draws = min(DRAWS, MOST_DRAWN // results.n)
+    if half < 2 or count < FEWEST or draws < DRAWS // 4:  # noqa: PLR2004
+        return None
+    keyed = _frame(results.values)
+    found = order_stability(keyed, sizes=half, samples=draws)
+    tau = found.select("tau", "tau_low", "tau_high").row(0)
+    return None if None in tau else [rounded(each) for each in tau]
+
+
+def _frame(values: Floats) -> pl.DataFrame:
+    """Values as `evaluate` returns them, keys being places."""
+    count, n = values.shape
+    keys = {"strategy": np.repeat(np.arange(count), n), "query": np.tile(np.arange(n), count)}
+    return pl.DataFrame(keys | {"value": values.ravel()})

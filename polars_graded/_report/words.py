@@ -1,0 +1,69 @@
+"""What the page calls things: tests, corrections, measures and axes, numbers and counts."""
+
+from __future__ import annotations
+
+import inspect
+
+from polars_graded._measuring.names import Measure
+from polars_graded.namespace import Graded
+
+TESTS = {
+    "t": "the paired t test",
+    "wilcoxon": "Wilcoxon's signed rank test",
+    "permutation": "Fisher's randomisation test",
+    "bootstrap": "the bootstrap",
+    "randomised_tukey": "the randomised Tukey test, which holds for all pairs together",
+}
+CORRECTIONS = {
+    "none": "not corrected",
+    "bonferroni": "corrected after Bonferroni",
+    "holm": "corrected after Holm",
+    "benjamini_hochberg": "corrected after Benjamini and Hochberg",
+}
+MISSING = {
+    "error": "",
+    "drop": "A query in which any strategy lacks a value is left out of that measure.",
+    "zero": "A value that is missing counts as 0.",
+}
+ABSENT = {
+    "measures": "There is no measure to show: only curves were evaluated. Add one, such as ap.",
+    "rank": "There is no curve by rank. Add dcg_curve@20 and ideal_dcg_curve@20 to what is "
+    "evaluated.",
+    "recall": "There is no recall-precision curve. Add interpolated_precision to what is "
+    "evaluated.",
+}
+
+ACRONYMS = ("cg", "dcg", "ndcg", "ncg", "ndcng")
+"""What is read letter by letter."""
+
+
+def explained(name: str) -> str:
+    """What a measure or curve is, in a line; nothing for a column that is no measure."""
+    measure = Measure.parsed(name)
+    method = measure and getattr(Graded, measure.function, None)
+    return (inspect.getdoc(method) or "").split("\n", maxsplit=1)[0] if method else ""
+
+
+def axis_title(name: str) -> str:
+    """What stands beside the axis of a curve: its measure in words, or the name of a column."""
+    measure = Measure.parsed(name)
+    if measure is None or not measure.is_curve:
+        return name
+    words = measure.function.removesuffix("_curve").split("_")
+    said = " ".join(word.upper() if word in ACRONYMS else word for word in words)
+    return f"{said} at rank" if measure.function.endswith("_curve") else said
+
+
+def counted(n: int, one: str, several: str) -> str:
+    """So many of something."""
+    return f"{n} {one if n == 1 else several}"
+
+
+def written(value: float) -> str:
+    """A number as the tables of the page have it."""
+    return f"{value:.4f}".replace("-", "\N{MINUS SIGN}")
+
+
+def p_written(p: float) -> str:
+    """A p value as the tables of the page have it."""
+    return "<0.0001" if p < 0.0001 else f"{p:.4f}"  # noqa: PLR2004
