@@ -77,14 +77,15 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         measures = _check_options(options)
         names = [measure.name for measure in measures]
         added = [name for name in OF_REPORT if options.report and name not in names]
-        evaluated = _evaluated(options, added)
+        frame, ranked = _ranked(options)
+        evaluated = _evaluated(frame, ranked, options, added)
         per_query = evaluated.drop(added)
         printed = _printed(per_query, measures, options)
         if options.per_query:
             _write(per_query, options.per_query)
         if options.report:
             with _named(options.report):
-                page = report(evaluated, options.report, **_comparing(options))
+                page = report(evaluated, options.report, **_shown_too(frame, ranked, options))
             printed += f"\n\nReport: {_printable(str(page))}"
     for warning in caught:
         print(f"warning: {_printable(said(warning.message))}", file=sys.stderr)
@@ -269,28 +270,46 @@ def _value_or_none(text: str) -> float | None:
     return None if text.lower() == "none" else float(text)
 
 
-def _evaluated(options: argparse.Namespace, added: Sequence[str]) -> pl.DataFrame:
-    """The values of every strategy and query that the options ask for, and those that are added."""
-    given: dict[str, Any] = {
-        "irrelevant": options.irrelevant,
-        "highest": options.highest,
-        "undefined_as": options.undefined_as,
-        "condensed": options.condensed,
-    }
+def _ranked(options: argparse.Namespace) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The rows to measure, and which of their columns say what."""
+    ranked: dict[str, Any] = {"irrelevant": options.irrelevant}
     if options.qrels:
         frame = _judged(*options.qrels, unjudged_below=options.unjudged_below)
-        strategies, given["strategy"] = ["score"], "strategy"
+        ranked |= {"by": ["score"], "strategy": "strategy"}
     else:
         frame = _features(options.letor) if options.letor else datasets.example()
         _check_not_empty(frame, *(options.letor or []))
         keys = ("query", "doc", "grade", options.grade)
-        strategies = options.strategy or [name for name in frame.columns if name not in keys]
-        given["grade"] = options.grade
-    if not strategies:
+        features = [name for name in frame.columns if name not in keys]
+        ranked |= {"by": options.strategy or features, "grade": options.grade}
+    if not ranked["by"]:
         msg = f"{', '.join(options.letor)} must have a feature to rank by, got none"
         raise ValueError(msg)
-    given["ties"] = options.ties or ("doc" if options.qrels else None)
-    return evaluate(frame, *options.measure, *added, by=strategies, **given)
+    ranked["ties"] = options.ties or ("doc" if options.qrels else None)
+    return frame, ranked
+
+
+def _evaluated(
+    frame: pl.DataFrame,
+    ranked: Mapping[str, Any],
+    options: argparse.Namespace,
+    added: Sequence[str],
+) -> pl.DataFrame:
+    """The values of every strategy and query that the options ask for, and those that are added."""
+    given = {
+        "highest": options.highest,
+        "undefined_as": options.undefined_as,
+        "condensed": options.condensed,
+    }
+    return evaluate(frame, *options.measure, *added, **ranked, **given)
+
+
+def _shown_too(
+    frame: pl.DataFrame, ranked: Mapping[str, Any], options: argparse.Namespace
+) -> dict[str, Any]:
+    """What a report is told beside the values: how to compare them, and what was ranked."""
+    doc = "doc" if "doc" in frame.columns else None
+    return {**_comparing(options), "strategy": "strategy", **ranked, "frame": frame, "doc": doc}
 
 
 def _features(files: Sequence[str]) -> pl.DataFrame:

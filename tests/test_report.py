@@ -927,7 +927,7 @@ def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
     drawn = {(row["fill"], row["stroke"]) for row in page.forest().values()}
     assert drawn == {tuple(filled), ("transparent", hollow[1])}
     page = shown(doubtful, correction="none")
-    kinds = ["p < 0.05", "not significant"]
+    kinds = ["p < 0.05", "not significant", "95 % interval of one difference"]
     assert page.texts("#comparison .legend li:not([hidden]) span") == kinds
     page.quiet()
 

@@ -72,13 +72,15 @@ const showComparison = () => {
   }));
   // More pairs than can be named are in the table in the same order.
   const size = drawn.length > page.mostNamed ? "many" : "few";
-  const headline = `${measures[measure].name}, difference${every ? "" : ` to ${strategies[against()]}`} with its 95 % interval`;
+  const headline = `${measures[measure].name}, difference${every ? "" : ` to ${strategies[against()]}`} `;
   const height = page.forestSteps[size] * drawn.length;
   const signals = { height, room: Math.round(within.clientWidth / 5), names: drawn.map(({ pair }) => pair), headline };
   const some = there.slice(0, 5).map((row) => `${pairName(row, every)} ${signed(row.difference)} (${ends(row.low, row.high)})`);
   const more = there.length - some.length;
-  const said = `${headline}: ${counted(there.length, "pair", "pairs")}, ${there.filter(isSmall).length} significant. ${some.join(", ")}${more ? `, and ${more} more in the table` : ""}.`;
-  draw($("#forest"), { key: size, spec: specs.forest[size], rows: drawn, said, signals });
+  const said = `${headline}, with 95 % intervals: ${counted(there.length, "pair", "pairs")}, ${there.filter(isSmall).length} significant. ${some.join(", ")}${more ? `, and ${more} more in the table` : ""}.`;
+  const intervals = there.every(({ low }) => low === null) ? "none" : there.every(({ togetherLow }) => togetherLow === null) ? "single" : "both";
+  for (const entry of document.querySelectorAll("#comparison .thin")) entry.hidden = !comparison.together || intervals !== "both";
+  draw($("#forest"), { key: `${size} ${intervals}`, spec: specs.forest[size][intervals], rows: drawn, said, signals });
 };
 const comparisonNumbers = () => [
   ["measure", "strategy", "baseline", "difference", "ci_low", "ci_high", "p_corrected", "simultaneous_low", "simultaneous_high", "wins", "ties", "losses"],

@@ -16,7 +16,7 @@ from polars_graded._report.packing import (
     packed_values,
     rounded,
 )
-from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, counted, explained
+from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, counted, explained, together
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.per_query import best_of, bests
 
@@ -162,14 +162,18 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
                 "ideal": None
                 if ideal is None
                 else packed_points(ideal[:, packed]) | {"means": _means(ideal, whole)},
-                "spec": specs.curve_spec(
-                    axis_title(name),
-                    kind,
-                    int(at[-1]),
-                    unit=_is_unit(points, ideal),
-                    few=len(kept) <= FEW_POINTS and len(points) <= MOST_COLOURS,
-                    ideal=ideal is not None,
-                ),
+                # Where a query has no ideal curve, its axis is not to look for one.
+                "specs": [
+                    specs.curve_spec(
+                        axis_title(name),
+                        kind,
+                        int(at[-1]),
+                        unit=_is_unit(points, ideal),
+                        few=len(kept) <= FEW_POINTS and len(points) <= MOST_COLOURS,
+                        ideal=with_ideal,
+                    )
+                    for with_ideal in ([False] if ideal is None else [False, True])
+                ],
             }
         )
     return result
@@ -268,7 +272,7 @@ def _together(correction: str, n: int, rows: list[list[list[Any]]]) -> str:
     percent = f"{1 - ALPHA:.0%}".replace("%", " %")
     if correction == "benjamini_hochberg":
         return f"{percent} interval corrected as p is (after Benjamini and Yekutieli)"
-    return f"{percent} interval of all {n} differences together, which agrees with the corrected p"
+    return f"{percent} interval of {together(n, 'differences')}, which agrees with the corrected p"
 
 
 def p_name(test: str, correction: str) -> str:

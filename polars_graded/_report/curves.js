@@ -34,7 +34,8 @@ const showCurves = (kind, title) => {
   const some = points.sort(([x], [y]) => y - x).slice(0, 5).map(([value, name]) => `${name} ${written(value)}`);
   const more = points.length - some.length;
   const said = `${curve.name}, ${headline}. ${counted(points.length, "line", "lines")}, at ${kind} ${curve.at[point]}: ${some.join(", ")}${more ? `, and ${more} more` : ""}.`;
-  draw($(".chart", within), { key: String(state[kind]), spec: curve.spec, rows: there, said });
+  const ideal = Number(there.some((row) => (row.ideal ?? null) !== null));
+  draw($(".chart", within), { key: `${state[kind]} ${ideal}`, spec: curve.specs[ideal], rows: there, said });
 };
 
 const showLegend = () => {

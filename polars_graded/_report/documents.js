@@ -15,7 +15,8 @@ const showDocuments = () => {
       ? `Choose a query to see the first ${rankings.ranks} documents that each strategy has for it.${few}`
       : place < 0
         ? `The page does not have the documents of this query.${few}`
-        : `The first ${rankings.ranks} documents of each and their grades, – where one was not judged; beside each its rank with the other strategy, – where that has it further down or not at all.`;
+        : `The first ${rankings.ranks} documents${both.length > 1 ? " of each" : ""} and their grades, – where one was not judged` +
+          (both.length > 1 ? "; beside each its rank with the other strategy, – where that has it further down or not at all." : ".");
   $(".scroll", within).hidden = place < 0;
   $(".save", within).hidden = place < 0;
   if (place < 0) {

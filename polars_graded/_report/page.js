@@ -52,7 +52,6 @@ $("#about").textContent = page.about;
 $("#comparison .note").textContent = comparison.note ?? "";
 $("#believed").textContent = `${page.corrected} < ${page.alpha}`;
 $("#together").textContent = comparison.together ?? "";
-for (const entry of document.querySelectorAll("#comparison .together")) entry.hidden = !comparison.together;
 definitions($("#settings"), page.settings);
 explain();
 showOverview();

@@ -33,7 +33,12 @@ CONFIG = {
     "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",
     "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
     "legend": {"orient": "top", "labelFontSize": 12, "titleFontSize": 12},
-    "title": {"anchor": "start", "fontSize": 13, "fontWeight": "normal"},
+    "title": {
+        "anchor": "start",
+        "fontSize": 13,
+        "fontWeight": "normal",
+        "limit": {"expr": "width"},
+    },
 }
 
 DARK_PALETTE = [
@@ -98,29 +103,38 @@ def curve_spec(
     return _spec(layers, height=280)
 
 
-def forest_specs() -> dict[str, Any]:
+def forest_specs() -> dict[str, dict[str, Any]]:
     """The differences of pairs in the order of the rows: of a few, and of more than have a name.
 
-    Thick intervals are of single differences, thin ones of all together.
+    Each is there with the intervals that there are: none, thick ones of single differences, and
+    beside these thin ones of all together. An axis of intervals that are all null has no ends.
     """
     named = alt.Axis(labelLimit=alt.ExprRef("room"))
     nameless = alt.Axis(labels=False, ticks=False)
     # The page says how high it is, by its number of rows: a step would not go with its width.
     return {
-        name: _spec(
-            marks.forest(
-                "difference of means",
-                alt.ExprRef("names"),
-                axis,
-                BELIEVED,
-                60,
-                simultaneous=True,
-            ),
-            signals={"room": 200, "names": []},
-            height=FOREST_STEPS[name],
-        )
+        name: {
+            intervals: _spec(
+                _forest(axis, intervals),
+                signals={"room": 200, "names": []},
+                height=FOREST_STEPS[name],
+            )
+            for intervals in ("none", "single", "both")
+        }
         for name, axis in (("few", named), ("many", nameless))
     }
+
+
+def _forest(axis: alt.Axis, intervals: str) -> list[alt.Chart]:
+    layers = marks.forest(
+        "difference of means",
+        alt.ExprRef("names"),
+        axis,
+        BELIEVED,
+        60,
+        simultaneous=intervals == "both",
+    )
+    return [layers[0], layers[-1]] if intervals == "none" else layers
 
 
 def bars_specs(query: str) -> dict[str, Any]:

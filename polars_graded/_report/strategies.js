@@ -1,12 +1,13 @@
 // The strategies: their means by every measure, and beside them their values in the query chosen.
 
-const showStrategies = () => {
-  const within = $("#strategies");
+// The heads and rows of a table of some measures.
+const strategiesTable = (some) => {
   const { query } = state;
   const cell = (text, best, more = {}) => element("td", text, { ...more, class: `${more.class ?? ""}${best ? " best" : ""}`.trim() });
   const head = [element("th", "Strategy", { scope: "col", rowspan: query === null ? 1 : 2 })];
   const below = [];
-  measures.forEach((measure, m) => {
+  some.forEach((m) => {
+    const measure = measures[m];
     const here = m === state.measure;
     const by = button(measure.name, [measure.about, "Choose this measure, and order the strategies by it."].filter(Boolean).join("\n"), () => change({ measure: m }));
     by.dataset.key = `measure ${m}`;
@@ -34,7 +35,8 @@ const showStrategies = () => {
     const badges = [["A", a], ["B", b]].filter(([, side]) => side === s);
     const marks = badges.map(([side]) => element("span", side, { class: "badge", title: "In the chart query by query" }));
     const label = element("label", [box, sample(looks[s]), called(s), ...marks]);
-    const cells = measures.flatMap((measure, m) => {
+    const cells = some.flatMap((m) => {
+      const measure = measures[m];
       const margin = measure.margins[s];
       const best = measure.bests.includes(s);
       const text = written(measure.means[s]) + (best ? " *" : "");
@@ -49,8 +51,13 @@ const showStrategies = () => {
     const name = element("th", label, { scope: "row", "data-text": strategies[s] });
     return element("tr", [name, ...cells], state.chosen.has(s) ? {} : { class: "left" });
   });
-  const heads = [element("tr", head), ...(query === null ? [] : [element("tr", below)])];
-  table(within, "Strategies and their means", heads, rows);
+  return [[element("tr", head), ...(query === null ? [] : [element("tr", below)])], rows];
+};
+
+const showStrategies = () => {
+  const within = $("#strategies");
+  const { query } = state;
+  table(within, "Strategies and their means", ...strategiesTable([...measures.keys()]));
   const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
   $(".note", within).textContent = measures.length
     ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column marked *.${beside} ${page.missing}`
@@ -58,6 +65,22 @@ const showStrategies = () => {
   const n = state.chosen.size;
   $("#count").textContent = n === strategies.length ? "All are chosen." : `${n} of ${strategies.length} are chosen.`;
 };
+
+// On paper nothing scrolls: more measures than stand side by side are in tables below each other.
+window.addEventListener("beforeprint", () => {
+  const across = state.query === null ? 5 : 4;
+  const within = $("#strategies .paper");
+  const starts = [...measures.keys()].filter((m) => m % across === 0);
+  within.replaceChildren();
+  $("#strategies .scroll").classList.toggle("narrow", starts.length < 2);
+  if (starts.length < 2) return;
+  for (const start of starts) {
+    const [heads, rows] = strategiesTable([...measures.keys()].slice(start, start + across));
+    within.append(element("table", [element("thead", heads), element("tbody", rows)]));
+  }
+});
+window.addEventListener("afterprint", () => $("#strategies .paper").replaceChildren());
+
 const strategiesNumbers = () => {
   const { query } = state;
   const head = measures.flatMap(({ name }) => [name, `${name} ci_low`, `${name} ci_high`, ...(query === null ? [] : [`${name} in query ${queries[query]}`])]);

@@ -20,12 +20,13 @@ const showOverview = () => {
   };
   $(".note", within).textContent = note;
   // What is the same of all strategies is said once.
-  const same = columns.map((_, i) => rows.length > 1 && rows.every((row) => JSON.stringify(row[i + 1]) === JSON.stringify(rows[0][i + 1])));
+  const same = columns.map((_, i) => rows.every((row) => JSON.stringify(row[i + 1]) === JSON.stringify(rows[0][i + 1])));
   const shown = (row, i) => forms[columns[i][1]](row[i + 1]);
   const all = [...columns.keys()].filter((i) => same[i]);
   definitions($("dl", within), all.map((i) => [columns[i][0], shown(rows[0], i)]));
   const apart = [...columns.keys()].filter((i) => !same[i]);
   $(".all", within).hidden = !all.length;
+  $(".all p", within).hidden = rows.length < 2;
   $(".scroll", within).hidden = !apart.length;
   const head = ["Strategy", ...apart.map((i) => columns[i][0])].map((name) => element("th", name, { scope: "col" }));
   const body = rows.map((row) => {

@@ -13,7 +13,7 @@ import polars as pl
 
 from polars_graded._report.contents import ALPHA, p_name
 from polars_graded._report.packing import rounded
-from polars_graded._report.words import counted, p_written, written
+from polars_graded._report.words import counted, p_written, together, written
 from polars_graded._results.power import queries_needed
 from polars_graded._results.reliability import order_stability
 
@@ -120,7 +120,7 @@ class Judged:
         """How the pairs of a comparison were judged."""
         n = len(comparison["rows"][0]) if comparison["rows"] else 0
         alone = n < 2 or (correction == "none" and test != "randomised_tukey")  # noqa: PLR2004
-        held = "corrected" if correction == "benjamini_hochberg" else f"all {n} pairs together"
+        held = "corrected" if correction == "benjamini_hochberg" else together(n, "pairs")
         return cls(
             comparison["baseline"],
             p_name(test, correction),
@@ -238,8 +238,8 @@ def _others(pairs: Sequence[Pair], leader: int, baseline: int | None, best: str)
         sign * (pair.seen_from(pair.strategy).difference or 0) for pair in pairs if pair.is_settled
     ]
     better, worse = sum(side > 0 for side in sides), sum(side < 0 for side in sides)
-    counts = f"{better} are significantly better than the baseline and {worse} worse."
-    return [f"Of {len(pairs)} strategies {counts}"]
+    said = f"Significantly better than the baseline: {better} of {len(pairs)} strategies; worse: "
+    return [f"{said}{worse}."]
 
 
 # How sure the order is
