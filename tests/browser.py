@@ -33,6 +33,12 @@ def console_errors(driver: WebDriver) -> list[str]:
     return [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
 
 
+def complaints(driver: WebDriver) -> list[str]:
+    """What the console calls an error or a warning, since it was last asked."""
+    entries = driver.get_log("browser")
+    return [entry["message"] for entry in entries if entry["level"] in ("SEVERE", "WARNING")]
+
+
 def requests_of(driver: WebDriver) -> list[str]:
     """What was asked for over a network since it was last asked, whether or not it answered.
 

@@ -6,7 +6,7 @@ import io
 from typing import TYPE_CHECKING
 
 import pytest
-from browser import colours, console_errors, requests_of
+from browser import colours, complaints, console_errors, requests_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +52,13 @@ def test_errors_are_seen_once(script: str, opened: Callable[[str], WebDriver]) -
     (error,) = awaited(console_errors, page)
     assert "wrong" in error
     assert console_errors(page) == []
+
+
+def test_warnings_are_seen_too_once(opened: Callable[[str], WebDriver]) -> None:
+    page = opened('<script>console.warn("odd"); console.log("even")</script>')
+    (warning,) = awaited(complaints, page)
+    assert "odd" in warning
+    assert complaints(page) == []
 
 
 # No name is looked up, whatever network there is: the page gets no answer, and is seen to ask.

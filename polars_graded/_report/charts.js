@@ -25,7 +25,8 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null }) => 
       holder.view = embed.view; // for who looks into the page
       for (const name of ["role", "aria-roledescription", "aria-label"]) embed.view.container().removeAttribute(name);
     }
-    // One picture, which a sentence describes: what it is made of has no names.
+    // One picture, which a sentence describes: what it is made of has no names, and is not read.
+    $("svg", holder).setAttribute("aria-hidden", "true");
     holder.setAttribute("role", "img");
     holder.setAttribute("aria-label", said);
     // The whole plot is clicked on, not what is drawn there alone.

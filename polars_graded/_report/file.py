@@ -13,19 +13,17 @@ _Base = WindowsPath if os.name == "nt" else PosixPath
 class ReportFile(_Base):  # type: ignore[valid-type, misc]
     """Where a report was written: a `Path`, which notebooks show as a link."""
 
-    def with_segments(self, *segments: str | os.PathLike[str]) -> Path:
-        """A path that is made from this one is no report."""
-        return Path(*segments)
-
-    def _repr_html_(self) -> str:
-        """A link to the page, and where it is.
+    def _repr_html_(self) -> str | None:
+        """A link to the page, and where it is; nothing where there is no file.
 
         Notebooks open a file by its way from their own folder, where they look for files; what
         lies elsewhere they may refuse to open, and so its place is said too.
         """
+        if not self.is_file():
+            return None
         place = self.absolute()
         below = place.is_relative_to(Path.cwd())
         address = quote(place.relative_to(Path.cwd()).as_posix()) if below else place.as_uri()
         link = f'<a href="{html.escape(address)}" target="_blank">{html.escape(self.name)}</a>'
-        size = f"{self.stat().st_size / 1e6:.1f} MB, " if self.exists() else ""
-        return f"Report: {link} ({size}{html.escape(str(place))})"
+        size = f"{self.stat().st_size / 1e6:.1f} MB"
+        return f"Report: {link} ({size}, {html.escape(str(place))})"

@@ -1,0 +1,470 @@
+"""What a report says: its verdict, how sure the order is, what was ranked, how it was made."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from report_page import payload
+from results import frame_of
+
+import polars_graded as pg
+from polars_graded import (
+    compare,
+    datasets,
+    discriminative_power,
+    evaluate,
+    graded,
+    judge,
+    order_stability,
+    overview,
+    queries_needed,
+    report,
+    side_by_side,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """What the script of a report reads."""
+
+    def made(results: pl.DataFrame, *measures: str, **options: Any) -> dict[str, Any]:
+        return payload(report(results, tmp_path / "page.html", *measures, **options))
+
+    return made
+
+
+def said(page: dict[str, Any], measure: int = 0) -> str:
+    """The verdict on a measure."""
+    parts = page["measures"][measure]["verdict"]
+    return "".join(page["strategies"][part] if isinstance(part, int) else part for part in parts)
+
+
+# The verdict.
+
+# Differences 0.25, 0.25, 0 and 0.25: their mean is 0.1875 and s = 0.125, so that t is 3 with 3
+# degrees of freedom, whose two-sided p is 0.0577 (any table has 3.182 for 0.05).
+FOUR = {"bm25": [0.25, 0.5, 0.5, 0.75], "ours": [0.5, 0.75, 0.5, 1.0]}
+
+
+def test_a_lead_that_is_open_is_told_with_the_queries_that_would_settle_it(made):
+    power = pytest.importorskip("statsmodels.stats.power", reason="statsmodels is not installed")
+    solved = power.TTestPower().solve_power(effect_size=0.1875 / 0.125, alpha=0.05, power=0.8)
+    needed = math.ceil(solved)
+    assert 4 < needed < 10
+    reach = 3.182446 * 0.125 / math.sqrt(4)
+    assert said(made(frame_of(FOUR))) == (
+        "ours leads: its mean ap over 4 queries is 0.6875, 0.1875 above that of bm25 "
+        f"(95 % interval \N{MINUS SIGN}{reach - 0.1875:.4f} to {0.1875 + reach:.4f}). "
+        "That is not settled (corrected p = 0.0577). ours is better in 3 queries, worse in 0, and "
+        f"as good in 1. If it is as large as it seems, {needed} queries would settle it with a "
+        f"probability of 80 % (paired t test at 0.05): {needed - 4} more. "
+    )
+
+
+def test_a_lead_that_is_settled_is_told_so_of_all_pairs_together(made):
+    frame = frame_of(
+        {
+            "bad": [0.1, 0.2, 0.15, 0.1, 0.2, 0.1],
+            "good": [0.5, 0.55, 0.6, 0.5, 0.6, 0.4],
+            "near": [0.5, 0.5, 0.65, 0.45, 0.62, 0.41],
+        }
+    )
+    text = said(made(frame))
+    row = compare(frame).filter(strategy="good", baseline="near").row(0, named=True)
+    low, high = row["simultaneous_low"], row["simultaneous_high"]
+    assert low < row["ci_low"] < row["ci_high"] < high
+    interval = f"{low:.4f} to {high:.4f}".replace("-", "\N{MINUS SIGN}")
+    assert f"(95 % interval {interval}, all 3 pairs together). That is not settled" in text
+    assert text.endswith("good is significantly better than 1 of the 2 others.")
+    text = said(made(frame.filter(pl.col("strategy") != "near")))
+    assert "That is settled (corrected p <0.0001)." in text
+    assert "more" not in text
+
+
+def test_against_a_baseline_the_verdict_is_about_it(made):
+    frame = frame_of(
+        {
+            "a": [0.5, 0.55, 0.6, 0.5, 0.6, 0.4],
+            "b": [0.3, 0.35, 0.25, 0.3, 0.32, 0.28],
+            "c": [0.1, 0.2, 0.15, 0.1, 0.2, 0.1],
+        }
+    )
+    text = said(made(frame, baseline="b"))
+    assert text.startswith("a leads: its mean ap over 6 queries is 0.5250, 0.2250 above that of ")
+    assert "of the baseline b (95 % interval" in text
+    assert "both pairs together). That is settled" in text
+    assert text.endswith("Significantly better than the baseline: 1 of 2 strategies; worse: 1.")
+    text = said(made(frame, baseline="a"))
+    assert text.startswith("a leads: its mean ap over 6 queries is 0.5250, 0.2250 above that of b ")
+    assert text.endswith("Significantly better than the baseline: 0 of 2 strategies; worse: 2.")
+
+
+VERDICTS = [
+    # One strategy: half the width is t * s / sqrt(n) = 4.302653 * 0.25 / sqrt(3).
+    (
+        {"x": [0.25, 0.5, 0.75]},
+        "ap",
+        {},
+        "x is the only strategy: its mean ap is 0.5000 ± 0.6210 (95 % interval) over 3 queries.",
+    ),
+    (
+        {"x": [0.5, 0.25], "y": [0.25, 0.5], "z": [0.1, 0.1]},
+        "ap",
+        {},
+        "x and y share the best mean ap, 0.3750 over 2 queries: which of them is better is open.",
+    ),
+    (
+        {name: [0.5] for name in "vwxyz"},
+        "ap",
+        {},
+        (
+            "v, w, x and 2 more share the best mean ap, 0.5000 over 1 query: which of them is "
+            "better is open."
+        ),
+    ),
+    (
+        {"x": [5, 6], "y": [7, 8]},
+        "n_retrieved",
+        {},
+        "n_retrieved says how many, not how good: no strategy is the better for more of it.",
+    ),
+    (
+        {"x": [None, 0.5], "y": [0.5, None]},
+        "ap",
+        {"missing": "drop"},
+        "There is no query in which every strategy has a value of ap.",
+    ),
+    (
+        {"x": [0.5], "y": [0.25]},
+        "ap",
+        {},
+        (
+            "x leads: its mean ap over 1 query is 0.5000, 0.2500 above that of y. That is not "
+            "settled: one query cannot be tested. x is better in 1 query, worse in 0, and as good "
+            "in 0. "
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "measure", "options", "sentence"), VERDICTS)
+def test_verdicts_of_few(made, values, measure, options, sentence):
+    assert said(made(frame_of(values, measure), measure, **options)) == sentence
+
+
+def test_where_lower_is_better_the_leader_is_below(made):
+    text = said(
+        made(frame_of({"x": [0.1, 0.2, 0.3, 0.1], "y": [0.4, 0.6, 0.5, 0.4]}, "e_measure@5"))
+    )
+    assert text.startswith("x leads: its mean e_measure@5 over 4 queries is 0.1750, 0.3000 below")
+    low, high = (float(end) for end in re.search(r"interval ([\d.]+) to ([\d.]+)", text).groups())
+    row = compare(frame_of({"x": [0.1, 0.2, 0.3, 0.1], "y": [0.4, 0.6, 0.5, 0.4]}, "e_measure@5"))
+    assert [-high, -low] == pytest.approx(row.select("ci_low", "ci_high").row(0), abs=6e-5)
+    assert "x is better in 4 queries, worse in 0" in text
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "permutation", "bootstrap", "randomised_tukey"])
+def test_every_test_has_a_verdict(made, test):
+    correction = "none" if test == "randomised_tukey" else "benjamini_hochberg"
+    frame = frame_of({name: np.random.default_rng(i).random(30) for i, name in enumerate("xyz")})
+    text = said(made(frame, test=test, correction=correction))
+    what = "p" if test == "randomised_tukey" else "corrected p"
+    assert re.search(rf"That is (not )?settled \({what} [=<]", text)
+
+
+# How sure the order is.
+
+
+@pytest.fixture(scope="module")
+def per_query() -> pl.DataFrame:
+    return evaluate(
+        datasets.example(60), "ap", "ndcg@10", "n_retrieved", by=["strong", "fair", "weak"]
+    )
+
+
+def test_certainty_is_what_the_functions_of_that_name_say(made, per_query):
+    page = made(per_query)
+    assert [page["measures"][row["measure"]]["name"] for row in page["certainty"]] == [
+        "ap",
+        "ndcg@10",
+    ]
+    for row, name in zip(page["certainty"], ("ap", "ndcg@10"), strict=True):
+        best = per_query.group_by("strategy").agg(pl.col(name).mean())[name].max()
+        assert row["step"] == pytest.approx(0.05 * best, rel=1e-6)
+        expected = queries_needed(per_query, name, difference=0.05 * best).row(0, named=True)
+        assert row["needed"] == expected["queries_needed"]
+        assert row["smallest"] == pytest.approx(expected["smallest_difference"], rel=1e-6)
+        told = discriminative_power(per_query, name, test="t", correction="holm").row(0, named=True)
+        assert (row["apart"], row["pairs"]) == (told["told_apart"], 3)
+        tau = order_stability(per_query, name, sizes=30, samples=200).row(0, named=True)
+        ends = [tau[end] for end in ("tau", "tau_low", "tau_high")]
+        assert row["stability"] == pytest.approx(ends, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"x": [0.5], "y": [0.25]},
+        {"x": [0.5, 0.75], "y": [0.25, 0.5]},
+        {"x": [0.3, 0.1 + 0.2], "y": [0.0, 0.0]},
+        {"x": [0.0, 0.0], "y": [0.0, 0.0]},
+        {"x": [0.5, 0.75]},
+    ],
+)
+def test_of_what_does_not_vary_nothing_is_said(made, values):
+    assert made(frame_of(values))["certainty"] == []
+
+
+def test_a_measure_may_have_any_name(made):
+    frame = (
+        frame_of(FOUR, "value").rename({"query": "topic"}).with_columns(query=pl.col("value") / 2)
+    )
+    page = made(frame, "value", "query", query="topic")
+    assert [row["measure"] for row in page["certainty"]] == [0, 1]
+    assert page["certainty"][0]["needed"] == page["certainty"][1]["needed"]
+
+
+# Measures in words.
+
+
+def test_each_measure_is_explained_by_the_first_line_of_its_method(made):
+    frame = frame_of(FOUR, "ndcg@10").with_columns(
+        mine=0.5,
+        **{"dcg_curve@2": pl.lit([1.0, 2.0]), "interpolated_precision": pl.lit([0.5] * 11)},
+    )
+    page = made(frame, "ndcg@10", "mine")
+    method = type(graded("grade")).ndcg
+    assert page["measures"][0]["about"] == method.__doc__.split("\n")[0]
+    assert page["measures"][1]["about"] == ""
+    titles = [
+        layer["encoding"]["y"]["title"]
+        for curve in page["curves"]
+        for layer in curve["specs"][0]["layer"]
+    ]
+    assert set(titles) == {"DCG at rank", "interpolated precision"}
+
+
+# How it was made.
+
+
+def test_the_settings_are_those_of_the_call(made):
+    import altair as alt
+
+    options = {"baseline": "bm25", "test": "wilcoxon", "correction": "bonferroni"}
+    page = made(frame_of(FOUR), date=dt.date(2024, 2, 29), missing="zero", **options)
+    assert dict(page["settings"]) == {
+        "Data": "2 strategies, 4 queries.",
+        "Compared": "all with bm25",
+        "Test": "Wilcoxon's signed rank test",
+        "Correction": "corrected after Bonferroni",
+        "Level": "p < 0.05; intervals of 95 % confidence",
+        "Missing values": "A value that is missing counts as 0.",
+        "Made with": f"polars_graded {pg.__version__}, Polars {pl.__version__}, "
+        f"Altair {alt.__version__}",
+        "Date": "2024-02-29",
+    }
+    today = dict(made(frame_of(FOUR))["settings"])["Date"]
+    assert abs(dt.date.fromisoformat(today) - dt.date.today()) <= dt.timedelta(days=1)  # noqa: DTZ011
+
+
+def test_the_same_results_and_date_make_the_same_file(tmp_path, per_query):
+    files = [
+        report(per_query, tmp_path / f"{name}.html", date=dt.date(2024, 1, 1)) for name in "ab"
+    ]
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("date", ["2024-01-01", 3])
+def test_a_date_that_is_none_is_refused(tmp_path, date):
+    with pytest.raises(TypeError, match=f"`date` must be a date, got {date!r}"):
+        report(frame_of(FOUR), tmp_path / "page.html", date=date)
+
+
+def test_a_notebook_shows_the_file_as_a_link(tmp_path, monkeypatch):
+    (tmp_path / "a b").mkdir()
+    monkeypatch.chdir(tmp_path)
+    file = report(frame_of(FOUR), "a b/<i>&é.html")
+    assert str(file) == "a b/<i>&é.html"
+    assert file.parent._repr_html_() is None  # a folder is no report
+    shown = file._repr_html_()
+    assert 'href="a%20b/%3Ci%3E%26%C3%A9.html"' in shown
+    assert ">&lt;i&gt;&amp;é.html</a> (" in shown
+    assert f"{file.stat().st_size / 1e6:.1f} MB, {tmp_path}/a b/&lt;i&gt;&amp;é.html)" in shown
+    assert "<i>" not in shown
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    file = report(frame_of(FOUR), tmp_path / "page.html")
+    assert f'href="{(tmp_path / "page.html").as_uri()}"' in file._repr_html_()
+
+
+# What was ranked.
+
+
+@pytest.fixture(scope="module")
+def ranked() -> pl.DataFrame:
+    frame = datasets.example(40).with_columns(
+        doc=pl.format("d{}", "doc"), title=pl.format("Title of {} <b>", "doc")
+    )
+    unjudged = pl.when(pl.col("doc") != "d3").then("grade").alias("grade")
+    return frame.with_columns(unjudged, pl.when(pl.col("doc") != "d5").then("weak").alias("weak"))
+
+
+BY = ["strong", "fair", "weak"]
+
+
+def shown_documents(page: dict[str, Any], query: str, strategy: str) -> list[list[Any]] | None:
+    """The documents of a ranking as the page has them."""
+    place = page["rankings"]["there"].index(page["queries"].index(query))
+    entry = page["rankings"]["entries"][place]
+    places = entry["ranked"][page["strategies"].index(strategy)]
+    return None if places is None else [entry["documents"][place] for place in places]
+
+
+def test_documents_are_those_that_stand_side_by_side(made, ranked):
+    results = evaluate(ranked, "ap", by=BY)
+    page = made(results, frame=ranked, by=BY, titles="title")
+    titles = dict(ranked.select("doc", "title").rows())
+    assert page["rankings"]["there"] == list(range(40))
+    for query in page["queries"]:
+        expected = side_by_side(ranked, int(query), by=BY)
+        for name in BY:
+            rows = expected.select(name, f"grade of {name}").rows()
+            assert shown_documents(page, query, name) == [[d, titles[d], g] for d, g in rows]
+
+
+@pytest.mark.parametrize("ties", [None, "doc", "order"])
+def test_documents_of_stacked_strategies_have_their_ties_broken(made, ties):
+    run = pl.DataFrame(
+        {
+            "run": ["x"] * 4 + ["y"] * 3,
+            "topic": ["1", "1", "1", "2", "1", "1", "2"],
+            "doc": ["a", "b", "c", "a", "c", "b", "z"],
+            "score": [1.0, 1.0, 2.0, 1.0, 3.0, 3.0, 0.5],
+        }
+    )
+    qrels = pl.DataFrame({"topic": ["1", "1", "2"], "doc": ["a", "d", "z"], "grade": [1, 2, 3]})
+    frame = judge(run, qrels, query="topic", strategy="run")
+    options: dict[str, Any] = {"query": "topic", "strategy": "run", "ties": ties}
+    results = evaluate(frame, "ap", **options | {"ties": ties or "order"})
+    page = made(results, frame=frame, **options)
+    for query in ("1", "2"):
+        expected = side_by_side(frame, query, **options)
+        for name in ("x", "y"):
+            rows = expected.select(name, f"grade of {name}").drop_nulls(name).rows()
+            assert shown_documents(page, query, name) == [list(row) for row in rows]
+    table = overview(frame, **options)
+    assert [row[0] for row in page["overview"]["rows"]] == table["run"].to_list()
+
+
+def test_the_overview_is_that_of_the_frame(made, ranked):
+    page = made(evaluate(ranked, "ap", by=BY), frame=ranked, by=BY)
+    table = overview(ranked, by=BY)
+    assert len(page["overview"]["columns"]) == table.width - 1
+    for row, expected in zip(page["overview"]["rows"], table.iter_rows(), strict=True):
+        assert row[0] == expected[0]
+        assert row[1:-1] == pytest.approx(expected[1:-1], rel=1e-6)
+        assert row[-1] == [[each["grade"], each["rows"]] for each in expected[-1]]
+    assert page["overview"]["note"] == f"{ranked.height} rows of documents."
+
+
+def test_the_overview_says_what_makes_means_wrong(made):
+    frame = pl.DataFrame(
+        {
+            "query": [1, 1, 2, 3],
+            "doc": ["a", "b", "c", "d"],
+            "grade": [1, 0, None, 0],
+            "x": [1.0, 0.5, 0.3, 0.2],
+            "y": [1.0, 0.5, 0.3, None],
+        }
+    )
+    results = frame_of({"x": [1.0, 0.0, 0.0], "y": [1.0, 0.0, 0.0]}).with_columns(
+        query=pl.col("query") + 1
+    )
+    page = made(results, frame=frame.lazy(), by=["x", "y"])
+    assert page["overview"]["note"] == (
+        "4 rows of documents. 1 query without any judged document. 1 query with judged documents, "
+        "but none relevant. Up to 1 query for which nothing was retrieved."
+    )
+    assert shown_documents(page, "3", "y") is None
+    assert shown_documents(page, "2", "y") == [["c", None]]
+
+
+def test_any_frame_will_do_and_any_query(made):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = {
+        "query": ["q", None],
+        "doc": [None, "b" * 500],
+        "grade": [True, False],
+        "score": [1, 2],
+    }
+    results = pl.DataFrame({"strategy": "score", "query": [None, "q"], "ap": [0.5, 1.0]})
+    page = made(results, frame=pl.DataFrame(frame))
+    assert shown_documents(page, "q", "score") == [["null", 1]]
+    assert shown_documents(page, "null", "score") == [["b" * 159 + "…", 0]]
+    assert made(results, frame=pandas.DataFrame(frame | {"query": ["q", "r"]}))["rankings"][
+        "entries"
+    ]
+
+
+def test_without_documents_there_is_an_overview_alone(made, ranked):
+    frame = ranked.drop("doc")
+    page = made(evaluate(frame, "ap", by=BY), frame=frame, by=BY, doc=None)
+    assert page["rankings"] is None
+    assert len(page["overview"]["rows"]) == 3
+
+
+WRONG = [
+    ({"frame": {}}, TypeError, "`frame` must be a data frame"),
+    ({"by": "bm25"}, pl.exceptions.ColumnNotFoundError, "no column 'bm25'"),
+    ({"doc": "url"}, pl.exceptions.ColumnNotFoundError, "no column 'url'"),
+    ({"titles": "name"}, pl.exceptions.ColumnNotFoundError, "no column 'name'"),
+    ({"titles": 3}, TypeError, "`titles` must be"),
+    ({"by": "strong"}, ValueError, "must have the strategies and queries of `per_query`, got none"),
+    ({"descending": 1}, TypeError, "`descending` must be"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "sentence"), WRONG)
+def test_a_frame_that_is_another_is_refused(tmp_path, ranked, options, error, sentence):
+    results = evaluate(ranked, "ap", by=["fair", "weak"])
+    with pytest.raises(error, match=sentence):
+        report(results, tmp_path / "page.html", **{"frame": ranked, "by": "fair"} | options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_with_its_frame_too_25_strategies_and_5000_queries_stay_below_8_mb(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"system {i}" for i in range(25)]
+    n = 5000 * 15
+    frame = pl.DataFrame(
+        {"query": np.repeat(np.arange(5000), 15), "doc": [f"document {i}" for i in range(n)]}
+        | {"grade": rng.integers(0, 3, n)}
+        | {name: rng.random(n) for name in names}
+    ).with_columns(title=pl.format("{} is a title as long as they are in a library's list", "doc"))
+    measures = ["ap", "ndcg@10", "ndcg@5", "precision@5", "mu_ap"]
+    curves = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
+    results = evaluate(frame, *measures, *curves, by=names)
+    file = report(results, tmp_path / "page.html", frame=frame, by=names, titles="title")
+    assert file.stat().st_size < 8e6
+    page = payload(file)
+    assert len(page["queries"]) == 5000
+    there = page["rankings"]["there"]
+    assert 20 < len(there) < 5000
+    for place in (there[0], there[-1]):
+        query = page["queries"][place]
+        expected = side_by_side(frame, int(query), by=names)
+        for name in ("system 0", "system 24"):
+            found = [document[0] for document in shown_documents(page, query, name)]
+            assert found == expected[name].to_list()

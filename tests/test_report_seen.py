@@ -1,0 +1,648 @@
+"""What a reader of a report sees and does: its address, in the dark, saving, listening, paper."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import polars as pl
+import pytest
+from report_page import Page
+from test_charts import TO_XYZ, VISION, closest, linear
+
+from polars_graded import compare, datasets, evaluate, report, side_by_side, summarise
+from polars_graded._drawing.parts import PALETTE
+from polars_graded._report import specs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+
+BY = ["strong", "fair", "weak"]
+MEASURES = ["ap", "ndcg@10", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
+MORE = ["mu_ap", "ndcng@10", "err", "rbp", "q_measure", "bpref", "precision@5", "recall@5"]
+MORE += ["reciprocal_rank", "r_precision", "f_measure@5", "success@1"]
+
+
+@pytest.fixture(scope="module")
+def ranked() -> pl.DataFrame:
+    return datasets.example(70).with_columns(title=pl.format("Title of {}", "doc"))
+
+
+@pytest.fixture(scope="module")
+def per_query(ranked: pl.DataFrame) -> pl.DataFrame:
+    return evaluate(ranked, *MEASURES, by=BY)
+
+
+@pytest.fixture
+def shown(page: WebDriver, tmp_path: Path) -> Callable[..., Page]:
+    """Write a report and open it."""
+
+    def shown(results: pl.DataFrame, *measures: str, **options: Any) -> Page:
+        return Page(page).open(report(results, tmp_path / "page.html", *measures, **options))
+
+    return shown
+
+
+def address(page: Page) -> str:
+    return page.driver.execute_script("return location.hash")
+
+
+def looks(page: Page) -> dict[str, Any]:
+    """What is seen of the page, in words."""
+    script = """return {
+        said: ['#verdict p', '#status', '#histogram h2', '#rank h2', '#recall h2', '#count']
+            .map((each) => document.querySelector(each).textContent),
+        chosen: [...document.querySelectorAll('#strategies tbody tr')]
+            .map((row) => [row.querySelector('.name').textContent,
+                row.querySelector('input').checked]),
+        selected: [...document.querySelectorAll('select')].map((each) => each.value),
+        compared: document.querySelector('#comparison tbody').textContent,
+    }"""
+    return page.driver.execute_script(script)
+
+
+# The verdict, and one measure for all.
+
+
+def test_the_page_opens_with_the_verdict_on_the_measure_that_is_chosen(per_query, shown):
+    page = shown(per_query)
+    assert page.texts("main h2")[0] == "The verdict"
+    for measure in ("ap", "ndcg@10"):
+        page.choose("#measure", measure)
+        means = dict(summarise(per_query, measure).select("strategy", "mean").rows())
+        best, second = sorted(BY, key=means.__getitem__, reverse=True)[:2]
+        said = page.text("#verdict p")
+        start = f"{best} leads: its mean {measure} over 70 queries is {means[best]:.4f}, "
+        assert " ".join(said.split()).startswith(
+            f"{start}{means[best] - means[second]:.4f} above that of {second}"
+        )
+        assert page.text("#histogram .note").startswith(f"{measure} of A minus that of B")
+        sorted_by = page.texts("#strategies th[aria-sort]")
+        assert sorted_by == [f"{measure} ▾"]
+        expected = compare(per_query, measure)["p_corrected"].sort()
+        written = page.texts("#comparison tbody tr > :nth-child(5)")
+        small = [text == "<0.0001" for text in written]
+        assert sorted(small) == sorted(p < 0.0001 for p in expected)
+    assert page.swatches("#verdict")[best] == page.swatches("#strategies")[best]
+    page.click("#strategies th button")
+    assert page.one("#measure").get_property("value") == "0"
+    page.quiet()
+
+
+def test_what_is_chosen_of_one_is_said_instead(per_query, shown):
+    page = shown(per_query, "ap", baseline="weak")
+    selects = [e.get_dom_attribute("id") for e in page.all("select") if e.is_displayed()]
+    assert selects == ["a", "b"]
+    labels = [" ".join(e.text.split()) for e in page.all("label") if e.is_displayed()]
+    assert "Measure ap" in labels
+    assert "Compared with weak" in labels
+    page.quiet()
+
+
+def test_all_queries_are_shown_again_after_a_name_that_there_is_not(per_query, shown):
+    page = shown(per_query)
+    assert not page.one("#clear").is_enabled()
+    page.find("700")
+    assert page.text("#status") == "There is no query 700."
+    page.click("#clear")
+    assert page.one("#query").get_property("value") == ""
+    assert page.text("#status") == "Means over 70 queries are shown."
+    assert not page.one("#clear").is_enabled()
+    page.quiet()
+
+
+def test_each_measure_is_explained_where_it_is_asked_for(per_query, shown):
+    page = shown(per_query)
+    listed = page.one("#explained dl")
+    assert not listed.is_displayed()
+    page.click("#explained summary")
+    assert listed.is_displayed()
+    assert page.texts("#explained dt") == [
+        "ap",
+        "ndcg@10",
+        "dcg_curve@20",
+        "interpolated_precision",
+    ]
+    assert page.texts("#explained dd")[0].startswith("Average precision: ")
+    page.quiet()
+
+
+# The address.
+
+
+def test_a_link_shows_what_was_seen(per_query, shown):
+    page = shown(per_query)
+    assert address(page) == ""
+    page.choose("#measure", "ndcg@10")
+    page.find("17")
+    page.choose("#against", "weak")
+    page.choose("#a", "weak")
+    page.choose("#b", "strong")
+    page.uncheck("fair")
+    before, link = looks(page), page.driver.current_url
+    assert json.loads(json.dumps(before))["said"][1] == "Query 17 is shown."
+    page.driver.get("about:blank")
+    page.driver.get(link)
+    assert looks(page.drawn()) == before
+    page.click("#none")
+    before, link = looks(page), page.driver.current_url
+    page.driver.get("about:blank")
+    page.driver.get(link)
+    assert looks(page.drawn()) == before
+    # Another address of the page that is open is shown too.
+    page.driver.execute_script("location.hash = '#query=3'")
+    page.driver.execute_async_script("setTimeout(arguments[0], 50)")
+    assert page.drawn().text("#status") == "Query 3 is shown."
+    assert page.text("#count") == "All are chosen."
+    page.quiet()
+
+
+BAD = [
+    "#nonsense",
+    "#query=700&measure=mrr&a=x&b=y&against=z&without=q&only=[",
+    "#only={}&only=3",
+    "#only=null",
+    "#measure=__proto__&query=constructor&rank=-1",
+    "#query=%",
+    f"#query={quote('<img src=x onerror=throw(1)>')}&without={quote('</script><script>throw 1')}",
+    "#&&==&a=&b=",
+]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_an_address_of_another_page_does_no_harm(per_query, shown, bad):
+    page = shown(per_query)
+    before = looks(page)
+    link = page.driver.current_url + bad
+    page.driver.get("about:blank")
+    page.driver.get(link)
+    page.drawn()
+    after = looks(page)
+    if "only" in bad:
+        after["chosen"], after["said"], after["compared"] = (
+            before[k] for k in ("chosen", "said", "compared")
+        )
+        after["selected"] = before["selected"]
+    assert after == before
+    assert not page.all("img")
+    page.click("#all")
+    assert looks(page) == before
+    page.quiet()
+
+
+def test_names_of_any_kind_are_in_the_address(shown):
+    names = ["a&b=c", "", "#% +", "__proto__", "two\nlines", "<i>"]
+    values = {name: np.random.default_rng(i).random(len(names)) for i, name in enumerate(names)}
+    frame = pl.concat(
+        pl.DataFrame({"strategy": name, "query": names, "ap": row}) for name, row in values.items()
+    )
+    page = shown(frame)
+    page.find("a&b=c")
+    page.choose("#against", "#% +")
+    page.click("#none")
+    for place in (1, 3):
+        page.all("#strategies tbody input")[place].click()
+        page.drawn()
+    before, link = looks(page), page.driver.current_url
+    page.driver.get("about:blank")
+    page.driver.get(link)
+    assert looks(page.drawn()) == before
+    assert page.text("#status") == "Query a&b=c is shown."
+    assert page.text("#count") == "2 of 6 are chosen."
+    page.quiet()
+
+
+# In the dark.
+
+GROUND = "#14181d"
+
+
+@pytest.mark.parametrize("eyes", VISION)
+def test_the_colours_in_the_dark_are_apart_for_every_eye(eyes):
+    assert closest(specs.DARK_PALETTE, eyes) > 11
+    assert closest(specs.DARK_PALETTE[:5], eyes) > 18
+
+
+def test_the_colours_in_the_dark_are_light_enough():
+    [ground] = linear([GROUND]) @ TO_XYZ[1]
+    contrasts = (linear(specs.DARK_PALETTE) @ TO_XYZ[1] + 0.05) / (ground + 0.05)
+    assert contrasts.min() > 3  # what WCAG 2.1 asks of graphics, success criterion 1.4.11
+
+
+def test_a_dark_screen_has_a_dark_page_and_paper_and_files_have_not(per_query, shown):
+    page = shown(per_query)
+    style = """const parts = ['body', '.role-axis-label text',
+            '#rank .mark-line path[stroke="#19160e"]'];
+        const [body, text, line] = parts
+            .map((each) => getComputedStyle(document.querySelector(each)));
+        return [body.backgroundColor, text.fill, line.stroke,
+            getComputedStyle(document.querySelector('svg.marks')).backgroundColor]"""
+    light = page.driver.execute_script(style)
+    assert light[0] == "rgb(255, 255, 255)"
+    assert light[2] == rgb(PALETTE[2])
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    try:
+        dark = page.driver.execute_script(style)
+        assert dark[0] == rgb(GROUND)
+        assert dark[2] == rgb(specs.DARK_PALETTE[2])
+        assert dark[3] == "rgba(0, 0, 0, 0)"
+        for text in (
+            dark[1],
+            page.driver.execute_script("return getComputedStyle(document.body).color"),
+        ):
+            assert contrast(text, dark[0]) > 4.5
+        soft = "return getComputedStyle(document.querySelector('.note')).color"
+        assert contrast(page.driver.execute_script(soft), dark[0]) > 4.5
+        # Every colour that a chart has here has one of its own in the dark.
+        used = """return [...document.querySelectorAll('.chart [stroke], .chart [fill]')]
+            .flatMap((e) => [e.getAttribute('stroke'), e.getAttribute('fill')])"""
+        told = {*specs.IN_THE_DARK, "#888", "gray", "none", "transparent", None}
+        assert set(page.driver.execute_script(used)) <= told
+        media = {"media": "print", "features": features}
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+        assert page.driver.execute_script(style) == light
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+    page.quiet()
+
+
+def rgb(colour: str) -> str:
+    return "rgb({}, {}, {})".format(*(int(colour[i : i + 2], 16) for i in (1, 3, 5)))
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours as WCAG 2.1 defines it."""
+    codes = [[int(n) for n in re.findall(r"\d+", colour)[:3]] for colour in (one, other)]
+    hexes = ["#{:02x}{:02x}{:02x}".format(*code) for code in codes]
+    low, high = sorted(linear(hexes) @ TO_XYZ[1])
+    return float((high + 0.05) / (low + 0.05))
+
+
+# Saving.
+
+CATCH = """window.saved = [];
+    URL.createObjectURL = (blob) => { window.saved.push({ blob }); return '#'; };
+    URL.revokeObjectURL = () => {};
+    HTMLAnchorElement.prototype.click = function () { window.saved.at(-1).name = this.download; }"""
+READ = """const done = arguments[0];
+    (async () => {
+        while (!window.saved.at(-1)?.name) await new Promise((next) => setTimeout(next, 20));
+        const { blob, name } = window.saved.pop();
+        done([name, [...new Uint8Array(await blob.arrayBuffer())]]);
+    })()"""
+
+
+def saved(page: Page, section: str, kind: str) -> tuple[str, bytes]:
+    """The name and content of what a button saves."""
+    page.driver.execute_script(CATCH)
+    script = """return [...document.querySelectorAll(arguments[0] + ' .save button')]
+        .find((each) => each.textContent === arguments[1])"""
+    button = page.driver.execute_script(script, section, kind)
+    page.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+    button.click()
+    name, content = page.driver.execute_async_script(READ)
+    return name, bytes(content)
+
+
+def rows_of(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+
+
+def test_tables_are_saved_with_their_numbers(per_query, shown):
+    page = shown(per_query, title="T")
+    name, content = saved(page, "#strategies", "CSV")
+    assert name == "strategies.csv"
+    summary = summarise(per_query, "ap").rows_by_key("strategy", named=True, unique=True)
+    rows = rows_of(content)
+    assert [row["strategy"] for row in rows] == BY
+    for row in rows:
+        found = [float(row[key]) for key in ("ap", "ap ci_low", "ap ci_high")]
+        expected = [summary[row["strategy"]][key] for key in ("mean", "ci_low", "ci_high")]
+        assert found == pytest.approx(expected, rel=1e-6)
+    page.choose("#against", "weak")
+    name, content = saved(page, "#comparison", "CSV")
+    rows = rows_of(content)
+    expected = compare(per_query, "ap").filter(baseline="weak").sort("difference", descending=True)
+    assert [row["strategy"] for row in rows] == expected["strategy"].to_list()
+    for column in ("difference", "ci_low", "p_corrected", "simultaneous_high", "wins", "losses"):
+        assert [float(row[column]) for row in rows] == pytest.approx(expected[column], rel=1e-6)
+    name, content = saved(page, "#histogram", "CSV")
+    assert [float(row["difference"]) for row in rows_of(content)] == sorted(
+        (float(row["difference"]) for row in rows_of(content)), reverse=True
+    )
+    assert len(rows_of(content)) == 70
+    page.quiet()
+
+
+def test_tables_are_saved_as_they_are_read(shown):
+    frame = pl.DataFrame(
+        {"strategy": ["a_b & 50 %", 'say "x", $y$\\'], "query": 1, "ap": [0.25, 0.5]}
+    )
+    page = shown(frame)
+    _, content = saved(page, "#strategies", "LaTeX")
+    assert content.decode().splitlines() == [
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"Strategy & ap \\",
+        r"\midrule",
+        r"""say "x", \$y\$\textbackslash{} & \textbf{0.5000} \\""",
+        r"a\_b \& 50 \% & 0.2500 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    _, content = saved(page, "#strategies", "CSV")
+    assert [row["strategy"] for row in rows_of(content)] == ['say "x", $y$\\', "a_b & 50 %"]
+    page.find("1")
+    _, content = saved(page, "#strategies", "LaTeX")
+    assert content.decode().splitlines()[2:4] == [
+        r"Strategy & \multicolumn{2}{c}{ap} \\",
+        r" & mean & query \\",
+    ]
+    page.quiet()
+
+
+def test_charts_are_saved_as_they_are_on_paper(per_query, shown):
+    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    page = shown(per_query)
+    for section in ("#comparison figure", "#rank", "#recall", "#histogram"):
+        name, content = saved(page, section, "SVG")
+        assert name.endswith(".svg")
+        drawn = page.all(
+            f"{section} svg.marks .role-mark path, {section} svg.marks .role-mark line"
+        )
+        found = ET.fromstring(content)  # noqa: S314 (our own)
+        marks = [
+            e
+            for group in found.iter("{http://www.w3.org/2000/svg}g")
+            if "role-mark" in group.get("class", "").split()
+            for e in group
+            if e.tag.endswith(("path", "line"))
+        ]
+        assert len(marks) == len(drawn) > 0
+        name, content = saved(page, section, "PNG")
+        assert name.endswith(".png")
+        assert image.open(io.BytesIO(content)).width > 2 * found_width(found) - 4
+    page.quiet()
+
+
+def found_width(svg: ET.Element) -> float:
+    return float(svg.get("width", "0"))
+
+
+# Without eyes, without a mouse.
+
+
+def test_each_chart_is_one_picture_that_a_sentence_describes(per_query, shown):
+    page = shown(per_query)
+    tree = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    read = [(node["role"]["value"], node["name"]["value"]) for node in tree if not node["ignored"]]
+    pictures = [name for role, name in read if role == "image"]
+    assert not [role for role, _ in read if "graphics" in role.lower()]
+    labels = {
+        chart.find_element("xpath", "ancestor::section").get_dom_attribute(
+            "id"
+        ): chart.get_dom_attribute("aria-label")
+        for chart in page.all(".chart[role=img]")
+    }
+    assert list(labels) == ["comparison", "rank", "recall", "histogram"]
+    assert sorted(pictures) == sorted(labels.values())
+    best = compare(per_query, "ap").sort("difference", descending=True).row(0, named=True)
+    settled = (compare(per_query, "ap")["p_corrected"] < 0.05).sum()
+    assert f"3 pairs, {settled} significant" in labels["comparison"]
+    assert (
+        f"{best['difference']:+.4f} ({best['ci_low']:.4f} to {best['ci_high']:.4f})"
+        in labels["comparison"]
+    )
+    ends = {
+        name: np.mean([row[-1] for row in per_query.filter(strategy=name)["dcg_curve@20"]])
+        for name in BY
+    }
+    listed = ", ".join(
+        f"{name} {ends[name]:.4f}" for name in sorted(BY, key=ends.get, reverse=True)
+    )
+    assert (
+        labels["rank"]
+        == f"dcg_curve@20, Curves by rank: mean over 70 queries. 3 lines, at rank 20: {listed}."
+    )
+    assert labels["histogram"].startswith("A is strong, B is fair. ap of A minus that of B")
+    page.find("17")
+    assert "query 17" in page.one("#rank .chart").get_dom_attribute("aria-label")
+    page.quiet()
+
+
+def test_everything_is_done_by_keyboard_and_what_is_focused_is_seen(per_query, ranked, shown):
+    from selenium.webdriver import ActionChains, Keys
+
+    page = shown(per_query, frame=ranked, by=BY)
+
+    def press(*keys: str) -> None:
+        ActionChains(page.driver).send_keys(*keys).perform()
+        page.drawn()
+
+    wanted = """return [...document.querySelectorAll('button, input, select, summary, [tabindex]')]
+        .filter((e) => !e.disabled && e.offsetParent !== null).length"""
+    count = page.driver.execute_script(wanted)
+    seen = []
+    for _ in range(count):
+        press(Keys.TAB)
+        script = """const e = document.activeElement;
+            const { outlineStyle, outlineWidth } = getComputedStyle(e);
+            const outlined = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 1;
+            return [e.id || e.textContent.trim(), outlined]"""
+        seen.append(page.driver.execute_script(script))
+    assert all(outlined for _, outlined in seen)
+    assert len({name for name, _ in seen}) > 15
+    page.driver.execute_script("document.querySelector('#measure').focus()")
+    press("n")  # the measure that begins so
+    assert page.text("#verdict p").split("leads: its mean ")[1].startswith("ndcg@10")
+    page.driver.execute_script("document.querySelector('#next').focus()")
+    press(Keys.ENTER)
+    assert page.text("#status").startswith("Query ")
+    assert page.text("#documents h2").startswith("Documents: strong and fair in query ")
+    page.driver.execute_script("document.querySelector('#strategies tbody input').focus()")
+    press(Keys.SPACE)
+    assert page.text("#count") == "2 of 3 are chosen."
+    # What was focused and made anew still is.
+    press(Keys.SPACE)
+    assert page.text("#count") == "All are chosen."
+    page.quiet()
+
+
+# Much and little.
+
+
+def test_a_table_of_many_columns_scrolls_and_says_so(ranked, shown):
+    page = shown(evaluate(ranked, "ap", *MORE, by=BY))
+    box = page.one("#strategies .scroll")
+    assert page.driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    page.driver.set_window_size(700, 1000)
+    try:
+        assert page.drawn().one("#strategies .wide").is_displayed()
+        assert box.get_dom_attribute("tabindex") == "0"
+        page.driver.execute_script("arguments[0].scrollLeft = 1e6", box)
+        script = """const [name, box] = ['#strategies tbody th', '#strategies .scroll']
+            .map((each) => document.querySelector(each).getBoundingClientRect());
+            return [name.left, box.left, document.documentElement.scrollWidth, innerWidth]"""
+        left, start, page_width, width = page.driver.execute_script(script)
+        assert left == pytest.approx(start)  # the name stays where it is
+        assert page_width <= width
+    finally:
+        page.driver.set_window_size(1400, 1000)
+    page.choose("#measure", "success@1")
+    page.quiet()
+    page = shown(evaluate(ranked, "ap", by=BY))
+    assert not [hint for hint in page.all(".wide") if hint.is_displayed()]
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_46_strategies_fit(shown, width):
+    rng = np.random.default_rng(0)
+    names = [*(f"system {i}" for i in range(44)), "x" * 100, "a name of " + "many words " * 8]
+    frame = pl.DataFrame(
+        {
+            "strategy": np.repeat(names, 30),
+            "query": list(range(30)) * 46,
+            "ap": rng.random(46 * 30),
+            "dcg_curve@2": rng.random((46 * 30, 2)),
+        }
+    ).with_columns(pl.col("dcg_curve@2").arr.to_list())
+    page = shown(frame)
+    page.driver.set_window_size(width, 1000)
+    try:
+        page.drawn()
+        script = (
+            "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        )
+        found, most = page.driver.execute_script(script)
+        assert found <= most
+        assert len(page.lines("#rank")) == 46
+        assert len(page.forest()) == 45
+        assert len({(look["colour"], *look["dash"]) for look in specs.strategy_looks(46)}) == 46
+        assert len(page.texts("#legend .name")) == 46
+    finally:
+        page.driver.set_window_size(1400, 1000)
+    page.quiet()
+
+
+def test_nothing_shines_through_the_bar(per_query, shown):
+    page = shown(per_query)
+    script = """window.scrollTo(0, arguments[0]);
+        const bar = document.querySelector('#bar').getBoundingClientRect();
+        const hits = [];
+        for (let x = bar.left + 2; x < bar.right - 1; x += 7)
+            for (let y = bar.top + 2; y < bar.bottom - 1; y += 6)
+                hits.push(document.elementFromPoint(x, y)?.closest('#bar') !== null);
+        return [bar.top, hits.every(Boolean)]"""
+    for down in range(100, 1500, 130):
+        top, covered = page.driver.execute_script(script, down)
+        assert (top, covered) == (0, True)
+    page.quiet()
+
+
+def test_intervals_that_are_not_there_are_no_warning(shown):
+    same = pl.DataFrame({"strategy": ["x"] * 3 + ["y"] * 3, "query": [1, 2, 3] * 2, "ap": 0.5})
+    for test in ("t", "wilcoxon", "permutation"):
+        page = shown(same, test=test)
+        assert len(page.all("#forest .mark-symbol.role-mark path")) == 1
+        page.quiet()
+    other = same.with_columns(ap=pl.Series([0.5, 0.25, 0.75, 0.25, 0.5, 0.25]))
+    for test in ("t", "wilcoxon", "permutation"):
+        shown(other, test=test).quiet()
+
+
+# Documents and paper.
+
+
+def test_documents_of_both_are_shown_side_by_side(per_query, ranked, shown):
+    page = shown(per_query, frame=ranked, by=BY, titles="title")
+    assert page.text("#documents h2") == "Documents: strong and fair"
+    assert not page.one("#documents table").is_displayed()
+    page.find("17")
+    expected = side_by_side(ranked, 17, by=BY)
+    for sides in (("strong", "fair"), ("weak", "fair")):
+        page.choose("#a", sides[0])
+        page.choose("#b", sides[1])
+        cells = [
+            [cell.text for cell in row.find_elements("css selector", "td")]
+            for row in page.all("#documents tbody tr")
+        ]
+        for i, name in enumerate(sides):
+            other = expected[sides[1 - i]].to_list()
+            for row, (doc, grade) in zip(
+                cells, expected.select(name, f"grade of {name}").rows(), strict=True
+            ):
+                rank = str(other.index(doc) + 1) if doc in other else "–"
+                assert row[3 * i : 3 * i + 3] == [f"{doc}\nTitle of {doc}", str(grade), rank]
+    name, content = saved(page, "#documents", "CSV")
+    rows = rows_of(content)
+    assert [row["document"] for row in rows[:10]] == [str(doc) for doc in expected["weak"]]
+    assert rows[0]["title"] == f"Title of {rows[0]['document']}"
+    page.quiet()
+
+
+def test_odd_documents_are_text(shown):
+    odd = "<img src=x onerror=throw(1)></script>"
+    frame = pl.DataFrame(
+        {"query": [odd, odd], "doc": [odd, "b\n{{script}}"], "grade": [1, 0], "score": [2, 1]}
+    )
+    page = shown(evaluate(frame, "ap"), frame=frame.with_columns(t=pl.lit(odd)), titles="t")
+    page.click("#next")
+    assert page.texts("#documents .document") == [odd, "b\n{{script}}"]
+    assert page.texts("#documents .title") == [odd, odd]
+    assert not page.all("img")
+    page.quiet()
+
+
+@pytest.mark.parametrize("width", [900, 1400])
+@pytest.mark.parametrize("query", ["", "17"])
+def test_no_table_is_cut_on_paper(ranked, shown, width, query):
+    stacked = pl.concat(
+        ranked.with_columns(
+            run=pl.lit(name), score=pl.when(pl.col("doc") > 5 * i).then(pl.col(name))
+        )
+        for i, name in enumerate(BY)
+    )
+    options: dict[str, Any] = {"strategy": "run", "ties": "order"}
+    page = shown(
+        evaluate(stacked, "ap", *MORE, **options), frame=stacked, strategy="run", ties="order"
+    )
+    page.driver.set_window_size(width, 1000)
+    if query:
+        page.find(query)
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    size = {"width": 680, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    page.driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+    try:
+        script = """const wide = document.documentElement.clientWidth;
+            return [...document.querySelectorAll('main table, main p, footer p, dd')]
+                .map((each) => [each.className || each.textContent, each.getBoundingClientRect()])
+                .map(([what, { right }]) => [what, right - wide])"""
+        assert [found for found in page.driver.execute_script(script) if found[1] > 1] == []
+        # Each measure is in one of the tables that stand below each other, its numbers whole.
+        assert page.texts("#strategies .paper thead button") == ["ap", *MORE]
+        assert page.one("#explained dl").is_displayed()
+        assert page.one("#measured").text.split() == ["Measure", "ap"]
+        said = "Query 17 is shown." if query else "Means over 70 queries are shown."
+        assert page.one("#status").text == said
+        assert not [e for e in page.all(".save button, .wide") if e.is_displayed()]
+        lines = """return [...document.querySelectorAll('#strategies .paper td:not(.best)')]
+            .map((cell) => cell.getClientRects()[0].height)"""
+        assert max(page.driver.execute_script(lines)) < 40
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        page.driver.set_window_size(1400, 1000)
+    page.quiet()
