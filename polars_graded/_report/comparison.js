@@ -74,7 +74,8 @@ const showComparison = () => {
   const size = drawn.length > page.mostNamed ? "many" : "few";
   const headline = `${measures[measure].name}, difference${every ? "" : ` to ${strategies[against()]}`} `;
   const height = page.forestSteps[size] * drawn.length;
-  const signals = { height, room: Math.round(within.clientWidth / 5), names: drawn.map(({ pair }) => pair), headline };
+  const room = Math.round(0.35 * $("#forest").clientWidth);
+  const signals = { height, room, names: drawn.map(({ pair }) => pair), headline };
   const some = there.slice(0, 5).map((row) => `${pairName(row, every)} ${signed(row.difference)} (${ends(row.low, row.high)})`);
   const more = there.length - some.length;
   const said = `${headline}, with 95 % intervals: ${counted(there.length, "pair", "pairs")}, ${there.filter(isSmall).length} significant. ${some.join(", ")}${more ? `, and ${more} more in the table` : ""}.`;
