@@ -162,18 +162,14 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
                 "ideal": None
                 if ideal is None
                 else packed_points(ideal[:, packed]) | {"means": _means(ideal, whole)},
-                # Where a query has no ideal curve, its axis is not to look for one.
-                "specs": [
-                    specs.curve_spec(
-                        axis_title(name),
-                        kind,
-                        int(at[-1]),
-                        unit=_is_unit(points, ideal),
-                        few=len(kept) <= FEW_POINTS and len(points) <= MOST_COLOURS,
-                        ideal=with_ideal,
-                    )
-                    for with_ideal in ([False] if ideal is None else [False, True])
-                ],
+                "specs": specs.curve_specs(
+                    axis_title(name),
+                    kind,
+                    int(at[-1]),
+                    unit=_is_unit(points, ideal),
+                    few=len(kept) <= FEW_POINTS and len(points) <= MOST_COLOURS,
+                    ideal=ideal is not None,
+                ),
             }
         )
     return result

@@ -20,7 +20,7 @@ __all__ = [
     "FOREST_STEPS",
     "MOST_NAMED",
     "bars_specs",
-    "curve_spec",
+    "curve_specs",
     "dark_colours",
     "forest_specs",
     "strategy_looks",
@@ -93,14 +93,19 @@ def dark_colours() -> str:
     return f"@media screen and (prefers-color-scheme: dark) {{\n{inner}\n}}\n"
 
 
-def curve_spec(
+def curve_specs(
     title: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
-) -> dict[str, Any]:
-    """The lines of a curve, of rows with `strategy`, `colour`, `dash`, where they are, `value`."""
+) -> list[dict[str, Any]]:
+    """The lines of a curve, of rows with `strategy`, `colour`, `dash`, where they are, `value`.
+
+    The first is without an ideal curve, the second with it: an axis of one that is null at every
+    point, as a query may have it, has no ends.
+    """
     x = marks.recall_axis("recall") if kind == "recall" else marks.rank_axis("rank", last)
     look = {"color": _literal("colour"), "strokeDash": alt.StrokeDash("dash:N", scale=None)}
     layers = marks.curves(x, title, look, unit=unit, few=few, ideal=ideal)
-    return _spec(layers, height=280)
+    spec = _spec(layers, height=280)
+    return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 
 def forest_specs() -> dict[str, dict[str, Any]]:
@@ -111,30 +116,21 @@ def forest_specs() -> dict[str, dict[str, Any]]:
     """
     named = alt.Axis(labelLimit=alt.ExprRef("room"))
     nameless = alt.Axis(labels=False, ticks=False)
-    # The page says how high it is, by its number of rows: a step would not go with its width.
-    return {
-        name: {
-            intervals: _spec(
-                _forest(axis, intervals),
-                signals={"room": 200, "names": []},
-                height=FOREST_STEPS[name],
-            )
-            for intervals in ("none", "single", "both")
+    signals = {"room": 200, "names": []}
+    specs = {}
+    for name, axis in (("few", named), ("many", nameless)):
+        pairs = alt.ExprRef("names")
+        title = "difference of means"
+        layers = marks.forest(title, pairs, axis, BELIEVED, 60, simultaneous=True)
+        # The page says how high it is, by its number of rows: a step would not go with its width.
+        spec = _spec(layers, signals=signals, height=FOREST_STEPS[name])
+        line, thin, thick, points = spec["layer"]
+        specs[name] = {
+            "none": spec | {"layer": [line, points]},
+            "single": spec | {"layer": [line, thick, points]},
+            "both": spec | {"layer": [line, thin, thick, points]},
         }
-        for name, axis in (("few", named), ("many", nameless))
-    }
-
-
-def _forest(axis: alt.Axis, intervals: str) -> list[alt.Chart]:
-    layers = marks.forest(
-        "difference of means",
-        alt.ExprRef("names"),
-        axis,
-        BELIEVED,
-        60,
-        simultaneous=intervals == "both",
-    )
-    return [layers[0], layers[-1]] if intervals == "none" else layers
+    return specs
 
 
 def bars_specs(query: str) -> dict[str, Any]:
