@@ -26,6 +26,7 @@ from polars_graded import (
     queries_needed,
     report,
     side_by_side,
+    unjudged_bounds,
 )
 
 if TYPE_CHECKING:
@@ -423,6 +424,40 @@ def test_without_documents_there_is_an_overview_alone(made, ranked):
     page = made(evaluate(frame, "ap", by=BY), frame=frame, by=BY, doc=None)
     assert page["rankings"] is None
     assert len(page["overview"]["rows"]) == 3
+
+
+# What unjudged documents could change.
+
+
+def test_where_means_could_lie_is_what_the_bounds_say(made, ranked):
+    measures = ["ap", "precision@5", "ndcg@10"]
+    results = evaluate(ranked, *measures, by=BY)
+    page = made(results, frame=ranked, by=BY)
+    bounds = unjudged_bounds(ranked, *measures, by=BY)
+    for name in measures:
+        means = bounds.filter(measure=name).group_by("strategy").agg(pl.col("low", "high").mean())
+        expected = means.rows_by_key("strategy", unique=True)
+        for strategy, ends in zip(page["strategies"], page["unjudged"][name], strict=True):
+            assert ends == pytest.approx(expected[strategy], rel=1e-6)
+
+
+def test_of_two_queries_one_of_which_has_an_unjudged_document(made):
+    frame = pl.DataFrame(
+        {
+            "query": ["a", "a", "a", "b", "b"],
+            "doc": ["x", "y", "z", "x", "y"],
+            "grade": [1, None, 0, 1, 0],
+            "score": [3, 2, 1, 2, 1],
+        }
+    )
+    results = evaluate(frame, "precision@2", ties="order")
+    page = made(results, frame=frame)
+    assert page["measures"][0]["means"] == [0.5]
+    assert page["unjudged"] == {"precision@2": [[0.5, 0.75]]}
+    # Of what is all judged, or was evaluated otherwise, nothing is said.
+    assert made(results, frame=frame.with_columns(pl.col("grade").fill_null(0)))["unjudged"] == {}
+    assert made(results, frame=frame.with_columns(score=-pl.col("score")))["unjudged"] == {}
+    assert made(results.rename({"precision@2": "mine"}), frame=frame)["unjudged"] == {}
 
 
 WRONG = [

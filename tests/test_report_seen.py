@@ -344,6 +344,12 @@ def test_tables_are_saved_with_their_numbers(per_query, shown):
         (float(row["difference"]) for row in rows_of(content)), reverse=True
     )
     assert len(rows_of(content)) == 70
+    page.find("17")
+    rows = {row["strategy"]: row for row in rows_of(saved(page, "#strategies", "CSV")[1])}
+    for strategy, value in per_query.filter(query=17).select("strategy", "ap").rows():
+        found = rows[strategy]["ap in query 17"]
+        assert len(found) <= len("0.1234567")
+        assert float(found) == pytest.approx(value, rel=2e-7)
     page.quiet()
 
 
@@ -563,6 +569,35 @@ def test_intervals_that_are_not_there_are_no_warning(shown):
         shown(other, test=test).quiet()
 
 
+def test_a_line_shows_where_a_mean_could_lie(shown):
+    frame = pl.DataFrame(
+        {
+            "query": ["a", "a", "a", "b", "b", "b"],
+            "doc": ["x", "y", "z", "x", "y", "z"],
+            "grade": [1, None, 0, 1, 0, 0],
+            "one": [3, 2, 1, 3, 2, 1],
+            "two": [2, 1, 3, 2, 1, 3],
+        }
+    )
+    by = ["one", "two"]
+    page = shown(evaluate(frame, "precision@2", by=by), frame=frame, by=by)
+    # One has 1/2 and 1/2, and up to 1 for the first; two has the same without an unjudged document.
+    lines = """return [...document.querySelectorAll('#strategies .whisker')].map((svg) => [
+        svg.getAttribute('aria-label'), ...['x1', 'x2'].map((at) =>
+            Number(svg.querySelector('line').getAttribute(at))),
+        Number(svg.querySelector('circle').getAttribute('cx'))])"""
+    assert page.driver.execute_script(lines) == [
+        ["0.5000 to 0.7500, by what is unjudged", 3, 57, 3],
+        ["0.5000 to 0.5000, by what is unjudged", 3, 3, 3],
+    ]
+    assert "A line reaches from the mean with all unjudged" in page.text("#strategies .note")
+    _, content = saved(page, "#strategies", "CSV")
+    assert [row["precision@2 unjudged_high"] for row in rows_of(content)] == ["0.75", "0.5"]
+    page.find("a")
+    assert not page.all("#strategies .whisker")
+    page.quiet()
+
+
 # Documents and paper.
 
 
@@ -632,7 +667,7 @@ def test_no_table_is_cut_on_paper(ranked, shown, width, query):
                 .map(([what, { right }]) => [what, right - wide])"""
         assert [found for found in page.driver.execute_script(script) if found[1] > 1] == []
         # And none lies over another.
-        script = """return [...document.querySelectorAll('main section, footer, main table, .chart')]
+        script = """return [...document.querySelectorAll('section, footer, main table, .chart')]
             .filter((each) => each.getBoundingClientRect().height)
             .map((each) => [each.closest('section')?.id ?? 'footer', each.getBoundingClientRect()])
             .map(([section, { top, bottom }]) => [section, top, bottom])"""

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_frame
 from polars_graded._drawing.rows import equal_steps
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
-from polars_graded._report.packing import rounded
+from polars_graded._measuring.names import Measure
+from polars_graded._report.packing import all_rounded, rounded
 from polars_graded._report.words import counted
+from polars_graded._results.regrading import unjudged_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from polars_graded._results.per_query import Grid
 
 RANKS = 10
 """How many documents of a ranking are shown."""
@@ -26,6 +33,9 @@ MOST_LETTERS = 160
 
 MOST_PLACES = 300_000
 """How many documents are looked up, of all strategies and queries together."""
+
+MOST_ROWS = 20_000_000
+"""How many rows, of all strategies together, are measured anew as if all were judged."""
 
 MOST_SIZE = 3_000_000
 """How many letters the documents take up at most."""
@@ -94,9 +104,14 @@ class Documents:
         """What the keywords ask for."""
         return Request.of(["n_relevant"], **self.options)
 
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """What `overview` says."""
+        return overview(self.frame, **self.options)
+
     def overview(self) -> dict[str, Any]:
         """What `overview` says, in words."""
-        table = overview(self.frame, **self.options)
+        table = self.table
         names = table.to_series(0).cast(pl.String).to_list()
         rows = [[_cell(value) for value in row] for row in table.drop(table.columns[0]).iter_rows()]
         note = f"{counted(self.frame.height, 'row', 'rows')} of documents."
@@ -110,6 +125,35 @@ class Documents:
             "columns": [COLUMNS[name] for name in table.columns[1:]],
             "rows": [[name, *row] for name, row in zip(names, rows, strict=True)],
         }
+
+    def unjudged(self, grid: Grid, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
+        """Between which ends unjudged documents could move the mean of each strategy, by measure.
+
+        A measure has none where nothing that was retrieved is unjudged, or where its values are not
+        those of the frame as it was given: they were evaluated by other keywords then.
+        """
+        measures = [name for name in names if Measure.parsed(name)]
+        size = self.frame.height * len(self.request.by)
+        if not measures or size > MOST_ROWS or (self.table["judged"].fill_null(1) == 1).all():
+            return {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # which came when it was evaluated
+            bounds = unjudged_bounds(self.frame, *measures, **self.options)
+        text = pl.nth(0, 1).cast(pl.String)
+        keys = grid.frame.select(text)
+        found = {}
+        for name in measures:
+            ends = bounds.filter(measure=name).drop("measure").with_columns(text)
+            rows = keys.join(
+                ends, on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
+            )
+            columns = rows.select("value", "low", "high").to_numpy().reshape(*grid.shape, 3)
+            values = grid.values(name)
+            whole = np.isfinite(values).all(axis=0)
+            columns = columns[:, whole]
+            if whole.any() and np.allclose(columns[:, :, 0], values[:, whole], 1e-9, 1e-12):
+                found[name] = [all_rounded(each) for each in columns[:, :, 1:].mean(axis=1)]
+        return found
 
     def rankings(
         self, strategies: Sequence[str], queries: pl.Series, size: int

@@ -11,14 +11,23 @@ const button = (text, title, act) => {
   made.addEventListener("click", act);
   return made;
 };
+const shape = (tag, attributes, inner = []) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...inner);
+  return made;
+};
 // A piece of the line that a strategy has in the charts.
 const sample = ({ colour, dash }) => {
-  const [picture, line] = ["svg", "line"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
-  const look = { x1: 0, x2: 22, y1: 6, y2: 6, stroke: colour, "stroke-width": 4, "stroke-dasharray": dash.join(" ") };
-  for (const [name, value] of Object.entries(look)) line.setAttribute(name, value);
-  for (const [name, value] of Object.entries({ class: "sample", viewBox: "0 0 22 12", "aria-hidden": "true" })) picture.setAttribute(name, value);
-  picture.append(line);
-  return picture;
+  const line = shape("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: colour, "stroke-width": 4, "stroke-dasharray": dash.join(" ") });
+  return shape("svg", { class: "sample", viewBox: "0 0 22 12", "aria-hidden": "true" }, [line]);
+};
+// A line from one share of its place to another, and a point at a third.
+const whisker = (low, high, at, said) => {
+  const x = (share) => 3 + 54 * share;
+  const line = shape("line", { x1: x(low), x2: x(high), y1: 6, y2: 6, stroke: "currentColor", "stroke-width": 1.5 });
+  const point = shape("circle", { cx: x(at), cy: 6, r: 2.5, fill: "currentColor" });
+  return shape("svg", { class: "whisker", viewBox: "0 0 60 12", role: "img", "aria-label": said }, [line, point]);
 };
 // Short names stay on one line, long ones break anywhere.
 const called = (strategy) => element("span", strategies[strategy], { class: strategies[strategy].length > 20 ? "long name" : "name" });

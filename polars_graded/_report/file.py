@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import html
-import os
-from pathlib import Path, PosixPath, WindowsPath
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-_Base = WindowsPath if os.name == "nt" else PosixPath
+if TYPE_CHECKING:
+    _Path = Path
+else:
+    # Before Python 3.12 only the kind of path that the system has can be a base.
+    _Path = type(Path())
 
 
-class ReportFile(_Base):  # type: ignore[valid-type, misc]
+class ReportFile(_Path):
     """Where a report was written: a `Path`, which notebooks show as a link."""
 
     def _repr_html_(self) -> str | None:

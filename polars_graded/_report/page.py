@@ -99,7 +99,8 @@ def report(
       and how many more queries would settle it;
     - what was ranked and judged, as `overview` has it, where the page is given the `frame`;
     - the strategies with the mean of each measure and its interval, as `summarise` has them, the
-      best marked; beside them the values of the query that is chosen;
+      best marked; beside them the values of the query that is chosen. Where documents that were
+      retrieved are unjudged, a line shows where the mean could lie, as `unjudged_bounds` has it;
     - how sure the order is: the smallest difference that the queries show, as `queries_needed` has
       it, how many pairs are told apart, and how alike the order from half of the queries is;
     - their differences with intervals and p values, as `compare` has them, for two strategies or
@@ -252,6 +253,7 @@ def report(
     payload["settings"] = _settings(how, date, payload["about"])
     if documents is not None:
         payload["overview"] = documents.overview()
+        payload["unjudged"] = documents.unjudged(grid, numbers)
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
     page = _page(title, payload, scripts)

@@ -9,10 +9,11 @@ const save = (name, kind, content) => {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 };
 
-// A table has a head, rows of what is read, and, where that is more, rows of the numbers behind it.
+// Rows of numbers and texts. Values of single queries have 24 bits, which are seven digits.
 const csv = (rows) => {
   const cell = (value) => {
-    const text = value == null || Number.isNaN(value) ? "" : String(value);
+    const number = typeof value === "number" && !Number.isInteger(value);
+    const text = value == null || Number.isNaN(value) ? "" : String(number ? Number(value.toPrecision(7)) : value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");

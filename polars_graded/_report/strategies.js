@@ -1,5 +1,19 @@
 // The strategies: their means by every measure, and beside them their values in the query chosen.
 
+// Where the mean of a strategy could lie, if unjudged documents were judged, among those of all.
+const unjudged = (m) => {
+  const all = page.unjudged?.[measures[m].name];
+  return all?.some(([low, high], s) => low < measures[m].means[s] || high > measures[m].means[s]) ? all : null;
+};
+const couldBe = (m, s) => {
+  const all = unjudged(m);
+  if (!all) return [];
+  const [least, most] = [Math.min(...all.flat()), Math.max(...all.flat())];
+  const [low, high, at] = [...all[s], measures[m].means[s]].map((value) => (value - least) / (most - least || 1));
+  const said = `${written(all[s][0])} to ${written(all[s][1])}, by what is unjudged`;
+  return [" ", whisker(low, high, at, said)];
+};
+
 // The heads and rows of a table of some measures.
 const strategiesTable = (some) => {
   const { query } = state;
@@ -41,9 +55,11 @@ const strategiesTable = (some) => {
       const best = measure.bests.includes(s);
       const text = written(measure.means[s]) + (best ? " *" : "");
       const interval = margin === null ? "no interval" : `± ${written(margin)}, with 95 % confidence`;
-      const about = { title: `${interval}, ${nQueries(measure.queries)}` };
+      const ends = unjudged(m)?.[s].map(written).join(" to ");
+      const about = { title: `${interval}, ${nQueries(measure.queries)}${ends ? `; by what is unjudged it could be ${ends}` : ""}` };
       if (query === null) {
-        return [cell(margin === null ? text : [text, element("small", ` ±${written(margin)}`)], best, about)];
+        const reach = margin === null ? [] : [element("small", ` ±${written(margin)}`)];
+        return [cell([text, ...reach, ...couldBe(m, s)], best, about)];
       }
       const value = valueOf(m, s, query);
       return [cell(text, best, about), cell(written(value), value === tops[m], { class: "query" })];
@@ -58,9 +74,11 @@ const showStrategies = () => {
   const within = $("#strategies");
   const { query } = state;
   table(within, "Strategies and their means", ...strategiesTable([...measures.keys()]));
+  const open = query === null && [...measures.keys()].some(unjudged);
+  const lines = open ? " A line reaches from the mean with all unjudged documents irrelevant, where the point is, to that with all of the highest grade." : "";
   const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
   $(".note", within).textContent = measures.length
-    ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column marked *.${beside} ${page.missing}`
+    ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column marked *.${lines}${beside} ${page.missing}`
     : page.absent.measures;
   const n = state.chosen.size;
   $("#count").textContent = n === strategies.length ? "All are chosen." : `${n} of ${strategies.length} are chosen.`;
@@ -83,13 +101,13 @@ window.addEventListener("afterprint", () => $("#strategies .paper").replaceChild
 
 const strategiesNumbers = () => {
   const { query } = state;
-  const head = measures.flatMap(({ name }) => [name, `${name} ci_low`, `${name} ci_high`, ...(query === null ? [] : [`${name} in query ${queries[query]}`])]);
+  const head = measures.flatMap(({ name }) => [name, `${name} ci_low`, `${name} ci_high`, ...(page.unjudged?.[name] ? [`${name} unjudged_low`, `${name} unjudged_high`] : []), ...(query === null ? [] : [`${name} in query ${queries[query]}`])]);
   const rows = ranked(state.measure).map((s) => [
     strategies[s],
-    ...measures.flatMap(({ means, margins }, m) => {
+    ...measures.flatMap(({ name, means, margins }, m) => {
       const [mean, margin] = [means[s], margins[s]];
-      const ends = margin === null ? [null, null] : [mean - margin, mean + margin].map((end) => Number(end.toPrecision(7)));
-      return [mean, ...ends, ...(query === null ? [] : [valueOf(m, s, query)])];
+      const ends = margin === null ? [null, null] : [mean - margin, mean + margin];
+      return [mean, ...ends, ...(page.unjudged?.[name]?.[s] ?? []), ...(query === null ? [] : [valueOf(m, s, query)])];
     }),
   ]);
   return [["strategy", ...head], ...rows];
