@@ -69,8 +69,8 @@ def test_a_lead_that_is_open_is_told_with_the_queries_that_would_settle_it(made)
         "ours leads: its mean ap over 4 queries is 0.6875, 0.1875 above that of bm25 "
         f"(95 % interval \N{MINUS SIGN}{reach - 0.1875:.4f} to {0.1875 + reach:.4f}). "
         "That is not settled (corrected p = 0.0577). ours is better in 3 queries, worse in 0, and "
-        f"as good in 1. If it is as large as it seems, {needed} queries would settle it with a "
-        f"probability of 80 % (paired t test at 0.05): {needed - 4} more. "
+        f"as good in 1. If the difference is as large as it seems, {needed} queries would settle "
+        f"it with a probability of 80 % (paired t test at 0.05): {needed - 4} more. "
     )
 
 

@@ -17,7 +17,15 @@ import pytest
 from report_page import Page
 from test_charts import TO_XYZ, VISION, closest, linear
 
-from polars_graded import compare, datasets, evaluate, report, side_by_side, summarise
+from polars_graded import (
+    compare,
+    datasets,
+    evaluate,
+    queries_needed,
+    report,
+    side_by_side,
+    summarise,
+)
 from polars_graded._drawing.parts import PALETTE
 from polars_graded._report import specs
 
@@ -136,6 +144,24 @@ def test_each_measure_is_explained_where_it_is_asked_for(per_query, shown):
         "interpolated_precision",
     ]
     assert page.texts("#explained dd")[0].startswith("Average precision: ")
+    page.quiet()
+
+
+def test_how_sure_the_order_is_goes_by_the_measure_that_is_chosen(per_query, shown):
+    page = shown(per_query)
+    for measure in ("ap", "ndcg@10"):
+        page.choose("#measure", measure)
+        best = per_query.group_by("strategy").agg(pl.col(measure).mean())[measure].max()
+        row = queries_needed(per_query, measure, difference=0.05 * best).row(0, named=True)
+        note = page.text("#certainty .note")
+        smallest, needed = f"{row['smallest_difference']:.4f}", f"{row['queries_needed']:,}"
+        assert note.startswith(
+            f"With 70 queries, {measure} shows a difference of {smallest} or more with a "
+            f"probability of 80 %; one of {0.05 * best:.4f}, 5 % of the best mean, takes {needed} "
+            "queries (paired t test of one pair at 0.05"
+        )
+        cells = page.texts("#certainty tr.chosen > *")
+        assert cells[:5] == [measure, "70", smallest, f"{0.05 * best:.4f}", needed]
     page.quiet()
 
 

@@ -95,8 +95,8 @@ class Documents:
                     "frame", [check_column_name(argument, name)], schema, argument=argument
                 )
         columns = [*request.columns, *(name for name in named.values() if name is not None)]
-        collected = checked.lazy().select(*dict.fromkeys(columns)).collect()
         request.check_not_stacked(checked)
+        collected = checked.lazy().select(*dict.fromkeys(columns)).collect()
         return cls(collected, options, doc, titles)
 
     @property

@@ -27,7 +27,7 @@ from polars_graded._report.contents import (
 from polars_graded._report.documents import Documents
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
-from polars_graded._report.verdict import Judged, certainty, pairs_of_rows, verdict
+from polars_graded._report.verdict import POWER, SHARE, Judged, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, CORRECTIONS, MISSING, TESTS
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import (
@@ -348,6 +348,8 @@ def _payload(
         "specs": {"forest": specs.forest_specs(), "bars": specs.bars_specs(how["query"])},
         "comparison": comparison,
         "certainty": certainty(grid, measured, pairs) if comparison["rows"] else [],
+        "power": POWER,
+        "share": SHARE,
     }
 
 

@@ -43,21 +43,21 @@ const overviewNumbers = () => [
   ...page.overview.rows.map((row) => row.map((value) => (Array.isArray(value) ? value.map((pair) => pair.join(": ")).join("; ") : value))),
 ];
 
-const CERTAINTY = ["Measure", "Queries", "Smallest difference shown", "5 % of the best mean", "Queries to show that", "Pairs told apart", "Order from half the queries"];
 const showCertainty = () => {
   const within = $("#certainty");
   within.hidden = !page.certainty.length;
   if (!page.certainty.length) return;
   const needed = (n) => (n === null ? "more than there are" : n.toLocaleString("en"));
+  const [power, share] = [page.power, page.share].map((each) => `${Math.round(100 * each)} %`);
+  const columns = ["Measure", "Queries", "Smallest difference shown", `${share} of the best mean`, "Queries to show that", "Pairs told apart", "Order from half the queries"];
   const mine = page.certainty.find(({ measure }) => measure === state.measure);
-  const what = "of the paired t test at 0.05 of one pair, with the variance that these strategies have";
   $(".note", within).textContent = mine
-    ? `By ${measures[mine.measure].name}, ${nQueries(mine.queries)} show a difference of ${written(mine.smallest)} or more with a probability of 80 %; ` +
-      `to show ${written(mine.step)}, which is 5 % of the best mean, takes ${needed(mine.needed)} (power ${what}). ` +
+    ? `With ${nQueries(mine.queries)}, ${measures[mine.measure].name} shows a difference of ${written(mine.smallest)} or more with a probability of ${power}; ` +
+      `one of ${written(mine.step)}, ${share} of the best mean, takes ${needed(mine.needed)} queries (paired t test of one pair at ${page.alpha}, with the variance that these strategies have). ` +
       `${mine.apart} of ${counted(mine.pairs, "pair is", "pairs are")} told apart, ${page.corrected} < ${page.alpha}.` +
       (mine.stability ? " The last column is Kendall's τ between the order from half of the queries and that from all, and where 95 % of such halves lie." : "")
     : `There is nothing to say of ${measures[state.measure]?.name}: it does not vary, or has no better side.`;
-  const head = CERTAINTY.map((name, i) => element("th", name, { scope: "col", ...(i ? {} : { class: "text" }) }));
+  const head = columns.map((name, i) => element("th", name, { scope: "col", ...(i ? {} : { class: "text" }) }));
   const body = page.certainty.map((row) =>
     element("tr", [
       element("th", measures[row.measure].name, { scope: "row" }),

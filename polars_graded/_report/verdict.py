@@ -31,6 +31,9 @@ POWER = 0.8
 SHARE = 0.05
 """The share of the best mean that is asked about beside the smallest difference."""
 
+SUPPOSED = "If the difference is as large as it seems,"
+"""What a number of queries that would settle it goes by."""
+
 MOST_LEADERS = 3
 """So many strategies that share the best mean are named."""
 
@@ -208,21 +211,21 @@ def _settled(grid: Grid, name: str, pair: Pair, n: int, judged: Judged) -> Said:
     return [f"That is not settled ({p}). ", pair.strategy, counts, *more]
 
 
-def _more(grid: Grid, name: str, pair: Pair, n: int, together: int) -> Said:
+def _more(grid: Grid, name: str, pair: Pair, n: int, count: int) -> Said:
     """How many more queries would settle a difference that is as large as it seems."""
     both = [pair.strategy, pair.other]
-    needed = _needed(grid.results(name), both, abs(pair.difference or 0), ALPHA / together)
+    needed = _needed(grid.results(name), both, abs(pair.difference or 0), ALPHA / count)
     if needed is None:
         return []
     total = needed["queries_needed"]
-    level = f"{ALPHA:g} / {together}" if together > 1 else f"{ALPHA:g}"
+    level = f"{ALPHA:g} / {count}" if count > 1 else f"{ALPHA:g}"
     chance = f"with a probability of {POWER * 100:.0f} % (paired t test at {level})"
     if total is None:
-        return ["If it is as large as it seems, no number of queries to be had would settle it. "]
+        return [f"{SUPPOSED} no number of queries to be had would settle it. "]
     if total <= n:
         return []
     needs = f"{total:,} queries would settle it {chance}: {total - n:,} more. "
-    return [f"If it is as large as it seems, {needs}"]
+    return [f"{SUPPOSED} {needs}"]
 
 
 def _others(pairs: Sequence[Pair], leader: int, baseline: int | None, best: str) -> Said:
