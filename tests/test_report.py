@@ -788,7 +788,7 @@ def test_bars_are_the_differences_in_the_colour_of_the_better(per_query, shown, 
         ends = sorted([row["difference"], 0.0])
         assert sorted([bar["top"], bar["bottom"]]) == pytest.approx(ends, abs=1e-4)
         if row["winner"]:
-            assert bar["better"] == labels[row["winner"]]
+            assert bar["better"] == row["winner"]
             assert bar["fill"] == swatches[row["winner"]]
     assert page.texts("#histogram .legend li") == list(labels.values())
     title = "query, by falling difference" if queries > 60 else "query"

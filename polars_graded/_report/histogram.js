@@ -71,7 +71,7 @@ const showHistogram = () => {
   // Among many strategies the colours of two can be the same.
   if (colours[0] === colours[1]) colours[1] = looks.map(({ colour }) => colour).find((each) => each !== colours[0]);
   $(".legend", within).replaceChildren(...labels.map((label, i) => element("li", [sample({ colour: colours[i], dash: [1, 0] }), label])));
-  const rows = sharedBars(sorted, size, winner).map(({ side, ...bar }) => ({ ...bar, better: labels[side] ?? null, colour: colours[side] ?? null }));
+  const rows = sharedBars(sorted, size, winner).map(({ side, ...bar }) => ({ ...bar, better: side === null ? null : asDrawn(names[side]), colour: colours[side] ?? null }));
   // A letter has about seven pixels.
   const longest = Math.max(...rows.slice(0, page.mostNamed).map((row) => row.query.length));
   const fits = longest * 7 < (within.clientWidth - 60) / rows.length;
