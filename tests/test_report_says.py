@@ -24,6 +24,7 @@ from polars_graded import (
     order_stability,
     overview,
     queries_needed,
+    read_letor,
     report,
     side_by_side,
     unjudged_bounds,
@@ -176,6 +177,20 @@ def test_where_lower_is_better_the_leader_is_below(made):
     assert "x is better in 4 queries, worse in 0" in text
 
 
+def test_on_real_data_the_verdict_is_that_of_the_published_means(made, data):
+    """Those that LETOR prints of OHSUMED's 25 features, MAP over all five folds."""
+    published = pl.read_csv(data / "ohsumed/published_single_feature.csv")
+    (first, best), (second, next_best) = published.top_k(2, by="MAP")["feature", "MAP"].rows()
+    frame = read_letor(sorted(data.glob("ohsumed/*.gz")))
+    by = [f"f{feature}" for feature in published["feature"]]
+    text = said(made(evaluate(frame, "ap", by=by, ties="order")))
+    assert text.startswith(
+        f"f{first} leads: its mean ap over 106 queries is {best:.4f}, {best - next_best:.4f} above "
+        f"that of f{second} (95 % interval"
+    )
+    assert "all 300 pairs together" in text
+
+
 @pytest.mark.parametrize("test", ["wilcoxon", "permutation", "bootstrap", "randomised_tukey"])
 def test_every_test_has_a_verdict(made, test):
     correction = "none" if test == "randomised_tukey" else "benjamini_hochberg"
@@ -237,6 +252,20 @@ def test_a_measure_may_have_any_name(made):
     assert page["certainty"][0]["needed"] == page["certainty"][1]["needed"]
 
 
+def test_the_best_mean_is_the_lowest_where_lower_is_better(made):
+    frame = frame_of({"x": [0.1, 0.2, 0.3], "y": [0.4, 0.5, 0.2]}, "e_measure@5")
+    (row,) = made(frame)["certainty"]
+    expected = queries_needed(frame, difference=0.05 * 0.2).row(0, named=True)
+    assert row["step"] == pytest.approx(0.05 * 0.2)
+    assert row["needed"] == expected["queries_needed"]
+    # Of a mean of 0 there is no share.
+    frame = frame_of({"x": [0.0, 0.0, 0.0], "y": [0.25, 0.5, 0.25]}, "e_measure@5")
+    (row,) = made(frame)["certainty"]
+    assert (row["step"], row["needed"]) == (None, None)
+    expected = queries_needed(frame)["smallest_difference"][0]
+    assert row["smallest"] == pytest.approx(expected, rel=1e-6)
+
+
 # Measures in words.
 
 
@@ -276,6 +305,8 @@ def test_the_settings_are_those_of_the_call(made):
         f"Altair {alt.__version__}",
         "Date": "2024-02-29",
     }
+    alone = dict(made(frame_of(FOUR).filter(strategy="ours"))["settings"])
+    assert list(alone) == ["Data", "Missing values", "Made with", "Date"]
     today = dict(made(frame_of(FOUR))["settings"])["Date"]
     assert abs(dt.date.fromisoformat(today) - dt.date.today()) <= dt.timedelta(days=1)  # noqa: DTZ011
 

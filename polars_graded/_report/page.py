@@ -250,7 +250,7 @@ def report(
     how |= {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     payload = _payload(grid, numbers, curves, seen, how)
-    payload["settings"] = _settings(how, date, payload["about"])
+    payload["settings"] = _settings(how, date, payload)
     if documents is not None:
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
@@ -353,19 +353,25 @@ def _payload(
     }
 
 
-def _settings(how: Mapping[str, Any], date: dt.date | None, data: str) -> list[tuple[str, str]]:
+def _settings(
+    how: Mapping[str, Any], date: dt.date | None, payload: Mapping[str, Any]
+) -> list[tuple[str, str]]:
     """What the page was made with, each under its name."""
     import altair as alt
 
     test, baseline = how["test"], how["baseline"]
+    corrected = "none" if test == "randomised_tukey" else CORRECTIONS[how["correction"]]
+    compared = [
+        ("Compared", "every pair" if baseline is None else f"all with {baseline}"),
+        ("Test", TESTS[test]),
+        ("Correction", corrected),
+        ("Level", f"p < {ALPHA:g}; intervals of {100 * (1 - ALPHA):g} % confidence"),
+    ]
     versions = f"polars_graded {_version()}, Polars {pl.__version__}, Altair {alt.__version__}"
     made = dt.datetime.now().astimezone().date() if date is None else date
     return [
-        ("Data", data),
-        ("Compared", "every pair" if baseline is None else f"all with {baseline}"),
-        ("Test", TESTS[test]),
-        ("Correction", "none" if test == "randomised_tukey" else CORRECTIONS[how["correction"]]),
-        ("Level", f"p < {ALPHA:g}; intervals of {100 * (1 - ALPHA):g} % confidence"),
+        ("Data", payload["about"]),
+        *(compared if payload["comparison"]["rows"] else []),
         ("Missing values", MISSING[how["missing"]] or "none are allowed"),
         ("Made with", versions),
         ("Date", f"{made:%Y-%m-%d}"),

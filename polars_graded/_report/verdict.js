@@ -52,8 +52,8 @@ const showCertainty = () => {
   const columns = ["Measure", "Queries", "Smallest difference shown", `${share} of the best mean`, "Queries to show that", "Pairs told apart", "Order from half the queries"];
   const mine = page.certainty.find(({ measure }) => measure === state.measure);
   $(".note", within).textContent = mine
-    ? `With ${nQueries(mine.queries)}, ${measures[mine.measure].name} shows a difference of ${written(mine.smallest)} or more with a probability of ${power}; ` +
-      `one of ${written(mine.step)}, ${share} of the best mean, takes ${needed(mine.needed)} queries (paired t test of one pair at ${page.alpha}, with the variance that these strategies have). ` +
+    ? `With ${nQueries(mine.queries)}, ${measures[mine.measure].name} shows a difference of ${written(mine.smallest)} or more with a probability of ${power}${mine.step === null ? " " : "; "}` +
+      `${mine.step === null ? "" : `one of ${written(mine.step)}, ${share} of the best mean, takes ${needed(mine.needed)} queries `}(paired t test of one pair at ${page.alpha}, with the variance that these strategies have). ` +
       `${mine.apart} of ${counted(mine.pairs, "pair is", "pairs are")} told apart, ${page.corrected} < ${page.alpha}.` +
       (mine.stability ? " The last column is Kendall's τ between the order from half of the queries and that from all, and where 95 % of such halves lie." : "")
     : `There is nothing to say of ${measures[state.measure]?.name}: it does not vary, or has no better side.`;
@@ -61,7 +61,7 @@ const showCertainty = () => {
   const body = page.certainty.map((row) =>
     element("tr", [
       element("th", measures[row.measure].name, { scope: "row" }),
-      ...[row.queries, written(row.smallest), written(row.step), needed(row.needed), `${row.apart} of ${row.pairs}`,
+      ...[row.queries, written(row.smallest), written(row.step), row.step === null ? "–" : needed(row.needed), `${row.apart} of ${row.pairs}`,
         row.stability ? `${row.stability[0].toFixed(2)} (${row.stability[1].toFixed(2)} to ${row.stability[2].toFixed(2)})` : "–"]
         .map((text) => element("td", String(text).replaceAll("-", "\u2212"))),
     ], row.measure === state.measure ? { class: "chosen" } : {}));

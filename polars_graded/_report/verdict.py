@@ -258,8 +258,8 @@ def certainty(
             continue
         results = grid.results(measure["name"])
         every = range(len(results.values))
-        step = SHARE * max(map(abs, measure["means"]))
-        found = _needed(results, every, step, ALPHA)
+        step = SHARE * abs(measure["means"][measure["bests"][0]])
+        found = _needed(results, every, step or 1.0, ALPHA)
         if found is None:
             continue
         rows.append(
@@ -267,8 +267,8 @@ def certainty(
                 "measure": place,
                 "queries": results.n,
                 "smallest": rounded(found["smallest_difference"]),
-                "step": rounded(step),
-                "needed": found["queries_needed"],
+                "step": rounded(step) or None,
+                "needed": found["queries_needed"] if step else None,
                 "apart": sum(pair.is_settled for pair in of_measure),
                 "pairs": len(of_measure),
                 "stability": _stability(results),
