@@ -226,8 +226,9 @@ def _parser() -> argparse.ArgumentParser:
         "--report",
         type=Path,
         metavar="FILE",
-        help="write one .html page that shows strategies, differences, curves and queries, linked; "
-        f"it needs no network; beside what is measured it has {', '.join(OF_REPORT)}",
+        help="write one .html page that shows which strategy leads and how sure that is, with "
+        "differences, curves, queries and their documents, linked; it needs no network;"
+        f" beside what is measured it has {', '.join(OF_REPORT)}",
     )
     return parser
 

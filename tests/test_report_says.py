@@ -25,6 +25,8 @@ from polars_graded import (
     overview,
     queries_needed,
     read_letor,
+    read_qrels,
+    read_run,
     report,
     side_by_side,
     unjudged_bounds,
@@ -534,3 +536,34 @@ def test_with_its_frame_too_25_strategies_and_5000_queries_stay_below_8_mb(tmp_p
         for name in ("system 0", "system 24"):
             found = [document[0] for document in shown_documents(page, query, name)]
             assert found == expected[name].to_list()
+
+
+# The command.
+
+
+def test_the_command_hands_on_what_it_ranked(tmp_path, data, capsys):
+    from polars_graded.__main__ import main
+
+    qrels, run = data / "trec_eval/qrels.test.gz", data / "trec_eval/results.test.gz"
+    main(["--qrels", str(qrels), str(run), "--report", str(tmp_path / "page.html")])
+    assert "page.html" in capsys.readouterr().out
+    page = payload(tmp_path / "page.html")
+    [strategy] = page["strategies"]
+    frame = judge(read_run(run), read_qrels(qrels), strategy="strategy")
+    for query in page["queries"]:
+        expected = side_by_side(frame, query, strategy="strategy", ties="doc")
+        rows = expected.select(strategy, f"grade of {strategy}").rows()
+        assert shown_documents(page, query, strategy) == [list(row) for row in rows]
+    assert page["overview"]["rows"][0][0] == strategy
+
+
+def test_the_command_without_documents_has_an_overview(tmp_path, ranked, capsys):
+    from polars_graded.__main__ import main
+
+    file = tmp_path / "ranked.parquet"
+    ranked.select("query", "strong", "weak", grade=pl.col("grade").fill_null(0)).write_parquet(file)
+    main(["--letor", str(file), "--report", str(tmp_path / "page.html"), "--ties", "order"])
+    assert "page.html" in capsys.readouterr().out
+    page = payload(tmp_path / "page.html")
+    assert page["rankings"] is None
+    assert [row[0] for row in page["overview"]["rows"]] == ["strong", "weak"]
