@@ -20,8 +20,8 @@ class ReportFile(_Path):
     def _repr_html_(self) -> str | None:
         """A link to the page, and where it is; nothing where there is no file.
 
-        Notebooks open a file by its way from their own folder, where they look for files; what
-        lies elsewhere they may refuse to open, and so its place is said too.
+        A notebook opens files in its own folder by their path from there. One that lies elsewhere
+        it may refuse to open, and so the whole path is said too.
         """
         if not self.is_file():
             return None
