@@ -1,0 +1,22 @@
+"""What a kernel of the book does first: charts become data for the page, warnings their words."""
+
+import warnings
+
+import altair
+
+
+def chart(spec: dict, **options: object) -> dict[str, str]:  # noqa: ARG001
+    """A chart as its specification, which a script of the page draws."""
+    import json
+
+    # No text can end the script that it stands in.
+    data = json.dumps(spec, separators=(",", ":")).replace("<", "\\u003c")
+    script = f'<script type="application/json">{data}</script>'
+    return {"text/html": f'<div class="chart">{script}</div>', "text/plain": "alt.Chart(...)"}
+
+
+altair.renderers.register("book", chart)
+altair.renderers.enable("book")
+warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
+
+del altair, chart, warnings

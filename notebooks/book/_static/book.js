@@ -1,0 +1,37 @@
+// Charts are drawn by the one script that the book has, and found again in the gallery.
+
+"use strict";
+
+// A page that is a file cannot read other pages, so that a search shows titles alone.
+if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}
+
+async function draw(holder) {
+  const spec = JSON.parse(holder.querySelector("script").textContent);
+  const { view } = await vegaEmbed(holder, spec, { actions: false, renderer: "svg" });
+  return view;
+}
+
+async function drawAll() {
+  const gallery = document.querySelector(".thumbnails");
+  for (const holder of document.querySelectorAll(".chart")) {
+    const view = await draw(holder);
+    if (gallery) {
+      await thumbnail(gallery, holder.closest("section"), view);
+    }
+  }
+  document.documentElement.dataset.charts = "drawn";
+}
+
+async function thumbnail(gallery, section, view) {
+  const link = document.createElement("a");
+  link.href = `#${section.id}`;
+  const picture = document.createElement("img");
+  picture.src = await view.toImageURL("svg");
+  picture.alt = "";
+  link.append(picture, section.querySelector("h2, h3").firstChild.textContent);
+  gallery.append(link);
+}
+
+document.addEventListener("DOMContentLoaded", drawAll);

@@ -1,0 +1,138 @@
+"""The book of polars_graded: `sphinx-build -W --keep-going notebooks site` makes it of this folder.
+
+A page is Markdown or reStructuredText, or a notebook. The code of a page is run while the book is
+made, that of the notebooks was run before: they are shown as they are committed. Nothing of the
+book comes from a network when it is read: scripts that draw charts and formulas are copied into it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from importlib import util
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars_graded
+from polars_graded._report.page import drawing_scripts
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+SCRATCH = Path(tempfile.mkdtemp(prefix="book"))
+"""What is made anew each time: bundled scripts, and the settings of the kernels that run code."""
+
+atexit.register(shutil.rmtree, SCRATCH, ignore_errors=True)
+
+project = "polars_graded"
+author = "the authors of polars_graded"
+version = release = polars_graded.__version__
+project_copyright = "the authors of polars_graded"
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_design",
+]
+exclude_patterns = ["**/.ipynb_checkpoints", "book/_*"]
+templates_path = ["book/_templates"]
+language = "en"
+default_role = "py:obj"
+
+# Code
+
+nb_execution_mode = "force"
+nb_execution_excludepatterns = ["[0-9]-*.ipynb"]
+nb_execution_in_temp = True
+nb_execution_show_tb = True
+nb_execution_timeout = 120
+nb_output_stderr = "warn"
+nb_merge_streams = True
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+# The stories link to each other, and the papers' names are in them as links.
+myst_links_external_new_tab = False
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+# Kernels are this Python, with no settings of who runs it, and show charts as the book has them.
+startup = SCRATCH / "ipython/profile_default/startup"
+startup.mkdir(parents=True)
+shutil.copy(HERE / "book/_kernel/startup.py", startup)
+os.environ |= {
+    "COLUMNS": "100",
+    "IPYTHONDIR": str(SCRATCH / "ipython"),
+    "JUPYTER_DATA_DIR": str(SCRATCH / "jupyter"),
+    "JUPYTER_PREFER_ENV_PATH": "1",
+    "NO_COLOR": "1",
+    "NUMBA_DISABLE_JIT": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    "PYTHON_COLORS": "0",
+}
+for name in [name for name in os.environ if name.startswith("POLARS_FMT")]:
+    del os.environ[name]
+
+# The reference
+
+autodoc_typehints = "signature"
+autodoc_member_order = "bysource"
+autosummary_generate = True
+autosummary_ignore_module_all = False
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+maximum_signature_line_length = 88
+python_use_unqualified_type_names = True
+toc_object_entries = False
+
+# How it looks
+
+html_theme = "pydata_sphinx_theme"
+html_title = "polars_graded"
+html_theme_options = {
+    "logo": {"text": "polars_graded"},
+    "show_toc_level": 2,
+    "navigation_with_keys": True,
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 6,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_version_warning_banner": False,
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {"index": []}
+html_static_path = ["book/_static", str(SCRATCH / "static")]
+html_css_files = ["book.css"]
+html_js_files = ["book.js"]
+html_show_sourcelink = False
+html_copy_source = False
+html_show_sphinx = False
+mathjax_path = "mathjax.js"
+mathjax3_config = {"options": {"enableMenu": False}}
+
+
+def bundle() -> None:
+    """Put what draws charts and formulas among the static files."""
+    static = SCRATCH / "static"
+    static.mkdir()
+    (static / "vega.js").write_text(drawing_scripts(), encoding="utf-8")
+    found = util.find_spec("sphinx-mathjax-offline")
+    assert found and found.origin
+    shutil.copy(Path(found.origin).parent / "static/mathjax/tex-svg.js", static / "mathjax.js")
+
+
+def with_charts(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:  # noqa: ARG001
+    """Let a page that has charts load what draws them."""
+    if 'class="chart"' in context.get("body", ""):
+        app.add_js_file("vega.js", priority=100)
+
+
+def setup(app: Sphinx) -> None:
+    """What Sphinx asks for when it reads this file."""
+    bundle()
+    app.connect("html-page-context", with_charts)
