@@ -48,6 +48,7 @@ default_role = "py:obj"
 # Code
 
 nb_execution_mode = "force"
+nb_execution_cache_path = str(SCRATCH / "cache")
 nb_execution_excludepatterns = ["[0-9]-*.ipynb"]
 nb_execution_in_temp = True
 nb_execution_show_tb = True
@@ -64,6 +65,8 @@ suppress_warnings = ["mystnb.unknown_mime_type"]
 startup = SCRATCH / "ipython/profile_default/startup"
 startup.mkdir(parents=True)
 shutil.copy(HERE / "book/_kernel/startup.py", startup)
+quiet = 'c.IPKernelApp.log_level = "ERROR"\nc.HistoryManager.enabled = False\n'
+(startup.parent / "ipython_kernel_config.py").write_text(f"c = get_config()\n{quiet}")
 os.environ |= {
     "COLUMNS": "100",
     "IPYTHONDIR": str(SCRATCH / "ipython"),
@@ -81,8 +84,7 @@ for name in [name for name in os.environ if name.startswith("POLARS_FMT")]:
 
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
-autosummary_generate = True
-autosummary_ignore_module_all = False
+autosummary_generate = ["book/reference.rst"]
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 maximum_signature_line_length = 88
@@ -105,7 +107,9 @@ html_theme_options = {
     "show_version_warning_banner": False,
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {"index": []}
+html_context = {"default_mode": "auto"}
+alone = [f"book/{name}" for name in ("start", "rows", "choosing", "gallery", "papers")] + ["index"]
+html_sidebars = dict.fromkeys(alone, [])
 html_static_path = ["book/_static", str(SCRATCH / "static")]
 html_css_files = ["book.css"]
 html_js_files = ["book.js"]
@@ -120,7 +124,9 @@ def bundle() -> None:
     """Put what draws charts and formulas among the static files."""
     static = SCRATCH / "static"
     static.mkdir()
-    (static / "vega.js").write_text(drawing_scripts(), encoding="utf-8")
+    # Its names would be those of every other script.
+    vega = f"(() => {{{drawing_scripts()}\n}})();"
+    (static / "vega.js").write_text(vega, encoding="utf-8")
     found = util.find_spec("sphinx-mathjax-offline")
     assert found and found.origin
     shutil.copy(Path(found.origin).parent / "static/mathjax/tex-svg.js", static / "mathjax.js")

@@ -31,12 +31,14 @@ class Graded:
     A measure ends the chain with an expression of one value per query, named after the measure;
     `measures` makes a struct of several, and `phi_relevance` grades of a column of scores.
 
-    | score | grade | a row means |
-    |---|---|---|
-    | value | value | retrieved and judged |
-    | value | null | retrieved, not judged: takes its rank, is not relevant |
-    | null | value | judged, not retrieved: no rank, but could have been found |
-    | null | null | ignored |
+    =====  =====  =========================================================
+    score  grade  a row means
+    =====  =====  =========================================================
+    value  value  retrieved and judged
+    value  null   retrieved, not judged: takes its rank, is not relevant
+    null   value  judged, not retrieved: no rank, but could have been found
+    null   null   ignored
+    =====  =====  =========================================================
 
     A grade is a number or a Boolean. NaN or infinity in a grade or a score raises a `ValueError`
     that names the column and says in how many queries.
