@@ -9,14 +9,17 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ALONE = {"CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml"}
+ALONE = {
+    *("CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md"),
+    "pyproject.toml",
+}
 ADDED = {".gitignore", "PKG-INFO"}
 """What the build puts into a source distribution."""
 
 
 def files_of(*folders: str) -> set[str]:
     """The files of some folders of the project, without what tools leave there."""
-    left = re.compile(r"__pycache__|\.ipynb_checkpoints")
+    left = re.compile(r"__pycache__|\.ipynb_checkpoints|^notebooks/book/api/")
     found = (path for folder in folders for path in ROOT.joinpath(folder).rglob("*"))
     names = {path.relative_to(ROOT).as_posix() for path in found if path.is_file()}
     return {name for name in names if not left.search(name)}

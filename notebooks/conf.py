@@ -11,9 +11,11 @@ import atexit
 import os
 import shutil
 import tempfile
-from importlib import util
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from sphinx.pycode import ModuleAnalyzer
 
 import polars_graded
 from polars_graded._report.page import drawing_scripts
@@ -108,8 +110,8 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_context = {"default_mode": "auto"}
-alone = [f"book/{name}" for name in ("start", "rows", "choosing", "gallery", "papers")] + ["index"]
-html_sidebars = dict.fromkeys(alone, [])
+alone = ["start", "rows", "choosing", "gallery", "papers"]
+html_sidebars = {"index": [], **{f"book/{name}": [] for name in alone}}
 html_static_path = ["book/_static", str(SCRATCH / "static")]
 html_css_files = ["book.css"]
 html_js_files = ["book.js"]
@@ -127,9 +129,8 @@ def bundle() -> None:
     # Its names would be those of every other script.
     vega = f"(() => {{{drawing_scripts()}\n}})();"
     (static / "vega.js").write_text(vega, encoding="utf-8")
-    found = util.find_spec("sphinx-mathjax-offline")
-    assert found and found.origin
-    shutil.copy(Path(found.origin).parent / "static/mathjax/tex-svg.js", static / "mathjax.js")
+    mathjax = resources.files("sphinx-mathjax-offline") / "static/mathjax/tex-svg.js"
+    (static / "mathjax.js").write_bytes(mathjax.read_bytes())
 
 
 def with_charts(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:  # noqa: ARG001
@@ -138,7 +139,18 @@ def with_charts(app: Sphinx, page: str, template: str, context: dict[str, Any], 
         app.add_js_file("vega.js", priority=100)
 
 
+def one_signature() -> None:
+    """Show a function that has overloads with its own signature, which names all keywords."""
+    for name in polars_graded.__all__:
+        module = getattr(getattr(polars_graded, name), "__module__", None)
+        if module is not None:
+            analyzer = ModuleAnalyzer.for_module(module)
+            analyzer.analyze()
+            analyzer.overloads.clear()
+
+
 def setup(app: Sphinx) -> None:
     """What Sphinx asks for when it reads this file."""
     bundle()
+    one_signature()
     app.connect("html-page-context", with_charts)

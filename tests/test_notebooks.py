@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from execute_notebooks import FOLDER, METADATA, execute, needs_data
+from prose import not_printed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,11 +38,7 @@ PATH = re.compile(
     r"(?<![\w.:/])(?:/(?:home|mnt|opt|private|root|tmp|usr|var|work|Users)|[A-Z]:\\)\b"
 )
 
-NUMBER = re.compile(r"(?<![\w.@])\d+(?:\.\d+)?(?:e-?\d+)?(?!\w|\.\d)")
-
 AGAIN = "python -m tests.execute_notebooks"
-
-YEARS = range(1900, 2100)
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
@@ -104,16 +101,10 @@ def test_nothing_says_who_ran_it_where_or_when(notebook: NotebookNode) -> None:
 def test_numbers_in_the_text_are_printed(notebook: NotebookNode) -> None:
     """Rounded, or as a percentage. Small whole numbers and years are free."""
     sources = [text for cell in code(notebook) for text in (cell.source, *text_of(cell))]
-    printed = [abs(float(found)) for text in sources for found in NUMBER.findall(text)]
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and QUOTED not in cell.metadata.get("tags", []):
-            for written in NUMBER.findall(without_code(cell.source)):
-                number, decimals = abs(float(written)), len(written.partition(".")[2])
-                free = not decimals and (number <= 10 or number in YEARS)
-                near = 0.5 * 10**-decimals + 1e-9
-                assert free or any(
-                    abs(x - number) <= near or abs(100 * x - number) <= near for x in printed
-                ), f"{written} in {cell.id!r} is not printed; if a paper's, tag the cell {QUOTED!r}"
+            missing = not_printed(without_code(cell.source), sources, free=10)
+            assert missing == [], f"not printed, in {cell.id!r}; if a paper's, tag it {QUOTED!r}"
 
 
 def test_the_kernel_is_the_python_of_the_tests(

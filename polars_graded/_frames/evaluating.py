@@ -150,8 +150,8 @@ def evaluate(
           more than 20,000 rows only those are compared that stand one below the other, as in what
           comes from a run; `overview` counts all ties.)
 
-    Engines are not warned of anything: nobody there sees all queries. Their rows have no order
-    either, so name what breaks `ties`.
+        Engines are not warned of anything: nobody there sees all queries. Their rows have no order
+        either, so name what breaks `ties`.
 
     See Also
     --------

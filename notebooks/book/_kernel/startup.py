@@ -2,7 +2,7 @@
 
 import warnings
 
-import altair
+import altair as alt
 
 
 def chart(spec: dict, **options: object) -> dict[str, str]:  # noqa: ARG001
@@ -15,8 +15,8 @@ def chart(spec: dict, **options: object) -> dict[str, str]:  # noqa: ARG001
     return {"text/html": f'<div class="chart">{script}</div>', "text/plain": "alt.Chart(...)"}
 
 
-altair.renderers.register("book", chart)
-altair.renderers.enable("book")
+alt.renderers.register("book", chart)
+alt.renderers.enable("book")
 warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
 
-del altair, chart, warnings
+del alt, chart, warnings
