@@ -6,6 +6,7 @@ import ast
 import contextlib
 import inspect
 import io
+import json
 import re
 import warnings
 from dataclasses import dataclass
@@ -128,6 +129,25 @@ def sentences(path: Path) -> str:
     text = re.sub(r"^(```|\|).*?(^```$|$)", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)
     return re.sub(r"[^\s]+ = |\d+/\S+|\S+ [×/+] \S+( [×/+] \S+)*", "", text)
+
+
+def test_code_that_is_not_run_is_on_pages_that_say_so() -> None:
+    fenced = re.compile(r"^```python", re.MULTILINE)
+    texts = {path: path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.md")}
+    still = {path.stem: text for path, text in texts.items() if fenced.search(text)}
+    assert list(still) == ["big"]
+    assert "is not run with the book" in " ".join(still["big"].split())
+
+
+def test_what_is_seen_of_the_papers_is_what_notebooks_and_tests_have() -> None:
+    """Numbers of a claim stand in the notebook that shows it, or in the test that runs it."""
+    notebooks = sorted(SOURCES.glob("[23]-*.ipynb"))
+    cells = [cell for path in notebooks for cell in json.loads(path.read_text("utf-8"))["cells"]]
+    known = ["".join(cell["source"]) for cell in cells]
+    known += ["".join(out.get("text", [])) for cell in cells for out in cell.get("outputs", [])]
+    known.append((Path(__file__).parent / "test_papers.py").read_text(encoding="utf-8"))
+    text = re.sub(r"section [0-9.]+", "", (BOOK / "papers.md").read_text(encoding="utf-8"))
+    assert not_printed(text, known, free=10) == []
 
 
 def test_pages_have_what_they_must_show() -> None:
