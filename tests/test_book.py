@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import inspect
 import io
 import json
@@ -14,12 +15,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from prose import not_printed
 
 import polars_graded
 from polars_graded import Graded, charts, datasets, experiments
+from polars_graded._measuring.definitions import DEFINITIONS
 
 SOURCES = Path(polars_graded.__file__).parents[1] / "notebooks"
 BOOK = SOURCES / "book"
@@ -148,6 +151,27 @@ def test_what_is_seen_of_the_papers_is_what_notebooks_and_tests_have() -> None:
     known.append((Path(__file__).parent / "test_papers.py").read_text(encoding="utf-8"))
     text = re.sub(r"section [0-9.]+", "", (BOOK / "papers.md").read_text(encoding="utf-8"))
     assert not_printed(text, known, free=10) == []
+
+
+@pytest.mark.parametrize("call", ["rbp", "rbp(p=0.5)@3", "rbp(p=0.5, graded=True, threshold=2)"])
+def test_the_kernel_that_contributors_are_shown_is_right(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (SOURCES.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    [shown] = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {"np": np}
+    exec(shown, names)  # noqa: S102
+    frame = datasets.example(5)
+    expected = polars_graded.evaluate(frame, call, by="weak")
+
+    def kernel(*arguments: Any, ties: str, **options: Any) -> Any:
+        assert ties == "order"
+        return names["rbp"](*arguments, **options)
+
+    shown_alone = dataclasses.replace(DEFINITIONS["rbp"], kernel=kernel)
+    monkeypatch.setitem(DEFINITIONS, "rbp", shown_alone)  # type: ignore[arg-type]
+    values = polars_graded.evaluate(frame, call, by="weak").to_series(2)
+    assert values.to_list() == pytest.approx(expected.to_series(2).to_list(), rel=1e-12)
 
 
 def test_pages_have_what_they_must_show() -> None:
