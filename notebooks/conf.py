@@ -113,6 +113,7 @@ html_context = {"default_mode": "auto"}
 alone = ["start", "rows", "choosing", "gallery", "papers"]
 html_sidebars = {"index": [], **{f"book/{name}": [] for name in alone}}
 html_static_path = ["book/_static", str(SCRATCH / "static")]
+html_favicon = "book/_static/favicon.svg"
 html_css_files = ["book.css"]
 html_js_files = ["book.js"]
 html_show_sourcelink = False

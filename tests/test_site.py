@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from functools import partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -193,6 +196,31 @@ def test_search_finds(asked: str, found: list[str], site: Path, read: Any) -> No
     for name in found:
         assert any(address.endswith(name) for address in addresses[:8]), addresses[:8]
     assert (console_errors(page), requests_of(page)) == ([], [])
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """A server that says nothing of what it is asked for."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_it_can_be_served(site: Path, page: WebDriver) -> None:
+    """Then a search shows where its words stand."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        page.get(f"{address}/search.html?q=ties")
+        WebDriverWait(page, 20).until(
+            lambda page: page.find_elements(By.CSS_SELECTOR, "#search-results p.context")
+        )
+        page.get("about:blank")
+        server.shutdown()
+    assert console_errors(page) == []
+    assert {url for url in requests_of(page) if not url.startswith(address)} == set()
 
 
 @pytest.mark.parametrize(
