@@ -1,4 +1,4 @@
-"""The book of polars_graded: `sphinx-build -W --keep-going notebooks site` makes it of this folder.
+"""The book of polars_graded, which `sphinx-build -W --keep-going notebooks build/book` makes.
 
 A page is Markdown or reStructuredText, or a notebook. The code of a page is run while the book is
 made, that of the notebooks was run before: they are shown as they are committed. Nothing of the
