@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.nodes import make_refnode
 
 import polars_graded
 from polars_graded._report.page import drawing_scripts
@@ -150,8 +151,18 @@ def one_signature() -> None:
             analyzer.overloads.clear()
 
 
+def of_the_package(app: Sphinx, env: Any, node: Any, text: Any) -> Any:
+    """Find what a module of the package names that is public in the package itself."""
+    name = f"polars_graded.{node['reftarget']}"
+    found = env.domains["py"].objects.get(name) if node.get("refdomain") == "py" else None
+    if found is None:
+        return None
+    return make_refnode(app.builder, node["refdoc"], found.docname, found.node_id, text, name)
+
+
 def setup(app: Sphinx) -> None:
     """What Sphinx asks for when it reads this file."""
     bundle()
     one_signature()
     app.connect("html-page-context", with_charts)
+    app.connect("missing-reference", of_the_package)

@@ -119,6 +119,12 @@ def test_see_also_leads_to_pages(pages: dict[Path, Page]) -> None:
                 assert "<a " in term, f"{path.name}: {re.sub('<.*?>', '', term)}"
 
 
+def test_a_chart_names_what_makes_its_frame_with_a_link(site: Path) -> None:
+    path = site / "book/api/polars_graded.charts.dcg_curves.html"
+    links = Page(path).links
+    assert {"polars_graded.evaluate.html#polars_graded.evaluate"} <= set(links)
+
+
 # As it is read
 
 
