@@ -1,11 +1,14 @@
-"""The README's picture is what its code draws."""
+"""The README's picture is what its code draws; it is short, and names every measure."""
 
+import inspect
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import readme_picture
+
+from polars_graded import Graded
 
 pytest.importorskip("vl_convert", reason="pictures are drawn by vl-convert")
 Image = pytest.importorskip("PIL.Image", reason="pictures are looked at by pillow")
@@ -30,6 +33,27 @@ def test_the_picture_is_the_chart_above_it(tmp_path):
 def test_what_the_readme_links_to_is_there():
     text = readme_picture.README.read_text(encoding="utf-8")
     links = re.findall(r"\]\((?!https?://|#)(.*?)\)", text)
-    assert len(links) >= 5
+    assert len(links) >= 20
     missing = [link for link in links if not (readme_picture.README.parent / link).exists()]
     assert not missing
+
+
+def test_it_is_read_in_two_minutes_and_has_two_commands():
+    text = readme_picture.README.read_text(encoding="utf-8")
+    assert len(text.encode()) < 10_000
+    commands = re.findall(r"^```sh\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
+    assert commands == [
+        "pip install . && python -m polars_graded",
+        'pip install -e ".[test,peers]" && pytest',
+    ]
+
+
+def test_it_names_every_measure():
+    text = readme_picture.README.read_text(encoding="utf-8")
+    table = text[text.index("| family | measures |") :].split("\n\n")[0]
+    making = {
+        name
+        for name, method in vars(Graded).items()
+        if not name.startswith("_") and inspect.signature(method).return_annotation == "pl.Expr"
+    }
+    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(making - {"measures"})

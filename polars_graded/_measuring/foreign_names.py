@@ -1,6 +1,6 @@
 """What measures are called elsewhere, and the call that gives the same number here.
 
-The table stands in the README too, tool by tool. Nothing of it is taken in silence: ir_measures'
+The table stands in the book too, tool by tool. Nothing of it is taken in silence: ir_measures'
 `nDCG@10` and our `ndcg@10` differ by more than case.
 """
 
