@@ -99,7 +99,7 @@ toc_object_entries = False
 html_theme = "pydata_sphinx_theme"
 html_title = "polars_graded"
 html_theme_options = {
-    "logo": {"text": "polars_graded"},
+    "logo": {"text": f"polars_graded {version}"},
     "show_toc_level": 2,
     "navigation_with_keys": True,
     "navbar_align": "left",
