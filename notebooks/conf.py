@@ -71,7 +71,7 @@ shutil.copy(HERE / "book/_kernel/startup.py", startup)
 quiet = 'c.IPKernelApp.log_level = "ERROR"\nc.HistoryManager.enabled = False\n'
 (startup.parent / "ipython_kernel_config.py").write_text(f"c = get_config()\n{quiet}")
 os.environ |= {
-    "COLUMNS": "100",
+    "COLUMNS": "92",
     "IPYTHONDIR": str(SCRATCH / "ipython"),
     "JUPYTER_DATA_DIR": str(SCRATCH / "jupyter"),
     "JUPYTER_PREFER_ENV_PATH": "1",
