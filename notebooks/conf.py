@@ -77,6 +77,7 @@ os.environ |= {
     "JUPYTER_PREFER_ENV_PATH": "1",
     "NO_COLOR": "1",
     "NUMBA_DISABLE_JIT": "1",
+    "PYTHONHASHSEED": "0",  # sets come in one order
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",
     "PYTHON_COLORS": "0",
 }
