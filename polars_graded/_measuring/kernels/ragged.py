@@ -189,7 +189,7 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Documents(Ragged):
-    """Some documents of each query, and at which ranks they stand."""
+    """Some documents of each query: `rank` counts them, `ranks` says at which rank they stand."""
 
     ranks: Integers = field(kw_only=True)
 
