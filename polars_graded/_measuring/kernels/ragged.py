@@ -13,6 +13,9 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
+SHORT = 8
+"""Of lists with fewer values on average it is quicker to count along all values than to search."""
+
 FEW_COUNTS = 8
 """Up to so many counts per value it is quicker to count levels than to sort values."""
 
@@ -85,12 +88,12 @@ class Ragged:
         if mask.all():
             return self
         places = np.flatnonzero(mask)
-        return Ragged(self.values[places], np.searchsorted(places, self.offsets))
+        return Ragged(self.values[places], counts_before(self.offsets, mask, places))
 
     def documents(self, mask: Mask) -> Documents:
         """The values where `mask` is true, each still in its list, and their ranks in it."""
         places = np.flatnonzero(mask)
-        offsets = np.searchsorted(places, self.offsets)
+        offsets = counts_before(self.offsets, mask, places)
         ranks = places + 1 - np.repeat(self.offsets[:-1], np.diff(offsets))
         return Documents(self.values[places], offsets, ranks=ranks)
 
@@ -178,7 +181,7 @@ class Ragged:
 
     def count(self, mask: Mask) -> Integers:
         """How often `mask` is true in each list."""
-        return np.diff(np.searchsorted(np.flatnonzero(mask), self.offsets))
+        return np.diff(counts_before(self.offsets, mask, np.flatnonzero(mask)))
 
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
         """How often `mask` is true in each list down to each of its values."""
@@ -207,7 +210,7 @@ class Documents(Ragged):
         if mask.all():
             return self
         places = np.flatnonzero(mask)
-        offsets = np.searchsorted(places, self.offsets)
+        offsets = counts_before(self.offsets, mask, places)
         return Documents(self.values[places], offsets, ranks=self.ranks[places])
 
     def of(self, values: Floats) -> Documents:
@@ -218,6 +221,13 @@ class Documents(Ragged):
 def is_whole(values: Floats) -> bool:
     """Whether all are whole numbers."""
     return bool((values == np.floor(values)).all())
+
+
+def counts_before(offsets: Integers, mask: Mask, places: Integers) -> Integers:
+    """How often `mask` is true, which it is at `places`, before each list and, last, in all."""
+    if len(mask) < SHORT * len(offsets):
+        return _counted(mask)[offsets].astype(np.int64)
+    return np.searchsorted(places, offsets)
 
 
 def _counted(mask: Mask) -> npt.NDArray[np.int32]:
