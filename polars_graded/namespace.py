@@ -522,6 +522,8 @@ class Graded:
 
             P@n = \frac{1}{n} \sum_{i=1}^{n} rel(i)
 
+        As text: ``P@n = (rel(1) + … + rel(n)) / n``
+
         Parameters
         ----------
         n
@@ -593,6 +595,8 @@ class Graded:
         .. math::
 
             R@n = \frac{1}{R} \sum_{i=1}^{n} rel(i)
+
+        As text: ``R@n = (rel(1) + … + rel(n)) / R``
 
         Parameters
         ----------
@@ -670,6 +674,8 @@ class Graded:
 
             F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
+        As text: ``F = (1 + beta²) P R / (beta² P + R)``
+
         Parameters
         ----------
         n
@@ -746,6 +752,8 @@ class Graded:
 
             E_b = 1 - \frac{1 + b^2}{\frac{b^2}{R} + \frac{1}{P}}
 
+        As text: ``E = 1 - (1 + b²) / (b² / R + 1 / P)``
+
         Parameters
         ----------
         n
@@ -820,6 +828,8 @@ class Graded:
 
             \max_{k \le n} F_\beta@k
 
+        As text: ``the highest F@k for k from 1 to n``
+
         Parameters
         ----------
         n
@@ -891,6 +901,8 @@ class Graded:
 
             P@R = \frac{1}{R} \sum_{i=1}^{R} rel(i)
 
+        As text: ``P@R = (rel(1) + … + rel(R)) / R``
+
         Parameters
         ----------
         threshold
@@ -958,6 +970,8 @@ class Graded:
         .. math::
 
             \frac{k}{\min \{i : \sum_{j=1}^{i} rel(j) = k\}}
+
+        As text: ``k / (rank of the k-th relevant document)``
 
         Parameters
         ----------
@@ -1030,6 +1044,8 @@ class Graded:
 
             RR = \frac{1}{\min \{i \le n : rel(i) = 1\}}
 
+        As text: ``RR = 1 / (rank of the first relevant document, up to n)``
+
         Parameters
         ----------
         n
@@ -1101,6 +1117,8 @@ class Graded:
 
             S@n = \max_{i \le n} rel(i)
 
+        As text: ``S@n = 1 if one of rel(1) … rel(n) is 1, else 0``
+
         Parameters
         ----------
         n
@@ -1169,6 +1187,8 @@ class Graded:
         .. math::
 
             bpref = \frac{1}{R} \sum_{hits} 1 - \frac{\min(others\ above, R)}{\min(R, N)}
+
+        As text: ``bpref = (1 / R) sum over hits of 1 - min(others above, R) / min(R, N)``
 
         Parameters
         ----------
@@ -1239,6 +1259,8 @@ class Graded:
 
             AUC = \frac{|\{(r, o) : r \succ o\}| + \frac{1}{2} |\{(r, o) : r \sim o\}|}{R \cdot N}
 
+        As text: ``(pairs with the relevant one above + tied pairs / 2) / (R N)``
+
         Parameters
         ----------
         threshold
@@ -1306,6 +1328,8 @@ class Graded:
 
             gP@n = \frac{1}{n} \sum_{i=1}^{n} \frac{g(i)}{m_q}
 
+        As text: ``gP@n = (g(1) / m_q + … + g(n) / m_q) / n``
+
         Parameters
         ----------
         n
@@ -1372,6 +1396,8 @@ class Graded:
         .. math::
 
             gR@n = \frac{\sum_{i=1}^{n} g(i)}{\sum_{judged} g}
+
+        As text: ``gR@n = (g(1) + … + g(n)) / (sum of g over what is judged)``
 
         Parameters
         ----------
@@ -1443,6 +1469,8 @@ class Graded:
         .. math::
 
             AP = \frac{1}{R} \sum_{i=1}^{n} P@i \cdot rel(i)
+
+        As text: ``AP = (1 / R) sum over i <= n of P@i rel(i)``
 
         Parameters
         ----------
@@ -1523,6 +1551,8 @@ class Graded:
 
             \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
 
+        As text: ``μAP = (sum over levels t of AP(t) d(t)) / (sum over levels t of d(t))``
+
         Parameters
         ----------
         n
@@ -1602,6 +1632,8 @@ class Graded:
 
             GAP = \frac{\sum_p \frac{1}{p} \sum_{j \le p} \min(V(g_j), V(g_p))}{\sum_{judged} V(g)}
 
+        As text: ``GAP = (sum over p of sum over j <= p of min(V(g_j), V(g_p)) / p) / sum of V(g)``
+
         Parameters
         ----------
         n
@@ -1678,6 +1710,8 @@ class Graded:
 
             CG@n = \sum_{i=1}^{n} gain(i)
 
+        As text: ``CG@n = gain(1) + … + gain(n)``
+
         Parameters
         ----------
         n
@@ -1752,6 +1786,8 @@ class Graded:
         .. math::
 
             NCG@n = \frac{CG@n}{ICG@n}
+
+        As text: ``NCG@n = CG@n / ICG@n``
 
         Parameters
         ----------
@@ -1829,6 +1865,8 @@ class Graded:
 
             ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
 
+        As text: ``ICG@n = gain(1) + … + gain(n) in the best order``
+
         Parameters
         ----------
         n
@@ -1899,6 +1937,8 @@ class Graded:
         .. math::
 
             DCG@n = \sum_{i=1}^{n} \frac{gain(i)}{\log_2(i + 1)}
+
+        As text: ``DCG@n = sum over i <= n of gain(i) / log2(i + 1)``
 
         Parameters
         ----------
@@ -1984,6 +2024,8 @@ class Graded:
 
             IDCG@n = \max_{order} DCG@n
 
+        As text: ``IDCG@n = DCG@n in the best order``
+
         Parameters
         ----------
         n
@@ -2061,6 +2103,8 @@ class Graded:
         .. math::
 
             NDCG@n = \frac{DCG@n}{IDCG@n}
+
+        As text: ``NDCG@n = DCG@n / IDCG@n``
 
         Parameters
         ----------
@@ -2149,6 +2193,8 @@ class Graded:
             NDCNG@n = N_n \sum_{i=1}^{n} \frac{2^{ngain(i)} - 1}{\log_2(i + 1)}, \quad
                 ngain(i) = \frac{g(i)}{m_q}
 
+        As text: ``NDCNG@n = N_n sum over i <= n of (2^(g(i) / m_q) - 1) / log2(i + 1)``
+
         Parameters
         ----------
         n
@@ -2236,6 +2282,8 @@ class Graded:
         .. math::
 
             \frac{1}{n} \sum_{k=1}^{n} NDCG@k
+
+        As text: ``(NDCG@1 + … + NDCG@n) / n``
 
         Parameters
         ----------
@@ -2335,6 +2383,8 @@ class Graded:
 
             \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
 
+        As text: ``(NDCNG@1 + … + NDCNG@n) / n``
+
         Parameters
         ----------
         n
@@ -2418,6 +2468,8 @@ class Graded:
             ERR = \sum_r \frac{1}{r} R_r \prod_{i<r} (1 - R_i), \quad
                 R = \frac{2^g - 1}{2^{g_{max}}}
 
+        As text: ``ERR = sum over r of R_r (1 - R_1) … (1 - R_(r-1)) / r, R = (2^g - 1) / 2^g_max``
+
         Parameters
         ----------
         n
@@ -2483,6 +2535,8 @@ class Graded:
         .. math::
 
             nERR = \frac{ERR}{ERR_{ideal}}
+
+        As text: ``nERR = ERR / (ERR of the best order)``
 
         Parameters
         ----------
@@ -2552,6 +2606,8 @@ class Graded:
         .. math::
 
             RBP = (1 - p) \sum_i rel(i)\, p^{i-1}
+
+        As text: ``RBP = (1 - p) sum over i of rel(i) p^(i - 1)``
 
         Parameters
         ----------
@@ -2632,6 +2688,8 @@ class Graded:
             Q = \frac{1}{R} \sum_{r=1}^{n} rel(r)
                 \frac{hits(r) + \beta\, cg(r)}{r + \beta\, cg_{ideal}(r)}
 
+        As text: ``Q = (1 / R) sum over r of rel(r) (hits(r) + beta cg(r)) / (r + beta ideal(r))``
+
         Parameters
         ----------
         n
@@ -2706,6 +2764,8 @@ class Graded:
 
             \frac{|R_k|}{|U|}
 
+        As text: ``|R_k| / |U|``
+
         Parameters
         ----------
         known
@@ -2771,6 +2831,8 @@ class Graded:
 
             \frac{|R_u|}{|R_u| + |R_k|}
 
+        As text: ``|R_u| / (|R_u| + |R_k|)``
+
         Parameters
         ----------
         known
@@ -2835,6 +2897,8 @@ class Graded:
 
             \frac{|R_k| + |R_u|}{|U|}
 
+        As text: ``(|R_k| + |R_u|) / |U|``
+
         Parameters
         ----------
         known
@@ -2898,6 +2962,8 @@ class Graded:
         .. math::
 
             \frac{|U|}{|A|}
+
+        As text: ``|U| / |A|``
 
         Parameters
         ----------
@@ -3169,6 +3235,8 @@ class Graded:
 
             k \mapsto P@k
 
+        As text: ``P@1, P@2, … P@n``
+
         Parameters
         ----------
         n
@@ -3235,6 +3303,8 @@ class Graded:
         .. math::
 
             k \mapsto R@k
+
+        As text: ``R@1, R@2, … R@n``
 
         Parameters
         ----------
@@ -3447,6 +3517,8 @@ class Graded:
 
             P(r) = \max_{r' \ge r} P(r')
 
+        As text: ``P(r) = the highest precision at a recall of r or more``
+
         Parameters
         ----------
         recall_levels
@@ -3521,6 +3593,8 @@ class Graded:
 
             k \mapsto CG@k
 
+        As text: ``CG@1, CG@2, … CG@n``
+
         Parameters
         ----------
         n
@@ -3594,6 +3668,8 @@ class Graded:
         .. math::
 
             k \mapsto DCG@k
+
+        As text: ``DCG@1, DCG@2, … DCG@n``
 
         Parameters
         ----------
@@ -3674,6 +3750,8 @@ class Graded:
 
             k \mapsto IDCG@k
 
+        As text: ``IDCG@1, IDCG@2, … IDCG@n``
+
         Parameters
         ----------
         n
@@ -3748,6 +3826,8 @@ class Graded:
         .. math::
 
             k \mapsto NDCG@k
+
+        As text: ``NDCG@1, NDCG@2, … NDCG@n``
 
         Parameters
         ----------
@@ -3831,6 +3911,8 @@ class Graded:
 
             k \mapsto NDCNG@k
 
+        As text: ``NDCNG@1, NDCNG@2, … NDCNG@n``
+
         Parameters
         ----------
         n
@@ -3898,7 +3980,10 @@ class Graded:
 def graded(column: str | pl.Expr) -> Graded:
     """The `.graded` namespace of a column, for type checkers and editors.
 
-    They do not see a namespace that is registered at run time; this is the same object.
+    They do not see a namespace that is registered at run time; this is the same object. In Jupyter,
+    ``graded("grade").`` completes; ``pl.col("grade").graded.`` does after ``%config
+    Completer.use_jedi = False`` and ``%config Completer.evaluation = "unsafe"``, or where the
+    expression is held by a variable.
 
     Parameters
     ----------

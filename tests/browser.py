@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from selenium.webdriver.remote.webdriver import WebDriver
 
 FLAGS = [
@@ -52,6 +54,13 @@ def requests_of(driver: WebDriver) -> list[str]:
         elif event["method"] == "Network.webSocketCreated":
             addresses.append(event["params"]["url"])
     return [url for url in addresses if url.startswith(("http:", "https:", "ws:", "wss:"))]
+
+
+def waited(page: WebDriver, condition: Callable[[], Any]) -> Any:
+    """What a condition gives once it holds, which on a busy machine may take a while."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    return WebDriverWait(page, 20).until(lambda _: condition())
 
 
 def colours(png: bytes, at_least: int = 20) -> set[tuple[int, ...]]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser import FLAGS, LOGS, console_errors, requests_of
+from browser import FLAGS, LOGS, console_errors, requests_of, waited
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from selenium.webdriver.remote.webdriver import WebDriver
 
@@ -78,3 +79,28 @@ def page(chromium: WebDriver) -> WebDriver:
     console_errors(chromium)
     requests_of(chromium)
     return chromium
+
+
+@pytest.fixture
+def drawn(page: WebDriver, tmp_path: Path) -> Callable[[Any], WebDriver]:
+    """Opens a chart in the browser, drawn as SVG, its view called `view`."""
+    import altair as alt
+    import vl_convert
+
+    version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+    scripts = vl_convert.javascript_bundle(vl_version=version)
+    (tmp_path / "vega.js").write_text(f"(() => {{{scripts}}})();", encoding="utf-8")
+
+    def drawn(chart: Any) -> WebDriver:
+        spec = json.dumps(chart.to_dict())
+        (tmp_path / "chart.html").write_text(
+            "<!doctype html><meta charset=utf-8><div id=chart></div><script src=vega.js></script>"
+            f"<script>vegaEmbed('#chart', {spec}, {{renderer: 'svg', actions: false}})"
+            ".then((drawn) => { window.view = drawn.view; });</script>",
+            encoding="utf-8",
+        )
+        page.get((tmp_path / "chart.html").as_uri())
+        waited(page, lambda: page.execute_script("return !!window.view"))
+        return page
+
+    return drawn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import math
@@ -35,7 +36,7 @@ from polars_graded import (
     phi_control_points,
     summarise,
 )
-from polars_graded._drawing import parts
+from polars_graded._drawing import exploring, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.per_query import natural_order
 
@@ -208,6 +209,19 @@ def overview_of(k: int, n: int) -> pl.DataFrame:
     return overview(frame, strategy="strategy")
 
 
+def rankings_of(k: int, n: int) -> pl.DataFrame:
+    """What `judge` returns, of k strategies and n documents of query 1; each misses every fifth."""
+    rng = np.random.default_rng(k + n)
+    docs = pl.DataFrame(
+        {"doc": [f"d{place}" for place in range(n)], "grade": rng.integers(0, 3, n)}
+    )
+    lines = pl.DataFrame({"query": 1, "strategy": [f"s{place}" for place in range(1, k + 1)]})
+    rows = lines.join(docs, how="cross")
+    return rows.with_columns(
+        score=pl.when(pl.int_range(pl.len()) % 5 != 4).then(pl.Series(rng.random(rows.height)))
+    )
+
+
 @dataclass(frozen=True)
 class Row:
     function: Callable[..., Any]
@@ -219,6 +233,8 @@ class Row:
     """The column of the numbers that are drawn."""
     fewest: int = 1
     """How many strategies it takes."""
+    views: bool = False
+    """Whether it is of several views, which stand beside others but cannot be layered."""
 
     def draw(self, frame: pl.DataFrame | pl.LazyFrame, **options: Any) -> Any:
         return self.function(frame, **(self.columns | self.options | options))
@@ -303,6 +319,21 @@ ROWS = {
         value="difference",
         fewest=2,
     ),
+    "rankings": Row(
+        charts.rankings,
+        rankings_of,
+        {"strategy": "strategy", "doc": "doc", "grade": "grade"},
+        {"of": 1},
+    ),
+    "explore": Row(
+        charts.explore,
+        results,
+        {"measure": "mu_ap", "curve": DCG_20, **KEYS},
+        {"missing": "drop", "colour": None, **PAIR},
+        "mu_ap",
+        fewest=2,
+        views=True,
+    ),
     "comparison_forest of all pairs": Row(
         charts.comparison_forest,
         all_pairs_of,
@@ -331,7 +362,10 @@ ROWS = {
     ),
     "overview": Row(charts.overview, overview_of, {"strategy": "strategy"}),
 }
+OF_DIFFERENCES = (charts.precision_histogram, charts.explore)
+LAYERED = {name: row for name, row in ROWS.items() if not row.views}
 every_chart = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+every_layered_chart = pytest.mark.parametrize("row", LAYERED.values(), ids=LAYERED)
 
 NAMES = [
     *("a.b", "a[0]", "it's", 'say "x"', "C:\\new", "naïve 排序 φ", "two\nlines", ""),
@@ -409,7 +443,7 @@ def test_it_is_drawn_without_a_warning(row, k, n, capfd):
     assert_drawn(row.of(k, n), capfd)
 
 
-@every_chart
+@every_layered_chart
 @pytest.mark.parametrize(
     ("k", "n"), [(2, 5), (2, 106), (25, 5), (25, 5000), (1, 1), (1, 5), (2, 1)]
 )
@@ -455,7 +489,7 @@ def test_its_rows_stay_the_same_frame_however_the_rows_of_their_frame_stand(row)
     if row.function is charts.threshold_profile:
         # Measures stand on the axis in the order in which they come.
         one, other = (each.drop("place") for each in (one, other))
-    if row.function is not charts.precision_histogram:
+    if row.function not in OF_DIFFERENCES:
         # Sums in another order can differ in their last bit: sort by what is exact first.
         keys = [name for name in one.columns if one.schema[name] != pl.Float64]
         one, other = (each.sort([*keys, *each.columns]) for each in (one, other))
@@ -478,7 +512,7 @@ def test_a_value_that_is_no_number_is_not_drawn(name, bad):
         first.then(pl.lit(wrong, dtype)).otherwise(row.value).alias(row.value),
         first.then(pl.lit(bad, pl.Float64)).otherwise(0.5).alias("other"),
     )
-    if row.function is charts.precision_histogram and bad in (math.inf, -math.inf):
+    if row.function in OF_DIFFERENCES and bad in (math.inf, -math.inf):
         with pytest.raises(ValueError, match="must be finite"):
             row.draw(spoilt)
         return
@@ -663,26 +697,40 @@ def test_columns_that_no_chart_can_show_are_left_out():
 
 
 COMPOSED = {
-    "layered": lambda chart, _: chart + chart,
-    "over a rule": lambda chart, _: chart + alt.Chart().mark_rule().encode(y=alt.datum(0.5)),
-    "beside another": lambda chart, other: chart | other,
-    "above another": lambda chart, other: chart & other,
-    "of another size": lambda chart, _: chart.properties(title="mine", width=420, height=130),
-    "configured": lambda chart, _: chart.configure_axis(labelFontSize=20),
+    # a chart, one of its kind, and one of another kind
+    "layered": lambda chart, kin, _: chart + of_the_size_of(chart, kin),
+    "over a rule": lambda chart, *_: chart + alt.Chart().mark_rule().encode(y=alt.datum(0.5)),
+    "beside another": lambda chart, _, other: chart | other,
+    "above two": lambda chart, kin, other: chart & (kin | other),
+    "of another size": lambda chart, *_: chart.properties(title="mine", width=420, height=130),
+    "configured": lambda chart, *_: chart.configure_axis(labelFontSize=20),
 }
 
 
-def unpanelled(row: Row) -> Any:
+def of_the_size_of(chart: Any, kin: Any) -> Any:
+    kin = kin.copy()
+    kin.width, kin.height = chart.width, chart.height
+    return kin
+
+
+def has_panels(row: Row) -> bool:
+    return "panel" in inspect.signature(row.function).parameters
+
+
+def unpanelled(row: Row, n: int = 8) -> Any:
     """A chart without panels, which the caller can layer and facet."""
-    panel = {"panel": None} if "histogram" not in row.function.__name__ else {}
-    return row.of(3, 8, **panel)
+    return row.of(3, n, **({"panel": None} if has_panels(row) else {}))
 
 
-@every_chart
+def composed(row: Row, how: str) -> Any:
+    return COMPOSED[how](unpanelled(row), unpanelled(row, 9), ROWS["sample_boxes"].of(2, 5))
+
+
+@every_layered_chart
 @pytest.mark.parametrize("how", COMPOSED)
 def test_it_composes(row, how):
     assert isinstance(unpanelled(row), alt.LayerChart)
-    spec_of(COMPOSED[how](unpanelled(row), ROWS["sample_boxes"].of(2, 5)))
+    spec_of(composed(row, how))
 
 
 @pytest.mark.parametrize(
@@ -691,14 +739,15 @@ def test_it_composes(row, how):
         ("dcg_curves", "layered"),
         ("dcg_curves", "over a rule"),
         ("threshold_profile", "beside another"),
-        ("strategy_bars", "above another"),
+        ("strategy_bars", "above two"),
+        ("rankings", "above two"),
         ("precision_histogram", "of another size"),
         ("relevance_function", "configured"),
         ("measure_agreement", "over a rule"),
     ],
 )
 def test_it_is_drawn_as_composed(name, how, capfd):
-    assert_drawn(COMPOSED[how](unpanelled(ROWS[name]), ROWS["sample_boxes"].of(2, 5)), capfd)
+    assert_drawn(composed(ROWS[name], how), capfd)
 
 
 FACETED_BY = {
@@ -718,7 +767,7 @@ FACETED_BY = {
 }
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", LAYERED)
 def test_it_can_be_faceted_by_a_column_of_its_data(name, capfd):
     chart = unpanelled(ROWS[name])
     column = FACETED_BY.get(name, "strategy")
@@ -730,9 +779,9 @@ def test_it_can_be_faceted_by_a_column_of_its_data(name, capfd):
 
 
 @cache
-def marks_of(name: str) -> Any:
+def marks_of(name: str, n: int = 8) -> Any:
     """A chart of two strategies, and each thing that it draws: its shape and its colours."""
-    chart = ROWS[name].of(2, 8)
+    chart = ROWS[name].of(2, n)
     return chart, drawn_marks(chart)
 
 
@@ -760,6 +809,9 @@ def drawn_marks(chart: Any) -> list[tuple[str, ...]]:
 def test_any_two_charts_stand_side_by_side(one, other):
     """The marks of both are there, in the colours that they have alone."""
     (first, alone), (second, alone_too) = marks_of(one), marks_of(other)
+    if first is second and first.params is not alt.Undefined:
+        # What is chosen in a chart is chosen in its double: another of its kind stands beside it.
+        second, alone_too = marks_of(other, 9)
     assert drawn_marks(first | second) == sorted(alone + alone_too)
 
 
@@ -821,6 +873,46 @@ def test_every_name_and_axis_has_a_title(row):
         for channel in {"x", "y", "color"} & set(encoding):
             if "field" in encoding[channel]:
                 assert "title" in encoding[channel]
+
+
+DESCRIBED = {
+    "dcg_curves": "mean dcg_curve@20 at rank 20: s2 ",
+    "strategy_bars": "mean mu_ap: s",
+    "comparison_matrix": "differences of 6 pairs, ",
+    "sample_boxes": "median mu_ap: s",
+    "relevance_function": "relevance φ by popularity: φ is 0 for ",
+    "measure_agreement": "ndcg against mu_ap for 24 points",
+    "measure_agreement, difference": "how many queries have which difference mu_ap - ndcg",
+    "rankings": "rankings of query 1, ndcg@20: s1 ",
+    "explore": "mean mu_ap of 8 queries: s1 ",
+    "recall_precision_curves": "mean interpolated_precision by recall, 3 strategies",
+    "robustness_curves": "mean by swapped pairs",
+    "precision_histogram": "r_precision: s1 - s2 by ",
+}
+
+
+@every_chart
+def test_a_chart_says_what_it_is_where_it_is_not_seen(row):
+    """Screen readers have the description of a chart, which Vega gives to its picture."""
+    [name] = [name for name, each in ROWS.items() if each is row]
+    spec = spec_of(row.of(3, 8))
+    assert spec["description"].startswith(DESCRIBED.get(name, ""))
+    assert len(spec["description"]) > 10
+    assert "description" not in spec.get("spec", {})
+    assert vl_convert.vegalite_to_vega(spec)["description"] == spec["description"]
+
+
+def test_a_description_has_the_first_numbers():
+    means = pl.DataFrame(
+        {
+            "measure": "ap",
+            "strategy": [f"s{i}" for i in range(12)],
+            "mean": [i / 16 for i in range(12)],
+        }
+    )
+    described = spec_of(charts.strategy_bars(means))["description"]
+    assert described.startswith("mean ap: s11 0.6875, s10 0.6250, ")
+    assert described.endswith("s2 0.1250, and 2 more")
 
 
 # Panels
@@ -1031,7 +1123,7 @@ NO_RANKS = (
 @every_chart
 def test_what_is_no_frame_is_refused(row):
     name = row.function.__name__
-    argument = FRAME_NAMES.get(name, "per_query" if name == "precision_histogram" else "frame")
+    argument = FRAME_NAMES.get(name, "per_query" if row.function in OF_DIFFERENCES else "frame")
     with pytest.raises(TypeError, match=rf"`{argument}` must be a data frame \(.*\), got list"):
         row.draw([1, 2])
 
@@ -1048,13 +1140,13 @@ def test_a_missing_column_is_named_beside_those_there_are(row):
             assert NO_RANKS in str(error.value)
             continue
         assert f"column {name!r}; it has " in str(error.value)
-        assert str(error.value).endswith(f"\n\nHint: did you mean '{name}x'?")
+        assert f"\n\nHint: did you mean '{name}x'?" in str(error.value)
 
 
 @every_chart
 def test_a_column_that_is_not_named_by_a_string_is_an_error(row):
     frame = row.frame(2, 5)
-    panel = {"panel"} if "histogram" not in row.function.__name__ else set()
+    panel = {"panel"} if has_panels(row) else set()
     for keyword in {*row.columns, *panel} - {"reference"}:
         with pytest.raises(
             TypeError, match=r"must be (named by a string|the name of a column)"
@@ -1366,11 +1458,19 @@ def properties(channel: dict[str, Any]) -> dict[str, Any]:
     return kept | {name: scale[name] for name in named if name in scale}
 
 
+def layers_in(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """The layers of a chart, of its panels or of its views."""
+    for views in ("hconcat", "vconcat"):
+        if views in spec:
+            return [layer for view in spec[views] for layer in layers_in(view)]
+    return spec.get("spec", spec)["layer"]
+
+
 def layers_of(chart: Any) -> list[tuple[str, dict[str, Any]]]:
     """A mark a layer, with its channels and what is done to its rows before."""
     spec = spec_of(chart)
     layers = []
-    for layer in spec.get("spec", spec)["layer"]:
+    for layer in layers_in(spec):
         drawn = {
             name: properties(channel)
             for name, channel in layer["encoding"].items()
@@ -1380,8 +1480,9 @@ def layers_of(chart: Any) -> list[tuple[str, dict[str, Any]]]:
             if "calculate" in step:
                 drawn[step["as"]] = step["calculate"]
             else:
-                [name] = step.keys()
-                drawn[name] = step[name]
+                name = next(each for each in step if each not in ("as", "groupby"))
+                kept = step[name]
+                drawn[name] = kept["param"].split("_")[0] if "param" in kept else kept
         layers.append((layer["mark"]["type"], drawn))
     return layers
 
@@ -1393,9 +1494,9 @@ ONCE = {"aggregate": [{"op": "count", "as": "rows"}]}
 AT_RANK = {"x": at("rank", "rank", domain=[1, 20])}
 MEAN_DCG = f"mean {DCG_20}"
 LABEL = {"filter": "isValid(datum.label_at)", "text": {"field": "strategy"}, **COLOUR}
-LINE_AND_POINTS = [
-    (mark, {**AT_RANK, "y": at("value", MEAN_DCG), **BY_STRATEGY}) for mark in ("line", "point")
-]
+FADED = {"opacity": {"value": 0.15}}  # all but what is under the pointer
+A_LINE = {**AT_RANK, "y": at("value", MEAN_DCG), **BY_STRATEGY, **FADED}
+POINTS_OF_LINES, LINES = ("point", A_LINE), ("line", A_LINE)
 
 
 def named_line(name: str, channel: str = "fillOpacity") -> dict[str, Any]:
@@ -1414,8 +1515,9 @@ IDEAL_LINE = (
         **named_line("ideal", "opacity"),
     },
 )
-BAND = ("area", {**AT_RANK, "y": at("ci_low", MEAN_DCG), "y2": {"field": "ci_high"}, **BY_STRATEGY})
-NAMES_BESIDE = ("text", {**AT_RANK, "y": at("label_at", MEAN_DCG), **LABEL})
+BAND_ENDS = {"y": at("ci_low", MEAN_DCG), "y2": {"field": "ci_high"}}
+BAND = ("area", {**AT_RANK, **BAND_ENDS, **BY_STRATEGY, "opacity": {"value": 0.03}})
+NAMES_BESIDE = ("text", {**AT_RANK, "y": at("label_at", MEAN_DCG), **LABEL, **FADED})
 
 
 def ending_at(ends: list[float], layers: list[Any]) -> list[Any]:
@@ -1490,11 +1592,12 @@ MANY = pl.concat(
     FOUR.with_columns(pl.col("query") + 4 * place).with_columns(many=pl.col("ndcg") * 1000)
     for place in range(76)
 )
+NAMED = "datum.name !== 'lowest'"
 PHI = [
     ("tick", part("score")),
     ("line", part("φ")),
     ("point", part("control point")),
-    ("text", {**part("control point"), "text": {"field": "name"}}),
+    ("text", {**part("control point"), "filter": NAMED, "text": {"field": "name"}}),
 ]
 THRESHOLDS = {
     "x": at("place", "AP at threshold, and measures without one", domain=[0.5, 5.5]),
@@ -1533,7 +1636,7 @@ FIELDS = {
         domain=BOTH,
     ),
 }
-BLUE_AND_ORANGE = {"domain": [-0.25, 0, 0.25], "reverse": True}
+BLUE_AND_ORANGE = {"domain": [-0.25, 0.25], "reverse": True}
 MANY_QUERIES = {
     "y": at("difference", "mu_ap: s1 - s2", stack=None),
     "y2": {"datum": 0},
@@ -1611,16 +1714,188 @@ CELLS = {
     "x": at("start", None, domain=[0, 674]),
     "y": at("strategy", None, sort=None, domain=BOTH),
 }
+ADDS = "beside a document: what it adds to ap"
+A_DOCUMENT = {"filter": "datum.part === 'document'"}
+A_TILE = {"top": "datum.y - 0.44", "bottom": "datum.y + 0.44", "y2": {"field": "bottom"}}
+A_BOX = {**A_TILE, **FADED, "right": "datum.column + 0.5", "x2": {"field": "right"}}
+A_GRADE = at(
+    "level", "grade", domain=["1", "2", "unjudged"], range=["#8fbfe6", "#103a66", "#ffffff"]
+)
+
+
+def tile(mark: str, x: str, y: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    """What stands in a ranking, two columns and four places wide."""
+    across = at(x, ADDS, domain=[-0.02, 1.8], zero=False)
+    down = at(y, "rank", domain=[-1.2, 4.6], zero=False, reverse=True)
+    return mark, {"x": across, "y": down, **more}
+
+
+RANKINGS = [
+    tile(
+        "rule",
+        "start",
+        "y",
+        x2={"field": "end"},
+        y2={"field": "y_next"},
+        filter="datum.part === 'line'",
+        start="datum.column + (datum.adds > 0 || isValid(datum.label) ? 0.7 : 0.5)",
+        end="datum.column + 1",
+        stroke={"value": "#d5d8dc"},
+        strokeWidth={"value": 1},
+        **FADED,
+    ),
+    tile("rect", "column", "top", filter="datum.part === 'document'", fill=A_GRADE, **A_BOX),
+    tile("rect", "column", "top", filter="datum.level === 'unjudged'", **A_BOX),
+    tile(
+        "rect",
+        "start",
+        "top",
+        filter="datum.adds > 0",
+        start="datum.column + 0.52",
+        end="datum.column + 0.52 + 0.18 * datum.adds / 0.5",
+        x2={"field": "end"},
+        **A_TILE,
+    ),
+    tile("text", "column", "y", text={"field": "name"}, fill={"value": parts.INK}, **A_DOCUMENT),
+    tile(
+        "text",
+        "beside",
+        "y",
+        text={"field": "adds"},
+        beside="datum.column + 0.52",
+        filter="datum.adds > 0",
+    ),
+    tile(
+        "text",
+        "beside",
+        "y",
+        text={"field": "label"},
+        beside="datum.column + 0.52",
+        filter="isValid(datum.label)",
+    ),
+    tile(
+        "text",
+        "column",
+        "above",
+        text={"field": "strategy"},
+        above="-0.75",
+        filter="datum.part === 'strategy'",
+        color=at("strategy", "strategy", domain=BOTH, range=parts.PALETTE),
+    ),
+    tile(
+        "text",
+        "column",
+        "at",
+        text={"field": "label"},
+        at="0",
+        filter="isValid(datum.value)",
+    ),
+    (
+        "rule",
+        {
+            "y": {"datum": 2.5, "title": "rank", "domain": [-1.2, 4.6], "zero": False}
+            | {"reverse": True},
+            **ONCE,
+        },
+    ),
+    tile(
+        "text",
+        "column",
+        "at",
+        text={"field": "caption"},
+        at="3",
+        caption="'' + datum.below + ' relevant below'",
+        filter="datum.below > 0",
+    ),
+]
+
+# What is chosen in a page, and what is made of it there: `test_explore.py` has its numbers.
+SUMMED = {
+    "filter": "isValid(datum.number)",
+    "aggregate": [
+        {"op": "count", "as": "queries"},
+        {"op": "mean", "field": "number", "as": "mean"},
+        {"op": "stdev", "field": "number", "as": "std"},
+    ],
+    "margin": "datum.queries > 1 ? "
+    f"{exploring.quantile_of_t('(datum.queries - 1)', 0.95)} * datum.std / sqrt(datum.queries)"
+    " : null",
+    "low": "datum.queries > 1 ? datum.mean - datum.margin : null",
+    "high": "datum.queries > 1 ? datum.mean + datum.margin : null",
+}
+INTERVAL_95 = "mean of the chosen, 95 % interval"
+BETTER = {"color": at("better", "better", domain=BOTH, range=parts.PALETTE[:2])}
+
+
+def chosen_means(columns: dict[str, str], ends: list[float]) -> list[tuple[str, dict[str, Any]]]:
+    """Intervals, points and numbers of what is chosen."""
+    made = {**SUMMED, "fold": list(columns), "what": f"{json.dumps(columns)}[datum.column]"}
+    y = {"y": at("what", None, sort=None, domain=list(columns.values()))}
+    low, mean = (at(end, INTERVAL_95, domain=ends, zero=False) for end in ("low", "mean"))
+    ends_of = "'   [' + format(datum.low, '.4f') + ', ' + format(datum.high, '.4f') + ']'"
+    number = "datum.what + '   ' + format(datum.mean, '.4f')"
+    printed = {"printed": f"{number} + (isValid(datum.low) ? {ends_of} : '')"}
+    printed |= {"text": {"field": "printed"}, "x": {"value": 145}}
+    above = y if len(columns) > 1 else {"y": {"value": 0}}
+    return [
+        ("rule", {**made, **y, "x": low, "x2": {"field": "high"}}),
+        ("point", {**made, **y, "x": mean}),
+        ("text", {**made, **above, **printed}),
+    ]
+
+
+EXPLORED = [
+    DIAGONAL,
+    (
+        "point",
+        {"x": at("value_b", "mu_ap of s2", **ENDS), "y": at("value_a", "mu_ap of s1", **ENDS)}
+        | BETTER,
+    ),
+    (
+        "bar",
+        {
+            "x": at("middle", "s1 - s2", domain=[-0.6, 1.1], zero=False),
+            "y": at("place", "queries", domain=[0, 1]),
+            "y2": {"field": "under"},
+            "under": "datum.place - 1",
+            **BETTER,
+        },
+    ),
+    ("rule", {"x": {"datum": 0}, **ONCE}),
+    *chosen_means({"value_a": "s1", "value_b": "s2"}, [0, 1]),
+    ("rule", {"x": {"datum": 0}, **ONCE}),
+    *chosen_means({"difference": "s1 - s2"}, [-0.6, 1.1]),
+    (
+        "text",
+        {
+            "filter": "brush",
+            "aggregate": [{"op": "count", "as": "queries"}],
+            "said": "datum.queries + ' of 4 queries'",
+            "text": {"field": "said"},
+            "x": {"value": 145},
+            "y": {"value": 0},
+        },
+    ),
+    (
+        "bar",
+        {
+            "x": at("position", "query, by falling difference", domain=[0, 5], zero=False),
+            "y": at("difference", "s1 - s2", stack=None),
+            **BETTER,
+        },
+    ),
+    AXIS,
+]
 
 DRAWN = {
     # a chart: what makes it, and its layers from the back to the front
     "dcg_curves": (
         lambda: ROWS["dcg_curves"].of(2, 5),
-        ending_at([0, 8], [IDEAL_LINE, *LINE_AND_POINTS, NAMES_BESIDE]),
+        ending_at([0, 8], [POINTS_OF_LINES, IDEAL_LINE, LINES, NAMES_BESIDE]),
     ),
     "dcg_curves with an interval": (
         lambda: ROWS["dcg_curves with an interval"].of(2, 5),
-        ending_at([0, 6], [BAND, *LINE_AND_POINTS, NAMES_BESIDE]),
+        ending_at([0, 6], [POINTS_OF_LINES, BAND, LINES, NAMES_BESIDE]),
     ),
     "dcg_curves of ranks called otherwise": (
         lambda: charts.dcg_curves(ranks_of(2, 5).rename({"rank": "k"}), "cg", rank="k"),
@@ -1632,13 +1907,14 @@ DRAWN = {
                         "x": at("rank", "k", domain=[1, 5]),
                         "y": at("value", "cg", domain=[0, 4]),
                         **BY_STRATEGY,
+                        **FADED,
                     },
                 )
-                for mark in ("line", "point")
+                for mark in ("point", "line")
             ),
             (
                 "text",
-                {"x": at("rank", "k", domain=[1, 5]), "y": at("label_at", "cg"), **LABEL},
+                {"x": at("rank", "k", domain=[1, 5]), "y": at("label_at", "cg"), **LABEL, **FADED},
             ),
         ],
     ),
@@ -1651,9 +1927,10 @@ DRAWN = {
                     "x": at("recall", "recall", **ENDS),
                     "y": at("value", "mean interpolated_precision", **ENDS),
                     **BY_STRATEGY,
+                    **FADED,
                 },
             )
-            for mark in ("line", "point")
+            for mark in ("point", "line")
         ],
     ),
     "precision_histogram": (
@@ -1885,6 +2162,24 @@ DRAWN = {
             ("text", {**CELLS, "text": {"field": "text"}, "filter": "isValid(datum.text)"}),
         ],
     ),
+    "explore": (lambda: charts.explore(FOUR, "s1", "s2", "mu_ap"), EXPLORED),
+    "rankings": (
+        lambda: charts.rankings(
+            pl.DataFrame(
+                {
+                    "query": [1, 1, 1],
+                    "doc": ["x", "y", "z"],
+                    "grade": [1, 2, None],
+                    "s1": [3.0, None, 1.0],
+                    "s2": [0.1, 0.9, None],
+                }
+            ),
+            1,
+            "ap",
+            by=["s1", "s2"],
+        ),
+        RANKINGS,
+    ),
 }
 
 
@@ -1915,10 +2210,11 @@ def test_every_field_is_one_of_its_data(row):
     chart = row.of(3, 70)
     spec = spec_of(chart)
     made = {
-        step["as"]
-        for layer in spec.get("spec", spec)["layer"]
+        name
+        for layer in layers_in(spec)
         for step in layer.get("transform", [])
-        if "as" in step
+        for each in step.get("aggregate", [step])
+        for name in ([each["as"]] if isinstance(each.get("as"), str) else each.get("as", []))
     }
     for encoding in encodings(spec):
         for channel in encoding.values():
@@ -2225,6 +2521,85 @@ def test_differences_of_measures_count_every_query_once(k, n):
     assert mean == pytest.approx(difference.mean(), abs=width / 2)
     widths = chart.data["high"] - chart.data["low"]
     assert (middles / widths - (middles / widths).round()).abs().max() < 1e-6
+
+
+@pytest.mark.parametrize(("k", "columns"), [(2, 1), (6, 1), (7, 3), (10, 3)])
+def test_differences_of_measures_have_a_histogram_for_each_strategy(k, columns):
+    """None hides another, and all share both axes."""
+    chart = charts.measure_agreement(results(k, 30), "ndcg", "mu_ap", show="difference")
+    spec = spec_of(chart)
+    assert (spec["facet"]["field"], spec["columns"]) == ("panel", columns)
+    assert "resolve" not in spec or spec["resolve"]["scale"]["x"] == "shared"
+    assert chart.data["panel"].to_list() == chart.data["strategy"].to_list()
+    counts = chart.data.group_by("strategy").agg(pl.col("queries").sum())
+    assert dict(counts.iter_rows()) == {f"s{place}": 30 for place in range(1, k + 1)}
+
+
+@pytest.mark.parametrize(("k", "panel"), [(1, ...), (11, ...), (3, None)])
+def test_one_strategy_more_than_colours_or_no_panel_have_one_histogram(k, panel):
+    chart = charts.measure_agreement(results(k, 9), "ndcg", "mu_ap", show="difference", panel=panel)
+    assert isinstance(chart, alt.LayerChart)
+
+
+def test_moniz_figure_4_is_the_difference_of_two_measures_against_one_of_them(capfd):
+    frame = FOUR.filter(strategy="s2")
+    chart = charts.measure_agreement(frame, "ndcg", "mu_ap", show="difference_by_x")
+    rows = chart.data.sort("query")
+    assert rows["x"].to_list() == [0.5, 0.5, 0.75, 0.0]
+    assert rows["y"].to_list() == [0.0, 0.25, 0.25, 0.0]
+    (rule, at_0), (point, drawn) = layers_of(chart)
+    assert (rule, point, at_0["y"]) == ("rule", "point", {"datum": 0})
+    assert (drawn["x"]["title"], drawn["y"]["title"]) == ("ndcg", "ndcg - mu_ap")
+    many = charts.measure_agreement(results(2, 5000), "ndcg", "mu_ap", show="difference_by_x")
+    assert_drawn(many, capfd)
+    assert many.data["queries"].sum() == 10_000
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "named"),
+    [
+        (0, 40_000, [0, 1, 10, 100, 1000, 10_000]),
+        (400, 1_200_000, [1000, 10_000, 100_000, 1_000_000]),
+        (0, 90, [0, 1, 10, 2, 5, 20, 50]),
+        (-200, 200, [-100, -10, -1, 0, 1, 10, 100]),
+        (0, 0.5, [0]),
+    ],
+)
+def test_an_axis_that_spreads_low_amounts_names_powers_of_ten(low, high, named):
+    assert chart_rows.round_powers(low, high) == sorted(named)
+
+
+def test_amounts_are_written_as_a_person_does():
+    """Below ten thousand with commas, above with k and M."""
+    popular = pl.DataFrame({"views": [0, *range(1, 60), 2_000_000]})
+    axis = next(
+        each["x"]["axis"]
+        for each in encodings(spec_of(charts.relevance_function(popular, "views")))
+    )
+    spec = {
+        "data": {"values": [{"amount": value} for value in (0, 0.25, 250, 1000, 10_000, 2e6)]},
+        "mark": "point",
+        "encoding": {
+            "x": {
+                "field": "amount",
+                "type": "ordinal",
+                "axis": {"labelExpr": axis["labelExpr"], "labelOverlap": False},
+            }
+        },
+    }
+    written = re.findall(r"<text[^>]*>([^<]*)</text>", vl_convert.vegalite_to_svg(spec))
+    assert [text for text in written if text != "amount"] == (
+        ["0", "0.25", "250", "1,000", "10k", "2M"]
+    )
+
+
+def test_a_share_that_is_small_is_not_called_none():
+    scores = pl.DataFrame({"views": [*range(3000), 10**7]})
+    titles = [
+        each["x"]["title"]
+        for each in encodings(spec_of(charts.relevance_function(scores, "views")))
+    ]
+    assert titles[0][1] == "φ is 0 for 50.0% of scores, at least 0.5 for less than 0.1%"
 
 
 def test_measures_that_are_the_same_have_one_bin_around_0():

@@ -76,3 +76,12 @@ def test_a_public_name_shows_an_example_that_prints(name):
     examples = doctest.DocTestParser().get_examples(text)
     assert any(example.want for example in examples)
     assert not any(doctest.SKIP in example.options for example in examples)
+
+
+@pytest.mark.parametrize("name", [name for name in THINGS if name.startswith("Graded.")])
+def test_a_formula_of_a_measure_stands_beside_one_without_tex(name):
+    """`help()` shows TeX as it is written; the line below it is read without."""
+    text = inspect.getdoc(THINGS[name]) or ""
+    if ".. math::" in text and name != "Graded.phi_relevance":  # whose formulas are points
+        [line] = re.findall(r"^As text: ``([^`\\]+)``$", text, re.MULTILINE)
+        assert text.index(".. math::") < text.index(line) < text.index("Parameters")

@@ -7,6 +7,8 @@ draws a table and a page the rows that it has itself, both alike.
 from __future__ import annotations
 
 import json
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -18,6 +20,7 @@ from polars_graded._drawing.parts import (
     LINE_SYMBOL,
     PALETTE,
     REST,
+    choosing,
     decimals,
     in_order,
     interval,
@@ -68,9 +71,11 @@ def curves(
     ideal: bool = False,
     labels: bool = False,
     ends: Ends | None = None,
+    seen: Sequence[alt.Parameter] = (),
 ) -> list[alt.Chart]:
     """A line for each strategy in its look, and points that say their values.
 
+    What is `seen` stays where other lines fade.
     Rows have `strategy`, the field of `x` and `value`; `ci_low` and `ci_high` where there is a
     band, `ideal` where there is an ideal curve, and `label_at` where names stand beside lines.
     """
@@ -80,14 +85,14 @@ def curves(
     colour = {"color": look["color"], "detail": "strategy:N"}
     base = alt.Chart().encode(x=x, y=y, **colour)
     tooltip = ["strategy:N", f"{field}:Q", *decimals("value")]
-    layers = [
-        base.mark_line().encode(**look),
-        base.mark_point(filled=True, opacity=1 if few else 0).encode(tooltip=tooltip),
-    ]
+    points = base.mark_point(filled=True, opacity=1 if few else 0).encode(tooltip=tooltip)
+    points = points.encode(**_fading(seen, 1 if few else 0))
+    layers = [base.mark_line().encode(**look, **_fading(seen, 1))]
     if band:
         low = alt.Y("ci_low:Q", title=title)
         area = alt.Chart().mark_area(opacity=band, clip=True)
-        layers.insert(0, area.encode(x=x, y=low, y2="ci_high:Q", **colour))
+        bands = area.encode(x=x, y=low, y2="ci_high:Q", **colour, **_fading(seen, band))
+        layers.insert(0, bands)
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
         line = named(alt.Opacity, alt.Chart(), "ideal", **symbol)
@@ -97,8 +102,19 @@ def curves(
         names = alt.Chart().transform_filter("isValid(datum.label_at)")
         names = names.mark_text(align="left", dx=7, fontSize=11, limit=200)
         y = alt.Y("label_at:Q", title=title)
-        layers.append(names.encode(x=x, y=y, text="strategy:N", color=look["color"]))
-    return layers
+        names = names.encode(x=x, y=y, text="strategy:N", color=look["color"])
+        layers.append(names.encode(**_fading(seen, 1)))
+    # At the back, for of panels that stand beside another chart, Altair looks for what is chosen in
+    # the first layer. What lies above it lets the pointer through.
+    return [choosing(points, *seen) if seen else points, *layers]
+
+
+def _fading(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
+    """The opacity of what is seen, and a fraction of it for the others."""
+    if not seen:
+        return {}
+    kept: Any = reduce(and_, seen)
+    return {"opacity": alt.condition(kept, alt.value(opacity), alt.value(opacity * 0.15))}
 
 
 def robustness(
@@ -185,14 +201,14 @@ def points(
     colour: dict[str, Any],
     keys: Sequence[str],
     most_queries: int | None,
-) -> list[alt.Chart]:
-    """A point for each row with `x` and `y`, over the diagonal of equal axes.
+) -> alt.Chart:
+    """A point for each row with `x` and `y`.
 
     Where a point stands for `queries`, at most so many, it is the larger for it.
     """
     scales = [alt.Scale(domain=list(each), nice=False) for each in ends]
     tooltip = [*(f"{name}:N" for name in keys), *decimals("x", "y")]
-    points = (
+    points: alt.Chart = (
         alt.Chart()
         .mark_point(filled=True, opacity=0.6)
         .encode(
@@ -212,20 +228,24 @@ def points(
             ),
             tooltip=[*tooltip, "queries:Q"],
         )
-    if ends[0] != ends[1]:
-        return [points]
-    low, high = ends[0]
-    diagonal = (
+    return points
+
+
+def diagonal(ends: Ends) -> alt.Chart:
+    """The line on which both axes, which have these ends, are the same."""
+    low, high = ends
+    scale = alt.Scale(domain=[low, high], nice=False)
+    line: alt.Chart = (
         once()
         .mark_rule(color="gray")
         .encode(
-            x=alt.XDatum(low, scale=scales[0]),
+            x=alt.XDatum(low, scale=scale),
             x2=alt.X2Datum(high),
-            y=alt.YDatum(low, scale=scales[1]),
+            y=alt.YDatum(low, scale=scale),
             y2=alt.Y2Datum(high),
         )
     )
-    return [diagonal, points]
+    return line
 
 
 def counts(title: str, colour: dict[str, Any]) -> list[alt.Chart]:
@@ -290,13 +310,13 @@ PHI_PARTS = {"φ": PALETTE[0], "score": REST, "control point": INK}
 """What the chart of φ has, and its colours."""
 
 
-def phi(title: str | list[str], scale: alt.Scale) -> list[alt.Chart]:
+def phi(title: str | list[str], scale: alt.Scale, axis: alt.Axis) -> list[alt.Chart]:
     """φ as a line, scores as ticks and control points, of rows with `part` and where it is.
 
     What a control point is called stands beside it, as `name`.
     """
     base = alt.Chart().encode(
-        x=alt.X("score:Q", title=title, scale=scale, axis=alt.Axis(format="~s", tickCount=6)),
+        x=alt.X("score:Q", title=title, scale=scale, axis=axis),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=["part:N", "score:Q", *decimals("relevance")],
     )
@@ -308,9 +328,10 @@ def phi(title: str | list[str], scale: alt.Scale) -> list[alt.Chart]:
         cloud.mark_tick(orient="vertical", size=10, color=PHI_PARTS["score"]),
         line.mark_line(color=PHI_PARTS["φ"]),
         controls.mark_point(filled=True, size=80, opacity=1, color=PHI_PARTS["control point"]),
-        controls.mark_text(align="right", dx=-8, dy=-8, color=PHI_PARTS["control point"]).encode(
-            text="name:N"
-        ),
+        # The lowest needs no name, which would run into that of the median.
+        controls.transform_filter("datum.name !== 'lowest'")
+        .mark_text(align="right", dx=-8, dy=-8, color=PHI_PARTS["control point"])
+        .encode(text="name:N"),
     ]
 
 
@@ -392,7 +413,8 @@ def matrix(
         tooltip=["measure:N", "strategy:N", "baseline:N", *numbers],
     )
     # Orange to blue are told apart by every eye; not `color`, which is the strategies'.
-    scale = alt.Scale(domain=[-furthest, 0, furthest], scheme="blueorange", reverse=True)
+    # Two ends alone, of which charts side by side make ends for both.
+    scale = alt.Scale(domain=[-furthest, furthest], scheme="blueorange", reverse=True)
     fill = alt.Fill("difference:Q", title="difference", scale=scale)
     on_dark = f"abs(datum.difference) > {0.6 * furthest}"
     marked = base.mark_text(fontSize=max(12, step * 0.7)).encode(

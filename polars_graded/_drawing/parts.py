@@ -34,6 +34,9 @@ MOST_COLOURS = len(PALETTE)
 REST = "#b4b8bf"
 """The colour of what is there beside the few that matter."""
 
+FAINT = "#d5d8dc"
+"""The colour of lines and bars that are to stay behind what stands beside them."""
+
 INK = "#30363d"
 """The colour of what is believed, which is no strategy's."""
 
@@ -65,22 +68,22 @@ def panels(
         options["apart"] = unnamed
     if panel is None:
         return layered(layers, table, **options)
+    described = options.pop("description", None) or of_axes(layers)
     names = table["panel"].unique(maintain_order=True).to_list()
     if len(names) == 1:
-        return layered(layers, table.drop("panel"), **options)
+        return layered(layers, table.drop("panel"), description=described, **options)
     header = alt.Header(labelLimit=300)
     # Without a sort, panels would stand in the order of the alphabet.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    columns = columns or (2 if len(names) == 4 else 3)  # noqa: PLR2004
-    said = {"description": options.pop("description")} if "description" in options else {}
     if len(names) > FEW_PANELS:
-        columns, options = 5, {"width": 180, "height": 180} | options
+        columns, options = columns or 5, {"width": 180, "height": 180} | options
+    columns = columns or (2 if len(names) == 4 else 3)  # noqa: PLR2004
     # A scale that is kept apart would have its legend in each panel, if it has one.
     panels = (
-        layered(layers, table, **(options | {"apart": unnamed}))
+        layered(layers, table, description="", **(options | {"apart": unnamed}))
         .facet(facet, columns=columns)
-        .properties(**said)
         .resolve_scale(x=x)
+        .properties(description=f"{described}, {len(names)} panels")
     )
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
@@ -90,17 +93,52 @@ def panels(
 
 
 def layered(
-    layers: Sequence[alt.Chart], table: Data, *, apart: Iterable[str] = (), **size: Any
+    layers: Sequence[alt.Chart],
+    table: Data,
+    *,
+    apart: Iterable[str] = (),
+    description: str | None = None,
+    **size: Any,
 ) -> alt.LayerChart:
     """The layers as one chart of one data set, so that it can be faceted.
+
+    The `description` is read out where the picture is not seen; by default it is what the axes are.
 
     Charts side by side share the scales of what they have in common, which `color` is of
     strategies, but for the channels that are kept `apart`.
     """
+    if description is None and isinstance(table, pl.DataFrame):
+        description = of_axes(layers)
+    if description:
+        size["description"] = description
     chart: Any = alt.layer(*layers, data=table, **size)
     own = dict.fromkeys(apart, "independent")
     layered: alt.LayerChart = chart.resolve_scale(**own) if own else chart
     return layered
+
+
+MOST_SAID = 10
+"""How many numbers a description has."""
+
+
+def of_axes(layers: Sequence[alt.Chart]) -> str:
+    """What the axes of a chart are, in words."""
+    found = {}
+    for channel in ("y", "x"):
+        for layer in layers:
+            axis = getattr(layer.encoding, channel, alt.Undefined)
+            title = axis["title"] if isinstance(axis, alt.X | alt.Y) else alt.Undefined
+            if title is not alt.Undefined and title:
+                found[channel] = " ".join(title) if isinstance(title, list) else str(title)
+                break
+    return " by ".join(found.values())
+
+
+def said(what: str, values: Iterable[tuple[Any, Any]]) -> str:
+    """What is drawn, and its first numbers: "mean ap: ours 0.7500, bm25 0.5000"."""
+    every = [f"{name} {value:.4f}" for name, value in values if value is not None]
+    more = [f"and {len(every) - MOST_SAID} more"] if len(every) > MOST_SAID else []
+    return f"{what}: {', '.join([*every[:MOST_SAID], *more])}"
 
 
 def strategy_look(
@@ -174,6 +212,13 @@ def names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
     return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
 
 
+def amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
+    """An axis of amounts as a person writes them: 250, 1,000, 10k, 2M."""
+    written = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
+    given = {"tickCount": 6} if values is None else {"values": list(values)}
+    return alt.Axis(labelExpr=written, **given)
+
+
 def interval(
     base: alt.Chart,
     title: str | list[str],
@@ -211,6 +256,13 @@ def rule(**at: float) -> alt.Chart:
     value = alt.XDatum(at["x"]) if "x" in at else alt.YDatum(at["y"])
     chart: alt.Chart = once().mark_rule(color="gray").encode(value)
     return chart
+
+
+def choosing(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
+    """The layer in which something is chosen, named after it: alike wherever it is drawn alike."""
+    named: Any = layer.properties(name=f"view_{params[0].name}").add_params(*params)
+    chosen: alt.Chart = named
+    return chosen
 
 
 def decimals(*fields: str) -> list[Any]:

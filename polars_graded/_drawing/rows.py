@@ -6,6 +6,7 @@ steps; of more points, how many are where. Names are text, numbers Float64 or nu
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -513,10 +514,10 @@ def round_step(least: float) -> float:
     return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
 
 
-def round_ends(values: pl.Series) -> Ends:
-    """Round numbers below and above all values."""
+def round_ends(values: pl.Series, steps: int = 5) -> Ends:
+    """Round numbers below and above all values, which lie within about so many steps."""
     array = values.to_numpy()
-    step = round_step(float(np.ptp(array)) / 5)
+    step = round_step(float(np.ptp(array)) / steps)
     low = math.floor(array.min() / step + 1e-9) * step
     return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
 
@@ -536,6 +537,23 @@ def round_ranks(last: int) -> list[int]:
         return list(range(1, last + 1))
     step = max(5, int(round_step(last / 8)))
     return [1, *range(step, last + 1, step)]
+
+
+def round_powers(low: float, high: float) -> list[float]:
+    """The amounts that an axis names which spreads the low ones: 0 and powers of ten.
+
+    Of few powers, also two and five times each.
+    """
+    furthest = max(abs(low), abs(high), 1.0)
+    powers = [10.0**power for power in range(math.floor(math.log10(furthest)) + 1)]
+    found: list[float] = []
+    for steps in ([1.0], [1.0, 2.0, 5.0]):
+        amounts = [step * power for power in powers for step in steps]
+        each = sorted({0.0, *amounts, *(-amount for amount in amounts)})
+        found = [amount for amount in each if low <= amount <= high]
+        if len(found) > 3:  # noqa: PLR2004
+            break
+    return found
 
 
 def round_counts(most: int) -> list[int]:
@@ -681,3 +699,8 @@ def with_point_names(table: pl.DataFrame, keys: Sequence[str], *, own: bool) -> 
     return (
         table.with_row_index("row").join(names, on="row", how="left", maintain_order="left")
     ).drop("row")
+
+
+def name_of(what: str, table: pl.DataFrame) -> str:
+    """A name for what is selected in a chart, which no chart of other rows has."""
+    return f"{what}_{hashlib.sha1(table.write_json().encode()).hexdigest()[:10]}"  # noqa: S324

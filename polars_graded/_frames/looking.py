@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
+from polars_graded._frames.adding import RANK, ranked_documents, rows_of_query
 from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.request import Columns, Request
 from polars_graded._frames.sorting import in_order
@@ -231,22 +232,12 @@ def side_by_side(
     schema = frame.collect_schema()
     request.check_schema(schema)
     check_columns("frame", [check_column_name("doc", doc)], schema, argument="doc")
-    rows = frame.lazy().filter(pl.col(query) == of).collect()
-    if rows.is_empty():
-        msg = f"`frame` must have a row of the query, got none for {of!r} in {query!r}"
-        raise ValueError(msg)
+    rows = rows_of_query(request, frame, of)
     request.check_not_stacked(rows)
-    names = list(request.by) if strategy is None else in_order(rows.get_column(strategy)).to_list()
     columns = {}
-    for name in names:
-        score = request.by[name] if strategy is None else next(iter(request.by.values()))
-        its = rows if strategy is None else rows.filter(pl.col(strategy).eq_missing(name))
-        keys = [*score, *(request.ties or ())]
-        falling = [descending] * len(score) + [True] * len(request.ties or ())
-        top = its.filter(pl.col(score[0]).is_not_null()).sort(
-            keys, descending=falling, nulls_last=True, maintain_order=True
-        )
-        columns[str(name)] = top.get_column(doc).head(n)
+    for name, its in ranked_documents(request, rows).items():
+        top = its.filter(pl.col(RANK).is_not_null())
+        columns[name] = top.get_column(doc).head(n)
         columns[f"grade of {name}"] = top.get_column(grade).head(n)
     ranks = max(len(column) for column in columns.values())
     return pl.DataFrame(

@@ -27,8 +27,10 @@ from polars_graded.charts._curves import (
     robustness_curves,
     threshold_profile,
 )
+from polars_graded.charts._explore import explore
 from polars_graded.charts._overview import overview
 from polars_graded.charts._queries import measure_agreement, precision_histogram
+from polars_graded.charts._rankings import rankings
 from polars_graded.charts._relevance import relevance_function, sample_boxes
 from polars_graded.charts._strategies import comparison_forest, comparison_matrix, strategy_bars
 from polars_graded.charts._trust import (
@@ -44,11 +46,13 @@ __all__ = [
     "comparison_forest",
     "comparison_matrix",
     "dcg_curves",
+    "explore",
     "grading_profile",
     "measure_agreement",
     "overview",
     "power_curves",
     "precision_histogram",
+    "rankings",
     "recall_precision_curves",
     "relevance_function",
     "robustness_curves",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import polars as pl
 
 from polars_graded._checks import (
@@ -38,6 +39,9 @@ def dcg_curves(
     rank: str = "rank",
 ) -> Chart:
     r"""Draw a curve by rank, one line per strategy, its name at its end.
+
+    In a page, the line next to the pointer stays and the others fade, as they do where a name is
+    clicked in a legend.
 
     Parameters
     ----------
@@ -147,9 +151,11 @@ def dcg_curves(
     best = chart_rows.best_lines(table, "rank", parts.MOST_COLOURS)
     several = chart_rows.panel_count(table, panel and "panel") > 1
     look = parts.strategy_look(names, strategy, matter=best, legends=several)
-    facts = _curve_facts(table, "rank")
+    facts = _curve_facts(table, "rank") | {"seen": _seen(table, legend=several)}
     if several:
-        return parts.panels(marks.curves(x, title, look, **facts), table, panel)
+        described = f"{title} by {rank}, {len(set(table['strategy']))} strategies"
+        layers = marks.curves(x, title, look, **facts)
+        return parts.panels(layers, table, panel, description=described)
     drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
     ends = chart_rows.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
     named = names if len(names) <= parts.MOST_COLOURS else best
@@ -157,7 +163,7 @@ def dcg_curves(
     layers = marks.curves(x, title, look, **facts, labels=True, ends=ends)
     if baseline is not None:
         layers.insert(0, parts.rule(y=0))
-    return parts.panels(layers, table, panel)
+    return parts.panels(layers, table, panel, description=_ends_said(table, "rank", title))
 
 
 def recall_precision_curves(
@@ -245,8 +251,31 @@ def recall_precision_curves(
     title = chart_rows.title_of(curve, frame, each_query=panel == query)
     best = chart_rows.best_lines(table, None, parts.MOST_COLOURS)
     look = parts.strategy_look(table["strategy"], strategy, matter=best)
-    layers = marks.curves(x, title, look, **_curve_facts(table, "recall"))
-    return parts.panels(layers, table, panel)
+    facts = _curve_facts(table, "recall") | {"seen": _seen(table, legend=True)}
+    layers = marks.curves(x, title, look, **facts)
+    described = f"{title} by {recall}, {len(set(table['strategy']))} strategies"
+    return parts.panels(layers, table, panel, description=described)
+
+
+def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
+    """Where the lines end, the highest first, in words."""
+    last = table.filter(pl.col(at) == pl.col(at).max()).sort("value", descending=True)
+    where = f"{title} at {at} {last[at][0]}"
+    return parts.said(where, last.select("strategy", "value").iter_rows())
+
+
+def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
+    """What is chosen in a page: the line next to the pointer, and the name in a legend."""
+    n = table["strategy"].n_unique()
+    if n == 1:
+        return []
+    name = chart_rows.name_of("line", table)
+    near: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", "nearest": True}
+    seen = [alt.selection_point(name=name, fields=["strategy"], **near)]
+    if legend and n <= parts.MOST_COLOURS:
+        bound = alt.selection_point(name=f"legend_{name}", fields=["strategy"], bind="legend")
+        seen.append(bound)
+    return seen
 
 
 def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.comparing import differences
 
 if TYPE_CHECKING:
+    from types import EllipsisType
+
     from polars_graded._drawing.parts import Chart
     from polars_graded._drawing.rows import Frame
     from polars_graded._results.per_query import Missing
@@ -28,6 +30,9 @@ MOST_BARS = 300
 
 MOST_EXTREMES = 3
 """How many queries are named on either side where there is no room for all names."""
+
+MOST_LANES = 6
+"""So many histograms stand below each other."""
 
 MOST_BINS = 40
 """How many bins a histogram has."""
@@ -153,14 +158,14 @@ def measure_agreement(
     x: str,
     y: str,
     *,
-    show: Literal["agreement", "difference"] = "agreement",
-    panel: str | None = None,
+    show: Literal["agreement", "difference", "difference_by_x"] = "agreement",
+    panel: str | EllipsisType | None = ...,
     query: str = "query",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw one measure against another, one point per query, or the histogram of their difference.
+    """Draw one measure against another, one point per query, or how their difference lies.
 
-    The two stand side by side as
+    They stand side by side as
     ``measure_agreement(frame, x, y) | measure_agreement(frame, x, y, show="difference")``.
 
     Parameters
@@ -172,23 +177,28 @@ def measure_agreement(
         The columns of the two measures.
     show
         `"agreement"`: points, and the diagonal on which both measures are the same.
-        `"difference"`: how many queries have which difference x - y.
+        `"difference"`: how many queries have which difference x - y, a histogram for each strategy,
+        below each other. `"difference_by_x"`: points of the difference against x, which show
+        whether the measures part where x is high.
     panel
-        A column whose values get a panel each, such as a cutoff.
+        A column whose values get a panel each, such as a cutoff; None for none, which stacks the
+        histograms of several strategies. By default it is the strategy of histograms, and none of
+        points.
     query, strategy
         The columns that tell queries and strategies apart; a frame without such columns will do.
 
     Returns
     -------
     LayerChart or FacetChart
-        For `"agreement"`, rows with `strategy`, `query`, `x` and `y`; with more than 3000 rows, a
-        point stands for the `queries` of a strategy near it, at their mean. For `"difference"`,
+        For `"agreement"`, rows with `strategy`, `query`, `x` and `y`, which for
+        `"difference_by_x"` is the difference; with more than 3000 rows, a point stands for the
+        `queries` of a strategy near it, at their mean. For `"difference"`,
         rows with `strategy`, `low`, `high` and `queries`, of bins of equal width, 0 in the middle
         of one. `panel` where it is drawn. A row where a measure is null, NaN or infinite is left
         out. More than ten strategies have no colours, and are counted together.
 
-        Both axes have the same ends, unless one measure spans ten times as much as the other: then
-        each has its own, and there is no diagonal.
+        Both axes of `"agreement"` have the same ends, unless one measure spans ten times as much as
+        the other: then each has its own, and there is no diagonal.
 
     Raises
     ------
@@ -225,8 +235,10 @@ def measure_agreement(
     │ bm25     ┆ 0.475  ┆ 0.525 ┆ 1       │
     └──────────┴────────┴───────┴─────────┘
     """
-    check_choice("show", show, ("agreement", "difference"))
+    check_choice("show", show, ("agreement", "difference", "difference_by_x"))
     frame = check_collected("frame", frame)
+    lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
+    panel = strategy if lanes else None if panel is ... else panel
     keys = {name: column for name, column in [("panel", panel)] if column is not None}
     # A frame may do without strategies or queries, but not without a column that is named.
     keys |= {
@@ -245,22 +257,40 @@ def measure_agreement(
         msg = f"`frame` must have a row with both {x!r} and {y!r}, got none"
         raise ValueError(msg)
     chart_rows.check_panels(table, panel, "panel")
-    n_groups = chart_rows.panel_count(table, panel and "panel")
     groups, colour = ["panel"] if panel else [], {}
-    if "strategy" in keys and (n := table["strategy"].n_unique()) <= parts.MOST_COLOURS:
-        groups, n_groups = [*groups, "strategy"], n_groups * n
-        colour = parts.strategy_look(table["strategy"], strategy)
+    if "strategy" in keys and table["strategy"].n_unique() <= parts.MOST_COLOURS:
+        groups = [*groups, "strategy"]
+        colour = parts.strategy_look(table["strategy"], strategy, legends=not lanes)
+    n_groups = table.n_unique(groups) if groups else 1
     most = chart_rows.most_points(n_groups)
     if show == "difference":
         bins = min(most - 2, MOST_BINS, 10 + math.isqrt(table.height // n_groups))
         table = chart_rows.counted(table, groups, bins)
-        layers = marks.counts(f"{x} - {y}", colour)
+        # Below each other, it is seen how far each lies to the side.
+        few = {"columns": 1, "height": 90}
+        many = {"columns": 3, "height": 90, "width": 200}
+        size: dict[str, Any] = (few if n_groups <= MOST_LANES else many) if lanes else {}
+        counts = marks.counts(f"{x} - {y}", colour)
+        described = f"how many queries have which difference {x} - {y}"
+        return parts.panels(counts, table, panel, description=described, **size)
+    by_x = show == "difference_by_x"
+    if by_x:
+        table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
+        ends = chart_rows.round_ends(table["x"]), chart_rows.round_ends(table["y"], 10)
     else:
         ends = chart_rows.axes_ends(table["x"], table["y"])
-        if table.height > chart_rows.MOST_ROWS:
-            table = chart_rows.gathered(table, groups, math.isqrt(most), *ends)
-        most_queries: Any = table["queries"].max() if "queries" in table.columns else None
-        named = [name for name in ("strategy", "query") if name in table.columns]
-        layers = marks.points((x, y), ends, colour, named, most_queries)
-    apart = ["size"] if show == "agreement" and "queries" in table.columns else []
-    return parts.panels(layers, table, panel, apart=apart)
+    if table.height > chart_rows.MOST_ROWS:
+        table = chart_rows.gathered(table, groups, math.isqrt(most), *ends)
+    most_queries: Any = table["queries"].max() if "queries" in table.columns else None
+    named = [name for name in ("strategy", "query") if name in table.columns]
+    titles = (x, f"{x} - {y}" if by_x else y)
+    points = marks.points(titles, ends, colour, named, most_queries)
+    same = [parts.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
+    apart = [] if most_queries is None else ["size"]
+    described = f"{titles[1]} against {x} for {table.height} points"
+    return parts.panels([*same, points], table, panel, apart=apart, description=described)
+
+
+def _are_few(frame: pl.DataFrame, strategy: str) -> bool:
+    """Whether there are several strategies, of which each can have a histogram."""
+    return strategy in frame.columns and 1 < frame[strategy].n_unique() <= parts.MOST_COLOURS

@@ -137,9 +137,21 @@ def relevance_function(
     irrelevant, relevant = found.select(
         (pl.col("relevance") == 0).mean(), high=(pl.col("relevance") >= HALF).mean()
     ).row(0)
-    shares = f"φ is 0 for {irrelevant or 0:.1%} of scores, at least 0.5 for {relevant or 0:.1%}"
-    layers = marks.phi([score, shares], alt.Scale(zero=False, type=kind))
-    return parts.panels(layers, table, panel, "independent")
+    shares = f"φ is 0 for {_share(irrelevant)} of scores, at least 0.5 for {_share(relevant)}"
+    ends: Any = (values.min(), top)
+    spread = kind == "symlog"
+    axis = parts.amounts_axis(chart_rows.round_powers(*ends) if spread else None)
+    scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
+    layers = marks.phi([score, shares], scale_of_scores, axis)
+    described = f"relevance φ by {score}: {shares}"
+    return parts.panels(layers, table, panel, "independent", description=described)
+
+
+def _share(share: float | None) -> str:
+    """A share of scores in words: none and few are not the same."""
+    if share and share < 0.001:  # noqa: PLR2004
+        return "less than 0.1%"
+    return f"{share or 0:.1%}"
 
 
 def sample_boxes(
@@ -235,4 +247,5 @@ def sample_boxes(
     if reference is not None:
         name = f"mean {reference}" if isinstance(reference, str) else f"{reference:g}"
     layers = marks.boxes((group, value), groups, ends, step, name)
-    return parts.panels(layers, table, panel, height=alt.Step(step))
+    described = parts.said(f"median {value}", zip(groups, ordered["median"], strict=True))
+    return parts.panels(layers, table, panel, height=alt.Step(step), description=described)

@@ -101,7 +101,14 @@ def strategy_bars(
     several = chart_rows.panel_count(table, panel and "panel") > 1
     size = width or (200 if several else 300)
     axis = parts.measures_axis(table["mean"]) if show == "bars" else "independent"
-    return parts.panels(layers, table, panel, axis, columns=2, width=size)
+    drawn = (
+        table.select("strategy", "mean")
+        if not several
+        else table.filter(pl.col("panel") == pl.col("panel").first()).select("strategy", "mean")
+    )
+    where = parts.mean_title(table) if not several else f"mean {table['panel'][0]}"
+    described = parts.said(where, drawn.sort("mean", descending=True).iter_rows())
+    return parts.panels(layers, table, panel, axis, columns=2, width=size, description=described)
 
 
 def comparison_forest(
@@ -291,4 +298,9 @@ def comparison_matrix(
     marked = f"{strategy}, minus that above   • corrected p < {alpha:g}"
     layers = marks.matrix((marked, "baseline"), names, furthest or 1.0, step)
     size: dict[str, Any] = {"width": alt.Step(step), "height": alt.Step(step)}
-    return parts.panels(layers, table, panel, columns=2, **size)
+    believed = table.filter(pl.col("mark") != "").height // 2
+    described = (
+        f"differences of {table.height // 2} pairs, {believed} with corrected p < {alpha:g}; "
+        f"by falling mean: {', '.join(names)}"
+    )
+    return parts.panels(layers, table, panel, columns=2, description=described, **size)

@@ -1,0 +1,296 @@
+"""Queries that are chosen in a page: the views, and the transforms that make their means there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+
+from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing.marks import diagonal
+from polars_graded._drawing.parts import DOUBT, FAINT, INK, decimals, rule
+from polars_graded._results.per_query import mean_margin
+
+if TYPE_CHECKING:
+    from polars_graded._drawing.rows import Ends
+
+WIDTH, HEIGHT, GAP = 290, 260, 80
+"""The size of the two squares, and what is between them."""
+
+WHOLE = 2 * WIDTH + GAP
+"""How wide a view below them is."""
+
+ROW = 34
+"""How high a mean is, with its name and its number above it."""
+
+THIN = 0.15
+"""From how many queries per pixel on a bar shows no pieces."""
+
+LISTED = 60
+"""Up to so many degrees of freedom, quantiles of Student's t stand in a table."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is to be known of the queries to draw them, and what is chosen of them."""
+
+    name: str
+    """What the choice is called, which is no other chart's."""
+    a: str
+    b: str
+    measure: str
+    queries: int
+    values: Ends
+    """Where the axes of the measure end."""
+    differences: Ends
+    """Where the axis of their differences ends."""
+    bin: float
+    fullest: int
+    """How many queries the fullest bin has."""
+    colour: dict[str, Any]
+    known: str | None
+    """The column of what is known of a query, whose values can be chosen in the legend."""
+    confidence: float
+
+    @property
+    def minus(self) -> str:
+        """What the difference is called."""
+        return f"{self.a} - {self.b}"
+
+    @property
+    def brush(self) -> alt.Parameter:
+        """A rectangle in any view of queries."""
+        return alt.selection_interval(name=f"brush_{self.name}")
+
+    @property
+    def legend(self) -> alt.Parameter:
+        """Values of what is known of queries."""
+        return alt.selection_point(name=f"legend_{self.name}", fields=["known"], bind="legend")
+
+    @property
+    def kept(self) -> Any:
+        """Whether a query is chosen: all are where nothing is."""
+        return self.brush if self.known is None else self.brush & self.legend
+
+    def look(self, *, legend: bool = False) -> dict[str, Any]:
+        """The colour of a query: light where it is not chosen, grey where both are the same."""
+        colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
+        conditions: list[dict[str, Any]] = [{"test": (~self.kept).to_dict(), "value": FAINT}]
+        if self.known is None:
+            conditions.append({"test": "!isValid(datum.better)", "value": DOUBT})
+        return {"color": alt.Color(**colour, condition=conditions)}
+
+    @property
+    def tooltip(self) -> list[Any]:
+        """What is said of a query."""
+        known = [] if self.known is None else [alt.Tooltip("known:N", title=self.known)]
+        return ["query:N", *decimals("value_a", "value_b", "difference"), *known]
+
+
+def views(page: Page, ranks: dict[str, int], titles: dict[str, str]) -> alt.VConcatChart:
+    """All views of one page. `ranks` are the columns of a curve, if there is one."""
+    both = {"value_a": page.a, "value_b": page.b}
+    aligned: dict[str, Any] = {"spacing": GAP, "bounds": "flush"}
+    squares = alt.hconcat(_points(page), _bins(page), **aligned)
+    difference = {"difference": page.minus}
+    numbers = alt.hconcat(
+        _means(page, both, page.values), _means(page, difference, page.differences), **aligned
+    )
+    wide = _by_rank(page, ranks, titles["curve"]) if ranks else _in_order(page, titles["query"])
+    # Each view has its own colours, so that those of no other chart come among them.
+    whole: Any = alt.vconcat(squares, numbers, wide).resolve_scale(color="independent")
+    left, right = whole.vconcat[0].hconcat
+    views = {"points": left.layer[1], "bins": right.layer[0]}
+    if not ranks:
+        views["order"] = whole.vconcat[2].layer[0]
+    # Named where they stand, and by their places: so Altair names the layers of what it puts
+    # together, and would not tell the parameters.
+    for place, (what, view) in enumerate(views.items()):
+        view.name = f"{what}_{page.name}_{place}"
+    choices: list[tuple[Any, list[str]]] = [(page.brush, [*views])]
+    if page.known is not None:
+        choices.append((page.legend, ["points"]))
+    whole.params = [
+        alt.TopLevelSelectionParameter(
+            **choice.param.to_dict(), views=[views[what].name for what in seen]
+        )
+        for choice, seen in choices
+    ]
+    chart: alt.VConcatChart = whole
+    return chart
+
+
+def _points(page: Page) -> Any:
+    """Each query as a point, and the diagonal on which both strategies are the same."""
+    low, high = page.values
+    scale = alt.Scale(domain=[low, high], nice=False)
+    points = (
+        alt.Chart()
+        .mark_point(filled=True, size=40, opacity=0.7)
+        .encode(
+            x=alt.X("value_b:Q", title=f"{page.measure} of {page.b}", scale=scale),
+            y=alt.Y("value_a:Q", title=f"{page.measure} of {page.a}", scale=scale),
+            tooltip=page.tooltip,
+            **page.look(legend=True),
+        )
+    )
+    layers: Any = alt.layer(diagonal((low, high)), points, width=WIDTH, height=HEIGHT)
+    return layers
+
+
+def _bins(page: Page) -> Any:
+    """Each query as a piece of the bar of all that differ by about as much."""
+    low, high = page.differences
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    size = max(1.0, WIDTH * page.bin / (high - low) - 1)
+    # Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
+    seam = page.fullest / HEIGHT
+    under = "datum.place - 1" if seam < THIN else f"max(0, datum.place - {1 + seam:.4g})"
+    bars = (
+        alt.Chart()
+        .transform_calculate(under=under)
+        .mark_bar(orient="vertical", size=size)
+        .encode(
+            x=alt.X("middle:Q", title=page.minus, scale=scale),
+            y=alt.Y(
+                "place:Q",
+                title="queries",
+                scale=alt.Scale(domain=[0, page.fullest]),
+                axis=alt.Axis(format="d", tickMinStep=1, tickCount=min(6, page.fullest)),
+            ),
+            y2="under:Q",
+            tooltip=page.tooltip,
+            **page.look(legend=True),
+        )
+    )
+    layers: Any = alt.layer(bars, rule(x=0), width=WIDTH, height=HEIGHT)
+    return layers
+
+
+def _in_order(page: Page, query: str) -> Any:
+    """Each query as a bar of its difference, the highest first."""
+    scale = alt.Scale(domain=[0, page.queries + 1], nice=False, zero=False)
+    axis = alt.Axis(format="d", values=chart_rows.round_ranks(page.queries))
+    title = f"{query}, by falling difference"
+    bars = alt.Chart()
+    bars = bars.mark_bar(orient="vertical", size=max(1.0, WHOLE / page.queries - 1))
+    bars = bars.encode(
+        x=alt.X("position:Q", title=title, scale=scale, axis=axis),
+        y=alt.Y("difference:Q", title=page.minus, stack=None),
+        tooltip=page.tooltip,
+        **page.look(),
+    )
+    layers: Any = alt.layer(bars, rule(y=0), width=WHOLE, height=160)
+    return layers
+
+
+def _by_rank(page: Page, ranks: dict[str, int], curve: str) -> Any:
+    """The mean difference at each rank, over the queries that are chosen, with its band."""
+    base = _summed_up(page, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
+    last = max(2, *ranks.values())
+    x = alt.X(
+        "rank:Q",
+        title="rank",
+        scale=alt.Scale(domain=[1, last], nice=False, zero=False),
+        axis=alt.Axis(format="d", tickMinStep=1),
+    )
+    low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {page.minus}") for end in ("low", "mean"))
+    band = base.mark_area(opacity=0.2, color=INK).encode(x=x, y=low, y2="high:Q")
+    tooltip = ["rank:Q", "queries:Q", *decimals("mean", "low", "high")]
+    line = base.mark_line(point={"color": INK}, color=INK).encode(x=x, y=mean, tooltip=tooltip)
+    layers: Any = alt.layer(band, line, rule(y=0), width=WHOLE, height=160)
+    return layers
+
+
+def _means(page: Page, columns: dict[str, str], ends: Ends) -> Any:
+    """Means of the queries that are chosen, each with its interval and its number above it."""
+    base = _summed_up(page, list(columns), "what", f"{json.dumps(columns)}[datum.column]")
+    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    title = f"mean of the chosen, {100 * page.confidence:g} % interval"
+    axis = alt.Axis(grid=False)
+    low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
+    names = alt.Axis(labels=False, ticks=False, domain=False)
+    y = alt.Y(
+        "what:N",
+        title=None,
+        sort=None,
+        axis=names,
+        scale=alt.Scale(domain=list(columns.values())),
+    )
+    tooltip = ["what:N", "queries:Q", *decimals("mean", "low", "high")]
+    number = "datum.what + '   ' + format(datum.mean, '.4f')"
+    ends_of = "'   [' + format(datum.low, '.4f') + ', ' + format(datum.high, '.4f') + ']'"
+    printed = base.transform_calculate(
+        printed=f"{number} + (isValid(datum.low) ? {ends_of} : '')"
+    ).mark_text(dy=-10, color=INK, limit=WIDTH)
+    layers = [
+        base.mark_rule(strokeWidth=2, color=INK, clip=True).encode(x=low, x2="high:Q", y=y),
+        base.mark_point(filled=True, size=60, color=INK, opacity=1).encode(
+            x=mean, y=y, tooltip=tooltip
+        ),
+        printed.encode(x=alt.value(WIDTH / 2), y=y, text="printed:N"),
+    ]
+    if "difference" in columns:
+        # Above the line at 0, which it would cross.
+        layers[-1] = printed.encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="printed:N")
+        count = (
+            alt.Chart()
+            .transform_filter(page.kept)
+            .transform_aggregate(queries="count()")
+            .transform_calculate(said=f"datum.queries + ' of {page.queries} queries'")
+            .mark_text(dy=-26, color=INK)
+            .encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="said:N")
+        )
+        layers = [rule(x=0), *layers, count]
+    drawn: Any = alt.layer(*layers, width=WIDTH, height=2 * ROW)
+    return drawn
+
+
+def _summed_up(page: Page, columns: list[Any], key: str, of_column: str) -> alt.Chart:
+    """The mean of columns over the queries that are chosen, with Student's interval.
+
+    A row for each column, which is told by its `key`: `queries`, `mean`, `low`, `high`.
+    """
+    several = "datum.queries > 1"
+    margin = f"{quantile_of_t('(datum.queries - 1)', page.confidence)} * datum.std"
+    chart: alt.Chart = (
+        alt.Chart()
+        .transform_filter(page.kept)
+        .transform_fold(columns, as_=["column", "number"])
+        .transform_calculate(**{key: of_column})
+        .transform_filter("isValid(datum.number)")
+        .transform_aggregate(
+            queries="count()", mean="mean(number)", std="stdev(number)", groupby=[key]
+        )
+        .transform_calculate(margin=f"{several} ? {margin} / sqrt(datum.queries) : null")
+        .transform_calculate(
+            low=f"{several} ? datum.mean - datum.margin : null",
+            high=f"{several} ? datum.mean + datum.margin : null",
+        )
+    )
+    return chart
+
+
+def quantile_of_t(degrees: str, confidence: float) -> str:
+    """Student's t for an interval, as an expression of its degrees of freedom.
+
+    Up to `LISTED` it is looked up. Beyond, it is the normal quantile with the first four terms in
+    1 / degrees, which leave less than 1e-8 (Abramowitz and Stegun, 26.7.5).
+    """
+    few = np.arange(2, LISTED + 2)
+    listed = mean_margin(np.sqrt(few), few, confidence).tolist()
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    terms = [
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    ]
+    beyond = " + ".join(
+        [repr(z), *(f"{t!r} / pow({degrees}, {k})" for k, t in enumerate(terms, 1))]
+    )
+    return f"({degrees} <= {LISTED} ? {listed}[{degrees} - 1] : {beyond})"

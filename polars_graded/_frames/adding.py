@@ -1,0 +1,181 @@
+"""What each rank of a ranking adds to a measure that is a sum over ranks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
+from polars_graded._frames.request import Columns, Request
+from polars_graded._frames.sorting import in_order
+from polars_graded._measuring.expression import one
+from polars_graded._measuring.names import Measure
+
+SUMS = (
+    *("ndcg", "ndcng", "ncg", "dcg", "cg", "mu_ap", "ap", "gap", "q_measure"),
+    *("err", "nerr", "rbp", "recall", "generalized_recall", "r_precision", "reciprocal_rank"),
+)
+"""The measures to which a document adds what it adds, whatever stands below it."""
+
+
+RANK = "rank among the retrieved"
+"""The column of ranks in the rows of a query, beside whatever columns these have."""
+
+TIED = "tied with another"
+"""The column that says which of them has the score of another."""
+
+
+def check_sum(measure: str) -> Measure:
+    """The measure of that name, which must be a sum over ranks, in the order of the rows."""
+    found = Measure.parse(measure)
+    if found.function not in SUMS:
+        msg = f"`measure` must be a sum over ranks, one of {', '.join(SUMS)}, got {measure!r}"
+        raise ValueError(msg)
+    if found.options.get("over") == "retrieved":
+        msg = (
+            f"`measure` must be a sum over ranks, got {measure!r}, which divides by how many "
+            "relevant documents were retrieved"
+        )
+        raise ValueError(msg)
+    if found.needs_ties:
+        msg = f"`measure` must leave tied documents in their order, got {measure!r}"
+        raise ValueError(msg)
+    return found
+
+
+def ranked_documents(request: Request, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of a query for each strategy, those retrieved first, with their ranks in `RANK`.
+
+    A document that was not retrieved has no rank. Rows are in the order of ranks.
+    """
+    stacked = request.strategy
+    names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
+    found = {}
+    for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
+        score = request.by[name] if stacked is None else next(iter(request.by.values()))
+        its = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
+        ties = request.ties or ()
+        ordered = its.sort(
+            [*score, *ties],
+            descending=[request.descending] * len(score) + [True] * len(ties),
+            nulls_last=True,
+            maintain_order=True,
+        )
+        rank = pl.int_range(1, pl.len() + 1, dtype=pl.UInt32)
+        found[text] = ordered.with_columns(
+            pl.when(pl.col(score[0]).is_not_null()).then(rank).alias(RANK),
+            pl.struct(*score, *ties).is_duplicated().alias(TIED),
+        )
+    return found
+
+
+def ranks_added(
+    frame: Any,
+    of: Any,
+    measure: Measure,
+    n: int,
+    *,
+    query: str,
+    doc: str,
+    grade: str,
+    by: Any,
+    strategy: str | None,
+    ties: Columns | None,
+    descending: bool,
+    irrelevant: float,
+    highest: float | None,
+    others: dict[str, str],
+) -> tuple[pl.DataFrame, dict[str, float | None]]:
+    """The documents of a query for each strategy, with what each of its first n ranks adds.
+
+    The first frame has one row per strategy and document: `strategy`, `rank` (null where it was
+    not retrieved), `doc`, `grade`, whether it is `tied` and `relevant`, the `others`; `adds`, by
+    how much the value is higher with it than with the ranks above it alone; and `gain`, the same of
+    cumulated gain, where the measure is made of it. The second is the value of each strategy.
+    """
+    check_whole_number("n", n)
+    request = Request.of(
+        [measure.name],
+        query=query,
+        grade=grade,
+        by=by,
+        strategy=strategy,
+        ties=ties,
+        descending=descending,
+        irrelevant=irrelevant,
+        highest=highest,
+    )
+    frame = check_frame("frame", frame)
+    schema = frame.collect_schema()
+    request.check_schema(schema)
+    check_columns("frame", [check_column_name("doc", doc)], schema, argument="doc")
+    for argument, column in others.items():
+        check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
+    rows = rows_of_query(request, frame, of)
+    request.check_not_stacked(rows)
+    parts, values = [], {}
+    for name, its in ranked_documents(request, rows).items():
+        table = its.select(
+            pl.lit(name).alias("strategy"),
+            pl.col(RANK).alias("rank"),
+            pl.col(doc).alias("doc"),
+            pl.col(grade).cast(pl.Float64).alias("grade"),
+            (pl.col(TIED) & pl.col(RANK).is_not_null()).alias("tied"),
+            *(pl.col(column).alias(argument) for argument, column in others.items()),
+        )
+        table = table.filter(~pl.all_horizontal(pl.col("rank", "grade").is_null()))
+        if repeated := table.height - table["doc"].n_unique():
+            msg = f"{doc!r} must name each document of a query once, got {repeated} again"
+            raise ValueError(msg)
+        measures = [measure]
+        if "gain" in measure.options:
+            measures.append(Measure.of("cg", measure.n, gain=_written(measure.options["gain"])))
+        score = request.by[name] if strategy is None else next(iter(request.by.values()))
+        values[name] = its.select(one(measure, request.ranking(score))).item()
+        added = _added(table, request, measures, n)
+        parts.append(table.join(added, on="rank", how="left", maintain_order="left"))
+    if not sum(part.height for part in parts):
+        msg = "the query must have a document with a score or a grade, got none"
+        raise ValueError(msg)
+    documents = pl.concat(parts).with_columns(
+        (pl.col("grade") > request.scale.irrelevant).fill_null(value=False).alias("relevant")
+    )
+    return documents, values
+
+
+def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
+    """The rows of one query, of which there must be some."""
+    [query] = request.query
+    rows = frame.lazy().filter(pl.col(query) == of).collect()
+    if rows.is_empty():
+        msg = f"`frame` must have a row of the query, got none for {of!r} in {query!r}"
+        raise ValueError(msg)
+    return rows
+
+
+def _written(gain: Any) -> Any:
+    """A gain as it is given: pairs are a mapping."""
+    return dict(gain) if isinstance(gain, tuple) else gain
+
+
+def _added(table: pl.DataFrame, request: Request, measures: list[Measure], n: int) -> pl.DataFrame:
+    """By how much each of the first n ranks raises the measures.
+
+    A ranking that is cut has all that it retrieved below as documents that were not retrieved: they
+    count in whatever the measure divides by.
+    """
+    scale = replace(request.scale, grade=pl.col("grade")).ranked_by(["kept"], descending=False)
+    names = ["adds", "gain"][: len(measures)]
+    last = min(n, table["rank"].count())
+    cuts = pl.DataFrame({"cut": range(last + 1)}, schema={"cut": pl.UInt32})
+    kept = pl.when(pl.col("rank") <= pl.col("cut")).then("rank").alias("kept")
+    values = (
+        cuts.join(table, how="cross")
+        .with_columns(kept)
+        .group_by("cut")
+        .agg(one(m, scale).alias(name) for m, name in zip(measures, names, strict=True))
+        .sort("cut")
+    )
+    return values.select(pl.col("cut").alias("rank"), pl.col(names).diff()).slice(1)

@@ -1,0 +1,283 @@
+"""Queries to look into: chosen in one view, seen in all, their means made in the page."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_graded._checks import check_collected, check_columns, check_number
+from polars_graded._drawing import exploring, parts
+from polars_graded._drawing import rows as chart_rows
+from polars_graded._results.comparing import differences
+from polars_graded._results.per_query import measures_and_curves
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from polars_graded._drawing.rows import Frame
+    from polars_graded._results.per_query import Missing
+
+MOST_QUERIES = 5000
+"""So many rows Altair gives to a page."""
+
+MOST_RANKS = 20
+"""How many ranks of a curve each query brings."""
+
+MOST_BINS = 40
+"""How many bins a histogram has."""
+
+
+def explore(
+    per_query: Frame,
+    a: Any,
+    b: Any,
+    measure: str | None = None,
+    *,
+    curve: str | None = None,
+    colour: str | None = None,
+    confidence: float = 0.95,
+    query: str = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+) -> alt.VConcatChart:
+    r"""Draw two strategies query by query, to choose queries and see what their means are.
+
+    The queries are points of one strategy against the other, pieces of a histogram of differences,
+    and bars by falling difference. A rectangle drawn in any of them chooses queries, a click beside
+    it all of them; with `colour`, so does a click in the legend. The means of both strategies and
+    of their difference are those of the chosen queries, with Student's interval, made in the page:
+
+    .. math:: \bar{d} \pm t_{n-1} \, s / \sqrt{n}
+
+    As text: ``mean ± t(n - 1) s / sqrt(n)``
+
+    Parameters
+    ----------
+    per_query
+        One row per strategy and query with one column per measure, as `evaluate` returns it.
+    a, b
+        The two strategies; the difference is that of `a` minus that of `b`.
+    measure
+        The column to compare; by default the only measure there is.
+    curve
+        A column of lists, of which the mean difference at each rank is drawn, with its paired band,
+        in place of the bars; by default the only curve there is that is no ideal one.
+    colour
+        A column of what is known of a query, such as its country, which must be the same in all
+        rows of the query. More than ten names are the nine most frequent and "others"; more than
+        ten numbers are four ranges with about as many queries each.
+    confidence
+        That of the intervals.
+    query, strategy, missing
+        As for `differences`.
+
+    Returns
+    -------
+    VConcatChart
+        Of rows with `query`, `value_a`, `value_b`, `difference`, `better` (which of the two, null
+        for a tie), `position` by falling difference, the `middle` of its bin and its `place` there,
+        `known` where there is a `colour`, and a column for each of at most 20 ranks in equal steps,
+        `rank_1` …, where there is a curve.
+
+    Raises
+    ------
+    ColumnNotFoundError, TypeError, ValueError
+        As `differences`; also if no query is left, or more than 5000 are; if a query has two values
+        in `colour`; if the lists of a curve differ in length.
+
+    See Also
+    --------
+    precision_histogram : The differences as a picture.
+    polars_graded.compare : The numbers for all queries, with a test.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "ap": [0.5, 1.0, 0.25, 0.5, 0.75, 0.75],
+    ...     }
+    ... )
+    >>> explore(per_query, "ours", "bm25").data.drop("position", "middle", "place")
+    shape: (3, 5)
+    ┌───────┬─────────┬─────────┬────────────┬────────┐
+    │ query ┆ value_a ┆ value_b ┆ difference ┆ better │
+    │ ---   ┆ ---     ┆ ---     ┆ ---        ┆ ---    │
+    │ str   ┆ f64     ┆ f64     ┆ f64        ┆ str    │
+    ╞═══════╪═════════╪═════════╪════════════╪════════╡
+    │ c     ┆ 0.75    ┆ 0.25    ┆ 0.5        ┆ ours   │
+    │ a     ┆ 0.5     ┆ 0.5     ┆ 0.0        ┆ null   │
+    │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
+    └───────┴─────────┴─────────┴────────────┴────────┘
+    """
+    per_query = check_collected("per_query", per_query)
+    confidence = check_number("confidence", confidence, above=0, below=1)
+    known = [] if colour is None else [colour]
+    check_columns("per_query", known, per_query.columns, argument="colour")
+    numbers, curves = measures_and_curves(
+        per_query.drop(known), [], query=query, strategy=strategy, curves=True
+    )
+    if measure is None:
+        if len(numbers) != 1:
+            msg = f"`measure` must say which column to compare, got {', '.join(numbers) or 'none'}"
+            raise ValueError(msg)
+        [measure] = numbers
+    table = differences(per_query, measure, a, b, query=query, strategy=strategy, missing=missing)
+    if not table.height:
+        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
+        raise ValueError(msg)
+    if table.height > MOST_QUERIES:
+        msg = (
+            f"at most {MOST_QUERIES} queries can be explored, got {table.height}; filter the frame"
+        )
+        raise ValueError(msg)
+    both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
+    ranks: dict[str, int] = {}
+    if (drawn := curve or _only_curve(curves)) is not None:
+        table, ranks = _with_ranks(table, per_query, drawn, a, b, query, strategy)
+    if colour is not None:
+        table = _with_known(table, per_query, colour, query)
+    low, high = chart_rows.round_ends(table["difference"].append(pl.Series([0.0])))
+    width = chart_rows.round_step((high - low) / min(MOST_BINS, 10 + math.isqrt(table.height)))
+    winner = pl.col("winner")
+    middle = (pl.col("difference") / width).round() * width
+    order = ["known", "difference"] if colour is not None else ["difference"]
+    table = (
+        table.with_columns(
+            chart_rows.text(query).alias("query"),
+            pl.when(winner.is_not_null()).then(chart_rows.text("winner")).alias("better"),
+            middle.alias("middle"),
+        )
+        .with_row_index("position", offset=1)
+        .with_columns(
+            pl.col(order[0]).rank("ordinal").over("middle").cast(pl.UInt32).alias("place")
+        )
+    )
+    table = table.select(
+        *("query", "value_a", "value_b", "difference", "better", "position", "middle", "place"),
+        *(["known"] if colour is not None else []),
+        *ranks,
+    )
+    fullest: Any = table["place"].max()
+    if colour is None:
+        everyone = per_query.select(chart_rows.text(strategy).unique()).to_series().to_list()
+        known_names = everyone if len(everyone) <= parts.MOST_COLOURS else both
+        better = table["better"].drop_nulls().unique().to_list()
+        look = parts.strategy_look(known_names, "better", field="better", drawn=better)
+    else:
+        look = parts.strategy_look(table["known"], colour, field="known")
+    page = exploring.Page(
+        name=chart_rows.name_of(f"{measure}", table)[-10:],
+        a=both[0],
+        b=both[1],
+        measure=measure,
+        queries=table.height,
+        values=chart_rows.round_ends(pl.concat([table["value_a"], table["value_b"]])),
+        differences=(low - width / 2, high + width / 2),
+        bin=width,
+        fullest=fullest,
+        colour=look,
+        known=colour,
+        confidence=confidence,
+    )
+    chart = exploring.views(page, ranks, {"curve": drawn or "", "query": query})
+    chart.data = table
+    means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
+    names = [page.a, page.b, page.minus]
+    chart.description = parts.said(
+        f"mean {measure} of {table.height} queries", zip(names, means, strict=True)
+    )
+    return chart
+
+
+def _only_curve(curves: list[str]) -> str | None:
+    """The one curve by rank that is no ideal one, if there is just one."""
+    others = ("ideal_", "interpolated_precision")
+    found = [name for name in curves if not name.startswith(others)]
+    return found[0] if len(found) == 1 else None
+
+
+def _with_ranks(
+    table: pl.DataFrame,
+    per_query: pl.DataFrame,
+    curve: str,
+    a: Any,
+    b: Any,
+    query: str,
+    strategy: str,
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The queries with the difference at each of some ranks, and the ranks of these columns."""
+    check_columns("per_query", [curve], per_query.columns, argument="curve")
+    dtype = per_query.schema[curve]
+    if not isinstance(dtype, pl.List):
+        msg = f"`curve` must be a column of lists, one per query, got {dtype} in {curve!r}"
+        raise TypeError(msg)
+    for name, of in (("list_a", a), ("list_b", b)):
+        lists = per_query.filter(pl.col(strategy) == of)
+        lists = lists.select(query, pl.col(curve).cast(pl.List(pl.Float64)).alias(name))
+        table = table.join(lists, on=query, how="left", nulls_equal=True, maintain_order="left")
+    lengths: Any = pl.concat([table[name].list.len().drop_nulls() for name in ("list_a", "list_b")])
+    shortest, n = lengths.min(), lengths.max()
+    if shortest != n:
+        msg = (
+            f"the lists of {curve!r} must have one length, as those of a curve with a cutoff have, "
+            f"got {shortest} to {n}"
+        )
+        raise ValueError(msg)
+    positions = chart_rows.positions_of(curve, "rank", n or 0)
+    ranks = {f"rank_{positions[at]}": at for at in chart_rows.equal_steps(n or 0, MOST_RANKS)}
+    difference = {
+        name: pl.col("list_a").list.get(at) - pl.col("list_b").list.get(at)
+        for name, at in ranks.items()
+    }
+    table = table.with_columns(
+        pl.when(value.is_finite()).then(value).alias(name) for name, value in difference.items()
+    )
+    return table, {name: int(positions[at]) for name, at in ranks.items()}
+
+
+def _with_known(
+    table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
+) -> pl.DataFrame:
+    """The queries with what is known of each, as at most ten names."""
+    known = per_query.select(query, colour).unique()
+    known = known.filter(pl.col(query).is_in(table[query].implode()))
+    if again := known.height - known[query].n_unique():
+        msg = (
+            f"`colour` must have one value for each {query}, got several for {again} in {colour!r}"
+        )
+        raise ValueError(msg)
+    values = known[colour]
+    if values.dtype.is_numeric() and values.n_unique() > parts.MOST_COLOURS:
+        known = known.with_columns(_ranges(values).alias("known"))
+    else:
+        known = known.select(query, chart_rows.text(colour).alias("known"))
+        counts = known["known"].value_counts(sort=True)
+        if counts.height > parts.MOST_COLOURS:
+            names = counts.sort("count", "known", descending=[True, False])["known"]
+            kept = pl.col("known").is_in(names.head(parts.MOST_COLOURS - 1).implode())
+            others = pl.when(kept).then("known").otherwise(pl.lit("others"))
+            known = known.with_columns(others.alias("known"))
+    return table.join(
+        known.select(query, "known"), on=query, how="left", nulls_equal=True, maintain_order="left"
+    )
+
+
+def _ranges(values: pl.Series) -> pl.Series:
+    """Four ranges of numbers with about as many in each, each called by its lowest and highest."""
+    part = ((values.rank("min") - 1) * 4 // values.count()).alias("part")
+    frame = pl.DataFrame({"value": values, "part": part})
+    ends: Any = (
+        frame.drop_nulls()
+        .group_by("part")
+        .agg(low=pl.col("value").min(), high=pl.col("value").max())
+    )
+    names = {
+        part: f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        for part, low, high in ends.rows()
+    }
+    named = frame["part"].replace_strict(names, default="null", return_dtype=pl.String)
+    return named.alias("known")

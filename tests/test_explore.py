@@ -1,0 +1,345 @@
+"""`charts.explore`: choosing queries in a page changes means to what Python makes of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from browser import console_errors, waited
+from scipy import stats
+
+from polars_graded import charts, differences, summarise
+from polars_graded._drawing.exploring import LISTED, quantile_of_t
+
+if TYPE_CHECKING:
+    from selenium.webdriver.remote.webdriver import WebDriver
+
+
+def results(n: int, ranks: int = 10) -> pl.DataFrame:
+    """What `evaluate` returns of two strategies, and the country of each query."""
+    rng = np.random.default_rng(n)
+    parts = []
+    for place, name in enumerate(["bm25", "ours"]):
+        ndcg = np.clip(rng.beta(2, 2, n) + 0.1 * place, 0, 1).round(2)
+        parts.append(
+            pl.DataFrame(
+                {
+                    "strategy": name,
+                    "query": np.arange(n),
+                    "ndcg": ndcg,
+                    "dcg_curve@10": np.cumsum(rng.random((n, ranks)), axis=1),
+                    "country": [["se", "de", "fr"][query % 3] for query in range(n)],
+                },
+                schema_overrides={"dcg_curve@10": pl.Array(pl.Float64, ranks)},
+            ).with_columns(pl.col("dcg_curve@10").arr.to_list())
+        )
+    return pl.concat(parts)
+
+
+def interval_of(values: Any, confidence: float = 0.95) -> tuple[float, float, float]:
+    """The mean of values and Student's interval, as SciPy has it."""
+    values = np.asarray(values)
+    half = stats.t.ppf((1 + confidence) / 2, len(values) - 1) * stats.sem(values)
+    return values.mean(), values.mean() - half, values.mean() + half
+
+
+# What is drawn
+
+
+def test_the_rows_are_those_of_differences():
+    frame = results(50)
+    data = charts.explore(frame, "ours", "bm25", "ndcg").data
+    expected = differences(frame, "ndcg", "ours", "bm25")
+    assert data["query"].to_list() == expected["query"].cast(pl.String).to_list()
+    for name in ("value_a", "value_b", "difference"):
+        assert data[name].to_list() == expected[name].to_list()
+    assert data["better"].to_list() == expected["winner"].to_list()
+    assert data["position"].to_list() == list(range(1, 51))
+
+
+def test_pieces_of_the_histogram_lie_above_each_other_in_the_bin_of_their_difference():
+    data = charts.explore(results(300), "ours", "bm25").data
+    width = np.diff(data["middle"].unique().sort()).min()
+    assert (data["middle"] - data["difference"]).abs().max() <= width / 2 + 1e-12
+    for _, rows in data.group_by("middle"):
+        assert sorted(rows["place"]) == list(range(1, rows.height + 1))
+
+
+def test_ranks_have_the_differences_of_the_curve():
+    frame = results(20)
+    data = charts.explore(frame, "ours", "bm25").data.sort(pl.col("query").cast(pl.Int64))
+    one, other = (
+        np.array(frame.filter(strategy=name)["dcg_curve@10"].to_list()) for name in ("ours", "bm25")
+    )
+    for rank in range(1, 11):
+        assert data[f"rank_{rank}"].to_list() == pytest.approx(list((one - other)[:, rank - 1]))
+
+
+def test_of_a_long_curve_some_ranks_stand_for_all():
+    data = charts.explore(results(5, ranks=1000), "ours", "bm25").data
+    ranks = [int(name[5:]) for name in data.columns if name.startswith("rank_")]
+    assert (len(ranks), ranks[0], ranks[-1]) == (20, 1, 1000)
+
+
+def test_without_a_curve_queries_are_bars_in_order():
+    spec = charts.explore(results(9).drop("dcg_curve@10"), "ours", "bm25").to_dict()
+    wide = spec["vconcat"][2]["layer"][0]["encoding"]
+    assert (wide["x"]["field"], wide["y"]["field"]) == ("position", "difference")
+
+
+def known_of(values: list[Any]) -> list[str]:
+    n = len(values)
+    frame = results(n).drop("country").with_columns(colour=pl.Series(values * 2))
+    data = charts.explore(frame, "ours", "bm25", "ndcg", colour="colour").data
+    return data.sort(pl.col("query").cast(pl.Int64))["known"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("values", "known"),
+    [
+        (["a", "b", None, "a"], ["a", "b", "null", "a"]),
+        ([3, 1, 3, 2], ["3", "1", "3", "2"]),
+        ([True, False, True], ["true", "false", "true"]),
+        (
+            list(range(12)),
+            [*["0 to 2"] * 3, *["3 to 5"] * 3, *["6 to 8"] * 3, *["9 to 11"] * 3],
+        ),
+        (list("aabbccddeeffgghhiijk"), [*"aabbccddeeffgghhii", "others", "others"]),
+        (
+            [*range(11), None],
+            [*["0 to 2"] * 3, *["3 to 5"] * 3, *["6 to 8"] * 3, "9 to 10", "9 to 10", "null"],
+        ),
+    ],
+)
+def test_what_is_known_has_at_most_ten_names(values, known):
+    assert known_of(values) == known
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
+def test_the_quantile_that_the_page_makes_is_students(confidence):
+    for degrees in (1, 2, 30, LISTED, LISTED + 1, LISTED + 2, 100, 999, 4999):
+        expression = quantile_of_t("d", confidence)
+        looked_up, beyond = re.fullmatch(
+            r"\(d <= \d+ \? (\[.*\])\[d - 1\] : (.*)\)", expression
+        ).groups()
+        got = (
+            json.loads(looked_up)[degrees - 1]
+            if degrees <= LISTED
+            else eval(beyond, {"pow": math.pow, "d": degrees})  # noqa: S307
+        )
+        assert got == pytest.approx(stats.t.ppf((1 + confidence) / 2, degrees), rel=1e-8)
+
+
+# Errors
+
+
+def differing(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(country=pl.int_range(pl.len()).cast(pl.String))
+
+
+def two_measures(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(ap="ndcg")
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error", "sentence"),
+    [
+        (None, {"a": "us"}, ValueError, "there is no strategy 'us'; there are 'bm25', 'ours'"),
+        (None, {"a": "bm25"}, ValueError, "must be two strategies, got 'bm25' twice"),
+        (two_measures, {}, ValueError, "`measure` must say which column to compare, got ndcg, ap"),
+        (
+            differing,
+            {"colour": "country"},
+            ValueError,
+            "`colour` must have one value for each query, got several for 9 in 'country'",
+        ),
+        (None, {"confidence": 95}, ValueError, "`confidence` must be below 1, got 95"),
+        (None, {"curve": "ndcg"}, TypeError, "`curve` must be a column of lists, one per query"),
+        (
+            None,
+            {"colour": "county"},
+            pl.exceptions.ColumnNotFoundError,
+            "Hint: did you mean 'country'?",
+        ),
+        (
+            lambda frame: frame.with_columns(
+                pl.col("dcg_curve@10").list.head(pl.col("query") % 2 + 1)
+            ),
+            {},
+            ValueError,
+            "the lists of 'dcg_curve@10' must have one length, as those of a curve with a cutoff",
+        ),
+    ],
+)
+def test_what_is_wrong_is_an_error_that_says_so(change, options, error, sentence):
+    frame = results(9) if change is None else change(results(9))
+    with pytest.raises(error) as raised:
+        charts.explore(frame, **({"a": "ours", "b": "bm25"} | options))
+    assert sentence in str(raised.value)
+
+
+def test_more_queries_than_a_page_takes_are_refused_and_5000_are_drawn():
+    with pytest.raises(ValueError, match="at most 5000 queries can be explored, got 5001"):
+        charts.explore(results(5001), "ours", "bm25")
+    spec = charts.explore(results(5000), "ours", "bm25").to_dict()
+    [rows] = spec["datasets"].values()
+    assert len(rows) == 5000
+    assert len(json.dumps(rows)) < 4e6
+
+
+# In a page
+
+
+VIEWS = {
+    "points": "concat_0_concat_0_group",
+    "bins": "concat_0_concat_1_group",
+    "order": "concat_2_group",
+}
+
+
+def drag(page: WebDriver, view: str, *places: tuple[float, float]) -> None:
+    """Hold the pointer down from one place of a view to the next, in shares of its plot."""
+    from selenium.webdriver.common.actions.action_builder import ActionBuilder
+
+    x, y, width, height = page.execute_script(
+        f"const box = document.querySelector('g.{VIEWS[view]} path.background')"
+        ".getBoundingClientRect(); return [box.x, box.y, box.width, box.height];"
+    )
+    actions = ActionBuilder(page, duration=50)
+    for number, (right, down) in enumerate(places):
+        at = round(x + right * width), round(y + down * height)
+        actions.pointer_action.move_to_location(*at)
+        if not number:
+            actions.pointer_action.pointer_down()
+    actions.pointer_action.pointer_up()
+    actions.perform()
+
+
+def brushed(page: WebDriver, data: pl.DataFrame) -> list[str]:
+    """The queries within the rectangle, by what Vega says of its ends."""
+    [ends] = page.execute_script(
+        "const { signals } = view.getState({ data: () => false, signals: () => true });"
+        "return Object.keys(signals).filter((name) => /^brush_[0-9a-f]+$/.test(name))"
+        ".map((name) => signals[name]);"
+    )
+    within = [pl.col(name).is_between(min(each), max(each)) for name, each in ends.items()]
+    return data.filter(within)["query"].to_list() if within else data["query"].to_list()
+
+
+def shown(page: WebDriver) -> list[str]:
+    """What the page prints of means, in the order of the page."""
+    texts = page.execute_script(
+        "return [...document.querySelectorAll('g.mark-text.role-mark text')]"
+        ".map((text) => text.textContent)"
+    )
+    return [text.replace("−", "-") for text in texts]
+
+
+def expected(frame: pl.DataFrame, queries: list[str], total: int, confidence: float) -> list[str]:
+    """What Python makes of these queries."""
+    chosen = frame.with_columns(pl.col("query").cast(pl.String)).filter(
+        pl.col("query").is_in(queries)
+    )
+    ours, bm25 = (chosen.filter(strategy=name).sort("query")["ndcg"] for name in ("ours", "bm25"))
+    lines = []
+    for name, values in (("ours", ours), ("bm25", bm25), ("ours - bm25", ours - bm25)):
+        mean, low, high = interval_of(values, confidence)
+        lines.append(f"{name}   {mean:.4f}   [{low:.4f}, {high:.4f}]")
+    return [*lines, f"{len(queries)} of {total} queries"]
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_a_rectangle_in_any_view_changes_means_to_those_of_its_queries(drawn, confidence):
+    frame = results(150).drop("dcg_curve@10")
+    chart = charts.explore(frame, "ours", "bm25", confidence=confidence)
+    every = chart.data["query"].to_list()
+    page = drawn(chart)
+    assert shown(page) == expected(frame, every, 150, confidence)
+    sizes = set()
+    for view, *places in (
+        ("points", (0.1, 0.9), (0.5, 0.3)),
+        ("points", (0.5, 0.95), (0.95, 0.05)),
+        ("bins", (0.3, 0.95), (0.6, 0.02)),
+        ("order", (0.05, 0.05), (0.4, 0.95)),
+        ("order", (0.9, 0.05), (0.99, 0.95)),
+    ):
+        before = shown(page)
+        drag(page, view, *places)
+        waited(page, lambda before=before: shown(page) != before)
+        queries = brushed(page, chart.data)
+        assert 2 <= len(queries) < 150
+        assert shown(page) == expected(frame, queries, 150, confidence)
+        sizes.add(len(queries))
+    assert len(sizes) > 3
+    # A click beside the rectangle takes it away.
+    drag(page, "order", (0.5, 0.05))
+    waited(page, lambda: shown(page) == expected(frame, every, 150, confidence))
+    assert console_errors(page) == []
+
+
+def test_a_rectangle_without_a_query_has_no_mean_and_with_one_no_interval(drawn):
+    frame = (
+        results(30)
+        .drop("dcg_curve@10")
+        .with_columns(
+            ndcg=pl.when(pl.col("query") == 0).then(pl.lit(1.0)).otherwise(pl.col("ndcg") * 0.5)
+        )
+    )
+    page = drawn(charts.explore(frame, "ours", "bm25"))
+    drag(page, "points", (0.7, 0.3), (0.8, 0.2))
+    waited(page, lambda: len(shown(page)) < 4)
+    assert [text for text in shown(page) if "queries" not in text] == []
+    drag(page, "points", (0.9, 0.1), (1.02, -0.02))
+    waited(page, lambda: "1 of 30 queries" in shown(page))
+    assert shown(page)[:3] == ["ours   1.0000", "bm25   1.0000", "ours - bm25   0.0000"]
+
+
+def test_a_name_in_the_legend_chooses_its_queries(drawn):
+    frame = results(60)
+    chart = charts.explore(frame, "ours", "bm25", colour="country")
+    page = drawn(chart)
+    # In their order: de, fr, se.
+    page.execute_script(
+        "const label = document.querySelectorAll('g.role-legend-label text')[1];"
+        "for (const kind of ['pointerdown', 'pointerup', 'click'])"
+        " label.dispatchEvent(new PointerEvent(kind, { bubbles: true, view: window }));"
+    )
+    france = chart.data.filter(known="fr")["query"].to_list()
+    waited(page, lambda: shown(page) == expected(frame, france, 60, 0.95))
+    drag(page, "bins", (0.05, 0.98), (0.55, 0.02))
+    both = [query for query in brushed(page, chart.data) if query in france]
+    waited(page, lambda: shown(page) == expected(frame, both, 60, 0.95))
+    assert 2 <= len(both) < 20
+
+
+def test_the_difference_by_rank_and_its_band_are_of_the_chosen(drawn):
+    frame = results(80)
+    chart = charts.explore(frame, "ours", "bm25")
+    page = drawn(chart)
+    drag(page, "points", (0.2, 0.95), (0.8, 0.2))
+    waited(page, lambda: "80 of 80 queries" not in shown(page))
+    queries = brushed(page, chart.data)
+    drawn = page.execute_script(
+        "return Object.values(view._runtime.data).map((each) => each.values?.value ?? [])"
+        ".find((rows) => rows.length && 'rank' in rows[0] && 'low' in rows[0])"
+        ".map(({ rank, mean, low, high }) => ({ rank, mean, low, high }));"
+    )
+    chosen = chart.data.filter(pl.col("query").is_in(queries))
+    assert 2 < chosen.height < 80
+    assert [row["rank"] for row in drawn] == list(range(1, 11))
+    for row in drawn:
+        wanted = interval_of(chosen[f"rank_{row['rank']:.0f}"])
+        assert (row["mean"], row["low"], row["high"]) == pytest.approx(wanted)
+
+
+def test_the_means_of_all_queries_are_those_of_summarise(drawn):
+    frame = results(200).drop("dcg_curve@10")
+    means = summarise(frame, "ndcg").filter(strategy="ours")
+    [mean], [low], [high] = (means[name] for name in ("mean", "ci_low", "ci_high"))
+    page = drawn(charts.explore(frame, "ours", "bm25"))
+    assert shown(page)[0] == f"ours   {mean:.4f}   [{low:.4f}, {high:.4f}]"
