@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from browser import console_errors, waited
+from polars.testing import assert_frame_equal
 from scipy import stats
 
 from polars_graded import charts, differences, summarise
@@ -133,6 +134,17 @@ def test_the_quantile_that_the_page_makes_is_students(confidence):
             else eval(beyond, {"pow": math.pow, "d": degrees})  # noqa: S307
         )
         assert got == pytest.approx(stats.t.ppf((1 + confidence) / 2, degrees), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["position", "known", "place", "rank_1", "list_a", "value"])
+def test_queries_and_what_is_known_may_be_called_like_what_is_drawn(name):
+    frame = results(20)
+    plain = charts.explore(frame, "ours", "bm25", colour="country").data
+    for column in ("query", "country"):
+        keys = {"query": "query", "colour": "country"}
+        keys = {key: name if each == column else each for key, each in keys.items()}
+        drawn = charts.explore(frame.rename({column: name}), "ours", "bm25", **keys).data
+        assert_frame_equal(drawn, plain)
 
 
 # Errors

@@ -134,6 +134,7 @@ def explore(
             f"at most {MOST_QUERIES} queries can be explored, got {table.height}; filter the frame"
         )
         raise ValueError(msg)
+    table = table.rename({query: "query"})
     both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
     ranks: dict[str, int] = {}
     if (drawn := curve or _only_curve(curves)) is not None:
@@ -144,16 +145,20 @@ def explore(
     width = chart_rows.round_step((high - low) / min(MOST_BINS, 10 + math.isqrt(table.height)))
     winner = pl.col("winner")
     middle = (pl.col("difference") / width).round() * width
-    order = ["known", "difference"] if colour is not None else ["difference"]
     table = (
         table.with_columns(
-            chart_rows.text(query).alias("query"),
+            chart_rows.text("query"),
             pl.when(winner.is_not_null()).then(chart_rows.text("winner")).alias("better"),
             middle.alias("middle"),
         )
         .with_row_index("position", offset=1)
         .with_columns(
-            pl.col(order[0]).rank("ordinal").over("middle").cast(pl.UInt32).alias("place")
+            # In a bar, those of one colour stand together.
+            pl.col("difference" if colour is None else "known")
+            .rank("ordinal")
+            .over("middle")
+            .cast(pl.UInt32)
+            .alias("place")
         )
     )
     table = table.select(
@@ -217,8 +222,9 @@ def _with_ranks(
         raise TypeError(msg)
     for name, of in (("list_a", a), ("list_b", b)):
         lists = per_query.filter(pl.col(strategy) == of)
-        lists = lists.select(query, pl.col(curve).cast(pl.List(pl.Float64)).alias(name))
-        table = table.join(lists, on=query, how="left", nulls_equal=True, maintain_order="left")
+        values = pl.col(curve).cast(pl.List(pl.Float64)).alias(name)
+        lists = lists.select(pl.col(query).alias("query"), values)
+        table = table.join(lists, on="query", how="left", nulls_equal=True, maintain_order="left")
     lengths: Any = pl.concat([table[name].list.len().drop_nulls() for name in ("list_a", "list_b")])
     shortest, n = lengths.min(), lengths.max()
     if shortest != n:
@@ -243,18 +249,19 @@ def _with_known(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
     """The queries with what is known of each, as at most ten names."""
-    known = per_query.select(query, colour).unique()
-    known = known.filter(pl.col(query).is_in(table[query].implode()))
-    if again := known.height - known[query].n_unique():
+    named = {"query": query, "value": colour}
+    known = per_query.select(pl.col(column).alias(name) for name, column in named.items()).unique()
+    known = known.filter(pl.col("query").is_in(table["query"].implode(), nulls_equal=True))
+    if again := known.height - known["query"].n_unique():
         msg = (
             f"`colour` must have one value for each {query}, got several for {again} in {colour!r}"
         )
         raise ValueError(msg)
-    values = known[colour]
+    values = known["value"]
     if values.dtype.is_numeric() and values.n_unique() > parts.MOST_COLOURS:
         known = known.with_columns(_ranges(values).alias("known"))
     else:
-        known = known.select(query, chart_rows.text(colour).alias("known"))
+        known = known.with_columns(chart_rows.text("value").alias("known"))
         counts = known["known"].value_counts(sort=True)
         if counts.height > parts.MOST_COLOURS:
             names = counts.sort("count", "known", descending=[True, False])["known"]
@@ -262,7 +269,11 @@ def _with_known(
             others = pl.when(kept).then("known").otherwise(pl.lit("others"))
             known = known.with_columns(others.alias("known"))
     return table.join(
-        known.select(query, "known"), on=query, how="left", nulls_equal=True, maintain_order="left"
+        known.select("query", "known"),
+        on="query",
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
     )
 
 
