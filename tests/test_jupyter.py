@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import subprocess
@@ -148,39 +147,3 @@ def test_two_lines_in_a_notebook_draw_a_chart(renderer: str, lab: Lab, page: Web
     assert drawn.size["height"] > 200
     assert console_errors(page) == []
     assert {urlsplit(url).netloc for url in requests_of(page)} == {urlsplit(lab.url).netloc}
-
-
-@pytest.mark.parametrize(("renderer", "mime"), [("png", "image/png"), ("svg", "text/plain")])
-def test_a_picture_is_seen_in_a_notebook_that_is_not_trusted(
-    renderer: str, mime: str, lab: Lab, page: WebDriver
-) -> None:
-    """Where others wrote a notebook, JupyterLab shows neither scripts nor SVG of theirs."""
-    import altair as alt
-    import nbformat
-    from nbformat.v4 import new_code_cell, new_notebook, new_output
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    import polars_graded as pg
-
-    per_query = pg.evaluate(pg.datasets.example(), "ap", by=["strong", "weak"])
-    with alt.renderers.enable(renderer):
-        bundle = pg.charts.strategy_bars(pg.summarise(per_query))._repr_mimebundle_()
-    # Beside a picture stands how large it is.
-    data, metadata = bundle if isinstance(bundle, tuple) else (bundle, {})
-    data = {"text/plain": "alt.LayerChart(...)", **data}  # as IPython has it beside any picture
-    if isinstance(data.get("image/png"), bytes):
-        data["image/png"] = base64.b64encode(data["image/png"]).decode()
-    output = new_output("execute_result", data=data, metadata=metadata, execution_count=1)
-    cell = new_code_cell(CELL, outputs=[output], execution_count=1)
-    kernel = {"name": "python3", "display_name": "Python 3"}
-    name = f"of-others-{renderer}.ipynb"
-    notebook = new_notebook(cells=[cell], metadata={"kernelspec": kernel})
-    nbformat.write(notebook, lab.notebooks / name)
-
-    page.get(lab.url)
-    page.set_script_timeout(60)
-    assert page.execute_async_script(OPEN, name) == "open"
-    outputs = ".jp-Notebook .jp-Cell:first-child .jp-OutputArea-output"
-    wait = WebDriverWait(page, 30)
-    [shown] = wait.until(lambda page: page.find_elements("css selector", outputs))
-    assert shown.get_attribute("data-mime-type") == mime
