@@ -27,11 +27,13 @@ from polars_graded._measuring.names import Measure
 from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparing import compare
 from polars_graded._results.per_query import bests, curve_means
-from polars_graded._results.significance import CORRECTIONS, TESTS
+from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 from polars_graded._writing import check_writable, left_behind, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from polars_graded._results.significance import TestName
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 SUFFIXES = {"--per-query": (".csv", ".parquet"), "--report": (".html", ".htm")}
@@ -455,9 +457,8 @@ def _comparison(per_query: pl.DataFrame, names: Iterable[str], options: argparse
 
 def _comparing(options: argparse.Namespace) -> dict[str, Any]:
     """How strategies are compared."""
-    test = options.test or "t"
-    # Randomised Tukey p values already hold for all pairs together.
-    correction = options.correction or ("none" if test == "randomised_tukey" else "holm")
+    test: TestName = options.test or "t"
+    correction = correction_of(test, options.correction)
     missing = "error" if options.undefined_as is not None else "drop"
     return {
         "baseline": options.baseline,

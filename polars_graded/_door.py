@@ -51,20 +51,40 @@ def _from_pandas(name: str, frame: Any) -> pl.DataFrame:
     if texts := [column for column in frame.columns if not isinstance(column, str)]:
         msg = f"`{name}` must have columns named by strings, got {texts[0]!r}"
         raise TypeError(msg)
-    return pl.DataFrame([_series_of_pandas(column, frame[column]) for column in frame.columns])
+    if not frame.columns.is_unique:
+        again = frame.columns[frame.columns.duplicated()][0]
+        msg = f"`{name}` must have each column once, got {again!r} more than once"
+        raise ValueError(msg)
+    found = []
+    for column in frame.columns:
+        try:
+            found.append(_series_of_pandas(column, frame[column]))
+        except (TypeError, ValueError, NotImplementedError, OverflowError) as error:
+            msg = (
+                f"column {column!r} of `{name}` must hold values of one kind, got {error}\n\n"
+                "Hint: drop the column, or convert it"
+            )
+            raise TypeError(msg) from None
+    return pl.DataFrame(found)
 
 
 def _series_of_pandas(name: str, column: Any) -> pl.Series:
     """A column of pandas; what it calls missing is null."""
     try:
         return pl.Series(name, pl.from_pandas(column, nan_to_null=True))
-    except ImportError:  # pyarrow, without which numbers go as an array and others one by one
+    except (ImportError, NotImplementedError):
+        # Without pyarrow numbers go as an array and others one by one, as do arrays of NumPy, which
+        # pyarrow does not take in every mixture.
         missing = column.isna().to_numpy()
         if column.dtype.kind in "iufb" and not hasattr(column.array, "_mask"):
             return pl.Series(name, column.to_numpy(), nan_to_null=True)
         values = column.astype(object).to_list()
         return pl.Series(
-            name, [None if gone else v for v, gone in zip(values, missing, strict=True)]
+            name,
+            [
+                None if gone else value.tolist() if hasattr(value, "tolist") else value
+                for value, gone in zip(values, missing, strict=True)
+            ],
         )
 
 

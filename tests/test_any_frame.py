@@ -173,3 +173,23 @@ def test_results_of_other_libraries_are_compared():
     for of in (of_pandas, of_pyarrow):
         assert_frame_equal(compare(of(frame), "ap"), compare(frame, "ap"))
         assert_frame_equal(summarise(of(frame), "ap"), summarise(frame, "ap"))
+
+
+def test_a_column_of_pandas_that_is_of_several_kinds_is_named():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"query": ["a", "a"], "grade": [1, 0], "score": [2.0, 1.0]})
+    with pytest.raises(TypeError, match=r"^column 'meta' of `frame` must hold values of one kind"):
+        evaluate(frame.assign(meta=[1, "x"]), "ap")
+    with pytest.raises(ValueError, match="must have each column once, got 'score' more than once"):
+        evaluate(pandas.concat([frame, frame[["score"]]], axis=1), "ap")
+
+
+def test_arrays_of_documents_in_pandas_may_be_empty():
+    numpy, pandas = pytest.importorskip("numpy"), pytest.importorskip("pandas")
+    run = pandas.DataFrame({"query": ["a", "b"], "retrieved": [["p", "q"], []]})
+    judgments = {"a": {"q": 1}, "b": {"p": 1}}
+    with pytest.warns(UserWarning, match="1 of 2 judged queries have no row"):
+        expected = judge(run, judgments)
+    arrays = run.assign(retrieved=run["retrieved"].map(numpy.array))
+    with pytest.warns(UserWarning, match="1 of 2 judged queries have no row"):
+        assert_frame_equal(judge(arrays, judgments), expected)

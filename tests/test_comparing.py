@@ -15,7 +15,15 @@ from polars.testing import assert_frame_equal, assert_series_equal
 from results import FRAME, close, compared, drawn, frame_of
 from test_per_query import ERRORS
 
-from polars_graded import compare, differences, evaluate, rank_correlation, read_letor, summarise
+from polars_graded import (
+    compare,
+    datasets,
+    differences,
+    evaluate,
+    rank_correlation,
+    read_letor,
+    summarise,
+)
 from polars_graded._results.significance import CORRECTIONS, TESTS
 
 COLUMNS = [
@@ -216,7 +224,7 @@ ERRORS_OF_COMPARE = [
     ),
     (
         [],
-        {"test": "randomised_tukey"},
+        {"test": "randomised_tukey", "correction": "holm"},
         ValueError,
         "`correction` must be 'none' for the test .*, whose p values hold for all pairs together",
     ),
@@ -491,3 +499,11 @@ def test_the_table_of_the_book_is_what_comes_out(data):
         counts = f"{row['wins']}, {row['ties']}, {row['losses']}"
         cells = [row["measure"], row["strategy"], *numbers, interval, f"{row['d_z']:.3f}", counts]
         assert f"| {' | '.join(cells)} |" in text
+
+
+def test_the_usual_correction_is_that_of_the_test():
+    per_query = evaluate(datasets.example(12), "ap", by=["strong", "fair", "weak"])
+    for test, correction in (("randomised_tukey", "none"), ("t", "holm")):
+        options = {"test": test, "resamples": 100}
+        usual = compare(per_query, "ap", **options)
+        assert_frame_equal(usual, compare(per_query, "ap", **options, correction=correction))

@@ -558,3 +558,16 @@ def test_documents_that_were_pooled_and_not_judged_are_as_in_trec_eval(data):
     assert dict(ours) == pytest.approx(theirs)
     plainly = evaluate(judge(run, judgments), "bpref", by=[["score", "doc"]])["bpref"]
     assert plainly.to_list() != pytest.approx([theirs[q] for q, _ in ours], abs=0.01)
+
+
+def test_a_run_and_judgments_that_are_swapped_are_told():
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match=r"but `run` has: are the two swap"):
+        judge(JUDGMENTS, RETRIEVED)
+
+
+def test_scores_beside_lists_of_documents_are_not_lost():
+    run = pl.DataFrame({"query": ["a"], "retrieved": [["x", "y"]], "score": [[0.1, 0.9]]})
+    with pytest.raises(ValueError, match="got a column 'score' beside 'retrieved'"):
+        judge(run, {"a": {"y": 1}})
+    rows = run.explode("retrieved", "score").rename({"retrieved": "doc"})
+    assert judge(rows, {"a": {"y": 1}})["score"].to_list() == [0.1, 0.9]

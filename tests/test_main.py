@@ -696,7 +696,7 @@ def test_a_report_without_what_it_needs_is_refused_before_files_are_read(refusal
     drawing_scripts.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     sentence = refusal("--letor", "absent.txt", "--report", "page.html")
-    assert sentence.endswith('pip install "polars-graded[report]"')
+    assert sentence.endswith('pip install "vl-convert-python>=1.9"')
 
 
 # Warnings.

@@ -333,3 +333,47 @@ def test_several_columns_may_tell_queries_apart():
     frame = TIED.with_columns(country=pl.Series(["x", "x", "x", "y", "y"])).with_columns(query=1)
     values = evaluate(frame, "n_relevant", query=["country", "query"])
     assert values.rows() == [("score", "x", 1, 1), ("score", "y", 1, 2)]
+
+
+@BOTH
+def test_a_join_that_starts_from_the_run_is_told(lazily):
+    """It lacks what was judged and not retrieved: AP of 1/2 is AP of 1."""
+    run = pl.DataFrame({"query": range(20), "doc": ["a"] * 20, "score": [2.0] * 20})
+    run = pl.concat([run, run.with_columns(doc=pl.lit("b"), score=1.0)])
+    judgments = pl.DataFrame({"query": range(20), "doc": ["a"] * 20, "grade": [1] * 20})
+    judgments = pl.concat([judgments, judgments.with_columns(doc=pl.lit("c"))])
+    left = run.join(judgments, on=["query", "doc"], how="left")
+    with assert_warned("all documents that are judged were retrieved, in 20 queries, while"):
+        assert measured(left, "ap", lazily=lazily)["ap"].unique().to_list() == [1]
+    whole = measured(judge(run, judgments), "ap", lazily=lazily)
+    assert whole["ap"].unique().to_list() == [0.5]
+    measured(left, "precision@1", lazily=lazily)  # looks at what was retrieved alone
+    measured(left.filter(pl.col("query") < 9), "ap", lazily=lazily)  # too few to say
+
+
+def test_documents_that_come_twice_are_told():
+    """Strategies that are stacked in a column that was not named would be ranked as one."""
+    frame = pl.DataFrame(
+        {
+            "query": ["a"] * 4,
+            "doc": ["x", "y"] * 2,
+            "model": ["A", "A", "B", "B"],
+            "grade": [1, 0, 1, 0],
+            "score": [4.0, 3.0, 2.0, 1.0],
+        }
+    )
+    sentence = "'x' comes more than once for query 'a', and is ranked as several documents"
+    with assert_warned(sentence, r"\n\nHint: .* such as strategy='model'"):
+        evaluate(frame, "ap")
+    with assert_warned(sentence):
+        evaluate(frame.drop("model"), "ap", query=["query"])
+    assert evaluate(frame, "ap", strategy="model")["ap"].to_list() == [1, 1]
+    frame = frame.with_columns(doc=pl.Series([None, "y", "x", None]))
+    evaluate(frame, "ap")
+
+
+@pytest.mark.parametrize("dtype", [pl.Float64, pl.Int8, pl.Float32])
+def test_ranks_of_any_type_are_told(dtype):
+    frame = pl.DataFrame({"query": [1, 1], "grade": [1, 0], "rank": pl.Series([1, 2], dtype=dtype)})
+    with assert_warned("'rank' counts from 1 as ranks do"):
+        assert evaluate(frame, "ap", by="rank")["ap"].to_list() == [0.5]

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from results import FRAME, frame_of
 
+import polars_graded as pg
 from polars_graded import compare, differences, rank_correlation, summarise
 
 # Missing.
@@ -169,3 +170,15 @@ def test_small_values_are_compared_as_large_ones_are():
         columns = ["p_value", "d_z", "wins", "ties", "losses"]
         found = compare(frame_of(small), test=test).select(columns)
         assert found.equals(compare(frame_of(values), test=test).select(columns))
+
+
+def test_a_measure_under_a_name_of_ones_own_is_not_left_out_in_silence():
+    """Beside a column that is called like a measure, others are what is known of queries."""
+    names = ["ap", {"nDCG@10": "ndcg(gain=linear)@10"}]
+    per_query = pg.evaluate(pg.datasets.example(12), *names, by=["strong", "fair", "weak"])
+    for ask in (pg.summarise, pg.compare, pg.paper_table, pg.discriminative_power):
+        with pytest.warns(UserWarning, match="left out: 'nDCG@10'\n\nHint: name the measures"):
+            ask(per_query)
+        ask(per_query, "ap", "nDCG@10")
+    named = per_query.rename({"ap": "AP"})
+    assert pg.summarise(named)["measure"].unique().sort().to_list() == ["AP", "nDCG@10"]

@@ -466,7 +466,11 @@ ERRORS = [
     ({"test": "anova"}, ValueError, "`test` must be one of"),
     ({"correction": "half"}, ValueError, "`correction` must be one of"),
     ({"missing": "keep"}, ValueError, "`missing` must be one of"),
-    ({"test": "randomised_tukey"}, ValueError, "`correction` must be 'none'"),
+    (
+        {"test": "randomised_tukey", "correction": "holm"},
+        ValueError,
+        "`correction` must be 'none'",
+    ),
 ]
 
 
@@ -520,7 +524,7 @@ def test_without_vl_convert_it_is_said_what_to_install(per_query, tmp_path, monk
     module = page_module
     monkeypatch.setattr(module, "drawing_scripts", drawing_scripts.__wrapped__)  # unremembered
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(ImportError, match=re.escape('pip install "polars-graded[report]"')):
+    with pytest.raises(ImportError, match=re.escape('pip install "vl-convert-python>=1.9"')):
         report(per_query, tmp_path / "page.html")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 import polars as pl
 
 from polars_graded._checks import check_flag, check_frame
+from polars_graded._frames import noticing
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
@@ -142,6 +143,10 @@ def evaluate(
         Of what makes means wrong though every value is right; of a LazyFrame when it is collected.
 
         - Queries without a judged document, as a left join of a run and judgments has them.
+        - All that is judged was retrieved, in ten queries or more, but not all that was retrieved
+          is judged, as a join that starts from the run has it.
+        - A document, of a column "doc", that comes twice for a query, as where strategies are
+          stacked in a column that was not named. (Some queries of a DataFrame are looked at.)
         - A stacked strategy that has no row for some query, which its mean then lacks.
         - A strategy that retrieved nothing at all.
         - Strategies of which a share of the first ten documents is judged that differs by 0.2.
@@ -216,5 +221,7 @@ def evaluate(
     frame = check_frame("frame", frame)
     request.check_schema(frame.collect_schema())
     request.check_not_stacked(frame)
+    if isinstance(frame, pl.DataFrame):
+        noticing.warn_of_doubles(request, frame)
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
     return measure(request, frame, parts, shown=shown)

@@ -160,6 +160,9 @@ def _joined(
     pair = [query, doc]
     for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
         check_columns("run", [] if name is None else [name], run.columns, argument=argument)
+    if grade not in judgments.columns and grade in run.columns:
+        msg = f"`judgments` has no column {grade!r}, but `run` has: are the two swapped?"
+        raise pl.exceptions.ColumnNotFoundError(msg)
     for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
         check_columns("judgments", [name], judgments.columns, argument=argument)
 

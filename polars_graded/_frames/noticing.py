@@ -79,18 +79,58 @@ def _looks_at_order(measure: Measure) -> bool:
     return not (whole and measure.function in OF_SETS)
 
 
+def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
+    """Warn where a document comes twice for the first, the last or the query in the middle."""
+    if frame.is_empty() or "doc" not in frame.columns or "doc" in request.columns:
+        return
+    for place in sorted({0, frame.height // 2, frame.height - 1}):
+        same = [pl.col(key).eq_missing(pl.col(key).get(place)) for key in request.keys]
+        rows = frame.filter(pl.all_horizontal(same)).drop_nulls("doc")
+        again = rows.filter(pl.col("doc").is_duplicated())
+        if again.height:
+            apart = [
+                name
+                for name, dtype in frame.schema.items()
+                if name not in {"doc", *request.columns}
+                and dtype in (pl.String, pl.Categorical, pl.Enum)
+                and not rows.select(pl.struct("doc", name).is_duplicated().any()).item()
+            ]
+            such_as = f", such as strategy={apart[0]!r}" if apart else ""
+            of = ", ".join(map(repr, again.select(request.keys).row(0)))
+            warn_the_caller(
+                f"{again.get_column('doc')[0]!r} comes more than once for query {of}, and is "
+                "ranked as several documents\n\n"
+                f"Hint: strategy= names a column that tells stacked strategies apart{such_as}; "
+                ".unique() drops rows that are the same"
+            )
+            return
+
+
 def notes(request: Request, score: Sequence[str], frame: pl.DataFrame) -> pl.Expr:
     """What is to be known of each query of a frame, as a struct."""
     first = pl.col(score[0])
     no = pl.lit(value=False)
-    counts_up = first.min().is_in([0, 1]) & (first.max() - first.min() + 1 == first.count())
+    least = first.min()
+    counts_up = ((least == 0) | (least == 1)) & (first.max() - least + 1 == first.count())
     called_rank = "rank" in re.split("[^a-z]+", score[0].lower())
     return pl.struct(
         judged=pl.col(request.grade).count() > 0,
         answered=first.count() > 0,
         tied=_tied(request, score, frame),
         counts_up=counts_up if called_rank and request.descending else no,
+        joined_to_the_run=pl.lit(_joined_to_the_run(request, first, frame)),
     )
+
+
+def _joined_to_the_run(request: Request, score: pl.Expr, frame: pl.DataFrame) -> bool:
+    """Whether some of what was retrieved is not judged, but all that is judged was retrieved."""
+    if not any(measure.definition.judged for measure in request.measures.values()):
+        return False
+    judged, retrieved = pl.col(request.grade).is_not_null(), score.is_not_null()
+    found = frame.select(
+        unjudged=(retrieved & ~judged).any(), missed=(judged & ~retrieved).any()
+    ).row(0, named=True)
+    return found["unjudged"] and not found["missed"]
 
 
 def warn(request: Request, values: pl.DataFrame) -> None:
@@ -105,7 +145,10 @@ def warn(request: Request, values: pl.DataFrame) -> None:
 def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
     """What is to be warned of; `keys` are called as no note is."""
     strategy, query = keys[:1], keys[1:]
-    told = noted.select((~pl.col("judged", "answered")).any(), pl.col("tied", "counts_up").any())
+    told = noted.select(
+        (~pl.col("judged", "answered")).any(),
+        pl.col("tied", "counts_up", "joined_to_the_run").any(),
+    )
     if noted.get_column(*strategy).n_unique() <= 1 and not any(told.row(0)):
         return
     queries = noted.select(query).n_unique() if noted.height else 0
@@ -117,6 +160,14 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             f"{first_few(unjudged)}\n\n"
             "Hint: judge(run, judgments) leaves such queries out, and adds the judged documents "
             "that were not retrieved, which a join lacks; overview(frame) shows what there is"
+        )
+    elif queries >= FEW and noted.get_column("joined_to_the_run").all():
+        yield (
+            f"all documents that are judged were retrieved, in {queries} queries, while others "
+            "that were retrieved are not judged: a join that starts from the run looks so, and "
+            "makes measures that count what was missed too good\n\n"
+            "Hint: judge(run, judgments) adds the judged documents that were not retrieved; "
+            "overview(frame) shows what there is"
         )
     of_strategies = noted.group_by(strategy, maintain_order=True).agg(
         pl.col("answered", "counts_up").any(),

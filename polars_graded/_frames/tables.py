@@ -78,6 +78,13 @@ def _ranked(table: pl.DataFrame, query: str, doc: str, others: Sequence[str] = (
     lists = _column_of_lists(table, doc, "retrieved")
     if lists is None:
         return table
+    if "score" in table.columns:
+        msg = (
+            f"`run` must have lists of documents in rank order, or scores in a mapping or one row "
+            f"per document, got a column 'score' beside {lists!r}\n\n"
+            f"Hint: .explode({lists!r}, 'score') gives one row per document"
+        )
+        raise ValueError(msg)
     table = table.select(*(name for name in others if name in table.columns), query, lists)
     rank = pl.int_ranges(1, pl.col(lists).list.len() + 1).alias("rank")
     table = _exploded(table.with_columns(rank), lists, doc)

@@ -36,6 +36,7 @@ from polars_graded._results.per_query import (
     measures_and_curves,
     natural_order,
 )
+from polars_graded._results.significance import correction_of
 from polars_graded._writing import check_writable, whole_file
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def report(
     strategy: str = "strategy",
     baseline: Any = None,
     test: TestName = "t",
-    correction: CorrectionName = "holm",
+    correction: CorrectionName | None = None,
     missing: Missing = "error",
     frame: Any = None,
     by: By = "score",
@@ -162,7 +163,7 @@ def report(
     ------
     ImportError
         If vl-convert is not installed, which has the scripts that draw charts:
-        ``pip install "polars-graded[report]"``.
+        ``pip install "vl-convert-python>=1.9"``.
     ColumnNotFoundError
         If a column is not there.
     TypeError
@@ -221,6 +222,7 @@ def report(
     check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
     check_choice("test", test, TESTS)
+    correction = correction_of(test, correction)
     check_choice("correction", correction, CORRECTIONS)
     scripts = drawing_scripts()
     numbers, curves = measures_and_curves(
@@ -270,7 +272,7 @@ def drawing_scripts() -> str:
     except ImportError:
         msg = (
             "a report needs vl-convert, which has the scripts that draw its charts: "
-            'pip install "polars-graded[report]"'
+            'pip install "vl-convert-python>=1.9"'
         )
         raise ImportError(msg) from None
     import altair as alt

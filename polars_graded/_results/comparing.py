@@ -35,6 +35,7 @@ from polars_graded._results.significance import (
     TestName,
     agreeing_levels,
     corrected,
+    correction_of,
     outcome_of,
 )
 
@@ -61,7 +62,7 @@ def compare(
     segments: str | Sequence[str] | None = None,
     baseline: Any = None,
     test: TestName = "t",
-    correction: CorrectionName = "holm",
+    correction: CorrectionName | None = None,
     confidence: float = 0.95,
     rope: float | None = None,
     missing: Missing = "error",
@@ -115,12 +116,13 @@ def compare(
         - `"randomised_tukey"`: all strategies at once. Each query's values are shuffled among the
           strategies, and p is how often the best and the worst mean are at least
           :math:`|\bar d|` apart, counted as for `"permutation"`. The p values hold for all pairs
-          together (of a segment), so `correction` must be `"none"`; the intervals do too:
+          together (of a segment), so there is no `correction`; the intervals do too:
           :math:`\bar d` plus and minus the quantile of that range at `confidence`.
     correction
         How p values are corrected for their number, which is that of all rows of one measure:
         `"bonferroni"` and `"holm"` bound the chance of any false finding, `"benjamini_hochberg"`
-        the share of false ones among the findings (`scipy.stats.false_discovery_control`).
+        the share of false ones among the findings (`scipy.stats.false_discovery_control`). By
+        default `"holm"`, and `"none"`, the only one there is, for `"randomised_tukey"`.
     confidence
         The confidence of the intervals, between 0 and 1.
     rope
@@ -283,6 +285,7 @@ def compare(
     │ 4       ┆ 3    ┆ 1    ┆ 0      ┆ 1.5 ┆ 0.25    │
     └─────────┴──────┴──────┴────────┴─────┴─────────┘
     """
+    correction = correction_of(test, correction)
     options = Options.of(
         test,
         correction,

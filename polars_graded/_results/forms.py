@@ -93,7 +93,7 @@ def paper_table(
     format: Format = "markdown",  # noqa: A002
     digits: int = 3,
     test: TestName = "t",
-    correction: CorrectionName = "holm",
+    correction: CorrectionName | None = None,
     alpha: float = 0.05,
     missing: Missing = "error",
 ) -> str:

@@ -23,6 +23,7 @@ from polars_graded._checks import (
     did_you_mean,
 )
 from polars_graded._frames import sorting
+from polars_graded._frames.noticing import warn_the_caller
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
@@ -164,6 +165,13 @@ def measures_and_curves(
         measured = [name for name in columns if name in measures]
         default = measured if measured and each == "number" else columns
         found.append([name for name in named if name in columns] or default)
+        left = [name for name in columns if name not in found[-1] and schema[name].is_float()]
+        if left and not named and each == "number":
+            warn_the_caller(
+                f"numbers whose column is not called like a measure are left out: "
+                f"{', '.join(map(repr, left))}\n\n"
+                f"Hint: name the measures that are meant, as in {left[0]!r}, or drop the column"
+            )
     check_columns("per_query", [*found[0], *found[1]], schema)
     if not any(found[: len(wanted)]):
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"

@@ -83,6 +83,14 @@ class Options:
         )
 
 
+def correction_of(test: TestName, correction: CorrectionName | None) -> CorrectionName:
+    """The correction that was named, or else the one that is usual for a test."""
+    if correction is not None:
+        return correction
+    # Its p values hold for all pairs together.
+    return "none" if test == "randomised_tukey" else "holm"
+
+
 class Outcome(NamedTuple):
     """What a test says of all pairs."""
 
