@@ -512,13 +512,14 @@ POOLED = frame_of("query doc grade", ("q", "x", -1), ("q", "a", 1), ("q", "n", 0
 
 def test_grades_below_the_least_are_no_judgments():
     run = frame_of("query doc score", *(("q", doc, -i) for i, doc in enumerate("xanb")))
-    assert judge(run, POOLED)["grade"].to_list() == [-1, 1, 0, 1]
+    with pytest.warns(UserWarning, match="^1 of 4 judgments have a grade below 0, and count as"):
+        assert judge(run, POOLED)["grade"].to_list() == [-1, 1, 0, 1]
     assert judge(run, POOLED, unjudged_below=0)["grade"].to_list() == [None, 1, 0, 1]
     assert judge(run, POOLED, unjudged_below=1)["grade"].to_list() == [None, 1, None, 1]
     assert judge(run.head(2), POOLED, unjudged_below=0)["doc"].to_list() == ["x", "a", "n", "b"]
     # Judged, x stands above both relevant documents and n above one of them.
-    for options, bpref in (({}, (1 / 2 + 0) / 2), ({"unjudged_below": 0}, (1 + 0) / 2)):
-        value = evaluate(judge(run, POOLED, **options), "bpref")["bpref"].item()
+    for least, bpref in ((-1, (1 / 2 + 0) / 2), (0, (1 + 0) / 2)):
+        value = evaluate(judge(run, POOLED, unjudged_below=least), "bpref")["bpref"].item()
         assert value == pytest.approx(bpref)
     with pytest.raises(TypeError, match=r"^`unjudged_below` must be a number, got '0'$"):
         judge(run, POOLED, unjudged_below="0")
@@ -556,7 +557,8 @@ def test_documents_that_were_pooled_and_not_judged_are_as_in_trec_eval(data):
     judged = judge(run, judgments, unjudged_below=0)
     ours = evaluate(judged, "bpref", by=[["score", "doc"]]).select("query", "bpref").rows()
     assert dict(ours) == pytest.approx(theirs)
-    plainly = evaluate(judge(run, judgments), "bpref", by=[["score", "doc"]])["bpref"]
+    meant = judge(run, judgments, unjudged_below=-1)
+    plainly = evaluate(meant, "bpref", by=[["score", "doc"]])["bpref"]
     assert plainly.to_list() != pytest.approx([theirs[q] for q, _ in ours], abs=0.01)
 
 

@@ -608,7 +608,8 @@ def test_a_low_grade_can_be_no_judgment(table):
     Path("pooled.txt").write_text("q 0 x -1\nq 0 a 1\nq 0 n 0\nq 0 b 1\n")
     Path("xanb.run").write_text("".join(f"q Q0 {d} 1 {-i} t\n" for i, d in enumerate("xanb")))
     arguments = ("--qrels", "pooled.txt", "xanb.run", "--measure", "bpref")
-    assert numbers(table(*arguments)) == printed({("t", "bpref"): 1 / 4})
+    meant = table(*arguments, "--unjudged-below=-1")
+    assert numbers(meant) == printed({("t", "bpref"): 1 / 4})
     assert numbers(table(*arguments, "--unjudged-below", "0")) == printed({("t", "bpref"): 1 / 2})
 
 

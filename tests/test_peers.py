@@ -702,7 +702,9 @@ def test_a_grade_below_0_is_a_judgment_here_and_none_for_trec_eval(trec, data):
     run = read_run(data / "trec_eval/results.test.gz")
     judgments = read_qrels(data / "trec_eval/qrels.rel_level.gz")
     without = judgments.filter(pl.col("grade") >= 0)
-    kept, dropped = (judge(run, frame).filter(query="303") for frame in (judgments, without))
+    kept, dropped = (
+        judge(run, frame, unjudged_below=-1).filter(query="303") for frame in (judgments, without)
+    )
     assert printed["unj_20", "303"] == "0.5000"
     assert values(dropped, "judged@20", level) == {"303": 0.5}
     assert values(kept, "judged@20", level) == {"303": 1.0}

@@ -94,6 +94,7 @@ def test_a_file_without_rows_is_an_empty_frame_of_the_same_columns(
     assert_frame_equal(empty, filled.clear())
 
 
+@pytest.mark.filterwarnings("ignore:.*has no line, and is no strategy")
 @READERS
 def test_a_file_without_rows_adds_nothing_to_another(write, read, text):
     empty, filled = write("", "empty.txt"), write(text)
@@ -906,3 +907,12 @@ def test_text_after_the_tag_is_skipped(data):
     # trec_eval skips it, and has it in five lines of this file to show that it does.
     frame = read_run(data / "trec_eval/results.trunc.gz")
     assert frame["strategy"].unique().to_list() == ["STANDARD"]
+
+
+def test_an_empty_run_among_others_is_told(tmp_path):
+    (tmp_path / "a.run").write_text("1 Q0 d 1 0.5 a\n")
+    (tmp_path / "empty.run").write_text("\n")
+    runs = {"a": tmp_path / "a.run", "b": tmp_path / "empty.run"}
+    with pytest.warns(UserWarning, match=r"empty\.run has no line, and is no strategy beside"):
+        assert read_run(runs)["strategy"].to_list() == ["a"]
+    assert read_run(tmp_path / "empty.run").is_empty()

@@ -91,8 +91,9 @@ def evaluate(
         The column that tells strategies apart, where rows are stacked; then `by` names one.
     ties
         The column, or columns, that break ties of all strategies, the highest value first:
-        `ties="doc"` is trec_eval's order and that of the command. Without it tied documents stay in
-        row order, as with `"order"`, which says that this is meant.
+        `ties="doc"` is trec_eval's order and that of the command, where ids are texts: numbers are
+        compared as numbers. Without it tied documents stay in row order, as with `"order"`, which
+        says that this is meant.
     descending
         Whether the highest value comes first; False for a column of rank numbers.
     irrelevant, highest

@@ -87,6 +87,7 @@ def judge(
     Warns
     -----
     UserWarning
+        If judgments have a grade below 0 and `unjudged_below` is not said: they count as judged.
         If queries of the run have no judgment; they are left out. If judged queries were answered
         by no strategy, or a strategy answered none of them; they count as failures. If in most of
         the queries that were answered nothing that was retrieved is judged.
@@ -176,6 +177,13 @@ def _joined(
     if unjudged_below is not None:
         least = check_number("unjudged_below", unjudged_below)
         judged = judged.filter(pl.col(grade) >= least)
+    elif judged.schema[grade].is_numeric() and (below := judged.filter(pl.col(grade) < 0).height):
+        warn_the_caller(
+            f"{below} of {judged.height} judgments have a grade below 0, and count as judged and "
+            "irrelevant\n\n"
+            "Hint: unjudged_below=0 takes them for none, as trec_eval does; a lower bound says "
+            "that they are meant"
+        )
     strategies = None if strategy is None else run[strategy].unique(maintain_order=True)
     answered = run
     if not run.select(query).unique().join(judged, on=query, how="anti").is_empty():

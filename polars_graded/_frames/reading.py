@@ -18,6 +18,7 @@ from polars.io.plugins import register_io_source
 
 from polars_graded._checks import check_choice, check_whole_number
 from polars_graded._frames.files import Block, TextFile, blocks_of, check_paths, text_files
+from polars_graded._frames.noticing import warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -550,14 +551,18 @@ def _judgments(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
 
 
 def _runs(files: Iterable[_Named]) -> Iterator[pl.DataFrame]:
+    files = [*files]
     for file, strategy in files:
-        tag = None
+        tag, n_rows = None, 0
         for table in _tables([file], _RETRIEVED):
             run = table.select("query", "doc", "score", "rank", strategy="tag")
+            n_rows += run.height
             if strategy is None:
                 yield run
                 continue
-            if tag is None and run.height:
+            if run.is_empty():
+                continue
+            if tag is None:
                 tag = run["strategy"][0]
             others = run["strategy"].filter(run["strategy"] != tag)
             if others.len():
@@ -567,6 +572,8 @@ def _runs(files: Iterable[_Named]) -> Iterator[pl.DataFrame]:
                 )
                 raise ValueError(msg)
             yield run.with_columns(strategy=pl.lit(strategy))
+        if not n_rows and len(files) > 1:
+            warn_the_caller(f"{file.name} has no line, and is no strategy beside the others")
 
 
 def _documents(files: Iterable[TextFile], columns: _Columns) -> Iterator[pl.DataFrame]:
