@@ -243,3 +243,35 @@ def test_other_names_are_no_tools(name):
     assert calls_here(name) == []
     with pytest.raises(ValueError, match=r"there is no measure|a measure is written like"):
         Measure.parse(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("gm_map", "is the `geometric_mean` that summarise gives of 'ap', or of 'bpref'"),
+        ("GMAP", "is the `geometric_mean` that summarise gives of 'ap', or of 'bpref'"),
+        ("11pt_avg", "is the mean of the list that 'interpolated_precision' gives"),
+        ("set_map", "is 'precision' times 'recall'"),
+        ("SetAP", "is 'precision' times 'recall'"),
+        ("SetRelP", "is n_relevant_retrieved / min(n_retrieved, n_relevant)"),
+        ("utility", "is 2 n_relevant_retrieved - n_retrieved"),
+        ("NumQ", "is the number of queries, which summarise gives"),
+        ("set_F.4", "is 'f_measure(beta=b)' here, b being the root of 4"),
+        ("Rprec_mult_0.20", "is hits / c in the top c, the whole number in 0.20 R + 0.9"),
+        ("rbp.80", "takes grades as gains; 'rbp(p=0.80)' here is of relevant documents, and"),
+        ("SDCG@10", "is 'dcg(gain=linear)' over that of as many documents of the highest grade"),
+        ("infAP", "needs to know what was pooled and not judged, or several judges"),
+        ("map_avgjg", "needs to know what was pooled and not judged, or several judges"),
+        ("alpha_nDCG@10", "needs intents or a catalogue beside judgments, and is not here"),
+        ("nERR_IA@10", "needs intents or a catalogue beside judgments, and is not here"),
+        ("Compat(p=0.8)", "goes by preferences between documents, and is not here"),
+        ("prefs_simp", "goes by preferences between documents, and is not here"),
+        ("NERR8@10", "needs the number of documents that a user is after"),
+        ("INST", "needs the number of documents that a user is after"),
+        ("Accuracy@10", "is 'roc_auc' of what was retrieved"),
+    ],
+)
+def test_what_no_single_call_gives_is_said(name, said):
+    with pytest.raises(ValueError, match=r"^there is no measure") as error:
+        Measure.parse(name)
+    assert f"Hint: what other tools call so {said}" in str(error.value)

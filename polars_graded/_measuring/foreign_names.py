@@ -84,6 +84,41 @@ IR_MEASURES = {
 """Its measures, which have their options in brackets and a cutoff after an @."""
 
 
+JUDGES = "needs to know what was pooled and not judged, or several judges, and is not here"
+INTENTS = "needs intents or a catalogue beside judgments, and is not here"
+TARGET = (
+    "needs the number of documents that a user is after, or what reading costs, and is not here"
+)
+
+WITHOUT_A_CALL = {
+    r"gm_(map|bpref)|GMAP": "is the `geometric_mean` that summarise gives of 'ap', or of 'bpref'",
+    r"11pt_avg": "is the mean of the list that 'interpolated_precision' gives",
+    r"set_map|SetAP": "is 'precision' times 'recall'",
+    r"set_relative_P|SetRelP": "is n_relevant_retrieved / min(n_retrieved, n_relevant)",
+    r"utility": "is 2 n_relevant_retrieved - n_retrieved",
+    r"num_q|NumQ": "is the number of queries, which summarise gives",
+    r"set_F[_.]([\d.]+)": "is 'f_measure(beta=b)' here, b being the root of {0}",
+    r"Rprec_mult[_.]([\d.]+)": "is hits / c in the top c, the whole number in {0} R + 0.9",
+    r"rbp\.(\d+)": "takes grades as gains; 'rbp(p=0.{0})' here is of relevant documents, and "
+    "'rbp(p=0.{0}, graded=True)' of shares of the highest grade",
+    r"SDCG.*": "is 'dcg(gain=linear)' over that of as many documents of the highest grade",
+    r"infAP|infNDCG|\w+_avgjg": JUDGES,
+    r"(alpha_|α-)?n?(DCG|ERR|NRBP|AP|P)[_-]?(IA|int).*|alpha_n?DCG.*|n?NRBP.*|StRecall.*": INTENTS,
+    r"Compat.*|prefs_\w+": "goes by preferences between documents, and is not here",
+    r"(INST|INSQ|BPM|TBG|NERR\d+)(@.*|\(.*)?": TARGET,
+    r"Accuracy(@.*|\(.*)?": "is 'roc_auc' of what was retrieved, the unjudged as irrelevant",
+}
+"""What is to be said of measures of other tools that no single call gives."""
+
+
+def said_elsewhere(name: str) -> str | None:
+    """What to say of a name of other tools that no single call here stands for."""
+    for pattern, said in WITHOUT_A_CALL.items():
+        if match := re.fullmatch(pattern, name.strip()):
+            return said.format(*match.groups())
+    return None
+
+
 def calls_here(name: str) -> list[Call]:
     """What a name means in other tools, as calls of measures here; empty where it is none."""
     found = [_of_ir_measures(name.strip())]

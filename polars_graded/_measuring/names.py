@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_graded._checks import check_whole_number, did_you_mean
 from polars_graded._measuring.definitions import DEFINITIONS, MOST_VALUES
-from polars_graded._measuring.foreign_names import calls_here
+from polars_graded._measuring.foreign_names import calls_here, said_elsewhere
 from polars_graded._measuring.kernels.precision import levels_of_recall
 
 if TYPE_CHECKING:
@@ -165,6 +165,9 @@ def _check_not_foreign(text: str) -> None:
             f"{text!r} of {' and '.join(named)} is {here}" for here, named in tools.items()
         )
         msg = f"there is no measure {text!r}\n\nHint: {meant}"
+        raise ValueError(msg)
+    if (said := said_elsewhere(text)) is not None:
+        msg = f"there is no measure {text!r}\n\nHint: what other tools call so {said}"
         raise ValueError(msg)
 
 
