@@ -377,3 +377,17 @@ def test_ranks_of_any_type_are_told(dtype):
     frame = pl.DataFrame({"query": [1, 1], "grade": [1, 0], "rank": pl.Series([1, 2], dtype=dtype)})
     with assert_warned("'rank' counts from 1 as ranks do"):
         assert evaluate(frame, "ap", by="rank")["ap"].to_list() == [0.5]
+
+
+@BOTH
+def test_a_query_that_is_cut_in_two_by_a_null_is_told(lazily):
+    """What `judge` adds has no country, and would be a query of its own, where nothing is found."""
+    run = pl.DataFrame({"query": [1, 1], "doc": ["a", "b"], "score": [2.0, 1.0], "country": "DE"})
+    judged = judge(run, pl.DataFrame({"query": [1, 1], "doc": ["a", "c"], "grade": [1, 1]}))
+    with assert_warned("1 query is cut in two, since 'country' is null in some rows alone"):
+        cut = measured(judged, "ap", query=["query", "country"], lazily=lazily)
+    assert cut["ap"].to_list() == [0, 1]
+    assert measured(judged, "ap", lazily=lazily)["ap"].to_list() == [0.5]
+    alone = judged.filter(pl.col("country").is_null())
+    alone = alone.with_columns(score=pl.lit(1.0))
+    measured(alone, "ap", query=["query", "country"], lazily=lazily)

@@ -146,6 +146,7 @@ def evaluate(
         - Queries without a judged document, as a left join of a run and judgments has them.
         - All that is judged was retrieved, in ten queries or more, but not all that was retrieved
           is judged, as a join that starts from the run has it.
+        - Of several query columns one that is null in some rows of a query alone.
         - A document, of a column "doc", that comes twice for a query, as where strategies are
           stacked in a column that was not named. (Some queries of a DataFrame are looked at.)
         - A stacked strategy that has no row for some query, which its mean then lacks.

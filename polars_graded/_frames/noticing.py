@@ -138,8 +138,24 @@ def warn(request: Request, values: pl.DataFrame) -> None:
     keys = values.select(request.keys_of_values)
     keys = keys.rename({name: f"polars_graded: {name}" for name in keys.columns})
     noted = keys.hstack(values.get_column(NOTES).struct.unnest())
-    for sentence in _sentences(request, noted, keys.columns):
+    for sentence in (*_in_two(request, values), *_sentences(request, noted, keys.columns)):
         warn_the_caller(sentence)
+
+
+def _in_two(request: Request, values: pl.DataFrame) -> Iterator[str]:
+    """Of which queries a part lacks one of the columns that tell queries apart."""
+    for name in request.query:
+        others = [key for key in request.keys_of_values if key != name]
+        if len(request.query) == 1 or not values.get_column(name).null_count():
+            continue
+        lacking, known = (values.filter(pl.col(name).is_null() == null) for null in (True, False))
+        if parted := lacking.join(known, on=others, how="semi", nulls_equal=True).height:
+            these = "1 query is" if parted == 1 else f"{parted} queries are"
+            yield (
+                f"{these} cut in two, since {name!r} is null in some rows alone\n\n"
+                "Hint: the documents that judge adds lack what only the run knows: join what is "
+                "known of queries to what evaluate returns"
+            )
 
 
 def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
