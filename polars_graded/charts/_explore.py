@@ -117,8 +117,9 @@ def explore(
     confidence = check_number("confidence", confidence, above=0, below=1)
     known = [] if colour is None else [colour]
     check_columns("per_query", known, per_query.columns, argument="colour")
+    named = [] if measure is None else [measure]
     numbers, curves = measures_and_curves(
-        per_query.drop(known), [], query=query, strategy=strategy, curves=True
+        per_query.drop(set(known) - set(named)), named, query=query, strategy=strategy, curves=True
     )
     if measure is None:
         if len(numbers) != 1:
