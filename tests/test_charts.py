@@ -443,6 +443,7 @@ def test_it_is_drawn_without_a_warning(row, k, n, capfd):
     assert_drawn(row.of(k, n), capfd)
 
 
+@pytest.mark.once
 @every_layered_chart
 @pytest.mark.parametrize(
     ("k", "n"), [(2, 5), (2, 106), (25, 5), (25, 5000), (1, 1), (1, 5), (2, 1)]
@@ -805,6 +806,7 @@ def drawn_marks(chart: Any) -> list[tuple[str, ...]]:
     return sorted(found)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(("one", "other"), list(combinations_with_replacement(ROWS, 2)))
 def test_any_two_charts_stand_side_by_side(one, other):
     """The marks of both are there, in the colours that they have alone."""
