@@ -11,6 +11,7 @@ import asyncio
 import base64
 import io
 import os
+import socket
 import sys
 import tempfile
 import time
@@ -77,6 +78,9 @@ def _kernel_manager(connection_file: Path) -> AsyncKernelManager:
         kernel_name=METADATA["kernelspec"]["name"],
         kernel_spec_manager=ThisPython(),
         connection_file=str(connection_file),
+        # Ports that are free when they are looked for may be taken when the kernel begins; files of
+        # a folder of its own are not.
+        **({"transport": "ipc", "ip": str(connection_file)} if hasattr(socket, "AF_UNIX") else {}),
     )
 
 

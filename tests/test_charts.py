@@ -545,6 +545,7 @@ def keyed(row: Row) -> list[str]:
     return [row.columns[name] for name in named if row.columns[name] in row.frame(2, 5).columns]
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("kind", IDENTIFIERS)
 @every_chart
 def test_names_of_any_kind_are_drawn_as_they_are(row, kind):
@@ -604,6 +605,7 @@ def test_a_strategy_that_is_null_is_called_so(name):
 ODD_COLUMNS = ["a.b[0] {}", 'it\'s "{}"', "\\排序\n {}", "value {}"]
 
 
+@pytest.mark.once
 @every_chart
 @pytest.mark.parametrize("pattern", ODD_COLUMNS)
 def test_columns_may_have_any_name(row, pattern):
