@@ -54,19 +54,13 @@ def ranked_documents(request: Request, rows: pl.DataFrame) -> dict[str, pl.DataF
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
     found = {}
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
-        score = request.by[name] if stacked is None else next(iter(request.by.values()))
+        score = request.columns_of(name)
         its = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
-        ties = request.ties or ()
-        ordered = its.sort(
-            [*score, *ties],
-            descending=[request.descending] * len(score) + [True] * len(ties),
-            nulls_last=True,
-            maintain_order=True,
-        )
+        ordered = request.ranking(score).put_in_order(its, request.query)
         rank = pl.int_range(1, pl.len() + 1, dtype=pl.UInt32)
         found[text] = ordered.with_columns(
             pl.when(pl.col(score[0]).is_not_null()).then(rank).alias(RANK),
-            pl.struct(*score, *ties).is_duplicated().alias(TIED),
+            pl.struct(*score, *(request.ties or ())).is_duplicated().alias(TIED),
         )
     return found
 
@@ -132,8 +126,7 @@ def ranks_added(
         measures = [measure]
         if "gain" in measure.options:
             measures.append(Measure.of("cg", measure.n, gain=_written(measure.options["gain"])))
-        score = request.by[name] if strategy is None else next(iter(request.by.values()))
-        values[name] = its.select(one(measure, request.ranking(score))).item()
+        values[name] = its.select(one(measure, request.ranking(request.columns_of(name)))).item()
         added = _added(table, request, measures, n)
         parts.append(table.join(added, on="rank", how="left", maintain_order="left"))
     if not sum(part.height for part in parts):

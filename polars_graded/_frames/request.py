@@ -99,6 +99,10 @@ class Request:
         """The columns of strategies and queries in what comes out."""
         return [self.key, *self.query]
 
+    def columns_of(self, strategy: str) -> tuple[str, ...]:
+        """The columns to rank a strategy by, which are the same for all that are stacked."""
+        return self.by[strategy] if self.strategy is None else next(iter(self.by.values()))
+
     @property
     def columns(self) -> list[str]:
         """The columns of a frame that are looked at, each once."""

@@ -26,11 +26,12 @@ UNUSABLE = "polars_graded: unusable"
 
 def values_of(request: Request, frame: pl.DataFrame) -> list[pl.LazyFrame]:
     """For each entry of `by` the values of a frame of whole queries, with notes beside them."""
-    return [_values(request, frame, name, score) for name, score in request.by.items()]
+    short = _are_short(frame, request.keys)
+    return [_values(request, frame, name, score, short=short) for name, score in request.by.items()]
 
 
 def _values(
-    request: Request, frame: pl.DataFrame, name: str, score: tuple[str, ...]
+    request: Request, frame: pl.DataFrame, name: str, score: tuple[str, ...], *, short: bool
 ) -> pl.LazyFrame:
     measures = {measure.name: measure for measure in request.measures.values()}
     compared = len(request.by) > 1 or request.strategy is not None
@@ -39,7 +40,7 @@ def _values(
     ranking = request.ranking(score)
     ranking = replace(ranking, looked_at=ranking.is_usable(frame))
     notes = noticing.notes(request, score, frame)
-    if _are_short(frame, request.keys):
+    if short:
         columns = [*request.keys, request.grade, *score, *(request.ties or ())]
         frame = ranking.put_in_order(frame.select([*dict.fromkeys(columns)]), request.keys)
         ranking = replace(ranking, in_order=True)

@@ -83,17 +83,23 @@ class Ragged:
         move = np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
         return Ragged(self.values[np.arange(offsets[-1]) + move], offsets)
 
+    def places(self, mask: Mask) -> tuple[Integers, Integers]:
+        """Where in the array `mask` is true, and where each list begins among these places."""
+        places = np.flatnonzero(mask)
+        if len(mask) < SHORT * len(self.offsets):
+            return places, _counted(mask)[self.offsets].astype(np.int64)
+        return places, np.searchsorted(places, self.offsets)
+
     def keep(self, mask: Mask) -> Ragged:
         """The values where `mask` is true, each still in its list."""
         if mask.all():
             return self
-        places = np.flatnonzero(mask)
-        return Ragged(self.values[places], counts_before(self.offsets, mask, places))
+        places, offsets = self.places(mask)
+        return Ragged(self.values[places], offsets)
 
     def documents(self, mask: Mask) -> Documents:
         """The values where `mask` is true, each still in its list, and their ranks in it."""
-        places = np.flatnonzero(mask)
-        offsets = counts_before(self.offsets, mask, places)
+        places, offsets = self.places(mask)
         ranks = places + 1 - np.repeat(self.offsets[:-1], np.diff(offsets))
         return Documents(self.values[places], offsets, ranks=ranks)
 
@@ -181,7 +187,7 @@ class Ragged:
 
     def count(self, mask: Mask) -> Integers:
         """How often `mask` is true in each list."""
-        return np.diff(counts_before(self.offsets, mask, np.flatnonzero(mask)))
+        return np.diff(self.places(mask)[1])
 
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
         """How often `mask` is true in each list down to each of its values."""
@@ -209,8 +215,7 @@ class Documents(Ragged):
         """Those where `mask` is true."""
         if mask.all():
             return self
-        places = np.flatnonzero(mask)
-        offsets = counts_before(self.offsets, mask, places)
+        places, offsets = self.places(mask)
         return Documents(self.values[places], offsets, ranks=self.ranks[places])
 
     def of(self, values: Floats) -> Documents:
@@ -221,13 +226,6 @@ class Documents(Ragged):
 def is_whole(values: Floats) -> bool:
     """Whether all are whole numbers."""
     return bool((values == np.floor(values)).all())
-
-
-def counts_before(offsets: Integers, mask: Mask, places: Integers) -> Integers:
-    """How often `mask` is true, which it is at `places`, before each list and, last, in all."""
-    if len(mask) < SHORT * len(offsets):
-        return _counted(mask)[offsets].astype(np.int64)
-    return np.searchsorted(places, offsets)
 
 
 def _counted(mask: Mask) -> npt.NDArray[np.int32]:
