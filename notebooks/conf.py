@@ -10,11 +10,14 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import socket
 import tempfile
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.nodes import make_refnode
 
@@ -83,6 +86,20 @@ os.environ |= {
 }
 for name in [name for name in os.environ if name.startswith("POLARS_FMT")]:
     del os.environ[name]
+
+
+def kernel_manager(client: NotebookClient) -> AsyncKernelManager:
+    """What starts a kernel and speaks to it over files of a folder of its own.
+
+    A port that is free when it is looked for may be taken when the kernel begins.
+    """
+    sockets = Path(tempfile.mkdtemp(dir=SCRATCH), "socket")
+    files = {"transport": "ipc", "ip": str(sockets)} if hasattr(socket, "AF_UNIX") else {}
+    client.km = AsyncKernelManager(kernel_name=client.kernel_name or "python3", **files)
+    return client.km
+
+
+NotebookClient.create_kernel_manager = kernel_manager
 
 # The reference
 
