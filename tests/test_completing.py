@@ -16,8 +16,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+@pytest.fixture(scope="module")
+def jedi_keeps_to_itself(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What Jedi remembers it remembers for this process, where another could write at the time."""
+    try:
+        import jedi
+    except ImportError:
+        return
+    jedi.settings.cache_directory = str(tmp_path_factory.mktemp("jedi"))
+
+
 @pytest.fixture
-def completed() -> Callable[..., set[str]]:
+def completed(jedi_keeps_to_itself: None) -> Callable[..., set[str]]:  # noqa: ARG001
     """What stands behind a dot, in a session with the names of the README."""
     from IPython.core.completer import IPCompleter, provisionalcompleter
 
