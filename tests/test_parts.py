@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import logging
-import math
 import os
 import subprocess
 import sys
@@ -18,7 +17,6 @@ from registry import ROWS
 
 from polars_graded import evaluate, judge
 from polars_graded._frames import measuring, memory, parts, progress
-from polars_graded._frames import values as measured_values
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # of queries that are odd
 
@@ -464,26 +462,3 @@ def test_memory_that_is_too_little_for_all_rows_is_enough_for_parts(two_million)
     assert [run.stderr for run in found] == ["", ""]
     whole = float(in_little_memory(mixed, 1, 5000).stdout)
     assert [float(run.stdout) for run in found] == pytest.approx([whole, whole], rel=1e-12)
-
-
-# Queries of few rows
-
-
-@pytest.mark.parametrize("options", [{}, {"condensed": True}, {"ties": "doc"}])
-@pytest.mark.parametrize("by", ["score", ["score", "other"], {"b": ["other", "doc"]}])
-def test_rows_that_are_sorted_as_a_whole_are_ranked_as_those_of_each_query(
-    monkeypatch, options, by
-):
-    found = []
-    for few in (1e-9, math.inf):  # never, always
-        monkeypatch.setattr(measured_values, "FEW_ROWS", few)
-        found.append(evaluate(MIXED, NAMED, by=by, descending=False, **options))
-    assert_frame_equal(*found, rel_tol=1e-12, abs_tol=1e-15)
-
-
-def test_queries_of_few_rows_are_told_from_rows_that_are_mixed():
-    assert measured_values._are_short(MIXED.group_by("query").head(3), ["query"])
-    assert not measured_values._are_short(MIXED, ["query"])
-    assert not measured_values._are_short(QUERIES, ["query"])
-    short = STACKED.group_by("run", "query").head(3)
-    assert measured_values._are_short(short, ["run", "query"])

@@ -26,12 +26,11 @@ UNUSABLE = "polars_graded: unusable"
 
 def values_of(request: Request, frame: pl.DataFrame) -> list[pl.LazyFrame]:
     """For each entry of `by` the values of a frame of whole queries, with notes beside them."""
-    short = _are_short(frame, request.keys)
-    return [_values(request, frame, name, score, short=short) for name, score in request.by.items()]
+    return [_values(request, frame, name, score) for name, score in request.by.items()]
 
 
 def _values(
-    request: Request, frame: pl.DataFrame, name: str, score: tuple[str, ...], *, short: bool
+    request: Request, frame: pl.DataFrame, name: str, score: tuple[str, ...]
 ) -> pl.LazyFrame:
     measures = {measure.name: measure for measure in request.measures.values()}
     compared = len(request.by) > 1 or request.strategy is not None
@@ -40,10 +39,6 @@ def _values(
     ranking = request.ranking(score)
     ranking = replace(ranking, looked_at=ranking.is_usable(frame))
     notes = noticing.notes(request, score, frame)
-    if short:
-        columns = [*request.keys, request.grade, *score, *(request.ties or ())]
-        frame = ranking.put_in_order(frame.select([*dict.fromkeys(columns)]), request.keys)
-        ranking = replace(ranking, in_order=True)
     values = several(chosen.values(), ranking, unchecked=True)
     groups = frame.lazy().group_by(request.keys)
     part = groups.agg(values.alias(VALUES), notes.alias(NOTES))
@@ -60,18 +55,6 @@ def _values(
             else pl.lit(None, pl.Float64),
         ),
     )
-
-
-FEW_ROWS = 4
-"""Of queries with fewer rows on average, all rows are sorted at once, not each query's alone."""
-
-
-def _are_short(frame: pl.DataFrame, keys: list[str]) -> bool:
-    """Whether the queries of a frame have few rows on average."""
-    changes = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
-    # There are at most as many queries as changes from one to another, which are counted quickly.
-    bound = frame.height / FEW_ROWS
-    return frame.select(changes.sum()).item() > bound and frame.select(keys).n_unique() > bound
 
 
 def finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:

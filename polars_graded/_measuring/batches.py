@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
+from polars_graded._measuring.kernels.ragged import EXACT, Ragged, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,15 +54,29 @@ class Lists:
     @staticmethod
     def numbered_runs(keys: Sequence[Lists]) -> Lists:
         """For each value of all keys a number that it shares with its equals beside it."""
-        first, *others = keys
-        together = pl.DataFrame([key.flat for key in keys]).to_struct() if others else first.flat
-        return Lists(together.rle_id(), first.offsets)
+        together = pl.DataFrame([key.flat for key in keys]).to_struct()
+        return Lists(together.rle_id(), keys[0].offsets)
+
+    def as_numbers(self) -> Lists:
+        """The same lists of what doubles hold and order alike: the values, or their dense ranks."""
+        flat = self.flat if self.flat.dtype.is_decimal() else self.flat.to_physical()
+        if flat.dtype.is_integer():
+            as_it_is = are_exact(flat)
+        else:
+            as_it_is = flat.dtype.is_float() or flat.dtype in (pl.Boolean, pl.Null)
+        return Lists(flat if as_it_is else flat.rank("dense"), self.offsets)
 
     def between(self, first: int, last: int) -> Ragged:
         """The lists of the queries `first` to `last - 1`."""
         start, stop = self.offsets[first], self.offsets[last]
         values = self.flat.slice(start, stop - start).cast(pl.Float64).to_numpy()
         return Ragged(values, self.offsets[first : last + 1] - start)
+
+
+def are_exact(numbers: pl.Series) -> bool:
+    """Whether whole numbers are so small that doubles hold each of them."""
+    ends = numbers.to_frame().select(pl.first().min(), highest=pl.first().max()).row(0)
+    return all(end is None or abs(end) <= EXACT for end in ends)
 
 
 def run(

@@ -13,7 +13,7 @@ from polars_graded._measuring import batches
 from polars_graded._measuring.definitions import ALL, MOST_VALUES
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import Queries
-from polars_graded._measuring.kernels.ragged import EMPTY, Ragged
+from polars_graded._measuring.kernels.ragged import Ragged
 from polars_graded._measuring.names import check_once
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def one(measure: Measure, ranking: Ranking, known: pl.Expr | None = None) -> pl.
     return expr.alias(measure.name)
 
 
-KNOWN = "known "
-"""What the names of lists begin with that have the grades of known documents alone."""
+EACH, KNOWN = "each", "known"
+"""The documents of a query, and the same with the grades of known documents alone."""
 
 UNUSABLE = pl.Struct(
     {
@@ -83,9 +83,9 @@ def _expression(
     for measure in measures:
         _check_levels(measure, ranking)
     # The grade comes first: its name is the one that `.name.keep()` goes back to.
-    inputs = _inputs(measures, ranking)
+    inputs = {EACH: _documents(measures, ranking)}
     if of_known is not None:
-        inputs |= {KNOWN + name: each for name, each in _inputs(measures, of_known).items()}
+        inputs[KNOWN] = _documents(measures, of_known)
     if not ranking.looked_at:
         inputs["unusable"] = ranking.unusable()
 
@@ -121,50 +121,68 @@ def _check_levels(measure: Measure, ranking: Ranking) -> None:
         raise ValueError(msg)
 
 
-def _inputs(measures: Sequence[Measure], ranking: Ranking) -> dict[str, pl.Expr]:
-    """The lists from which `_queries` makes what kernels take, no longer than measures need."""
+def _documents(measures: Sequence[Measure], ranking: Ranking) -> pl.Expr:
+    """What measures have to know of the documents of each query, as a list."""
+    if _depth(measures) == 0:
+        return ranking.grade.implode()
+    return ranking.documents(ties=any(measure.needs_ties for measure in measures))
+
+
+def _depth(measures: Sequence[Measure]) -> int | None:
+    """How many ranked documents any of the measures looks at; None for all."""
     depths = [measure.ranked_depth for measure in measures]
-    depth = None if None in depths else max(each for each in depths if each is not None)
-    if any(measure.needs_ties for measure in measures):
-        documents = ranking.documents_and_keys()
-        return {"documents": documents, "n_retrieved": ranking.n_retrieved()}
-    if not any(measure.definition.judged for measure in measures):
-        return {"ranked": ranking.ranked(depth), "documents": ranking.best()}
-    if depth == 0:
-        return {"ranked": ranking.ranked(0), "documents": ranking.grade.implode()}
-    return {"documents": ranking.documents(), "n_retrieved": ranking.n_retrieved()}
+    return None if None in depths else max(each for each in depths if each is not None)
 
 
-def _queries(given: Mapping[str, Ragged], ranking: Ranking, prefix: str = "") -> Queries:
-    """What kernels take, of the lists of some queries."""
-    documents, ranked = given[f"{prefix}documents"], given.get(f"{prefix}ranked")
-    if ranked is None:
-        ranked = documents.firsts(given[f"{prefix}n_retrieved"].values.astype(np.int64))
-    ties = given["ties"].firsts(ranked.lengths) if "ties" in given else EMPTY
-    return Queries(ranked, documents, ties, ranking.irrelevant, ranking.highest)
+def _lists(documents: pl.Series, *, ties: bool) -> dict[str, batches.Lists]:
+    """Grades, scores and, where they are asked for, ties of documents, each in lists of its own."""
+    lists = batches.Lists.of(documents)
+    if not isinstance(lists.flat.dtype, pl.Struct):
+        return {"grades": lists}
+    grades, *keys = lists.fields()
+    scores = keys[0].as_numbers()
+    if not ties:
+        return {"grades": grades, "scores": scores}
+    tied = scores if len(keys) == 1 else batches.Lists.numbered_runs(keys)
+    return {"grades": grades, "scores": scores, "ties": tied}
 
 
 def _columns(
     measures: Sequence[Measure], ranking: Ranking, columns: dict[str, pl.Series]
 ) -> list[pl.Series]:
     """The values of the measures, one column each, or the error of data that they cannot take."""
-    lists = {name: batches.Lists.of(column) for name, column in columns.items()}
-    if isinstance(lists["documents"].flat.dtype, pl.Struct):
-        lists["documents"], *keys = lists["documents"].fields()
-        lists["ties"] = batches.Lists.numbered_runs(keys)
-    as_grade = _as_grade(lists["documents"].flat.dtype)
+    ties = any(measure.needs_ties for measure in measures)
+    lists = {
+        (whose, name): each
+        for whose, documents in columns.items()
+        for name, each in _lists(documents, ties=ties).items()
+    }
+    as_grade = _as_grade(lists[EACH, "grades"].flat.dtype)
     ranking = replace(
         ranking,
         irrelevant=as_grade(ranking.irrelevant),
         highest=None if ranking.highest is None else as_grade(ranking.highest),
     )
+    depth = _depth(measures)
     arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
+
+    def queries_of(whose: str, given: Mapping[tuple[str, str], Ragged]) -> Queries:
+        return Queries.ranked_by(
+            given[whose, "grades"],
+            given.get((whose, "scores")),
+            given.get((whose, "ties")),
+            descending=not ranking.by or ranking.descending[0],
+            condensed=ranking.condensed,
+            depth=depth,
+            irrelevant=ranking.irrelevant,
+            highest=ranking.highest,
+        )
 
     def kernel(*stretches: Ragged) -> list[Any]:
         given = dict(zip(lists, stretches, strict=True))
-        queries = _queries(given, ranking)
+        queries = queries_of(EACH, given)
+        known = queries_of(KNOWN, given) if KNOWN in columns else None
         queries.check_grades_within_scale()
-        known = _queries(given, ranking, KNOWN) if f"{KNOWN}documents" in given else None
         return [
             _values(measure, given, queries, known, _undefined(measure, ranking))
             for measure, given in zip(measures, arguments, strict=True)

@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from polars_graded._checks import check_no_pattern, check_number
+from polars_graded._measuring.batches import are_exact
 
 Undefined: TypeAlias = float | Literal["default"] | None
 """What a query gets for which a measure is undefined: a number, null, or what is usual for it."""
@@ -43,8 +44,6 @@ class Ranking:
     """Which rows there are; all where it is None."""
     looked_at: bool = False
     """Whether it is known of the columns that they can be ranked and measured."""
-    in_order: bool = False
-    """Whether rows stand in rank order already, those of what was not retrieved last."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] = True
@@ -114,74 +113,46 @@ class Ranking:
         is_known = pl.lit([True]).list.contains(known)
         return replace(self, grade=pl.when(is_known).then(self.grade))
 
-    def ranked(self, depth: int | None) -> pl.Expr:
-        """The grades of the first `depth` retrieved documents in rank order, as a list."""
-        if depth == 0:
-            return self.grade.head(0).implode()
-        retrieved = self._in_order(self.grade)
-        if self.by:
-            retrieved = retrieved.head(self._first_key().count())
-        return (retrieved if depth is None else retrieved.head(depth)).implode()
+    def documents(self, *, ties: bool = False) -> pl.Expr:
+        """All rows in a list: the grade or, where there is something to rank by, a struct.
 
-    def documents(self) -> pl.Expr:
-        """All grades as a list: of what was retrieved in rank order, then of the others."""
-        return self._in_order(self.grade).implode()
-
-    def documents_and_keys(self) -> pl.Expr:
-        """The same with what each is ranked by, which is equal where tied: structs, in a list."""
-        keys = [*self.by] or [pl.int_range(self.grade.len(), dtype=pl.UInt32)]
+        It has the grade and the score. Where further columns break ties the structs are in rank
+        order, and with `ties` these columns are in them too.
+        """
+        if not self.by:
+            return self.grade.implode()
+        keys = [*map(self._sortable, self.by)]
+        fields = [self.grade, *(keys if ties else keys[:1])]
         if not self.looked_at:
             # Polars 1 panics over a struct of a column and what has one value per query, where it
             # has an error for a condition on the one and the other.
             row = self.grade.is_null() | self.grade.is_not_null()
-            keys = [pl.when(row).then(key) for key in keys]
-        fields = (key.alias(str(number)) for number, key in enumerate([self.grade, *keys]))
-        return self._in_order(pl.struct(fields)).implode()
-
-    def n_retrieved(self) -> pl.Expr:
-        """How many of `documents` were retrieved, as a list."""
-        return (
-            self._first_key().count() if self.by else self._in_order(self.grade).len()
-        ).implode()
-
-    def _in_order(self, values: pl.Expr) -> pl.Expr:
-        """Those of retrieved documents in rank order, then those of the others."""
-        if not self.by:
-            return values.filter(self.grade.is_not_null()) if self.condensed else values
-        if self.in_order:
-            return values
-        return values.sort_by(
-            self._keys(), descending=list(self.descending), nulls_last=True, maintain_order=True
-        )
+            fields = [self.grade, *(pl.when(row).then(key) for key in fields[1:])]
+        rows = pl.struct(field.alias(str(number)) for number, field in enumerate(fields))
+        if len(keys) > 1:
+            rows = rows.sort_by(
+                keys, descending=list(self.descending), nulls_last=True, maintain_order=True
+            )
+        return rows.implode()
 
     def put_in_order(self, frame: pl.DataFrame, queries: Sequence[str]) -> pl.DataFrame:
-        """The rows of a frame query by query, each in rank order, whose ranking is `in_order`."""
+        """The rows of a frame query by query, each in rank order, then what was not retrieved."""
         descending = [*(False for _ in queries), *self.descending]
+        first, *others = self.by
+        if self.condensed:
+            first = pl.when(self.grade.is_not_null()).then(first)
         return frame.sort(
-            [*map(pl.col, queries), *self._keys()],
+            [*map(pl.col, queries), first, *others],
             descending=descending,
             nulls_last=True,
             maintain_order=True,
         )
-
-    def _keys(self) -> list[pl.Expr]:
-        """What documents are ranked by."""
-        return [self._first_key(), *map(self._sortable, self.by[1:])]
-
-    def _first_key(self) -> pl.Expr:
-        """What documents are ranked by before ties are broken, null where not retrieved."""
-        first = self._sortable(self.by[0])
-        return pl.when(self.grade.is_not_null()).then(first) if self.condensed else first
 
     def _sortable(self, key: pl.Expr) -> pl.Expr:
         """A key that is refused if it has no order."""
         if self.looked_at:
             return key
         return pl.map_batches([key], _sortable, is_elementwise=True, return_dtype=pl.dtype_of(key))
-
-    def best(self) -> pl.Expr:
-        """The highest grade, as a list."""
-        return self.grade.max().implode()
 
     def is_usable(self, frame: pl.DataFrame) -> bool:
         """Whether columns of a frame are without NaN and infinity; raise if they are no numbers."""
@@ -229,16 +200,9 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
         raise TypeError(msg)
 
 
-EXACT = 1 << 53
-"""Up to here a double holds every whole number."""
-
-
 def _check_exact(grade: pl.Series) -> None:
     """Raise where a whole number is so large that kernels, which take doubles, would round it."""
-    if not grade.dtype.is_integer():
-        return
-    ends = grade.to_frame().select(pl.first().min(), highest=pl.first().max()).row(0)
-    if all(end is None or abs(end) <= EXACT for end in ends):
+    if not grade.dtype.is_integer() or are_exact(grade):
         return
     doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
     if (rounded := doubles.ne_missing(grade)).any():

@@ -12,10 +12,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged
-
-FEW_LEVELS = 64
-"""Up to so many levels in a chunk one pass per level is quicker than one pass per bit."""
+    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Levels, Ragged
 
 
 def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties: str) -> Floats:
@@ -62,15 +59,16 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     W(g) = Σ_{t ≤ g} d_t / R_t, and the sum is Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
     reached = queries.by_relevance(queries.hits(n, None))
-    wanted = queries.by_relevance(queries.ideal)
+    wanted = queries.by_relevance(queries.all_relevant)
     top = queries.relevance(queries.top)
     if levels is not None:
         # AP at a level asks who reaches it, so a grade counts as the highest level it reaches.
         steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
-        reached, wanted = (
-            each.of(steps[np.searchsorted(steps, each.values, side="right") - 1])
-            for each in (reached, wanted)
-        )
+
+        def reaching(grades: Floats) -> Floats:
+            return steps[np.searchsorted(steps, grades, side="right") - 1]
+
+        reached, wanted = reached.of(reaching(reached.values)), wanted.of(reaching(wanted.values))
         top = np.full_like(top, steps[-1])
     return over_ideal(sum_of_minima(reached, wanted, shared=True), top)
 
@@ -78,15 +76,16 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
     """Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V, with V(g) the chance that grade g is enough."""
     reached = queries.by_relevance(queries.hits(n, None))
-    wanted = queries.by_relevance(queries.ideal)
+    wanted = queries.by_relevance(queries.all_relevant)
     if levels is not None:
         # Each level is as likely as any other to be the least that a user is content with.
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
-        reached, wanted = (
-            each.of(np.searchsorted(steps, each.values, side="right").astype(np.float64))
-            for each in (reached, wanted)
-        )
+
+        def reaching(grades: Floats) -> Floats:
+            return np.searchsorted(steps, grades, side="right").astype(np.float64)
+
+        reached, wanted = reached.of(reaching(reached.values)), wanted.of(reaching(wanted.values))
     return over_ideal(sum_of_minima(reached, wanted, shared=False), wanted.sum(wanted.values))
 
 
@@ -96,33 +95,29 @@ def sum_of_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats
     W(g) is the sum of the distances between the levels up to g that judged documents have, each
     distance `shared` among the documents that reach its level or not.
     """
-    # Those of a query stand in order, so that equal ones are neighbours.
-    changes = np.flatnonzero(np.diff(wanted.values, prepend=0.0))
-    levels = np.unique(wanted.values[changes])
-    levels = levels[levels > 0]
-    by = _level_by_level if len(levels) <= FEW_LEVELS else _bit_by_bit
-    return by(reached, wanted, levels, shared=shared)
+    if wanted.counted is None:
+        return _bit_by_bit(reached, wanted.falling(), shared=shared)
+    return _level_by_level(reached, wanted.counted, shared=shared)
 
 
-def _level_by_level(reached: Documents, wanted: Ragged, levels: Floats, *, shared: bool) -> Floats:
+def _level_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floats:
     """Σ_t d_t · (Σ_p P@p · rel_t(p)) as it stands: one pass per level.
 
-    `levels` are those of all queries. One that a query does not use asks for the same documents
+    The levels are those of all queries. One that a query does not use asks for the same documents
     as the next one it does use, so the distances of both add up to the query's own. What does not
     reach a level need not be looked at for the next one.
     """
+    used = wanted.counts.any(axis=0) & (wanted.values > 0)
+    levels, n_relevant = wanted.values[used], wanted.at_least[:, used]
     total = np.zeros(len(reached.lengths))
-    for level, distance in zip(levels, np.diff(levels, prepend=0.0), strict=True):
-        reached = reached.keep(reached.values >= level)
+    for number, distance in enumerate(np.diff(levels, prepend=0.0)):
+        reached = reached.keep(reached.values >= levels[number])
         at_level = distance * reached.sum(precisions(reached))
-        if shared:
-            wanted = wanted.keep(wanted.values >= level)
-            at_level /= np.maximum(wanted.lengths, 1)
-        total += at_level
+        total += at_level / np.maximum(n_relevant[:, number], 1) if shared else at_level
     return total
 
 
-def _bit_by_bit(reached: Documents, wanted: Ragged, _levels: Floats, *, shared: bool) -> Floats:
+def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
     """The minima pair by pair of levels: one pass over the relevant rows per bit.
 
     R(g) is how many judged documents are at least as good as g. Documents are told apart by its

@@ -180,7 +180,7 @@ def ideal(
     queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
 ) -> Documents:
     """gain(i) · discount(i) of the relevant documents in the best order."""
-    best = queries.ideal.head(n)
+    best = queries.ideal(n)
     return discounted(best.of(form(queries, best, gain)), discount, base)
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
+from polars_graded._measuring.kernels.ragged import EMPTY, Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Mask, Ragged
+    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Mask
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
 TieOrder: TypeAlias = Literal["order", "pessimistic", "optimistic"]
@@ -49,14 +50,48 @@ class Queries:
     ranked: Ragged
     """Grades in rank order, as deep as a measure looks; NaN for an unjudged document."""
     documents: Ragged
-    """Grades of all documents, retrieved or not, in any order; at least the highest of each query,
-    where no measure looks at more."""
+    """Grades of all documents, retrieved or not, in any order."""
     ties: Ragged
     """For each ranked document a number that those tied with it share; empty if not asked for."""
     irrelevant: float
     """The grade that means not relevant."""
     highest: float | None
     """The highest grade of the scale, if it was given."""
+    _ideals: dict[int | None, Documents] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def ranked_by(
+        cls,
+        grades: Ragged,
+        scores: Ragged | None = None,
+        ties: Ragged | None = None,
+        *,
+        descending: bool = True,
+        condensed: bool = False,
+        depth: int | None = None,
+        irrelevant: float = 0.0,
+        highest: float | None = None,
+    ) -> Queries:
+        """Some queries with their documents ranked, as deep as a measure looks.
+
+        `scores` are NaN where a document was not retrieved; without them documents stand in rank
+        order. Where scores are equal the order stays. With `condensed` the unjudged are left out.
+        """
+        if scores is None:
+            found = grades.keep(~np.isnan(grades.values)) if condensed else grades
+            ranked = found.head(depth)
+            return cls(ranked, grades, ranked.of(ranked.depth), irrelevant, highest)
+        retrieved = ~np.isnan(scores.values)
+        if condensed:
+            retrieved &= ~np.isnan(grades.values)
+        found, scores = grades.keep(retrieved), scores.keep(retrieved)
+        places = scores.of(-scores.values if descending else scores.values).rising()
+        top = Ragged(places, scores.offsets).head(depth)
+        ranked = top.of(found.values[top.values])
+        tied = EMPTY if ties is None else top.of(ties.keep(retrieved).values[top.values])
+        # In which order all of them come does not matter, so that one list serves for both.
+        all_are_ranked = len(ranked.values) == len(grades.values)
+        return cls(ranked, ranked if all_are_ranked else grades, tied, irrelevant, highest)
 
     def relevance(self, grades: Floats) -> Floats:
         """Grades above irrelevant as what they are above it; 0 for the others and the unjudged."""
@@ -101,10 +136,11 @@ class Queries:
             return self.all_hits
         return self.documents.keep(self.relevant(self.documents.values, None))
 
-    @cached_property
-    def ideal(self) -> Documents:
-        """The relevant documents in the best order."""
-        return self.all_relevant.falling().all_documents()
+    def ideal(self, n: int | None = None) -> Documents:
+        """The relevant documents in the best order, as deep as `n`."""
+        if n not in self._ideals:
+            self._ideals[n] = self.all_relevant.falling(n).all_documents()
+        return self._ideals[n]
 
     @cached_property
     def top(self) -> Floats:
@@ -131,7 +167,11 @@ class Queries:
         found = self.all_hits.head(n)
         return found if threshold is None else found.keep(self.relevant(found.values, threshold))
 
-    def by_relevance(self, relevant: Documents) -> Documents:
+    @overload
+    def by_relevance(self, relevant: Documents) -> Documents: ...
+    @overload
+    def by_relevance(self, relevant: Ragged) -> Ragged: ...
+    def by_relevance(self, relevant: Ragged) -> Ragged:
         """The same documents with what their grades are above irrelevant."""
         if not self.irrelevant:
             return relevant

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -16,8 +19,14 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 SHORT = 8
 """Of lists with fewer values on average it is quicker to count along all values than to search."""
 
-FEW_COUNTS = 8
-"""Up to so many counts per value it is quicker to count levels than to sort values."""
+PLACE_BITS = 40
+"""Of a whole number, so many bits say where a value stands; lists have fewer values in all."""
+
+EXACT = 1 << 53
+"""Up to here a double holds every whole number."""
+
+MOST_LEVELS, MOST_COUNTS = 64, 1 << 21
+"""So many levels, and so many counts of lists on levels, are counted rather than sorted."""
 
 
 @dataclass(frozen=True)
@@ -107,23 +116,73 @@ class Ragged:
         """All values, and their ranks."""
         return Documents(self.values, self.offsets, ranks=self.rank)
 
-    def falling(self) -> Ragged:
-        """The values of each list from the highest down."""
-        values, n_lists = self.values, len(self.lengths)
+    @cached_property
+    def counted(self) -> Levels | None:
+        """How often each list has each value, if that takes few counts: of few levels it does."""
+        values = self.values
         if not len(values):
-            return self
-        highest = values.max()
-        n_levels = highest - values.min() + 1
-        if n_levels * n_lists <= FEW_COUNTS * len(values) and is_whole(values):
-            # Few levels are counted more quickly than values are sorted.
-            levels = highest - np.arange(n_levels)
-            of_list = self.query * len(levels) + (highest - values).astype(np.int64)
-            counts = np.bincount(of_list, minlength=n_lists * len(levels))
-            return self.of(np.repeat(np.tile(levels, n_lists), counts))
-        order = np.argsort(-values)
-        # NumPy sorts small integers by their digits.
-        of_list = self.query.astype(np.min_scalar_type(n_lists))[order]
-        return self.of(values[order[np.argsort(of_list, kind="stable")]])
+            return None
+        low, high = values.min(), values.max()
+        if high - low < MOST_LEVELS and high <= EXACT and is_whole(values):
+            levels, level = np.arange(low, high + 1), (values - low).astype(np.int64)
+        else:
+            levels, level = np.unique(values, return_inverse=True)
+        size = len(self.lengths), len(levels)
+        if size[1] > MOST_LEVELS or size[0] * size[1] > MOST_COUNTS:
+            return None
+        counts = np.bincount(self.query * size[1] + level, minlength=size[0] * size[1])
+        return Levels(levels, counts.reshape(size))
+
+    def falling(self, n: int | None = None) -> Ragged:
+        """The `n` highest values of each list, all for None, from the highest down."""
+        if self.counted is None:
+            return self.of(-self.of(-self.values).row_by_row(np.sort)).head(n)
+        levels, counts = self.counted.values[::-1], self.counted.counts[:, ::-1]
+        if n is not None and self.lengths.max() > n:
+            counts = np.diff(np.minimum(counts.cumsum(axis=1), n), axis=1, prepend=0)
+        falling = np.repeat(np.tile(levels, len(counts)), counts.ravel())
+        return Ragged(falling, offsets_of(counts.sum(axis=1)))
+
+    def rising(self) -> npt.NDArray[Any]:
+        """Where in the array the values of each list stand from the lowest up, all of them finite.
+
+        Of equal values that comes first which stands first.
+        """
+        places = self.row_by_row(np.argsort) + np.repeat(self.offsets[:-1], self.lengths)
+        ordered = self.values[places]
+        as_above = ordered[1:] == ordered[:-1]
+        borders = self.offsets[1:-1]
+        as_above[borders[(borders > 0) & (borders < len(places))] - 1] = False
+        if as_above.any():
+            new = np.concatenate(([True], ~as_above))
+            tied = np.flatnonzero(~new | np.concatenate((as_above, [False])))
+            numbers = np.cumsum(new)[tied]
+            # Both numbers in one, for NumPy sorts whole numbers several at a time.
+            together = np.sort(numbers << PLACE_BITS | places[tied])
+            places[tied] = together & ((1 << PLACE_BITS) - 1)
+        return places
+
+    def row_by_row(self, sort: Callable[..., npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """What `sort` makes of the values of each list.
+
+        It takes lists as the rows of one array, which NumPy sorts several numbers at a time, and
+        many times as fast as it sorts by two keys.
+        """
+        values, lengths = self.values, self.lengths
+        longest = int(lengths.max(initial=1))
+        if longest * len(lengths) == len(values):
+            return sort(values.reshape(-1, longest), axis=1).ravel()
+        result = np.empty(len(values), sort(values[:0]).dtype)
+        # Lists in one array are at most twice as long as each other, filled up with infinity.
+        size = np.frexp(lengths)[1].astype(np.int8)
+        size_of_value = np.repeat(size, lengths)
+        for each in np.unique(size[lengths > 0]):
+            such, of_such = size == each, size_of_value == each
+            inside = np.arange(lengths[such].max()) < lengths[such, np.newaxis]
+            rows = np.full(inside.shape, np.inf)
+            rows[inside] = values[of_such]
+            result[of_such] = sort(rows, axis=1)[inside]
+        return result
 
     def of(self, values: Floats) -> Ragged:
         """Other values in lists of the same lengths."""
@@ -221,6 +280,21 @@ class Documents(Ragged):
     def of(self, values: Floats) -> Documents:
         """Other values at the same ranks."""
         return Documents(values, self.offsets, ranks=self.ranks)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """How many values of each list are on each level."""
+
+    values: Floats
+    """The levels, from the lowest up."""
+    counts: Integers
+    """A row per list, with a column per level."""
+
+    @cached_property
+    def at_least(self) -> Integers:
+        """How many values of each list reach each level."""
+        return self.counts[:, ::-1].cumsum(axis=1)[:, ::-1]
 
 
 def is_whole(values: Floats) -> bool:

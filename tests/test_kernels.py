@@ -1,0 +1,68 @@
+"""Lists end to end in one array: sorted and counted list by list."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polars_graded._measuring.kernels import ragged
+from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
+
+FEW_WHOLE = st.integers(-3, 3).map(float)
+REAL = st.floats(-1e300, 1e300)
+LISTS = st.lists(st.lists(FEW_WHOLE, max_size=20) | st.lists(REAL, max_size=20), max_size=8)
+
+
+def laid_out(lists: list[list[float]]) -> Ragged:
+    values = np.array([value for each in lists for value in each], dtype=np.float64)
+    return Ragged(values, offsets_of(np.array([len(each) for each in lists], dtype=np.int64)))
+
+
+def taken_apart(lists: Ragged) -> list[list[float]]:
+    return [each.tolist() for each in np.split(lists.values, lists.offsets[1:-1])]
+
+
+@given(LISTS)
+def test_values_are_sorted_within_their_list_and_equal_ones_stay(lists):
+    laid = laid_out(lists)
+    places = laid.rising()
+    for first, own in zip(laid.offsets, lists, strict=False):
+        expected = sorted(range(len(own)), key=own.__getitem__)  # which is stable
+        assert (places[first : first + len(own)] - first).tolist() == expected
+
+
+@pytest.mark.parametrize("lengths", [[100] * 30, [1, 2000, 3, 0, 40], [1] * 500, [0, 0, 5, 0]])
+def test_lists_of_any_lengths_are_sorted_alike(lengths):
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 30, sum(lengths)) / 7
+    places = Ragged(values, offsets_of(np.array(lengths))).rising()
+    query = np.repeat(np.arange(len(lengths)), lengths)
+    assert places.tolist() == np.lexsort((np.arange(len(values)), values, query)).tolist()
+
+
+@given(LISTS.filter(any), st.none() | st.integers(1, 25))
+def test_the_highest_values_fall(lists, n):
+    expected = [sorted(each, reverse=True)[:n] for each in lists]
+    assert taken_apart(laid_out(lists).falling(n)) == expected
+
+
+@given(LISTS.filter(any))
+def test_levels_are_counted(lists):
+    levels = laid_out(lists).counted
+    for own, counts in zip(lists, levels.counts.tolist(), strict=True):
+        found = {level: n for level, n in zip(levels.values, counts, strict=True) if n}
+        assert found == Counter(own)
+    reached = [[sum(v >= level for v in own) for level in levels.values] for own in lists]
+    assert levels.at_least.tolist() == reached
+
+
+def test_many_levels_are_not_counted(monkeypatch):
+    assert laid_out([[float(i) for i in range(64)]]).counted is not None
+    assert laid_out([[i / 7 for i in range(65)]]).counted is None
+    monkeypatch.setattr(ragged, "MOST_COUNTS", 5)
+    assert laid_out([[1.0, 2.0], [2.0], [1.0]]).counted is None  # three lists on two levels
+    assert laid_out([[1.0, 2.0], [2.0]]).counted is not None
