@@ -39,8 +39,8 @@ def measured(
     values = []
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in cut.of(rows):
-            for lazy in values_of(request, part):
-                values.append(lazy.collect())
+            for of_strategy in values_of(request, part):
+                values.append(of_strategy)
                 more(part.height)
     result = finished(request, pl.concat(values))
     check_together(result.select(request.keys_of_values), request.keys_of_values)

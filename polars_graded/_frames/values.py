@@ -17,6 +17,8 @@ from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.expression import check_usable, several
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from polars_graded._frames.request import Request
 
 VALUES = "polars_graded: values"
@@ -24,37 +26,58 @@ UNUSABLE = "polars_graded: unusable"
 """Columns under names that no frame has."""
 
 
-def values_of(request: Request, frame: pl.DataFrame) -> list[pl.LazyFrame]:
+MOST_ROWS = 1 << 20
+"""Strategies that have so many rows in all are measured at once: queries are grouped once."""
+
+
+def values_of(request: Request, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """For each entry of `by` the values of a frame of whole queries, with notes beside them."""
-    return [_values(request, frame, name, score) for name, score in request.by.items()]
+    strategies = [*request.by.items()]
+    size = max(1, MOST_ROWS // max(1, frame.height))
+    for first in range(0, len(strategies), size):
+        some = strategies[first : first + size]
+        groups = frame.lazy().group_by(request.keys)
+        both = (_values_and_notes(request, frame, score) for _, score in some)
+        numbered = (
+            expr.alias(f"{kind} {number}")
+            for number, pair in enumerate(both)
+            for kind, expr in zip((VALUES, NOTES), pair, strict=True)
+        )
+        values = groups.agg(*numbered).collect()
+        for number, (name, _) in enumerate(some):
+            yield _of_strategy(request, values, name, number)
 
 
-def _values(
-    request: Request, frame: pl.DataFrame, name: str, score: tuple[str, ...]
-) -> pl.LazyFrame:
-    measures = {measure.name: measure for measure in request.measures.values()}
-    compared = len(request.by) > 1 or request.strategy is not None
-    top = [JUDGED_AT_THE_TOP] if compared else []
-    chosen = {measure.name: measure for measure in [*measures.values(), *top]}
+def _values_and_notes(
+    request: Request, frame: pl.DataFrame, score: tuple[str, ...]
+) -> tuple[pl.Expr, pl.Expr]:
+    """The values of a query, and what is to be known of it, each as a struct."""
     ranking = request.ranking(score)
     ranking = replace(ranking, looked_at=ranking.is_usable(frame))
-    notes = noticing.notes(request, score, frame)
-    values = several(chosen.values(), ranking, unchecked=True)
-    groups = frame.lazy().group_by(request.keys)
-    part = groups.agg(values.alias(VALUES), notes.alias(NOTES))
-    field = pl.col(VALUES).struct.field
-    strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
-    return part.select(
-        strategy.alias(request.key),
+    top = [JUDGED_AT_THE_TOP] if _are_compared(request) else []
+    measures = {measure.name: measure for measure in [*request.measures.values(), *top]}
+    values = several(measures.values(), ranking, unchecked=True)
+    return values, noticing.notes(request, score, frame)
+
+
+def _of_strategy(request: Request, values: pl.DataFrame, name: str, number: int) -> pl.DataFrame:
+    """The columns of one strategy out of those of some."""
+    field = pl.col(f"{VALUES} {number}").struct.field
+    at_the_top = (
+        field(JUDGED_AT_THE_TOP.name) if _are_compared(request) else pl.lit(None, pl.Float64)
+    )
+    return values.select(
+        (pl.lit(name) if request.strategy is None else pl.col(request.strategy)).alias(request.key),
         *request.query,
         *(field(measure.name).alias(column) for column, measure in request.measures.items()),
         field("unusable").alias(UNUSABLE),
-        pl.col(NOTES).struct.with_fields(
-            judged_at_the_top=field(JUDGED_AT_THE_TOP.name)
-            if compared
-            else pl.lit(None, pl.Float64),
-        ),
+        pl.col(f"{NOTES} {number}").struct.with_fields(judged_at_the_top=at_the_top).alias(NOTES),
     )
+
+
+def _are_compared(request: Request) -> bool:
+    """Whether there may be several strategies."""
+    return len(request.by) > 1 or request.strategy is not None
 
 
 def finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:

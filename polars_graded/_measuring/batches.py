@@ -120,11 +120,17 @@ def _have_freed_memory_kept() -> None:
 
 
 def _chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:
-    """Stretches of queries, so long that the longest column has `CHUNK_ROWS` values in each.
+    """Stretches of queries with about as many values each, in the longest column.
 
-    A query that has fewer values than are made of it, `values_per_query`, counts as so many.
+    These are at most `CHUNK_ROWS`, but for what one query has beyond, and as many chunks for each
+    thread where that is worth a thread. A query that has fewer values than are made of it,
+    `values_per_query`, counts as so many.
     """
     ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
     ends = offsets_of(np.maximum(np.diff(ends), min(values_per_query, CHUNK_ROWS)))
-    edges = np.searchsorted(ends, np.arange(CHUNK_ROWS, ends[-1], CHUNK_ROWS))
+    total, threads = int(ends[-1]), pl.thread_pool_size()
+    n_chunks = -(-total // CHUNK_ROWS)
+    if total > CHUNK_ROWS // 4:
+        n_chunks = -(-n_chunks // threads) * threads
+    edges = np.searchsorted(ends, np.arange(1, n_chunks) * total / max(n_chunks, 1))
     return list(pairwise([0, *np.unique(edges[edges < len(ends) - 1]).tolist(), len(ends) - 1]))

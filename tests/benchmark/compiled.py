@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TITLE = "AP and NDCG@10 of rows in rank order, in multiples of one compiled loop on one core"
 
-RANKING = Ranking(pl.col("grade")).ranked_by(["score"])
+RANKING = Ranking(pl.col("grade"))
 MEASURES = [Measure.parse("ap"), Measure.parse("ndcg(gain=linear)@10")]
 SAME = at_most(1e-12)
 
@@ -33,17 +33,13 @@ def rows(sizes: Sizes) -> Iterator[Row]:
 
 
 def measured(sizes: Sizes) -> Iterator[Row]:
-    lists = (
-        rankings(sizes.rows)
-        .group_by("query")
-        .agg(documents=RANKING.documents(), n_retrieved=RANKING.n_retrieved())
-    )
-    columns = lists.select("documents", "n_retrieved").to_dict()
-    grades = columns["documents"].explode(empty_as_null=False)
-    offsets = np.concatenate(([0], np.cumsum(columns["documents"].list.len().to_numpy())))
+    ranked = pl.col("grade").sort_by("score", descending=True)
+    documents = rankings(sizes.rows).group_by("query").agg(ranked.implode()).to_series(1)
+    grades = documents.explode(empty_as_null=False)
+    offsets = np.concatenate(([0], np.cumsum(documents.list.len().to_numpy())))
     loop = partial(compiled(), grades.to_numpy(), offsets)
     loop()
-    ours = partial(kernels, columns)
+    ours = partial(kernels, documents)
     yield from compared(
         [
             Case("compiled loop", timed(loop)),
@@ -60,8 +56,8 @@ def measured(sizes: Sizes) -> Iterator[Row]:
     )
 
 
-def kernels(columns: dict[str, pl.Series]) -> list[pl.Series]:
-    return expression._columns(MEASURES, RANKING, dict(columns))
+def kernels(documents: pl.Series) -> list[pl.Series]:
+    return expression._columns(MEASURES, RANKING, {expression.EACH: documents})
 
 
 def compiled() -> Callable[..., Any]:

@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 TITLE = "Kernels of every measure on uneven lists, tied and not, in multiples of lists of 100"
 
 RANKING = Ranking(pl.col("grade")).ranked_by(("score",))
-INPUTS = {
-    "documents": RANKING.documents(),
-    "documents_and_keys": RANKING.documents_and_keys(),
-    "n_retrieved": RANKING.n_retrieved(),
-}
-
 UNEVEN = at_most(3)
 LONG_LISTS = 6
 
@@ -64,8 +58,8 @@ def measures() -> Iterator[Measure]:
             yield Measure.of(function, ties="average")
 
 
-def lists(lengths: np.ndarray) -> dict[str, pl.Series]:
-    """Rankings of these lengths, with five grades, and four documents to a score."""
+def lists(lengths: np.ndarray) -> pl.Series:
+    """Documents of so many queries, with five grades, and four documents to a score."""
     random = np.random.default_rng(0)
     n_rows = int(lengths.sum())
     frame = pl.DataFrame(
@@ -75,11 +69,8 @@ def lists(lengths: np.ndarray) -> dict[str, pl.Series]:
             "score": random.integers(0, max(n_rows // 4, 1), n_rows),
         }
     )
-    inputs = [each.alias(name) for name, each in INPUTS.items()]
-    return frame.group_by("query").agg(inputs).select(list(INPUTS)).to_dict()
+    return frame.group_by("query").agg(RANKING.documents()).to_series(1)
 
 
-def value(measure: Measure, columns: dict[str, pl.Series]) -> list[pl.Series]:
-    documents = "documents_and_keys" if measure.needs_ties else "documents"
-    needed = {"documents": columns[documents], "n_retrieved": columns["n_retrieved"]}
-    return expression._columns([measure], RANKING, needed)
+def value(measure: Measure, documents: pl.Series) -> list[pl.Series]:
+    return expression._columns([measure], RANKING, {expression.EACH: documents})

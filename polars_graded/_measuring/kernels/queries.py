@@ -52,7 +52,8 @@ class Queries:
     documents: Ragged
     """Grades of all documents, retrieved or not, in any order."""
     ties: Ragged
-    """For each ranked document a number that those tied with it share; empty if not asked for."""
+    """For each ranked document a number that those tied with it share; empty where none are tied,
+    or where nothing asks for it."""
     irrelevant: float
     """The grade that means not relevant."""
     highest: float | None
@@ -79,8 +80,7 @@ class Queries:
         """
         if scores is None:
             found = grades.keep(~np.isnan(grades.values)) if condensed else grades
-            ranked = found.head(depth)
-            return cls(ranked, grades, ranked.of(ranked.depth), irrelevant, highest)
+            return cls(found.head(depth), grades, EMPTY, irrelevant, highest)
         retrieved = ~np.isnan(scores.values)
         if condensed:
             retrieved &= ~np.isnan(grades.values)
@@ -89,9 +89,9 @@ class Queries:
         top = Ragged(places, scores.offsets).head(depth)
         ranked = top.of(found.values[top.values])
         tied = EMPTY if ties is None else top.of(ties.keep(retrieved).values[top.values])
-        # In which order all of them come does not matter, so that one list serves for both.
-        all_are_ranked = len(ranked.values) == len(grades.values)
-        return cls(ranked, ranked if all_are_ranked else grades, tied, irrelevant, highest)
+        # In which order all of them come does not matter, so that one list can serve for both.
+        documents = ranked if len(ranked.values) == len(grades.values) else grades
+        return cls(ranked, documents, tied, irrelevant, highest)
 
     def relevance(self, grades: Floats) -> Floats:
         """Grades above irrelevant as what they are above it; 0 for the others and the unjudged."""
@@ -227,11 +227,13 @@ class Queries:
         starts = self.tie_starts
         sets = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(keys)))
         ranked = self.ranked.of(self.ranked.values[np.lexsort((keys, sets))])
-        return replace(self, ranked=ranked, ties=ranked.of(ranked.depth))
+        return replace(self, ranked=ranked, ties=EMPTY)
 
     @cached_property
     def tie_starts(self) -> Integers:
         """The first of each set of tied documents."""
+        if not len(self.ties.values):
+            return np.arange(len(self.ranked.values))
         new = np.diff(self.ties.values, prepend=np.nan) != 0
         new[self.ties.offsets[:-1][self.ties.lengths > 0]] = True
         return np.flatnonzero(new)
