@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache
-from itertools import combinations_with_replacement
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -501,6 +501,7 @@ def test_its_rows_stay_the_same_frame_however_the_rows_of_their_frame_stand(row)
 # Values and names of any kind
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("bad", [None, math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.value])
 def test_a_value_that_is_no_number_is_not_drawn(name, bad):
@@ -729,6 +730,7 @@ def composed(row: Row, how: str) -> Any:
     return COMPOSED[how](unpanelled(row), unpanelled(row, 9), ROWS["sample_boxes"].of(2, 5))
 
 
+@pytest.mark.once
 @every_layered_chart
 @pytest.mark.parametrize("how", COMPOSED)
 def test_it_composes(row, how):
@@ -809,14 +811,23 @@ def drawn_marks(chart: Any) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.once
-@pytest.mark.parametrize(("one", "other"), list(combinations_with_replacement(ROWS, 2)))
-def test_any_two_charts_stand_side_by_side(one, other):
+@pytest.mark.parametrize("name", ROWS)
+def test_two_charts_of_a_kind_stand_side_by_side(name):
     """The marks of both are there, in the colours that they have alone."""
-    (first, alone), (second, alone_too) = marks_of(one), marks_of(other)
-    if first is second and first.params is not alt.Undefined:
+    (first, alone), (second, alone_too) = marks_of(name), marks_of(name)
+    if first.params is not alt.Undefined:
         # What is chosen in a chart is chosen in its double: another of its kind stands beside it.
-        second, alone_too = marks_of(other, 9)
+        second, alone_too = marks_of(name, 9)
     assert drawn_marks(first | second) == sorted(alone + alone_too)
+
+
+@pytest.mark.once
+def test_any_two_charts_stand_side_by_side():
+    """What charts in a row share, all of them share: a row of all has every pair of them."""
+    names = list(ROWS)
+    for row in (names, names[::2], names[1::2]):
+        alone, marks = zip(*map(marks_of, row), strict=True)
+        assert drawn_marks(alt.hconcat(*alone)) == sorted(chain(*marks))
 
 
 @pytest.mark.parametrize("name", ["strategy_bars", "comparison_forest", "threshold_profile"])

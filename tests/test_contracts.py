@@ -349,6 +349,7 @@ def test_there_is_every_pattern_of_ties():
     assert len(TIED) == sum(2 ** (length - 1) for length in range(1, 7))
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("n", [None, 1, 3, 9])
 def test_averaged_ties_are_the_mean_over_all_orders(n):
     rows = {row.name: row for row in (r.cut(n) if r.takes_cutoff else r for r in AVERAGES)}.values()
@@ -371,6 +372,7 @@ def bound(found, least):
     return None if found[0] is None else choose(found)
 
 
+@pytest.mark.once
 def test_pessimistic_and_optimistic_ties_are_the_bounds_over_all_orders():
     orders = [list(reference.orders(lists_of(query))) for query in TIED]
     expected = {}
@@ -541,6 +543,7 @@ def test_a_kernel_is_called_once_an_expression(calls):
     assert calls == [1000] * len(ROWS)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("chunk_rows", [1, 40])
 def test_chunks_do_not_show(monkeypatch, chunk_rows):
     expected = plain()

@@ -832,6 +832,7 @@ def test_a_terminal_that_has_no_lines_to_draw_with_shows_the_numbers_all_the_sam
     assert re.search(r"good\W+2\W+1\.0000 \*", finished.stdout)
 
 
+@pytest.mark.once
 def test_a_report_may_have_any_name_on_any_terminal():
     pytest.importorskip("vl_convert", reason="vl-convert is not installed")
     finished = program("--measure", "ap", "--report", "日.html", encoding="ascii")

@@ -834,6 +834,7 @@ def without_zeros(row: tuple[object, ...]) -> tuple[object, ...]:
     return row
 
 
+@pytest.mark.once
 @READERS
 @pytest.mark.parametrize("seed", range(4))
 def test_mutated_files_are_read_as_a_slow_parser_reads_them(monkeypatch, read, text, seed):

@@ -47,6 +47,7 @@ def killed_writer(path: Path, number: int, seconds: float) -> None:
     assert writer.returncode == -signal.SIGKILL
 
 
+@pytest.mark.once
 @pytest.mark.skipif(os.name != "posix", reason="kills its writers by a signal")
 def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_whole_new_one(tmp_path):
     path = tmp_path / "values.csv"
@@ -165,6 +166,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.once
 @pytest.mark.skipif(os.name != "posix", reason="bounds the size of files as POSIX does")
 @pytest.mark.parametrize(
     "option", ["--per-query=v.csv", "--per-query=v.parquet", "--report=v.html"]
