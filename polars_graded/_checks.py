@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_graded._columns import is_pattern
 from polars_graded._door import as_polars
 from polars_graded._forking import check_not_forked
 
@@ -191,18 +192,13 @@ def check_columns(
                 )
             msg = f"`{name}` has no column {column!r}; it has {', '.join(known) or 'none'}{hint}"
             raise pl.exceptions.ColumnNotFoundError(msg)
-        check_no_pattern(column)
-
-
-def check_no_pattern(column: str) -> str:
-    """`column`, unless Polars takes it for a pattern: `^q$` would be the column `q` in silence."""
-    if column == "*" or (column.startswith("^") and column.endswith("$")):
-        msg = (
-            f"a column must not have the name of a pattern, which {column!r} is to Polars\n\n"
-            "Hint: rename the column"
-        )
-        raise ValueError(msg)
-    return column
+        if is_pattern(column):
+            # Only in frames of engines, which have their names elsewhere.
+            msg = (
+                f"a column must not have the name of a pattern, which {column!r} is to Polars\n\n"
+                "Hint: rename the column"
+            )
+            raise ValueError(msg)
 
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:

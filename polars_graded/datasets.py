@@ -17,10 +17,10 @@ from polars_graded._checks import (
     check_collected,
     check_columns,
     check_increasing,
-    check_no_pattern,
     check_number,
     check_whole_number,
 )
+from polars_graded._columns import column_named, takes_any_name
 from polars_graded._forking import check_not_forked
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def reference_rankings(
     return _rankings(n_queries, n_documents).with_columns(pl.Series("grade", grades))
 
 
+@takes_any_name
 def swapped_rankings(
     rankings: pl.DataFrame,
     swaps: int | Iterable[int],
@@ -421,7 +422,7 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     """
     ranks = check_increasing("cuts", cuts)
     check_number("cuts", ranks[0], at_least=1)
-    expr = pl.col(check_no_pattern(score)) if isinstance(score, str) else score
+    expr = column_named(score)
     rank = expr.rank("ordinal", descending=True)
     return pl.sum_horizontal(
         ((rank <= cut).cast(pl.Int64) for cut in ranks), ignore_nulls=False

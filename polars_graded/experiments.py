@@ -14,6 +14,7 @@ from polars_graded._checks import (
     check_list,
     check_whole_number,
 )
+from polars_graded._columns import takes_any_name
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._measuring.names import Measure
 from polars_graded.datasets import popularity_rankings, reference_rankings, swapped_rankings
@@ -100,6 +101,7 @@ def robustness_to_levels(
     return pl.concat(parts).sort("measure", "levels", "swaps")
 
 
+@takes_any_name
 def threshold_profile(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
@@ -177,6 +179,7 @@ def threshold_profile(
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
 
 
+@takes_any_name
 def ndcg_by_relevance(
     frame: pl.DataFrame | pl.LazyFrame,
     *,

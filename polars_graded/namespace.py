@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import polars as pl
 
-from polars_graded._checks import check_no_pattern, did_you_mean
+from polars_graded._checks import did_you_mean
+from polars_graded._columns import column_named
 from polars_graded._forking import check_not_forked
 from polars_graded._measuring.expression import one, several
 from polars_graded._measuring.names import ALIASES, Measure
@@ -81,8 +82,8 @@ class Graded:
         if not isinstance(known, str | pl.Expr):
             msg = f"`known` must be a column name or an expression, got {known!r}"
             raise TypeError(msg)
-        known = pl.col(check_no_pattern(known)) if isinstance(known, str) else known
-        return one(Measure.of(function, threshold=threshold), self._ranking, known)
+        of_known = column_named(known)
+        return one(Measure.of(function, threshold=threshold), self._ranking, of_known)
 
     # How rows are read.
 
@@ -4008,9 +4009,7 @@ def graded(column: str | pl.Expr) -> Graded:
     │ 0.5             │
     └─────────────────┘
     """
-    if isinstance(column, str):
-        return Graded(pl.col(check_no_pattern(column)))
-    if isinstance(column, pl.Expr):
-        return Graded(column)
+    if isinstance(column, str | pl.Expr):
+        return Graded(column_named(column))
     msg = f"`column` must be a column name or an expression, got {column!r}"
     raise TypeError(msg)

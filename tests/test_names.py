@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+import altair as alt
 import polars as pl
 import polars.selectors as cs
 import pytest
@@ -46,6 +45,58 @@ CALLS = {
     "evaluate tie": lambda n: evaluated(
         RANKED.rename({"doc": n}), by=[["score", n]], strategy="strategy"
     ),
+    "evaluate ties": lambda n: pg.evaluate(
+        RANKED.rename({"doc": n}), "ap", ties=n, strategy="strategy"
+    ),
+    "evaluate two scores": lambda n: pg.evaluate(
+        WIDE.rename({"f1": n}), "ap", by=[n, "f2"], ties="order"
+    ),
+    "evaluate two queries": lambda n: evaluated(RANKED.rename({"strategy": n}), query=["query", n]),
+    "evaluate measure": lambda n: pg.evaluate(RANKED, {n: "ap"}, **STACKED),
+    "evaluate lazily": lambda n: evaluated(
+        RANKED.lazy().rename({"query": n}), query=n, strategy="strategy"
+    ).collect(),
+    "evaluate a column lazily": lambda n: (
+        pg.evaluate(RANKED.lazy(), {n: "ap"}, "ndcg", **STACKED)
+        .filter(query="q1")
+        .select("strategy", "query", cs.by_name(n))
+        .collect()
+    ),
+    "evaluate streaming": lambda n: evaluated(
+        RANKED.lazy().rename({"strategy": n}), strategy=n
+    ).collect(engine="streaming"),
+    **{
+        f"evaluate parts {parts}": lambda n, parts=parts: pg.evaluate(
+            RANKED.sort("query").rename({"query": n}),
+            "ap",
+            query=n,
+            parts=parts,
+            progress=False,
+            **STACKED,
+        )
+        for parts in (2, "sorted", "scratch")
+    },
+    "overview query": lambda n: pg.overview(
+        RANKED.rename({"query": n}), query=n, strategy="strategy"
+    ),
+    "overview strategy": lambda n: pg.overview(RANKED.rename({"strategy": n}), strategy=n),
+    "overview by": lambda n: pg.overview(WIDE.rename({"f1": n}), by=[n, "f2"]),
+    "side_by_side query": lambda n: pg.side_by_side(
+        RANKED.rename({"query": n}), "q1", query=n, strategy="strategy"
+    ),
+    "side_by_side doc": lambda n: pg.side_by_side(
+        RANKED.rename({"doc": n}), "q1", doc=n, strategy="strategy"
+    ),
+    "side_by_side by": lambda n: pg.side_by_side(WIDE.rename({"f1": n}), "q1", by=[n, "f2"]),
+    "known": lambda n: (
+        RANKED.rename({"strategy": n})
+        .with_columns(cs.by_name(n) == "A")
+        .group_by("query", maintain_order=True)
+        .agg(pl.col("grade").graded.ranked_by("score").coverage_ratio(known=n))
+    ),
+    "control_points": lambda n: RANKED.with_columns(
+        pl.lit([[0.0, 0.0], [3.0, 1.0]]).alias(n)
+    ).select(pl.col("score").graded.phi_relevance(control_points=n).over("query")),
     "ranked_by": lambda n: (
         RANKED.rename({"score": n})
         .group_by("query", "strategy")
@@ -66,11 +117,36 @@ CALLS = {
     "judge grade": lambda n: pg.judge(
         RUN, JUDGMENTS.rename({"grade": n}), grade=n, strategy="strategy"
     ),
+    "judge lists": lambda n: pg.judge({"q1": ["a", "b"]}, {"q1": ["b"]}, query=n),
+    "judge several": lambda n: pg.judge(
+        {"A": RUN.rename({"doc": n}).filter(strategy="A"), "B": {"q1": {"a": 1.0}}},
+        JUDGMENTS.rename({"doc": n}),
+        doc=n,
+    ),
     "summary_table query": lambda n: pg.summary_table(
         RANKED.rename({"query": n}), query=n, strategy="strategy"
     ),
     "average_curves grade": lambda n: pg.average_curves(
         RANKED.rename({"grade": n}), "dcg_curve@2", grade=n, strategy="strategy", ties="order"
+    ),
+    "long_form query": lambda n: pg.long_form(PER_QUERY.rename({"query": n}), "ap", query=n),
+    "long_form measure": lambda n: pg.long_form(PER_QUERY.rename({"ap": n}), n, "ndcg@2"),
+    "paper_table strategy": lambda n: pg.paper_table(PER_QUERY.rename({"strategy": n}), "ap"),
+    "summarise segments": lambda n: pg.summarise(
+        PER_QUERY.with_columns(pl.lit("x").alias(n)), "ap", segments=n
+    ),
+    "compare segments": lambda n: pg.compare(
+        PER_QUERY.with_columns(pl.lit("x").alias(n)), "ap", "ndcg@2", segments=n
+    ),
+    "average_curves segments": lambda n: pg.average_curves(
+        RANKED.with_columns(pl.lit("x").alias(n)),
+        "dcg_curve@2",
+        "ndcg_curve@2",
+        segments=n,
+        **STACKED,
+    ),
+    "rank_correlation measure": lambda n: pg.rank_correlation(
+        PER_QUERY.rename({"ap": n}), n, "ndcg@2", reference=n
     ),
     "summarise query": lambda n: pg.summarise(PER_QUERY.rename({"query": n}), "ap", query=n),
     "summarise strategy": lambda n: pg.summarise(
@@ -88,6 +164,23 @@ CALLS = {
     "phi_curve score": lambda n: pg.phi_curve(RANKED.rename({"score": n}), score=n),
     "phi_control_points query": lambda n: pg.phi_control_points(
         RANKED.rename({"query": n}), score="score", query=n
+    ),
+    "rankings query": lambda n: charts.rankings(
+        RANKED.rename({"query": n}), "q1", "ap", query=n, strategy="strategy"
+    ),
+    "rankings doc": lambda n: charts.rankings(
+        RANKED.rename({"doc": n}), "q1", "ap", doc=n, strategy="strategy"
+    ),
+    "rankings by": lambda n: charts.rankings(WIDE.rename({"f1": n}), "q1", "ap", by=[n, "f2"]),
+    "explore measure": lambda n: charts.explore(PER_QUERY.rename({"ap": n}), "A", "B", n),
+    "explore curve": lambda n: charts.explore(
+        PER_QUERY.rename({"dcg_curve@2": n}), "A", "B", "ap", curve=n
+    ),
+    "explore colour": lambda n: charts.explore(
+        PER_QUERY.with_columns(pl.lit("x").alias(n)), "A", "B", "ap", colour=n
+    ),
+    "overview strategy drawn": lambda n: charts.overview(
+        pg.overview(RANKED, strategy="strategy").rename({"strategy": n}), strategy=n
     ),
     "dcg_curves strategy": lambda n: charts.dcg_curves(
         PER_QUERY.rename({"strategy": n}), strategy=n
@@ -147,24 +240,85 @@ CALLS = {
         )
     },
     "report query": lambda n: pg.report(PER_QUERY.rename({"query": n}), "page.html", query=n),
+    "report measure": lambda n: pg.report(PER_QUERY.rename({"ap": n}), "page.html", n),
+    "report doc": lambda n: pg.report(
+        PER_QUERY, "page.html", "ap", frame=RANKED.rename({"doc": n}), doc=n
+    ),
+    "report by": lambda n: pg.report(
+        pg.evaluate(WIDE.rename({"f1": n}), "ap", by=[n, "f2"], ties="order"),
+        "page.html",
+        "ap",
+        frame=WIDE.rename({"f1": n}),
+        by=[n, "f2"],
+    ),
 }
 
 
+def called_otherwise(frame, name, other):
+    """The same frame where columns, or what values say of columns, have another name."""
+    renamed = {column: column.replace(name, other) for column in frame.columns}
+    return frame.rename(renamed).with_columns(cs.string().replace(name, other))
+
+
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize("pattern", ["^q$", "^.*r.*$", "*"])
-def test_a_column_named_like_a_pattern_is_no_other_column(call, pattern, tmp_path, monkeypatch):
-    """`^q$` beside `q` was `q` in silence."""
+@pytest.mark.parametrize("pattern", ["^.*r.*$", pytest.param("*", marks=pytest.mark.once)])
+def test_a_column_named_like_a_pattern_is_that_column(call, pattern, tmp_path, monkeypatch):
+    """Polars would take columns beside it, or all of them."""
     monkeypatch.chdir(tmp_path)
-    sentence = f"a column must not have the name of a pattern, which {pattern!r} is to Polars"
-    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}\n\nHint: rename the column$"):
-        call(pattern)
+    result, plain = call(pattern), call("a name")
+    if isinstance(result, pl.DataFrame):
+        expected = called_otherwise(plain, "a name", pattern)
+        assert_frame_equal(result, expected, check_row_order=False)
+        assert result.columns == expected.columns
+    elif isinstance(result, alt.TopLevelMixin):
+        drawn = plain.data.rename({"a name": f"{pattern} "}, strict=False)
+        assert_frame_equal(result.data, called_otherwise(drawn, "a name", pattern))
+    else:
+        assert type(result) is type(plain)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize("name", ["a name", "^q", "q$", "ü.*", "**", "$^"])
+@pytest.mark.parametrize(
+    "name", ["^q", "ü.*", *(pytest.param(n, marks=pytest.mark.once) for n in ("q$", "**", "$^"))]
+)
 def test_a_column_may_have_any_other_name(call, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call(name)
+
+
+def test_all_columns_may_be_named_like_patterns():
+    """Also beside those that are called as patterns are called within."""
+    names = {"query": "^q$", "grade": "*", "score": "^.*$", "strategy": "^$", "doc": "^q$ "}
+    odd = RANKED.rename(names).with_columns(pl.lit("z").alias("q"), pl.lit(5).alias("*  "))
+    columns = {argument: names[argument] for argument in ("query", "grade", "strategy")}
+    options = {**columns, "by": "^.*$", "ties": "^q$ "}
+    expected = pg.evaluate(RANKED, "ap", "ndcg@2", strategy="strategy", ties="doc")
+    expected = expected.rename(names, strict=False)
+    for frame in (odd, odd.to_arrow()):
+        assert_frame_equal(pg.evaluate(frame, "ap", "ndcg@2", **options), expected)
+    lazy = pg.evaluate(odd.lazy(), "ap", "ndcg@2", **options)
+    assert_frame_equal(lazy.collect(), expected)
+    assert_frame_equal(lazy.filter(pl.nth(1) == "q2").collect(), expected.filter(pl.nth(1) == "q2"))
+    keys = {"query": "^q$", "strategy": "^$"}
+    assert_frame_equal(
+        pg.summarise(expected, **keys),
+        pg.summarise(PER_QUERY, "ap", "ndcg@2").rename({"strategy": "^$"}),
+    )
+
+
+def test_values_are_no_names():
+    """A strategy or a query may be called like a column, and be a pattern."""
+    named = {"A": "^strategy$", "B": "* "}
+    frame = RANKED.with_columns(pl.col("strategy").replace(named)).rename(
+        {"strategy": "^strategy$"}
+    )
+    values = evaluated(frame, strategy="^strategy$")
+    assert set(values.to_series().to_list()) == {"* ", "^strategy$"}
+    differences = pg.differences(values, "ap", "^strategy$", "* ", strategy="^strategy$")
+    expected = pg.differences(evaluated(RANKED, strategy="strategy"), "ap", "A", "B")
+    assert_frame_equal(differences, expected.with_columns(pl.col("winner").replace(named)))
+    by = pg.evaluate(WIDE.rename({"f1": "*"}), "ap", by=["*", "f2"], ties="order")
+    assert by.to_series().to_list() == ["*", "*", "f2", "f2"]
 
 
 def test_a_pattern_beside_what_is_named_does_no_harm():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import check_columns, check_number, first_few
+from polars_graded._columns import takes_any_name
 from polars_graded._frames.joining import are_distinct, retrieved_and_missed
 from polars_graded._frames.noticing import warn_the_caller
 from polars_graded._frames.tables import judgments_table, runs_table
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["judge"]
 
 
+@takes_any_name
 def judge(
     run: Any,
     judgments: Any,

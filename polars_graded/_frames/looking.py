@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
+from polars_graded._columns import takes_any_name
 from polars_graded._frames.adding import RANK, ranked_documents, rows_of_query
 from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.request import Columns, Request
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["overview", "side_by_side"]
 
 
+@takes_any_name
 def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     """Look at a frame before measuring: what was retrieved, judged and relevant, and what not.
 
@@ -152,6 +154,7 @@ def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole > 0).then(part / whole)
 
 
+@takes_any_name
 def side_by_side(
     frame: Any,
     of: Any,

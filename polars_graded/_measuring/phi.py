@@ -22,6 +22,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._columns import column_named, takes_any_name
 from polars_graded._measuring import batches
 from polars_graded._measuring.kernels.phi import (
     Points,
@@ -68,6 +69,7 @@ def phi_relevance(
     return lists.explode(empty_as_null=False)
 
 
+@takes_any_name
 def phi_control_points(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
@@ -127,6 +129,7 @@ def phi_control_points(
     return _tidy(frame, score, query, chosen, chosen.points_of)
 
 
+@takes_any_name
 def phi_curve(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
@@ -311,8 +314,7 @@ class _Chosen:
             box = partial(box_plot_points, whisker=factor, floor=least, direction=direction)
             return cls(box)
         if isinstance(control_points, str | pl.Expr):
-            column = pl.col(control_points) if isinstance(control_points, str) else control_points
-            return cls(own_points, column)
+            return cls(own_points, column_named(control_points))
         scores, relevance = _check_control_points(control_points)
         return cls(partial(given_points, scores=scores, relevance=relevance))
 

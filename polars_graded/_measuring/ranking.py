@@ -17,7 +17,8 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from polars_graded._checks import check_no_pattern, check_number
+from polars_graded._checks import check_number
+from polars_graded._columns import column_named
 from polars_graded._measuring.batches import are_exact
 
 Undefined: TypeAlias = float | Literal["default"] | None
@@ -56,7 +57,7 @@ class Ranking:
             if not isinstance(key, str | pl.Expr):
                 msg = f"`ranked_by` takes column names and expressions, got {key!r}"
                 raise TypeError(msg)
-        keys = tuple(pl.col(check_no_pattern(k)) if isinstance(k, str) else k for k in by)
+        keys = tuple(column_named(key) for key in by)
         given = [descending] * len(keys) if isinstance(descending, bool) else descending
         flags = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         for flag in flags:

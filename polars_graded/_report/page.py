@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import check_choice
+from polars_graded._columns import takes_any_name
 from polars_graded._report.contents import (
     ALPHA,
     about,
@@ -66,6 +67,7 @@ SCRIPTS = (
 """The parts of the script, in the order in which they need each other."""
 
 
+@takes_any_name
 @finds_keys
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import polars as pl
 
 from polars_graded._checks import check_frame, check_number
+from polars_graded._columns import takes_any_name
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import check_free_names, curve_means, segments_of
@@ -31,6 +32,7 @@ def average_curves(
     segments: str | Sequence[str] | None = None,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame: ...
+@takes_any_name
 def average_curves(
     frame: Any,
     *curves: str,
@@ -131,6 +133,7 @@ def summary_table(
 def summary_table(
     frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame: ...
+@takes_any_name
 def summary_table(
     frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame | pl.LazyFrame:

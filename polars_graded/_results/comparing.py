@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_list, check_number
+from polars_graded._columns import takes_any_name
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import (
@@ -53,6 +54,7 @@ DIFFERENCES = ("value_a", "value_b", "difference", "winner")
 """What `differences` gives beside the query."""
 
 
+@takes_any_name
 @finds_keys
 def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -317,6 +319,7 @@ def compare(
     return pl.concat(tables)
 
 
+@takes_any_name
 @finds_keys
 def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -404,6 +407,7 @@ def summarise(
     return pl.concat(tables)
 
 
+@takes_any_name
 @finds_keys
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice
+from polars_graded._columns import takes_any_name
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import check_per_query, mean_of
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["rank_correlation"]
 
 
+@takes_any_name
 @finds_keys
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from polars_graded._checks import check_choice, check_frame, check_number, check_whole_number
+from polars_graded._columns import takes_any_name
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import finds_keys
@@ -24,6 +25,7 @@ __all__ = ["long_form", "paper_table"]
 Format = Literal["markdown", "latex", "html"]
 
 
+@takes_any_name
 @finds_keys
 def long_form(
     per_query: Any, *measures: str, query: str = "query", strategy: str = "strategy"
@@ -84,6 +86,7 @@ def long_form(
     return pl.concat(parts).collect()
 
 
+@takes_any_name
 @finds_keys
 def paper_table(
     per_query: Any,

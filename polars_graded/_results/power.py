@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
+from polars_graded._columns import takes_any_name
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import check_free_names, check_per_query
@@ -35,6 +36,7 @@ MOST_QUERIES = 2**40
 """More queries than anyone has."""
 
 
+@takes_any_name
 @finds_keys
 def discriminative_power(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -126,6 +128,7 @@ def discriminative_power(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+@takes_any_name
 @finds_keys
 def significance_levels(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -239,6 +242,7 @@ def _all_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
 # How many queries
 
 
+@takes_any_name
 @finds_keys
 def queries_needed(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -354,6 +358,7 @@ def queries_needed(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+@takes_any_name
 @finds_keys
 def power_curve(
     per_query: pl.DataFrame | pl.LazyFrame,

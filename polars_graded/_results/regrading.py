@@ -17,6 +17,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._columns import takes_any_name
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import settled_by
 from polars_graded._measuring.names import Measure
@@ -40,6 +41,7 @@ MOST_LEVELS = 5
 """With more levels there are too many ways to merge them."""
 
 
+@takes_any_name
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: str, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
@@ -148,6 +150,7 @@ def unjudged_bounds(
     return pl.concat(tables)
 
 
+@takes_any_name
 def robustness_to_grading(
     frame: pl.DataFrame | pl.LazyFrame,
     *measures: str,

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
+from polars_graded._columns import takes_any_name
 from polars_graded._results.correlation import tau_ap
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import check_per_query
@@ -27,6 +28,7 @@ SIZES = 10
 """How many numbers of queries are tried where none are asked for."""
 
 
+@takes_any_name
 @finds_keys
 def swap_rate(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -146,6 +148,7 @@ def swap_rate(
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+@takes_any_name
 @finds_keys
 def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,

@@ -13,6 +13,7 @@ from polars_graded._checks import (
     check_collected,
     check_columns,
 )
+from polars_graded._columns import takes_any_name
 from polars_graded._drawing import marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.comparing import differences
@@ -38,6 +39,7 @@ MOST_BINS = 40
 """How many bins a histogram has."""
 
 
+@takes_any_name
 def precision_histogram(
     per_query: Frame,
     measure: str,
@@ -153,6 +155,7 @@ def precision_histogram(
     return parts.layered(layers, rows, apart=["color", "stroke"])
 
 
+@takes_any_name
 def measure_agreement(
     frame: Frame,
     x: str,
