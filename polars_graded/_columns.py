@@ -48,12 +48,15 @@ def column_named(name: str | pl.Expr) -> pl.Expr:
     return cs.by_name(name).as_expr() if is_pattern(name) else pl.col(name)
 
 
-def takes_any_name(function: Callable[Given, Result]) -> Callable[Given, Result]:
+def takes_any_name(
+    function: Callable[Given, Result], signs: Mapping[str, str] | None = None
+) -> Callable[Given, Result]:
     """The same function of frames, whose columns may have the names of patterns.
 
     Within it spaces stand behind such a name, which make it a name to Polars too; they are gone
-    from the frame that comes out.
+    from the frame that comes out. Signs stand for other characters in all names, for good.
     """
+    replaced = str.maketrans(dict(signs or {}))
     signature = inspect.signature(function)
     frames = {next(iter(signature.parameters)), *OF_FRAMES}
 
@@ -68,13 +71,13 @@ def takes_any_name(function: Callable[Given, Result]) -> Callable[Given, Result]
         given.update({name: _known(name, given[name]) for name in frames & {*given}})
         there = {name for each in frames & {*given} for name in _columns(given[each])}
         named = (text for each in given.keys() - frames for text in _texts(given[each]))
+        names = _Names(there, replaced)
         of_engine = any(map(_is_of_engine, given.values()))
-        if any(map(is_pattern, (*there, *named))) and not of_engine:
-            spaces = _Spaces(there)
-            given.update(spaces.within(given, frames))
-            without: Result = spaces.without(function(*bound.args, **bound.kwargs))
-            return without
-        return function(*bound.args, **bound.kwargs)
+        if of_engine or not any(map(names.are_others, (*there, *named))):
+            return function(*bound.args, **bound.kwargs)
+        given.update(names.within(given, frames))
+        result: Result = names.without(function(*bound.args, **bound.kwargs))
+        return result
 
     return called
 
@@ -118,14 +121,19 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(each)
 
 
-class _Spaces:
-    """What stands behind the names of patterns within a function."""
+class _Names:
+    """What columns are called within a function."""
 
-    def __init__(self, there: Iterable[str]) -> None:
+    def __init__(self, there: Iterable[str], replaced: Mapping[int, str]) -> None:
         self.there = {*there}
+        self.replaced = replaced
         self.spaces = " "
         while any(self.given(name) != name for name in self.there):
             self.spaces += " "
+
+    def are_others(self, name: str) -> bool:
+        """Whether a column is called otherwise within."""
+        return bool(self.of(name) != name)
 
     def within(self, arguments: Mapping[str, Any], frames: set[str]) -> dict[str, Any]:
         """The arguments as they are within the function."""
@@ -138,35 +146,36 @@ class _Spaces:
             elif name == "by":
                 found[name] = self.by(value)
             else:
-                found[name] = value if name in OF_VALUES else self.names(value)
+                found[name] = value if name in OF_VALUES else self.of(value)
         return found
 
-    def names(self, value: Any) -> Any:
+    def of(self, value: Any) -> Any:
         """The names of columns in an argument as they are within."""
         if isinstance(value, str):
-            return f"{value}{self.spaces}" if is_pattern(value) else value
+            name = value.translate(self.replaced)
+            return f"{name}{self.spaces}" if is_pattern(name) else name
         if isinstance(value, Mapping):
-            return {self.names(name): self.names(each) for name, each in value.items()}
+            return {self.of(name): self.of(each) for name, each in value.items()}
         if isinstance(value, list):
-            return [self.names(each) for each in value]
-        return tuple(map(self.names, value)) if isinstance(value, tuple) else value
+            return [self.of(each) for each in value]
+        return tuple(map(self.of, value)) if isinstance(value, tuple) else value
 
     def by(self, value: Any) -> Any:
         """The columns to rank by; strategies that are called like columns keep their names."""
         if isinstance(value, Mapping):
-            return {name: self.names(columns) for name, columns in value.items()}
+            return {name: self.of(columns) for name, columns in value.items()}
         entries = [value] if isinstance(value, str) else value
         if not isinstance(entries, list | tuple):
             return value
-        named = {next(_texts(entry), None): self.names(entry) for entry in entries}
-        return named if len(named) == len(entries) and None not in named else self.names(value)
+        named = {next(_texts(entry), None): self.of(entry) for entry in entries}
+        return named if len(named) == len(entries) and None not in named else self.of(value)
 
     def frame(self, value: Any) -> Any:
         """A frame with the names that its columns have within, or several."""
         if isinstance(value, Mapping):
             frames = pl.DataFrame | pl.LazyFrame
             return {k: self.frame(v) if isinstance(v, frames) else v for k, v in value.items()}
-        renamed = {name: self.names(name) for name in _columns(value) if is_pattern(name)}
+        renamed = {name: self.of(name) for name in _columns(value) if self.are_others(name)}
         return value.rename(renamed) if renamed else value
 
     def given(self, name: str) -> str:
@@ -178,7 +187,7 @@ class _Spaces:
         """A frame that comes out, in columns and, where it names columns, in values."""
         if not isinstance(result, pl.DataFrame | pl.LazyFrame):
             return result
-        came_in = map(self.names, self.there)
+        came_in = map(self.of, self.there)
         naming = cs.string() & cs.by_name(*OF_NAMES.difference(came_in), require_all=False)
         pattern = rf"^(\*|\^(?s:.*)\$){self.spaces}$"
         columns = {name: self.given(name) for name in result.collect_schema()}

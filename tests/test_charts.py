@@ -6,7 +6,10 @@ import inspect
 import io
 import json
 import math
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 import vl_convert
 from helpers import frame_of
@@ -603,7 +607,7 @@ def test_a_strategy_that_is_null_is_called_so(name):
     assert "null" in chart.data["group" if name == "sample_boxes" else "strategy"].to_list()
 
 
-ODD_COLUMNS = ["a.b[0] {}", 'it\'s "{}"', "\\排序\n {}", "value {}"]
+ODD_COLUMNS = ["a.b[0] {}", 'it\'s "{}"', "\\排序\n {}", "value {}", "^.*{}$"]
 
 
 @pytest.mark.once
@@ -618,6 +622,46 @@ def test_columns_may_have_any_name(row, pattern):
     plain = row.draw(frame).data
     kept = [name for name in plain.columns if name in chart.data.columns]
     assert_frame_equal(chart.data.select(kept), plain.select(kept))
+
+
+NO_XML = "\x00\x08\x0b\x0c\x0e\x1f\ufffe\uffff"
+"""Of the characters that XML 1.0 does not hold (section 2.2), the ends of their ranges: an SVG is
+XML, and what draws it ends the process over one."""
+
+
+@every_chart
+def test_characters_that_no_picture_holds_are_not_drawn(row):
+    bad = f"{NO_XML}\u2028"  # which no text of a script holds either
+    frame = row.frame(3, 8).with_columns(cs.string() + bad)
+    odd = {name: name + bad for name in row.columns.values() if name in frame.columns}
+    keywords = {keyword: odd.get(name, name) for keyword, name in row.columns.items()}
+    of_strategies = {"a", "b", "baseline"} & {*row.options}
+    keywords |= row.options | {name: row.options[name] + bad for name in of_strategies}
+    chart = row.function(frame.rename(odd), **keywords)
+    drawn = json.dumps(chart.to_dict())
+    assert not [character for character in bad if json.dumps(character).strip('"') in drawn]
+
+
+@pytest.mark.once
+def test_names_of_any_characters_are_saved(tmp_path):
+    """In a process of its own, which ended here."""
+    script = """
+import polars as pl, polars_graded as pg
+odd = chr(0) + chr(0xffff)
+frame = pl.DataFrame({"query" + odd: ["a" + odd], "strategy": ["s" + odd], "ap" + odd: [0.5]})
+frame = pl.concat([frame, frame.with_columns(strategy=pl.lit("t" + odd))])
+draw = pg.charts.precision_histogram
+chart = draw(frame, "ap" + odd, "s" + odd, "t" + odd, query="query" + odd)
+chart.save("chart.svg")
+chart.save("chart.png")
+"""
+    run = [sys.executable, "-c", script]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(  # noqa: S603
+        run, cwd=tmp_path, env=environment, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr.decode()[-500:]
+    assert "s␀\ufffd" in (tmp_path / "chart.svg").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("pattern", ["a.b {}", "{}[0] \\ 'x' \"y\""])

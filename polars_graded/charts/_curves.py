@@ -10,7 +10,6 @@ import polars as pl
 from polars_graded._checks import (
     check_collected,
 )
-from polars_graded._columns import takes_any_name
 from polars_graded._drawing import marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.per_query import natural_order
@@ -27,7 +26,7 @@ MOST_THRESHOLDS = 30
 """How many thresholds stand under an axis."""
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def dcg_curves(
     frame: Frame,
     curve: str | None = None,
@@ -168,7 +167,7 @@ def dcg_curves(
     return parts.panels(layers, table, panel, description=_ends_said(table, "rank", title))
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def recall_precision_curves(
     frame: Frame,
     curve: str | None = None,
@@ -296,7 +295,7 @@ def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:
     }
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def threshold_profile(
     frame: Frame, *, panel: str | None = "grade", strategy: str = "strategy"
 ) -> Chart:
@@ -389,7 +388,7 @@ def threshold_profile(
     return parts.panels(layers, table, panel, width=step * len(labels))
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def robustness_curves(
     frame: Frame,
     *,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns, check_number
-from polars_graded._columns import takes_any_name
 from polars_graded._drawing import exploring, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.comparing import differences
@@ -30,7 +29,7 @@ MOST_BINS = 40
 """How many bins a histogram has."""
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def explore(
     per_query: Frame,
     a: Any,

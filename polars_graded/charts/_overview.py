@@ -8,7 +8,6 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
-from polars_graded._columns import takes_any_name
 from polars_graded._drawing import parts, trust
 from polars_graded._drawing import rows as chart_rows
 
@@ -58,7 +57,7 @@ MOST_GRADES = 5
 """So many grades are all named."""
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
     """Draw what there is to measure as a table of bars, one line per strategy.
 

@@ -13,7 +13,6 @@ from polars_graded._checks import (
     check_collected,
     check_columns,
 )
-from polars_graded._columns import takes_any_name
 from polars_graded._drawing import marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.comparing import differences
@@ -39,7 +38,7 @@ MOST_BINS = 40
 """How many bins a histogram has."""
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def precision_histogram(
     per_query: Frame,
     measure: str,
@@ -132,14 +131,15 @@ def precision_histogram(
     size = -(-n // MOST_BARS)
     rows = chart_rows.shared_bars(table, size)
     ties = n - sum(won)
-    counts = f"{won[0]} better with {a}, {won[1]} with {b}, {ties} {'tie' if ties == 1 else 'ties'}"
+    both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
+    tied = f"{ties} {'tie' if ties == 1 else 'ties'}"
+    counts = f"{won[0]} better with {both[0]}, {won[1]} with {both[1]}, {tied}"
     # Among all strategies, the two have the colours that they have in other charts.
     everyone = per_query.select(chart_rows.text(strategy).unique()).to_series().to_list()
-    both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
     known = everyone if len(everyone) <= parts.MOST_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
     colour = parts.strategy_look(known, strategy, field="better", drawn=better)["color"]
-    y_title = f"{measure}: {a} - {b}"
+    y_title = f"{measure}: {both[0]} - {both[1]}"
     if n <= parts.MOST_NAMED:
         step, names = parts.name_step(n), rows["query"].to_list()
         axis = parts.names_axis(names, step, labelLimit=120, titleLimit=400)
@@ -155,7 +155,7 @@ def precision_histogram(
     return parts.layered(layers, rows, apart=["color", "stroke"])
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def measure_agreement(
     frame: Frame,
     x: str,

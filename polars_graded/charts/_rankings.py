@@ -8,7 +8,6 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_number, check_whole_number
-from polars_graded._columns import takes_any_name
 from polars_graded._drawing import parts, tiles
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._frames.adding import check_sum, ranks_added
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from polars_graded._frames.request import By, Columns
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def rankings(
     frame: Frame,
     of: Any,

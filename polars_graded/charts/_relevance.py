@@ -13,7 +13,6 @@ from polars_graded._checks import (
     check_columns,
     check_number,
 )
-from polars_graded._columns import takes_any_name
 from polars_graded._drawing import marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
@@ -29,7 +28,7 @@ HALF = 0.5
 """From which relevance on a score is counted under the axis of φ."""
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def relevance_function(
     frame: Frame,
     score: str,
@@ -156,7 +155,7 @@ def _share(share: float | None) -> str:
     return f"{share or 0:.1%}"
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def sample_boxes(
     frame: Frame,
     value: str,

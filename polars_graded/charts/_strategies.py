@@ -12,7 +12,6 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._columns import takes_any_name
 from polars_graded._drawing import marks, parts
 from polars_graded._drawing import rows as chart_rows
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from polars_graded._drawing.rows import Frame
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def strategy_bars(
     summary: Frame,
     *,
@@ -113,7 +112,7 @@ def strategy_bars(
     return parts.panels(layers, table, panel, axis, columns=2, width=size, description=described)
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def comparison_forest(
     comparison: Frame,
     *,
@@ -218,7 +217,7 @@ def comparison_forest(
     return parts.panels(layers, table, panel, parts.measures_axis(table["difference"]), **height)
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def comparison_matrix(
     comparison: Frame,
     *,

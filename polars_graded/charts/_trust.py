@@ -9,7 +9,6 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_number
-from polars_graded._columns import takes_any_name
 from polars_graded._drawing import parts, trust
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.regrading import AS_GIVEN
@@ -42,7 +41,7 @@ MOST_LINES = 20
 """With more strategies, lines are nearer to each other."""
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def significance_curves(
     levels: Frame,
     *,
@@ -165,7 +164,7 @@ def significance_curves(
     )
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
     """Draw how probable it is that a number of queries shows a difference, one line per measure.
 
@@ -252,7 +251,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     return parts.panels(layers, table, panel, unnamed=["color"], description=said)
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     """Draw how alike the order from fewer queries is to that from all, one line per measure.
 
@@ -337,7 +336,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     return parts.panels(layers, table, panel, unnamed=["color"], description=said)
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
     """Draw how often other queries contradict a difference, by its size, one line per sample size.
 
@@ -432,7 +431,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     )
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def grading_profile(
     robustness: Frame,
     *,
@@ -566,7 +565,7 @@ def grading_profile(
     return apart
 
 
-@takes_any_name
+@chart_rows.draws_any_name
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
