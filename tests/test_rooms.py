@@ -36,10 +36,10 @@ MAY_IMPORT = {
     "experiments": {
         *("polars", "_checks", "_columns", "_measuring", "_frames", "datasets", "namespace"),
     },
-    "_drawing": {"numpy", "polars", "altair", "_checks", "_measuring", "_results"},
+    "_drawing": {"numpy", "polars", "altair", "_checks", "_columns", "_measuring", "_results"},
     "charts": {
-        *("altair", "polars", "_checks", "_columns", "_frames", "_drawing", "_measuring"),
-        *("_results", "namespace"),
+        *("altair", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),
+        "namespace",
     },
     "_report": {
         *("numpy", "polars", "altair", "vl_convert", "_checks", "_columns", "_writing"),
