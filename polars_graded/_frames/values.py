@@ -84,7 +84,8 @@ def finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     """What the caller gets of the values of all queries: checked, looked at, in order."""
     for name, score in request.by.items():
         of_it = values if request.strategy else values.filter(pl.col(request.key) == name)
-        check_usable(request.ranking(score), of_it.get_column(UNUSABLE))
+        each = "rankings" if request.strategy else "queries"
+        check_usable(request.ranking(score), of_it.get_column(UNUSABLE), each)
     values = values.drop(UNUSABLE)
     strategies = pl.Series(request.key, [*request.by])
     if request.strategy is not None:

@@ -289,18 +289,18 @@ def _numbers_of_columns(unusable: pl.Series) -> Integers:
     return unusable.explode(empty_as_null=False).fill_null(0).to_numpy()
 
 
-def _check_finite(ranking: Ranking, unusable: Integers) -> None:
+def _check_finite(ranking: Ranking, unusable: Integers, each: str = "queries") -> None:
     """Raise where a column has NaN or infinity."""
     if number := int(unusable.max(initial=0)):
         msg = (
             f"{ranking.column(number)} must be finite, got NaN or infinity "
-            f"in {(unusable == number).sum()} of {len(unusable)} queries"
+            f"in {(unusable == number).sum()} of {len(unusable)} {each}"
         )
         raise ValueError(msg)
 
 
-def _sentence(ranking: Ranking, error: UnusableDataError, queries: int) -> str:
-    return f"{ranking.column(1)}: {error}, in {error.queries} of {queries} queries"
+def _sentence(ranking: Ranking, error: UnusableDataError, n: int, each: str = "queries") -> str:
+    return f"{ranking.column(1)}: {error}, in {error.queries} of {n} {each}"
 
 
 def _columns_and_what_is_wrong(
@@ -327,11 +327,11 @@ def _columns_and_what_is_wrong(
     return [*values, wrong.to_struct("unusable")]
 
 
-def check_usable(ranking: Ranking, unusable: pl.Series) -> None:
-    """Raise what `several` left unchecked, of all queries together."""
+def check_usable(ranking: Ranking, unusable: pl.Series, each: str = "queries") -> None:
+    """Raise what `several` left unchecked, of all queries together, or of what `each` is called."""
     wrong = unusable.struct.unnest()
-    _check_finite(ranking, wrong.get_column("column").to_numpy())
+    _check_finite(ranking, wrong.get_column("column").to_numpy(), each)
     broken = wrong.drop_nulls("rule").select("rule", "queries", "grades").iter_rows()
     if errors := [UnusableDataError(*row) for row in broken]:
         error = UnusableDataError.of_all(errors)
-        raise ValueError(_sentence(ranking, error, len(unusable)))
+        raise ValueError(_sentence(ranking, error, len(unusable), each))
