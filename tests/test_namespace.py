@@ -1115,3 +1115,12 @@ def test_pessimistic_and_optimistic_ties_by_hand():
     assert values(GRADED.judged(1, ties="pessimistic"), frame) == [0]
     with pytest.raises(ValueError, match="`ties='average'` of ap needs another `over`"):
         GRADED.ap(over="retrieved", ties="average")
+
+
+@pytest.mark.parametrize("rank", [1, 3000, 3300, 5000])
+def test_rbp_counts_down_to_what_a_double_can_hold(rank):
+    """0.8 ** 3335 is the smallest power that is a double at all."""
+    frame = pl.DataFrame({"grade": [0] * (rank - 1) + [1]})
+    assert frame.select(pl.col("grade").graded.rbp(p=0.8)).item() == pytest.approx(
+        (1 - 0.8) * 0.8 ** (rank - 1), rel=1e-12, abs=0
+    )

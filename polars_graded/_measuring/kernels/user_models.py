@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from polars_graded._measuring.kernels.queries import Queries
     from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged
 
+LOG_OF_0 = -746.0
+"""Of what has a smaller logarithm, a double keeps nothing."""
+
 
 def err(queries: Queries, n: int | None) -> Floats:
     """Σ_r (1/r) R_r Π_{i<r} (1 - R_i): one over the rank at which the user is satisfied."""
@@ -51,8 +54,10 @@ def rbp(
         return np.where(hit, queries.share_of_best(documents) if graded else 1.0, 0.0)
 
     worth = queries.valued(n, relevance, ties)
-    still_there = p ** np.arange(worth.ranks.max(initial=0), dtype=np.float64)
-    return (1 - p) * worth.sum(worth.values * still_there[worth.ranks - 1])
+    # Powers that are too small for a double are slow to find; 0 stands for all of them.
+    deepest = min(int(worth.ranks.max(initial=0)), int(LOG_OF_0 / np.log(p)) + 1)
+    still_there = p ** np.arange(deepest + 1, dtype=np.float64)
+    return (1 - p) * worth.sum(worth.values * still_there[np.minimum(worth.ranks - 1, deepest)])
 
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
