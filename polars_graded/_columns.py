@@ -41,6 +41,11 @@ def is_pattern(name: str) -> bool:
     return name == "*" or (name.startswith("^") and name.endswith("$"))
 
 
+def is_no_name(name: str) -> bool:
+    """Whether Polars does not take a name as it is: for a pattern, or for one that is lacking."""
+    return not name or is_pattern(name)
+
+
 def column_named(name: str | pl.Expr) -> pl.Expr:
     """The one column of that name; an expression as it is."""
     if isinstance(name, pl.Expr):
@@ -51,7 +56,7 @@ def column_named(name: str | pl.Expr) -> pl.Expr:
 def takes_any_name(
     function: Callable[Given, Result], signs: Mapping[str, str] | None = None
 ) -> Callable[Given, Result]:
-    """The same function of frames, whose columns may have the names of patterns.
+    """The same function of frames, whose columns may have the names of patterns, or empty ones.
 
     Within it spaces stand behind such a name, which make it a name to Polars too; they are gone
     from the frame that comes out. Signs stand for other characters in all names, for good.
@@ -153,7 +158,7 @@ class _Names:
         """The names of columns in an argument as they are within."""
         if isinstance(value, str):
             name = value.translate(self.replaced)
-            return f"{name}{self.spaces}" if is_pattern(name) else name
+            return f"{name}{self.spaces}" if is_no_name(name) else name
         if isinstance(value, Mapping):
             return {self.of(name): self.of(each) for name, each in value.items()}
         if isinstance(value, list):
@@ -181,7 +186,7 @@ class _Names:
     def given(self, name: str) -> str:
         """A name as it was given."""
         plain = name.removesuffix(self.spaces)
-        return plain if is_pattern(plain) else name
+        return plain if is_no_name(plain) else name
 
     def without(self, result: Any) -> Any:
         """A frame that comes out, in columns and, where it names columns, in values."""
@@ -189,6 +194,6 @@ class _Names:
             return result
         came_in = map(self.of, self.there)
         naming = cs.string() & cs.by_name(*OF_NAMES.difference(came_in), require_all=False)
-        pattern = rf"^(\*|\^(?s:.*)\$){self.spaces}$"
+        pattern = rf"^(|\*|\^(?s:.*)\$){self.spaces}$"
         columns = {name: self.given(name) for name in result.collect_schema()}
         return result.with_columns(naming.str.replace(pattern, "$1")).rename(columns)

@@ -452,6 +452,33 @@ def test_a_strategy_that_a_mapping_leaves_empty_is_refused():
         judge({**RUNS, "c": {}}, QRELS)
 
 
+def test_scores_and_grades_of_mappings_may_be_whole_or_not():
+    judged = judge({"q": {"a": 2, "b": 0.5, "c": None}}, {"q": {"a": 1, "b": 0.5}})
+    assert judged.rows() == [("q", "a", 2.0, 1.0), ("q", "b", 0.5, 0.5), ("q", "c", None, None)]
+
+
+@pytest.mark.parametrize(
+    ("run", "sentence"),
+    [
+        ({"q": {"a": 1, 1: 2}}, "'doc' of `run` must hold texts or numbers, .* got int, str"),
+        (
+            {"q": ["a", 1]},
+            "'doc' of `run` must hold texts or numbers, all of one kind, got int, str",
+        ),
+        ({"q": {"a": True, "b": 2}}, "'score' of `run` must .* of one kind, got bool, int"),
+        ({"q": {"a": 1}, ("q", 2): {"a": 1}}, "'query' of `run` must hold .* got str, tuple"),
+        ({"q": {"a": 10**40}}, "'score' of `run` must hold numbers of at most 128 bits"),
+        ({"q": {"a": 1}, "r": ["bc"]}, "`run` must have mappings for all queries or lists for all"),
+        ({"q": {"a", "b"}}, "`run` must have documents in rank order, got a set of them for 'q'"),
+        ({"A": {"q": {"a", "b"}}}, r"`run\['A'\]` must have documents in rank order, got a set"),
+    ],
+)
+def test_mappings_of_what_is_no_ranking_are_refused(run, sentence):
+    """Documents of a set came in another order each time that Python was started."""
+    with pytest.raises((TypeError, ValueError), match=f"^{sentence}"):
+        judge(run, {"q": {"a", "b"}})
+
+
 def test_objects_of_ranx_are_taken():
     ranx = pytest.importorskip("ranx", reason="ranx is not installed")
     assert_frame_equal(

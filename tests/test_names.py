@@ -261,7 +261,9 @@ def called_otherwise(frame, name, other):
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize("pattern", ["^.*r.*$", pytest.param("*", marks=pytest.mark.once)])
+@pytest.mark.parametrize(
+    "pattern", ["^.*r.*$", *(pytest.param(name, marks=pytest.mark.once) for name in ("*", ""))]
+)
 def test_a_column_named_like_a_pattern_is_that_column(call, pattern, tmp_path, monkeypatch):
     """Polars would take columns beside it, or all of them."""
     monkeypatch.chdir(tmp_path)
@@ -388,3 +390,30 @@ def test_there_may_be_more_keys_than_a_byte_can_count():
     wrong = frame.with_columns(pl.lit(float("nan")).alias("key 280"))
     with pytest.raises(ValueError, match="score 'key 280' must be finite, got NaN or infinity"):
         wrong.group_by("query").agg(expression)
+
+
+def long_form_of(key, name):
+    return pg.long_form(PER_QUERY.rename({key: name}), **{key: name})
+
+
+def bounds_of(key, name):
+    return pg.unjudged_bounds(RANKED.rename({key: name}), "ap", **STACKED | {key: name})
+
+
+@pytest.mark.parametrize("key", ["query", "strategy"])
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [(long_form_of, ["measure", "cutoff", "value"]), (bounds_of, ["measure", "value", "residual"])],
+)
+def test_a_key_with_the_name_of_a_column_of_the_result_is_refused(call, names, key):
+    """Polars spoke of projections with duplicate output names."""
+    for name in names:
+        with pytest.raises(ValueError, match=r"of the result.*\n\nHint: rename the column"):
+            call(key, name)
+
+
+def test_strategies_of_curves_are_not_called_like_ranks():
+    with pytest.raises(ValueError, match="`strategy` must not have the name of a column of the"):
+        pg.average_curves(
+            RANKED.rename({"strategy": "rank"}), "dcg_curve@2", strategy="rank", ties="order"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import polars as pl
@@ -18,12 +19,12 @@ def runs_table(
     """The retrieved documents, and the column of strategies where there is one."""
     run = _plain(run)
     if not isinstance(run, Mapping) or not run or _is_of_queries(run):
-        table = _table("run", run, query, doc, "score")
+        table = _run("run", run, query, doc)
         return _ranked(table, query, doc, [strategy or "strategy"]), strategy
     strategy = "strategy" if strategy is None else strategy
     parts = []
     for name, one in run.items():
-        table = _ranked(_table(f"run[{name!r}]", _plain(one), query, doc, "score"), query, doc)
+        table = _ranked(_run(f"run[{name!r}]", _plain(one), query, doc), query, doc)
         if table.is_empty():
             # Stacked, it would be gone, and with it that it answered nothing.
             msg = f"`run` must have a row for each strategy, got none for {name!r}"
@@ -57,20 +58,48 @@ def _is_of_queries(run: Mapping[Any, Any]) -> bool:
     return isinstance(of_one, _DOCUMENTS)
 
 
+def _run(name: str, given: Any, query: str, doc: str) -> pl.DataFrame:
+    """The rows of a run, whose documents must have an order, as those of a set have not."""
+    for key, docs in given.items() if isinstance(given, Mapping) else ():
+        if isinstance(docs, set | frozenset):
+            msg = f"`{name}` must have documents in rank order, got a set of them for {key!r}"
+            raise TypeError(msg)
+    return _table(name, given, query, doc, "score")
+
+
 def _table(name: str, given: Any, query: str, doc: str, number: str) -> pl.DataFrame:
     """A frame as it is, or the rows of a mapping from queries."""
     if not isinstance(given, Mapping):
         return check_collected(name, given)
-    lists = {
-        key: list(docs.items() if isinstance(docs, Mapping) else docs)
-        for key, docs in given.items()
-    }
+    mapped = [isinstance(docs, Mapping) for docs in given.values()]
+    if any(mapped) and not all(mapped):
+        msg = f"`{name}` must have mappings for all queries or lists for all, got both"
+        raise TypeError(msg)
+    lists = {key: list(docs.items() if any(mapped) else docs) for key, docs in given.items()}
     keys = [key for key, docs in lists.items() for _ in docs]
     rows = [row for docs in lists.values() for row in docs]
-    if any(isinstance(docs, Mapping) for docs in given.values()) or not given:
+    if any(mapped) or not given:
         columns = {query: keys, doc: [row[0] for row in rows], number: [row[1] for row in rows]}
-        return pl.DataFrame(columns, schema={**dict.fromkeys(columns)})
-    return pl.DataFrame({query: [*lists], doc: [*lists.values()]})
+        return pl.DataFrame([_column(name, column, each) for column, each in columns.items()])
+    ids = _column(name, doc, rows)
+    queries = _column(name, query, [*lists])
+    return pl.DataFrame([queries, pl.Series(doc, [*lists.values()], pl.List(ids.dtype))])
+
+
+def _column(name: str, column: str, values: list[Any]) -> pl.Series:
+    """The values of a column, which are of one kind; whole numbers may stand among others."""
+    kinds = {*map(type, values)} - {type(None)}
+    numbers = bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
+    whole = all(issubclass(kind, Integral) for kind in kinds)
+    try:
+        return pl.Series(column, values, pl.Float64 if numbers and not whole else None)
+    except OverflowError:
+        msg = f"{column!r} of `{name}` must hold numbers of at most 128 bits, got a larger one"
+        raise ValueError(msg) from None
+    except (TypeError, pl.exceptions.PolarsError):
+        named = ", ".join(sorted(kind.__name__ for kind in kinds))
+        msg = f"{column!r} of `{name}` must hold texts or numbers, all of one kind, got {named}"
+        raise TypeError(msg) from None
 
 
 def _ranked(table: pl.DataFrame, query: str, doc: str, others: Sequence[str] = ()) -> pl.DataFrame:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._measuring.names import Measure
@@ -93,7 +92,7 @@ def measures_of(
     summary = summarise(grid.frame, *names, **keys)
     result = []
     for name in names:
-        rows = pl.DataFrame([grid.strategies]).join(
+        rows = grid.strategies.to_frame().join(
             summary.filter(measure=name), on=strategy, maintain_order="left"
         )
         best = best_of(name)

@@ -94,7 +94,7 @@ def average_curves(
     """
     name, positions = _positions([Measure.parse(curve) for curve in curves])
     parts = segments_of(segments)
-    check_free_names([name], segments=segments)
+    check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
     if parts:
         query = options.get("query", "query")
         options["query"] = [*parts, *([query] if isinstance(query, str) else query)]

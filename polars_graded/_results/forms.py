@@ -24,6 +24,9 @@ __all__ = ["long_form", "paper_table"]
 
 Format = Literal["markdown", "latex", "html"]
 
+LONG = ("measure", "cutoff", "value")
+"""What `long_form` gives beside columns that are no measures."""
+
 
 @takes_any_name
 @finds_keys
@@ -70,6 +73,13 @@ def long_form(
         for name in frame.collect_schema()
         if name not in numbers and (name in (query, strategy) or Measure.parsed(name) is None)
     ]
+    for name in others:
+        if name in LONG:
+            msg = (
+                f"`per_query` must not have a column {name!r}, which is one of the result\n\n"
+                "Hint: rename the column"
+            )
+            raise ValueError(msg)
     parts = []
     for name in numbers:
         measure = Measure.parsed(name)

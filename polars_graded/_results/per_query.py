@@ -246,7 +246,7 @@ class Grid:
         self.strategies = as_they_come(frame[strategy]) if strategies is None else strategies
         self.queries = frame[query].unique().sort()
         self.missing = missing
-        keys = pl.DataFrame([self.strategies]).join(pl.DataFrame([self.queries]), how="cross")
+        keys = self.strategies.to_frame().join(self.queries.to_frame(), how="cross")
         # What `evaluate` returns mostly is such a grid already.
         self.frame = (
             frame

@@ -119,6 +119,9 @@ def unjudged_bounds(
     rows = check_collected("frame", frame)
     chosen = _with_one_value(measures)
     keys, names = _keys(rows, options), list(chosen)
+    check_free_names(BOUNDS, strategy=keys[0])
+    for name in keys[1:]:
+        check_free_names(BOUNDS, query=name)
     grade = check_column_name("grade", options.get("grade", "grade"))
     check_columns("frame", [grade], rows.columns)
     highest = options.get("highest")
@@ -273,6 +276,9 @@ def robustness_to_grading(
         result += [found.against(first, name, measure) for measure in names]
     return pl.concat(result)
 
+
+BOUNDS = ("measure", "value", "low", "high", "residual")
+"""What `unjudged_bounds` gives beside the strategy and the query."""
 
 ROBUSTNESS = (
     *("grading", "measure", "mean", "place", "tau", "tau_ap", "lost", "gained", "reversed"),
