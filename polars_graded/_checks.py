@@ -201,6 +201,14 @@ def check_columns(
             raise ValueError(msg)
 
 
+def check_comparable(names: Iterable[str], schema: Mapping[str, pl.DataType]) -> None:
+    """Raise where a column is of objects of Python, which Polars cannot tell apart or sort."""
+    for name in names:
+        if schema[name] == pl.Object:
+            msg = f"column {name!r} must hold values that can be compared, got Object"
+            raise TypeError(msg)
+
+
 def did_you_mean(value: str, known: Iterable[str]) -> str:
     """The end of an error: a hint at the known name that `value` is probably meant to be."""
     names = {name.lower(): name for name in known}

@@ -417,3 +417,26 @@ def test_strategies_of_curves_are_not_called_like_ranks():
         pg.average_curves(
             RANKED.rename({"strategy": "rank"}), "dcg_curve@2", strategy="rank", ties="order"
         )
+
+
+@pytest.mark.parametrize("column", ["query", "strategy", "doc"])
+def test_objects_of_python_tell_nothing_apart(column, tmp_path):
+    """Polars panicked, or spoke of operations on its series."""
+    frame = RANKED.with_columns(pl.Series(column, [object()] * RANKED.height, dtype=pl.Object))
+    sentence = f"column '{column}' must hold values that can be compared, got Object"
+    of_documents = [
+        lambda: charts.rankings(frame, "q1", "ap", **STACKED),
+        lambda: pg.robustness_to_grading(frame, "ap", moved=0.5, **STACKED),
+        lambda: pg.report(PER_QUERY, tmp_path / "page.html", "ap", frame=frame),
+    ]
+    of_queries = [
+        lambda: pg.evaluate(frame, "ap", **STACKED),
+        lambda: pg.evaluate(frame.lazy(), "ap", **STACKED).collect(),
+        lambda: pg.side_by_side(frame, "q1", **STACKED),
+    ]
+    for call in of_documents if column == "doc" else [*of_documents, *of_queries]:
+        with pytest.raises(TypeError, match=sentence):
+            call()
+    if column == "doc":
+        expected = pg.evaluate(RANKED, "ap", **STACKED)
+        assert_frame_equal(pg.evaluate(frame, "ap", **STACKED), expected)

@@ -7,7 +7,13 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
+from polars_graded._checks import (
+    check_column_name,
+    check_columns,
+    check_comparable,
+    check_frame,
+    check_whole_number,
+)
 from polars_graded._frames.request import Columns, Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.expression import one
@@ -105,6 +111,7 @@ def ranks_added(
     schema = frame.collect_schema()
     request.check_schema(schema)
     check_columns("frame", [check_column_name("doc", doc)], schema, argument="doc")
+    check_comparable([doc], schema)
     for argument, column in others.items():
         check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
     rows = rows_of_query(request, frame, of)

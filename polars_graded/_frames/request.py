@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_columns, check_flag
+from polars_graded._checks import check_column_name, check_columns, check_comparable, check_flag
 from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, check_score
 
@@ -121,6 +121,7 @@ class Request:
             ("ties", self.ties or []),
         ):
             check_columns("frame", names, schema, argument=argument)
+        check_comparable([*self.keys, *(self.ties or ())], schema)
         check_grade(self.grade, schema[self.grade])
         for first, *_ in self.by.values():
             if schema[first] == pl.String and len(self.by) > 1:

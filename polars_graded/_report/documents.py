@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_columns, check_frame
+from polars_graded._checks import check_column_name, check_columns, check_comparable, check_frame
 from polars_graded._drawing.rows import equal_steps
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
@@ -94,6 +94,7 @@ class Documents:
                 check_columns(
                     "frame", [check_column_name(argument, name)], schema, argument=argument
                 )
+                check_comparable([name], schema)
         columns = [*request.columns, *(name for name in named.values() if name is not None)]
         request.check_not_stacked(checked)
         collected = checked.lazy().select(*dict.fromkeys(columns)).collect()

@@ -14,6 +14,7 @@ from polars_graded._checks import (
     check_collected,
     check_column_name,
     check_columns,
+    check_comparable,
     check_number,
     check_whole_number,
 )
@@ -259,6 +260,7 @@ def robustness_to_grading(
         if share:
             unit = [*query, doc] if options.get("strategy") is not None else []
             check_columns("frame", unit, rows.columns)
+            check_comparable(unit, rows.schema)
             others[f"{100 * share:g} % moved"] = _moved(rows, grade, levels, share, unit, seed)
     else:
         others = {name: _graded_by(rows, grade, each) for name, each in gradings.items()}
