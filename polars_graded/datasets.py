@@ -422,6 +422,9 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     """
     ranks = check_increasing("cuts", cuts)
     check_number("cuts", ranks[0], at_least=1)
+    if not isinstance(score, str | pl.Expr):
+        msg = f"`score` must be a column name or an expression, got {score!r}"
+        raise TypeError(msg)
     expr = column_named(score)
     rank = expr.rank("ordinal", descending=True)
     return pl.sum_horizontal(

@@ -194,6 +194,7 @@ def test_figure_4_is_made_in_seconds():
         (lambda: popularity_rankings(imbalance=0.3), ValueError, "`imbalance` must be at most 0.2"),
         (lambda: ad_hoc_grade("score", [0, 1]), ValueError, "`cuts` must be at least 1, got 0"),
         (lambda: ad_hoc_grade("score", [2, 1]), ValueError, "`cuts` must increase, got 1 after 2"),
+        (lambda: ad_hoc_grade(None), TypeError, "`score` must be a column name or an .*, got None"),
         (lambda: worked_example("moritz"), ValueError, "did you mean 'moniz'"),
     ],
 )

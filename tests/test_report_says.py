@@ -447,6 +447,10 @@ def test_any_frame_will_do_and_any_query(made):
     page = made(results, frame=pl.DataFrame(frame))
     assert shown_documents(page, "q", "score") == [["null", 1]]
     assert shown_documents(page, "null", "score") == [["b" * 159 + "…", 0]]
+    decimals = pl.DataFrame(frame).with_columns(
+        grade=pl.Series(["1.5", "0"]).str.to_decimal(scale=1)
+    )
+    assert shown_documents(made(results, frame=decimals), "q", "score") == [["null", 1.5]]
     assert made(results, frame=pandas.DataFrame(frame | {"query": ["q", "r"]}))["rankings"][
         "entries"
     ]

@@ -201,9 +201,8 @@ class Documents:
         places: dict[str | None, dict[tuple[Any, ...], int]] = {}
         shown = [name for name in (self.doc, self.titles) if name is not None]
         for place, strategy in enumerate(strategies):
-            for found, *values in (
-                self._top(rows, strategy).select(key, *shown, request.grade).rows()
-            ):
+            grade = pl.col(request.grade).cast(pl.Float64)
+            for found, *values in self._top(rows, strategy).select(key, *shown, grade).rows():
                 if found not in entries:
                     entries[found] = {"documents": [], "ranked": [None] * len(strategies)}
                     places[found] = {}
