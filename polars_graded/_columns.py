@@ -7,6 +7,7 @@ column that is called so.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -81,7 +82,11 @@ def takes_any_name(
         if of_engine or not any(map(names.are_others, (*there, *named))):
             return function(*bound.args, **bound.kwargs)
         given.update(names.within(given, frames))
-        result: Result = names.without(function(*bound.args, **bound.kwargs))
+        try:
+            result: Result = names.without(function(*bound.args, **bound.kwargs))
+        except Exception as error:
+            error.args = tuple(map(names.told, error.args))
+            raise
         return result
 
     return called
@@ -197,3 +202,9 @@ class _Names:
         pattern = rf"^(|\*|\^(?s:.*)\$){self.spaces}$"
         columns = {name: self.given(name) for name in result.collect_schema()}
         return result.with_columns(naming.str.replace(pattern, "$1")).rename(columns)
+
+    def told(self, sentence: Any) -> Any:
+        """What an error says, with names as they were given."""
+        if not isinstance(sentence, str):
+            return sentence
+        return re.sub(rf"'(|\*|\^[^']*\$){self.spaces}'", r"'\1'", sentence)

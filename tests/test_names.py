@@ -323,6 +323,20 @@ def test_values_are_no_names():
     assert by.to_series().to_list() == ["*", "*", "f2", "f2"]
 
 
+@pytest.mark.parametrize("name", ["*", "^q$", ""])
+def test_errors_call_columns_as_they_are_called(name):
+    frame = RANKED.rename({"score": name}).with_columns(cs.by_name(name).cast(pl.String))
+    for call in (
+        lambda: evaluated(frame, strategy="strategy", by=name),
+        lambda: evaluated(RANKED, strategy="strategy", by=name),
+        lambda: pg.evaluate(frame, name),
+    ):
+        with pytest.raises((TypeError, ValueError, pl.exceptions.ColumnNotFoundError)) as error:
+            call()
+        assert repr(name) in str(error.value)
+        assert f"'{name} '" not in str(error.value)
+
+
 def test_a_pattern_beside_what_is_named_does_no_harm():
     beside = RANKED.with_columns(pl.lit(1).alias("^query$"), pl.lit(2).alias("*"))
     expected = evaluated(RANKED, strategy="strategy")
