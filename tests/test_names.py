@@ -451,6 +451,10 @@ def test_objects_of_python_tell_nothing_apart(column, tmp_path):
     for call in of_documents if column == "doc" else [*of_documents, *of_queries]:
         with pytest.raises(TypeError, match=sentence):
             call()
-    if column == "doc":
+    if column != "doc":
+        results = PER_QUERY.with_columns(pl.Series(column, [object()] * 4, dtype=pl.Object))
+        with pytest.raises(TypeError, match=sentence):
+            pg.summarise(results)
+    else:
         expected = pg.evaluate(RANKED, "ap", **STACKED)
         assert_frame_equal(pg.evaluate(frame, "ap", **STACKED), expected)

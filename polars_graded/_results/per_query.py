@@ -18,6 +18,7 @@ from polars_graded._checks import (
     check_choice,
     check_column_name,
     check_columns,
+    check_comparable,
     check_frame,
     check_list,
     did_you_mean,
@@ -139,6 +140,7 @@ def measures_and_curves(
     for name in named:
         check_column_name("measures", name)
     check_columns("per_query", [*keys, *named], schema)
+    check_comparable(keys, schema)
     if len({*keys, *named}) < len([*keys, *named]):
         msg = f"each column must be named once, got {', '.join([*keys, *named])}"
         raise ValueError(msg)
