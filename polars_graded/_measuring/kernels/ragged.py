@@ -71,9 +71,8 @@ class Ragged:
 
     def first(self) -> Floats:
         """The first value of each list; NaN for an empty one."""
-        first = np.full(len(self.lengths), np.nan)
-        filled = self.lengths > 0
-        first[filled] = self.values[self.offsets[:-1][filled]]
+        first = np.append(self.values, np.nan)[self.offsets[:-1]]
+        first[self.lengths == 0] = np.nan
         return first
 
     def last(self) -> Floats:
@@ -229,20 +228,21 @@ class Ragged:
 
     def sum(self, numbers: npt.NDArray[Any]) -> Floats:
         """The sum over each list of `numbers`, one per value; 0 for an empty list."""
-        total = np.zeros(len(self.lengths))
-        filled = self.lengths > 0
-        if filled.any():
-            # Sums list by list, where differences of one long cumulative sum would mix queries.
-            total[filled] = np.add.reduceat(numbers, self.offsets[:-1][filled], dtype=np.float64)
-        return total
+        # Sums list by list, where differences of one long cumulative sum would mix queries.
+        return self._reduced(np.add, numbers.astype(np.float64, copy=False))
 
     def max(self, numbers: Floats) -> Floats:
         """The highest over each list of `numbers`, one per value; 0 for an empty list."""
-        highest = np.zeros(len(self.lengths))
-        filled = self.lengths > 0
-        if filled.any():
-            highest[filled] = np.maximum.reduceat(numbers, self.offsets[:-1][filled])
-        return highest
+        return self._reduced(np.maximum, numbers)
+
+    def _reduced(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
+        empty = self.lengths == 0
+        if not empty.any():
+            return ufunc.reduceat(numbers, self.offsets[:-1]) if len(empty) else np.zeros(0)
+        # An empty list has the number that stands where it would begin; the last may have none.
+        reduced: Floats = ufunc.reduceat(np.append(numbers, 0.0), self.offsets[:-1])
+        reduced[empty] = 0.0
+        return reduced
 
     def count(self, mask: Mask) -> Integers:
         """How often `mask` is true in each list."""
