@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import altair as alt
@@ -47,7 +48,10 @@ LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2
 """A legend's symbol that is a piece of a line, long enough to show its dashes."""
 
 FEW_PANELS = 9
-"""So many panels have the size of a chart; more are smaller."""
+"""More panels stand five side by side, and are smaller."""
+
+PANEL_SIZES = {2: 270, 3: 190}
+"""How wide and high panels are, so many side by side: a notebook has room for 700 pixels."""
 
 
 def panels(
@@ -59,8 +63,8 @@ def panels(
 ) -> Chart:
     """The layers as one chart, or where there are several values of `panel`, a panel for each.
 
-    Of the channels that are kept apart, those that are `unnamed` have no legend. The `description`
-    is what is read out where the chart is not seen.
+    Of the channels that are kept apart, those that are `unnamed` have no legend. The `finding` is
+    the title, above all panels; with the `description` it is read out where the chart is not seen.
     """
     columns = options.pop("columns", None)
     unnamed = options.pop("unnamed", ())
@@ -68,23 +72,30 @@ def panels(
         options["apart"] = unnamed
     if panel is None:
         return layered(layers, table, **options)
+    finding = options.pop("finding", "")
     described = options.pop("description", None) or of_axes(layers)
     names = table["panel"].unique(maintain_order=True).to_list()
     if len(names) == 1:
-        return layered(layers, table.drop("panel"), description=described, **options)
+        rows = table.drop("panel")
+        return layered(layers, rows, finding=finding, description=described, **options)
     header = alt.Header(labelLimit=300)
     # Without a sort, panels would stand in the order of the alphabet.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    if len(names) > FEW_PANELS:
-        columns, options = columns or 5, {"width": 180, "height": 180} | options
-    columns = columns or (2 if len(names) == 4 else 3)  # noqa: PLR2004
+    side = 180
+    if len(names) <= FEW_PANELS:
+        columns = columns or (2 if len(names) in {2, 4} else 3)
+        side = PANEL_SIZES.get(columns, 300)
+    columns = columns or 5
+    options = {"width": side, "height": side} | options
     # A scale that is kept apart would have its legend in each panel, if it has one.
     panels = (
         layered(layers, table, description="", **(options | {"apart": unnamed}))
         .facet(facet, columns=columns)
         .resolve_scale(x=x)
-        .properties(description=f"{described}, {len(names)} panels")
+        .properties(description=_read_out(finding, f"{described}, {len(names)} panels"))
     )
+    if finding:
+        panels.title = title(finding)
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
@@ -97,12 +108,14 @@ def layered(
     table: Data,
     *,
     apart: Iterable[str] = (),
+    finding: str = "",
     description: str | None = None,
     **size: Any,
 ) -> alt.LayerChart:
     """The layers as one chart of one data set, so that it can be faceted.
 
-    The `description` is read out where the picture is not seen; by default it is what the axes are.
+    The `finding` is its title. With the `description`, which by default is what the axes are, it is
+    read out where the picture is not seen.
 
     Charts side by side share the scales of what they have in common, which `color` is of
     strategies, but for the channels that are kept `apart`.
@@ -110,11 +123,47 @@ def layered(
     if description is None and isinstance(table, pl.DataFrame):
         description = of_axes(layers)
     if description:
-        size["description"] = description
-    chart: Any = alt.layer(*layers, data=table, **size)
+        size["description"] = _read_out(finding, description)
+    if finding:
+        size["title"] = title(finding)
+    chart: Any = Layers(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
     layered: alt.LayerChart = chart.resolve_scale(**own) if own else chart
     return layered
+
+
+class Layers(alt.LayerChart):
+    """A chart whose title stands once above all panels where the caller facets it."""
+
+    def facet(self, *facets: Any, **options: Any) -> alt.FacetChart:
+        """One panel for each value of a column, as of any chart."""
+        bare = self.copy(deep=False)
+        bare.title = alt.Undefined
+        faceted: alt.FacetChart = super(Layers, bare).facet(*facets, **options)
+        if self.title is not alt.Undefined:
+            faceted.title = self.title
+        return faceted
+
+
+TITLE_LETTERS = 56
+"""How long a line of a title is at most, which stands over a chart of the usual size."""
+
+
+def title(finding: str) -> alt.TitleParams:
+    """A title that begins where the chart does, in as many lines as it takes."""
+    lines = textwrap.wrap(finding, TITLE_LETTERS, break_on_hyphens=False)
+    text = lines[0] if len(lines) == 1 else lines
+    return alt.TitleParams(text, anchor="start", fontSize=13)
+
+
+def entitle(chart: Any, finding: str) -> None:
+    """Give a chart that is made of views its title, and a description that says the same."""
+    chart.title, chart.description = title(finding), finding
+
+
+def _read_out(finding: str, description: str) -> str:
+    """What a chart shows and then what it is, in one text."""
+    return f"{finding}. {description}" if finding else description
 
 
 MOST_SAID = 10

@@ -1,17 +1,21 @@
 """Altair charts of what the other modules return: curves, differences, distributions, φ, trust.
 
 Every function takes a frame (a LazyFrame is collected) and returns a new chart that layers, facets
-and concatenates like any other. Title, size and theme are the caller's: `.properties(...)`,
-`alt.theme`. The frame that is drawn is `chart.data`: Polars makes it, with a few thousand rows at
-most however many come in, under the column names that each function states. What is null, NaN or
-infinite is not drawn, but where `differences` or φ refuse it; a strategy, query or panel that is
-null is called so.
+and concatenates like any other. Its title says what its rows show, in a sentence made of them: who
+leads, how many queries are won, how many differences are settled; one that shows no such thing has
+none. The description that is read out begins with it. A title of one's own, size and theme are the
+caller's: `.properties(title=...)`, `alt.theme`. The frame that is drawn is `chart.data`: Polars
+makes it, with a few thousand rows at most however many come in, under the column names that each
+function states. What is null, NaN or infinite is not drawn, but where `differences` or φ refuse it;
+a strategy, query or panel that is null is called so.
 
 Up to ten strategies have colours that every kind of eye tells apart, the same in all charts that
 show the same ones; a theme that has colours of its own for names is followed. Of more lines, the
 ten that end highest have a colour, and the rest are grey; bars, and points without lines, of more
 have one colour. Measures that have a line each have these colours in the order of their names. Any
-two charts stand side by side: they share the colours of strategies, and nothing else.
+two charts stand side by side: they share the colours of strategies, and nothing else. A chart in
+which something is chosen can stand beside itself, where the choice holds for both; over itself
+Altair cannot layer it.
 
 `panel` names a column whose values get a panel each, in the order in which they come. With one
 value there is no need of panels, and a plain layered chart comes back, as it does with

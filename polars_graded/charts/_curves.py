@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._checks import (
     check_collected,
 )
-from polars_graded._drawing import marks, parts
+from polars_graded._drawing import findings, marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.per_query import natural_order
 
@@ -153,10 +153,13 @@ def dcg_curves(
     several = chart_rows.panel_count(table, panel and "panel") > 1
     look = parts.strategy_look(names, strategy, matter=best, legends=several)
     facts = _curve_facts(table, "rank") | {"seen": _seen(table, legend=several)}
+    finding = findings.lines(table, "rank", rank)
+    if baseline is not None:
+        finding = findings.beside_baseline(table, "rank", rank, baseline)
     if several:
         described = f"{title} by {rank}, {len(set(table['strategy']))} strategies"
         layers = marks.curves(x, title, look, **facts)
-        return parts.panels(layers, table, panel, description=described)
+        return parts.panels(layers, table, panel, finding=finding, description=described)
     drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
     ends = chart_rows.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
     named = names if len(names) <= parts.MOST_COLOURS else best
@@ -164,7 +167,8 @@ def dcg_curves(
     layers = marks.curves(x, title, look, **facts, labels=True, ends=ends)
     if baseline is not None:
         layers.insert(0, parts.rule(y=0))
-    return parts.panels(layers, table, panel, description=_ends_said(table, "rank", title))
+    described = _ends_said(table, "rank", title)
+    return parts.panels(layers, table, panel, finding=finding, description=described)
 
 
 @chart_rows.draws_any_name
@@ -256,7 +260,8 @@ def recall_precision_curves(
     facts = _curve_facts(table, "recall") | {"seen": _seen(table, legend=True)}
     layers = marks.curves(x, title, look, **facts)
     described = f"{title} by {recall}, {len(set(table['strategy']))} strategies"
-    return parts.panels(layers, table, panel, description=described)
+    finding = findings.levels_of_recall(table)
+    return parts.panels(layers, table, panel, finding=finding, description=described)
 
 
 def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
@@ -385,7 +390,8 @@ def threshold_profile(
     look = parts.strategy_look(strategies, strategy, matter=best)
     under = dict(zip(places, labels.values(), strict=True))
     layers = marks.profile(title, under, step, look, unit=unit)
-    return parts.panels(layers, table, panel, width=step * len(labels))
+    size: dict[str, Any] = {"width": step * len(labels)}
+    return parts.panels(layers, table, panel, finding=findings.profile(table), **size)
 
 
 @chart_rows.draws_any_name
@@ -445,12 +451,13 @@ def robustness_curves(
     table = table.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
     table = chart_rows.thinned(table.drop_nulls("swaps"), "swaps")
     numbers = table["levels"].unique().sort().to_list()
+    swapped = "swapped pairs" if swaps == "swaps" else swaps
     layers = marks.robustness(
-        "swapped pairs" if swaps == "swaps" else swaps,
+        swapped,
         parts.mean_title(table),
         numbers,
         levels,
         unit=parts.is_unit(table["mean"]),
         few=table["swaps"].n_unique() <= parts.FEW_POINTS,
     )
-    return parts.panels(layers, table, panel)
+    return parts.panels(layers, table, panel, finding=findings.robustness(table, swapped))

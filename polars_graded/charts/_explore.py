@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns, check_number
-from polars_graded._drawing import exploring, parts
+from polars_graded._drawing import exploring, findings, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.comparing import differences
 from polars_graded._results.per_query import measures_and_curves
@@ -194,9 +194,10 @@ def explore(
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [page.a, page.b, page.minus]
-    chart.description = parts.said(
-        f"mean {measure} of {table.height} queries", zip(names, means, strict=True)
-    )
+    won = [table.filter(better=name).height for name in both]
+    parts.entitle(chart, findings.wins(both, won, table.height))
+    described = f"mean {measure} of {table.height} queries"
+    chart.description += f". {parts.said(described, zip(names, means, strict=True))}"
     return chart
 
 

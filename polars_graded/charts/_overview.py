@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
-from polars_graded._drawing import parts, trust
+from polars_graded._drawing import findings, parts, trust
 from polars_graded._drawing import rows as chart_rows
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         width=width,
         height=alt.Step(step),
         view=alt.ViewBackground(stroke=None),
+        finding=findings.gaps(facts.rows(named=True)),
         description=said,
     )
 

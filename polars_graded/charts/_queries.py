@@ -13,7 +13,7 @@ from polars_graded._checks import (
     check_collected,
     check_columns,
 )
-from polars_graded._drawing import marks, parts
+from polars_graded._drawing import findings, marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.comparing import differences
 
@@ -79,8 +79,8 @@ def precision_histogram(
         Of rows with `position` (of the first query of a bar, from 1), `last`, `query` (its name, or
         those of its first and last), `queries` (how many), `difference`, `better` (which of the
         two), and with more than 60 queries `name` and `name_at`, the names of those that differ
-        most and where they stand. Ties have no bar; under the axis stands how many queries each
-        strategy is better with.
+        most and where they stand. Ties have no bar; the title says how many queries each strategy
+        is better with.
 
     Raises
     ------
@@ -130,29 +130,28 @@ def precision_histogram(
     ).with_row_index("position", offset=1)
     size = -(-n // MOST_BARS)
     rows = chart_rows.shared_bars(table, size)
-    ties = n - sum(won)
     both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
-    tied = f"{ties} {'tie' if ties == 1 else 'ties'}"
-    counts = f"{won[0]} better with {both[0]}, {won[1]} with {both[1]}, {tied}"
     # Among all strategies, the two have the colours that they have in other charts.
     everyone = per_query.select(chart_rows.text(strategy).unique()).to_series().to_list()
     known = everyone if len(everyone) <= parts.MOST_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
     colour = parts.strategy_look(known, strategy, field="better", drawn=better)["color"]
     y_title = f"{measure}: {both[0]} - {both[1]}"
+    finding = findings.wins(both, won, n)
     if n <= parts.MOST_NAMED:
         step, names = parts.name_step(n), rows["query"].to_list()
         axis = parts.names_axis(names, step, labelLimit=120, titleLimit=400)
-        layers = marks.named_bars([query, counts], names, y_title, colour, axis)
-        return parts.layered(layers, rows, apart=["color"], width=alt.Step(step))
+        layers = marks.named_bars(query, names, y_title, colour, axis)
+        width = alt.Step(step)
+        return parts.layered(layers, rows, apart=["color"], finding=finding, width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
     falling = order == "difference"
     rows = chart_rows.with_extremes(rows, table, size, MOST_EXTREMES, falling=falling)
-    layers = marks.placed_bars([title, counts], n + 0.5, y_title, colour)
-    layers += marks.extremes([title, counts], y_title, falling=falling)
-    return parts.layered(layers, rows, apart=["color", "stroke"])
+    layers = marks.placed_bars(title, n + 0.5, y_title, colour)
+    layers += marks.extremes(title, y_title, falling=falling)
+    return parts.layered(layers, rows, apart=["color", "stroke"], finding=finding)
 
 
 @chart_rows.draws_any_name
@@ -264,6 +263,11 @@ def measure_agreement(
     if "strategy" in keys and table["strategy"].n_unique() <= parts.MOST_COLOURS:
         groups = [*groups, "strategy"]
         colour = parts.strategy_look(table["strategy"], strategy, legends=not lanes)
+    things = "queries" if "strategy" not in keys or _of_one(table) else "results"
+    if show == "agreement":
+        finding = findings.agreement(x, y, table, things)
+    else:
+        finding = findings.which_is_higher(x, y, table["x"] - table["y"], things)
     n_groups = table.n_unique(groups) if groups else 1
     most = chart_rows.most_points(n_groups)
     if show == "difference":
@@ -275,7 +279,8 @@ def measure_agreement(
         size: dict[str, Any] = (few if n_groups <= MOST_LANES else many) if lanes else {}
         counts = marks.counts(f"{x} - {y}", colour)
         described = f"how many queries have which difference {x} - {y}"
-        return parts.panels(counts, table, panel, description=described, **size)
+        size |= {"finding": finding, "description": described}
+        return parts.panels(counts, table, panel, **size)
     by_x = show == "difference_by_x"
     if by_x:
         table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
@@ -291,7 +296,13 @@ def measure_agreement(
     same = [parts.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
     apart = [] if most_queries is None else ["size"]
     described = f"{titles[1]} against {x} for {table.height} points"
-    return parts.panels([*same, points], table, panel, apart=apart, description=described)
+    said: dict[str, Any] = {"finding": finding, "description": described}
+    return parts.panels([*same, points], table, panel, apart=apart, **said)
+
+
+def _of_one(table: pl.DataFrame) -> bool:
+    """Whether all points are of one strategy."""
+    return table["strategy"].n_unique() == 1
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_number, check_whole_number
-from polars_graded._drawing import parts, tiles
+from polars_graded._drawing import findings, parts, tiles
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._frames.adding import check_sum, ranks_added
 
@@ -161,6 +161,8 @@ def rankings(
     )
     bare = alt.ViewBackground(stroke=None)
     described = parts.said(f"rankings of {query} {of}, {chosen.name}", values.items())
-    return parts.layered(
-        tiles.marks(page), table, apart=["fill"], view=bare, description=described, **page.size
-    )
+    said = {
+        "finding": findings.ranked(f"{query} {of}", chosen.name, values),
+        "description": described,
+    }
+    return parts.layered(tiles.marks(page), table, apart=["fill"], view=bare, **said, **page.size)

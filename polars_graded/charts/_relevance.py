@@ -13,7 +13,7 @@ from polars_graded._checks import (
     check_columns,
     check_number,
 )
-from polars_graded._drawing import marks, parts
+from polars_graded._drawing import findings, marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 HALF = 0.5
-"""From which relevance on a score is counted under the axis of φ."""
+"""From which relevance on a score is counted in the title of φ."""
 
 
 @chart_rows.draws_any_name
@@ -60,8 +60,8 @@ def relevance_function(
     -------
     LayerChart or FacetChart
         Of rows with `part` (what is drawn: `φ`, `score` or `control point`), `score` and
-        `relevance`; `name`, what a control point is; `panel` where it is drawn. Under the axis
-        stands how many scores have relevance 0, and how many at least 0.5. Of many scores, some at
+        `relevance`; `name`, what a control point is; `panel` where it is drawn. The title
+        says how many scores have relevance 0, and how many at least 0.5. Of many scores, some at
         equal steps by rank stand for all, the lowest and the highest among them. A score that is
         null is left out, and a query without any.
 
@@ -139,13 +139,15 @@ def relevance_function(
         (pl.col("relevance") == 0).mean(), high=(pl.col("relevance") >= HALF).mean()
     ).row(0)
     shares = f"φ is 0 for {_share(irrelevant)} of scores, at least 0.5 for {_share(relevant)}"
+    if irrelevant is None:
+        shares = "φ is undefined: all scores are the same"
     ends: Any = (values.min(), top)
     spread = kind == "symlog"
     axis = parts.amounts_axis(chart_rows.round_powers(*ends) if spread else None)
     scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
-    layers = marks.phi([score, shares], scale_of_scores, axis)
-    described = f"relevance φ by {score}: {shares}"
-    return parts.panels(layers, table, panel, "independent", description=described)
+    layers = marks.phi(score, scale_of_scores, axis)
+    said: dict[str, Any] = {"finding": shares, "description": f"relevance φ by {score}"}
+    return parts.panels(layers, table, panel, "independent", **said)
 
 
 def _share(share: float | None) -> str:
@@ -250,4 +252,5 @@ def sample_boxes(
         name = f"mean {reference}" if isinstance(reference, str) else f"{reference:g}"
     layers = marks.boxes((group, value), groups, ends, step, name)
     described = parts.said(f"median {value}", zip(groups, ordered["median"], strict=True))
-    return parts.panels(layers, table, panel, height=alt.Step(step), description=described)
+    said: dict[str, Any] = {"finding": findings.boxes(table, value), "description": described}
+    return parts.panels(layers, table, panel, height=alt.Step(step), **said)

@@ -12,7 +12,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._drawing import marks, parts
+from polars_graded._drawing import findings, marks, parts
 from polars_graded._drawing import rows as chart_rows
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def strategy_bars(
     )
     where = parts.mean_title(table) if not several else f"mean {table['panel'][0]}"
     described = parts.said(where, drawn.sort("mean", descending=True).iter_rows())
-    return parts.panels(layers, table, panel, axis, columns=2, width=size, description=described)
+    said = {"finding": findings.means(table), "description": described}
+    return parts.panels(layers, table, panel, axis, columns=2, width=size, **said)
 
 
 @chart_rows.draws_any_name
@@ -214,7 +215,9 @@ def comparison_forest(
         titles, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
     )
     height = {"height": alt.Step(10)} if many else {}
-    return parts.panels(layers, table, panel, parts.measures_axis(table["difference"]), **height)
+    together = parts.measures_axis(table["difference"])
+    finding = findings.settled(table, alpha)
+    return parts.panels(layers, table, panel, together, finding=finding, **height)
 
 
 @chart_rows.draws_any_name
@@ -289,6 +292,7 @@ def comparison_matrix(
         strategy=strategy,
         panel=panel,
     )
+    finding = findings.settled(table, alpha)
     table = chart_rows.both_sides(table).with_columns(
         pl.when(pl.col("p_corrected") < alpha).then(pl.lit("•")).otherwise(pl.lit("")).alias("mark")
     )
@@ -306,4 +310,5 @@ def comparison_matrix(
         f"differences of {table.height // 2} pairs, {believed} with corrected p < {alpha:g}; "
         f"by falling mean: {', '.join(names)}"
     )
-    return parts.panels(layers, table, panel, columns=2, description=described, **size)
+    size |= {"finding": finding, "description": described}
+    return parts.panels(layers, table, panel, columns=2, **size)

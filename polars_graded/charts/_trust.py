@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_number
-from polars_graded._drawing import parts, trust
+from polars_graded._drawing import findings, parts, trust
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.regrading import AS_GIVEN
 
@@ -128,6 +128,7 @@ def significance_curves(
     chart_rows.check_numbers("levels", table, ["place"])
     table = table.drop_nulls("place")
     lines = _lines(table)
+    told_apart = _by_line(table, (pl.col("p_corrected") <= alpha).sum(), pl.len())
     table = table.with_columns(
         (pl.col("p_corrected") <= alpha).mean().over(lines).alias("told apart"),
         (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
@@ -159,9 +160,9 @@ def significance_curves(
     few = table["place"].n_unique() <= parts.FEW_POINTS
     layers = trust.measure_lines(x, y, "corrected p", _colours(table), tooltip, few=few)
     said = _described("p of all pairs in falling order", table)
-    return parts.panels(
-        [trust.level(alpha), *layers], table, panel, unnamed=["color"], description=said
-    )
+    finding = findings.apart(told_apart)
+    layers = [trust.level(alpha), *layers]
+    return _drawn(layers, table, panel, finding=finding, description=said)
 
 
 @chart_rows.draws_any_name
@@ -248,7 +249,13 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
         trust.at_hand(x, y, colour, tooltip),
     ]
     said = _described("power by number of queries", table)
-    return parts.panels(layers, table, panel, unnamed=["color"], description=said)
+    at_hand = table.filter("at_hand")
+    n = at_hand["queries"].unique()
+    where = f"With {n[0]:g} queries" if len(n) == 1 and n[0] > 1 else "With the queries at hand"
+    finding = findings.highest_and_lowest(
+        _by_line(at_hand, pl.col("power").first()), where, "power"
+    )
+    return _drawn(layers, table, panel, finding=finding, description=said)
 
 
 @chart_rows.draws_any_name
@@ -333,7 +340,13 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     if banded:
         layers.insert(0, trust.band(x, title, colour))
     said = _described("τ to the order from all queries by number of queries", table)
-    return parts.panels(layers, table, panel, unnamed=["color"], description=said)
+    most: Any = table["queries"].max()
+    half = _by_line(table.filter(queries=_half(table["queries"])), pl.col("tau").first())
+    where = f"With {_half(table['queries']):g} of {most:g} queries"
+    finding = (
+        findings.highest_and_lowest(half, where, "τ") if _half(table["queries"]) < most else ""
+    )
+    return _drawn(layers, table, panel, finding=finding, description=said)
 
 
 @chart_rows.draws_any_name
@@ -427,6 +440,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         panel,
         parts.measures_axis(table["difference"]),
         unnamed=["stroke"],
+        finding=findings.swapped(table, rate),
         description=said,
     )
 
@@ -559,8 +573,9 @@ def grading_profile(
         upright=upright,
         labels=not several,
     )
-    said = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
-    chart = parts.panels(layers, table, panel, columns=2, width=alt.Step(step), description=said)
+    described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
+    said: dict[str, Any] = {"finding": findings.gradings(table, given), "description": described}
+    chart = parts.panels(layers, table, panel, columns=2, width=alt.Step(step), **said)
     apart: Chart = chart.resolve_scale(y="independent") if several else chart
     return apart
 
@@ -653,13 +668,37 @@ def unjudged_bounds(
     size: dict[str, Any] = {"width": 240 if several else 300}
     if len(names) > MOST_LINES:
         size["height"] = alt.Step(12)
-    said = f"bounds of the means of {len(names)} strategies by what is unjudged"
-    return parts.panels(layers, means, panel, "independent", columns=2, description=said, **size)
+    size["description"] = f"bounds of the means of {len(names)} strategies by what is unjudged"
+    size["finding"] = findings.could_turn(means)
+    return parts.panels(layers, means, panel, "independent", columns=2, **size)
 
 
 def _lines(table: pl.DataFrame) -> list[str]:
     """What tells the lines of measures apart."""
     return ["panel", "measure"] if "panel" in table.columns else ["measure"]
+
+
+def _by_line(table: pl.DataFrame, *values: pl.Expr) -> dict[str, Any]:
+    """A value of each line, or several, by what the line is called."""
+    named = [pl.col("measure")]
+    if "panel" in table.columns and (table["panel"] != table["measure"]).any():
+        named += [pl.lit(", "), pl.col("panel")]
+    lines = table.group_by(_lines(table), maintain_order=True)
+    each = lines.agg(v.alias(f"value {i}") for i, v in enumerate(values))
+    names = each.select(pl.concat_str(named)).to_series()
+    found = each.select("^value .*$").rows()
+    return dict(zip(names, found if len(values) > 1 else [row[0] for row in found], strict=True))
+
+
+def _half(sizes: pl.Series) -> Any:
+    """The size that is nearest to half of the largest."""
+    most: Any = sizes.max()
+    return min(sizes, key=lambda size: abs(size - most / 2))
+
+
+def _drawn(layers: list[alt.Chart], table: pl.DataFrame, panel: str | None, **said: Any) -> Chart:
+    """Lines of measures, which have their names beside them instead of a legend."""
+    return parts.panels(layers, table, panel, unnamed=["color"], **said)
 
 
 def _in_lines(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:

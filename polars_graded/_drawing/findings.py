@@ -1,0 +1,457 @@
+"""What a chart shows, in a sentence made of the rows that it draws: its title.
+
+Each function takes such rows and gives one sentence, or none where there is nothing to find: one
+strategy alone is ahead of nobody. What no test has settled is said as what it is, a number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_graded._results.correlation import kendall
+from polars_graded._results.per_query import best_of, bests, natural_order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+NOTHING = ""
+"""The sentence where there is nothing to find."""
+
+MOST_LETTERS = 40
+"""How long a name is at most in a sentence."""
+
+FEW_NAMES = 3
+"""So many names are all said."""
+
+BOTH = 2
+
+
+# Words
+
+
+def name_said(name: Any) -> str:
+    """A name in one line, cut where it is long."""
+    line = " ".join(str(name).split()) or "''"
+    return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - 1]}…"
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Names in a row: "a", "a and b", "a, b and 4 others"."""
+    said = [name_said(name) for name in names]
+    if len(said) > FEW_NAMES:
+        said = [*said[: FEW_NAMES - 1], f"{len(said) - FEW_NAMES + 1} others"]
+    return in_a_row(said)
+
+
+def in_a_row(words: Sequence[str], last: str = "and") -> str:
+    """Words in a row: "a", "a and b", "a, b and c"."""
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def short(value: float) -> str:
+    """A number with three digits that count."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004
+
+
+def of_all(n: int, total: int, things: str) -> str:
+    """How many of all: "3 of 4 measures", "all 4 measures", and of a single one "the measure"."""
+    if n < total:
+        return f"{n:,} of {total:,} {things}"
+    if total == 1:
+        return f"the {ONE.get(things, things.removesuffix('s'))}"
+    return f"both {things}" if total == BOTH else f"all {total:,} {things}"
+
+
+ONE = {"queries": "query"}
+"""What one of some things is called, where it is not by its last letter."""
+
+
+# Who is ahead
+
+
+def best_names(names: Sequence[str], values: pl.Series, best: Any = "highest") -> list[str]:
+    """Those with the best value, none where no value is better than another's."""
+    places = bests(values, best)
+    return [] if len(places) == len(names) else [names[place] for place in places]
+
+
+def ahead(
+    table: pl.DataFrame, value: str, groups: Sequence[str], name: str = "strategy"
+) -> list[list[str]]:
+    """Who is best in each group, as the measure of the group has it where it has one."""
+    found = []
+    every = table.partition_by(groups, maintain_order=True) if groups else [table]
+    for group in every:
+        best = best_of(group["measure"][0]) if "measure" in group.columns else "highest"
+        if best != "none" and group.height > 1:
+            found.append(best_names(group[name].to_list(), group[value], best))
+    return found
+
+
+def most_often(leaders: Sequence[Sequence[str]], one: str, several: str, things: str) -> str:
+    """Who is best most often: "ours leads in 2 of 3 measures"."""
+    counts = Counter(name for names in leaders for name in names)
+    if not counts:
+        return NOTHING
+    most = max(counts.values())
+    names = natural_order(name for name, count in counts.items() if count == most)
+    each = " each" if len(names) > 1 and most < len(leaders) else ""
+    verb = one if len(names) == 1 else several
+    return f"{listed(names)} {verb} {of_all(most, len(leaders), things)}{each}"
+
+
+def group_names(table: pl.DataFrame) -> tuple[list[str], str]:
+    """What a chart has apart, its panels or else its measures, and what these are called."""
+    if "panel" in table.columns:
+        of_measures = "measure" in table.columns and (table["panel"] == table["measure"]).all()
+        return ["panel"], "measures" if of_measures else "panels"
+    return (["measure"], "measures") if "measure" in table.columns else ([], "")
+
+
+# Curves
+
+
+def lines(table: pl.DataFrame, at: str, word: str) -> str:
+    """Whose line ends highest, and whose is highest at first."""
+    n = table["strategy"].n_unique()
+    if "panel" in table.columns and table["panel"].n_unique() > 1:
+        last = table.filter(pl.col(at) == pl.col(at).max().over("panel"))
+        leaders = ahead(last, "value", ["panel"])
+        return most_often(leaders, "ends highest in", "end highest in", "panels") if n > 1 else ""
+    ordered = table.sort(at)
+    end = ordered[at][-1]
+    last = ordered.filter(pl.col(at) == end)
+    if n == 1:
+        ideal = last["ideal"][0] if "ideal" in table.columns else None
+        share = last["value"][0] / ideal if ideal else None
+        return NOTHING if share is None else f"{100 * share:.0f} % of the ideal at {word} {end}"
+    leaders = ahead(ordered, "value", [at])
+    if not leaders or not leaders[-1]:
+        return NOTHING
+    verb = "is" if len(leaders[-1]) == 1 else "are"
+    said = f"{listed(leaders[-1])} {verb} highest"
+    if all(each == leaders[-1] for each in leaders):
+        return f"{said} at every {word}"
+    other = set(leaders[0]) - set(leaders[-1])
+    few = 0 < len(other) <= FEW_NAMES
+    first = f", {listed(natural_order(other))} at {word} {ordered[at][0]}" if few else ""
+    return f"{said} at {word} {end}{first}"
+
+
+def beside_baseline(table: pl.DataFrame, at: str, word: str, baseline: str) -> str:
+    """How many lines of differences end with a band that is clear of 0."""
+    last = table.filter(pl.col(at) == pl.col(at).max())
+    above, below = last.select(
+        above=(pl.col("ci_low") > 0).sum(), below=(pl.col("ci_high") < 0).sum()
+    ).row(0)
+    n, where = last.height, f"{name_said(baseline)} at {word} {last[at][0]}"
+    if n == 1:
+        side = "clearly above" if above else "clearly below" if below else "not clear of"
+        return f"{name_said(last['strategy'][0])} is {side} {where}"
+    sides = [(count, side) for count, side in ((above, "above"), (below, "below")) if count]
+    if not sides:
+        return f"None of {n} strategies is clear of {where}"
+    (first, side), *rest = sides
+    said = f"{first} of {n} strategies {'is' if first == 1 else 'are'} clearly {side} {where}"
+    return said + "".join(f", {count} {other}" for count, other in rest)
+
+
+def levels_of_recall(table: pl.DataFrame) -> str:
+    """At how many levels of recall which line is highest."""
+    if table["strategy"].n_unique() == 1:
+        return NOTHING
+    if "panel" in table.columns and table["panel"].n_unique() > 1:
+        means = table.group_by("panel", "strategy", maintain_order=True).agg(pl.col("value").mean())
+        return most_often(
+            ahead(means.sort("panel", "strategy"), "value", ["panel"]),
+            "lies highest in",
+            "lie highest in",
+            "panels",
+        )
+    leaders = ahead(table.sort("recall", "strategy"), "value", ["recall"])
+    return most_often(leaders, "is highest at", "are highest at", "levels of recall")
+
+
+def profile(table: pl.DataFrame) -> str:
+    """At how many thresholds who is ahead, of the rows that are joined."""
+    at_thresholds = table.drop_nulls("joined")
+    groups = [*(["panel"] if "panel" in table.columns else []), "at"]
+    leaders = ahead(at_thresholds, "joined", groups)
+    return most_often(leaders, "leads at", "lead at", "thresholds")
+
+
+def robustness(table: pl.DataFrame, swaps: str) -> str:
+    """What is left of the means after the most swaps."""
+    most: Any = table["swaps"].max()
+    last = table.filter(pl.col("swaps") == most)
+    key = "panel" if "panel" in table.columns else "measure" if "measure" in table.columns else None
+    groups = (
+        [("mean", last)]
+        if key is None
+        else [(g[key][0], g) for g in last.partition_by(key, maintain_order=True)]
+    )
+    if not most or len(groups) > FEW_NAMES:
+        return NOTHING
+    spans = []
+    for name, rows in groups:
+        low, high = short(rows["mean"].min()), short(rows["mean"].max())  # type: ignore[arg-type]
+        spans.append(f"{name_said(name)} {low if low == high else f'{low} to {high}'}")
+    return f"After {short(most)} {swaps}: {', '.join(spans)}"
+
+
+# Queries
+
+
+def wins(both: Sequence[str], won: Sequence[int], n: int) -> str:
+    """Who is better in more queries: "ours wins 61 of 106 queries, bm25 32, 13 ties"."""
+    ties = n - sum(won)
+    one, other = map(name_said, both)
+    more, fewer = won
+    if fewer > more:
+        one, other, more, fewer = other, one, fewer, more
+    if not more:
+        return f"{one} and {other} tie in {of_all(n, n, 'queries')}"
+    said = f"{one} wins {of_all(more, n, 'queries')}"
+    if more == fewer:
+        said = f"{one} and {other} win {more:,} of {n:,} queries each"
+    elif fewer:
+        said += f", {other} {fewer:,}"
+    return said + (f", {ties:,} {'tie' if ties == 1 else 'ties'}" if ties else "")
+
+
+def agreement(x: str, y: str, table: pl.DataFrame, things: str) -> str:
+    """How alike two measures order points: Kendall's τ."""
+    if table.height < 2:  # noqa: PLR2004
+        return NOTHING
+    tau = kendall(table["x"].to_numpy(), table["y"].to_numpy())
+    if np.isnan(tau):
+        return NOTHING
+    return f"{name_said(x)} and {name_said(y)} order {table.height:,} {things} with τ = {tau:.2f}"
+
+
+def which_is_higher(x: str, y: str, differences: pl.Series, things: str) -> str:
+    """For how many points which of two measures is higher."""
+    above, below = int((differences > 0).sum()), int((differences < 0).sum())
+    n = len(differences)
+    if not above and not below:
+        return f"{name_said(x)} and {name_said(y)} are the same for {of_all(n, n, things)}"
+    pairs = sorted([(above, x), (below, y)], key=lambda pair: -pair[0])
+    (most, one), (fewer, other) = pairs
+    said = f"{name_said(one)} is higher for {most:,} of {n:,} {things}"
+    return said + (f", {name_said(other)} for {fewer:,}" if fewer else "")
+
+
+def boxes(table: pl.DataFrame, value: str) -> str:
+    """Which group has the highest median."""
+    medians = table.drop_nulls("median")
+    if "panel" in table.columns and table["panel"].n_unique() > 1:
+        leaders = ahead(medians, "median", ["panel"], "group")
+        return most_often(
+            leaders, "has the highest median in", "have the highest median in", "panels"
+        )
+    names = best_names(medians["group"].to_list(), medians["median"])
+    if not names:
+        return NOTHING
+    top, low = (short(v) for v in (medians["median"].max(), medians["median"].min()))  # type: ignore[arg-type]
+    has = "has" if len(names) == 1 else "have"
+    return (
+        f"{listed(names)} {has} the highest median {name_said(value)}: {top}; the lowest is {low}"
+    )
+
+
+# Strategies
+
+
+def means(table: pl.DataFrame) -> str:
+    """Who has the best mean and by how much, or in how many measures who has it."""
+    groups, things = group_names(table)
+    n = table.n_unique(groups) if groups else 1
+    if n > 1:
+        leaders = ahead(table, "mean", groups)
+        return most_often(leaders, "leads in", "lead in", things)
+    measure = table["measure"][0]
+    best = best_of(measure)
+    if best == "none" or table.height == 1:
+        return NOTHING
+    names = best_names(table["strategy"].to_list(), table["mean"], best)
+    if not names:
+        return NOTHING
+    ordered = table.sort("mean", descending=best == "highest", maintain_order=True)
+    top, second = ordered["mean"][0], ordered["mean"][len(names)]
+    who, has = listed(names), "has" if len(names) == 1 else "have"
+    side = "above" if best == "highest" else "below"
+    after = name_said(ordered["strategy"][len(names)])
+    mean = f"the {best} mean {name_said(measure)}: {short(top)}"
+    return f"{who} {has} {mean}, {short(abs(top - second))} {side} {after}"
+
+
+def settled(pairs: pl.DataFrame, alpha: float) -> str:
+    """Who leads, and how many differences are settled: of pairs, each there once."""
+    groups, things = group_names(pairs)
+    level = f"{100 * (1 - alpha):g} %"
+    is_settled = (pairs["p_corrected"] < alpha).fill_null(value=False)
+    n, k = pairs.height, int(is_settled.sum())
+    if n == 1:
+        row = pairs.row(0, named=True)
+        one, other = name_said(row["strategy"]), name_said(row["baseline"])
+        difference, best = row["difference"], best_of(row["measure"])
+        if not difference:
+            return f"{one} and {other} have the same mean {name_said(row['measure'])}"
+        if best == "none":
+            side = "above" if difference > 0 else "below"
+            said = f"{one} is {short(abs(difference))} {side} {other}"
+        else:
+            if (difference < 0) == (best == "highest"):
+                one, other = other, one
+            said = f"{one} leads {other} by {short(abs(difference))}"
+        return f"{said}, {'' if k else 'not '}settled at {level}"
+    if not k:
+        return f"None of {n:,} differences is settled at {level}"
+    leaders = [_leader(group) for group in pairs.partition_by(groups, maintain_order=True)]
+    said = f"{of_all(k, n, 'differences')} {'is' if k == 1 else 'are'} settled at {level}"
+    if leaders[0] and all(each == leaders[0] for each in leaders):
+        where = f" in {of_all(len(leaders), len(leaders), things)}" if len(leaders) > 1 else ""
+        return f"{listed(leaders[0])} {'leads' if len(leaders[0]) == 1 else 'lead'}{where}; {said}"
+    return said[0].upper() + said[1:]
+
+
+def _leader(pairs: pl.DataFrame) -> list[str]:
+    """Who has the best mean, as far as pairs say: all of them, or those with one baseline."""
+    best = best_of(pairs["measure"][0])
+    baselines, strategies = pairs["baseline"].unique(), pairs["strategy"].unique()
+    if len(baselines) == 1 and pairs.height == len(strategies):
+        ahead_by = {baselines[0]: 0.0} | dict(pairs.select("strategy", "difference").iter_rows())
+    else:
+        ahead_by = dict.fromkeys(sorted({*baselines, *strategies}), 0.0)
+        if pairs.height != len(ahead_by) * (len(ahead_by) - 1) // 2:
+            return []
+        for one, other, difference in pairs.select(
+            "strategy", "baseline", "difference"
+        ).iter_rows():
+            ahead_by[one] += difference
+            ahead_by[other] -= difference
+    return best_names([*ahead_by], pl.Series([*ahead_by.values()]), best)
+
+
+# Trust
+
+
+def apart(shares: Mapping[str, tuple[int, int]]) -> str:
+    """Which measure tells most pairs apart: of each, how many of how many."""
+    if len(shares) == 1:
+        [(name, (told, n))] = shares.items()
+        return f"{name_said(name)} tells {told:,} of {n:,} pairs apart"
+    order = sorted(shares, key=lambda name: -shares[name][0] / shares[name][1])
+    (most, n), (least, _) = shares[order[0]], shares[order[-1]]
+    if most == least:
+        return f"Each measure tells {most:,} of {n:,} pairs apart"
+    first, last = name_said(order[0]), name_said(order[-1])
+    return f"{first} tells most pairs apart, {most:,} of {n:,}; {last} the fewest, {least:,}"
+
+
+def highest_and_lowest(values: Mapping[str, float], where: str, what: str) -> str:
+    """Which measure has most of something: "With 53 of 106 queries τ is highest for ap (0.9)"."""
+    order = sorted(values, key=lambda name: -values[name])
+    if not order:
+        return NOTHING
+    (first, *_, last) = [*order, order[-1]]
+    if len(order) == 1:
+        return f"{where} {name_said(first)} has {what} {values[first]:.2f}"
+    if f"{values[first]:.2f}" == f"{values[last]:.2f}":
+        return f"{where} {what} is {values[first]:.2f} for each of {len(order)} measures"
+    return (
+        f"{where} {what} is highest for {name_said(first)} ({values[first]:.2f}), "
+        f"lowest for {name_said(last)} ({values[last]:.2f})"
+    )
+
+
+def swapped(table: pl.DataFrame, rate: float) -> str:
+    """From which difference on most queries contradict it less often than the rate."""
+    n: Any = table["queries"].max()
+    largest = table.filter(pl.col("queries") == n)
+    keys = [key for key in ("panel", "measure") if key in table.columns]
+    needed: dict[str, Any] = {}
+    for line in largest.partition_by(keys, maintain_order=True):
+        often = line.filter(pl.col("swap_rate") >= rate)
+        rare = (
+            line
+            if often.is_empty()
+            else line.filter(pl.col("difference_from") > often["difference_from"].max())
+        )
+        if rare.is_empty():
+            return NOTHING
+        name = " ".join(dict.fromkeys(name_said(line[key][0]) for key in keys))
+        needed[name] = rare["difference_from"].min()
+    if len(needed) > FEW_NAMES:
+        return NOTHING
+    above = [short(value) for value in needed.values()]
+    if len(needed) > 1:
+        above = [f"{value} ({name})" for value, name in zip(above, needed, strict=True)]
+    others = f"With {n:,} queries, less than {100 * rate:g} % of other samples contradict"
+    return f"{others} differences above {in_a_row(above, 'or')}"
+
+
+def gradings(table: pl.DataFrame, given: str) -> str:
+    """Under how many gradings who leads, and where the order is least like that as given."""
+    said = []
+    if table.n_unique(["measure", "^panel$"]) == 1:
+        leaders = ahead(table, "mean", ["grading"])
+        said.append(most_often(leaders, "leads under", "lead under", "gradings"))
+    others = table.filter(pl.col("grading") != given).drop_nulls("tau")
+    if not others.is_empty():
+        tau, grading = others.sort("tau", maintain_order=True).select("tau", "grading").row(0)
+        lowest = f"τ is lowest, {tau:.2f}, under {name_said(grading)}"
+        said.append("the order is always the same" if tau == 1 else lowest)
+    return "; ".join(part for part in said if part)
+
+
+def could_turn(table: pl.DataFrame) -> str:
+    """How many pairs of strategies unjudged documents could put the other way round."""
+    groups, _ = group_names(table)
+    turned = total = 0
+    for group in table.partition_by(groups, maintain_order=True):
+        low, high, mean = (group[name].to_numpy() for name in ("low", "high", "mean"))
+        ahead_of = mean[:, np.newaxis] > mean[np.newaxis, :]
+        turned += int((ahead_of & (high[np.newaxis, :] > low[:, np.newaxis])).sum())
+        total += int(ahead_of.sum())
+    if not total:
+        return NOTHING
+    if not turned:
+        return "No judgment that is missing could change the order"
+    order = f"the order of {of_all(turned, total, 'pairs')}"
+    return f"What is unjudged could change {order} of strategies"
+
+
+def ranked(query: str, measure: str, values: Mapping[str, float | None]) -> str:
+    """Which strategy ranks a query best."""
+    known = {name: value for name, value in values.items() if value is not None}
+    if len(known) < 2:  # noqa: PLR2004
+        return NOTHING
+    names = best_names([*known], pl.Series([*known.values()]))
+    if not names:
+        return f"In {query}, all have {name_said(measure)} {short(max(known.values()))}"
+    rest = max(value for name, value in known.items() if name not in names)
+    top, verb = known[names[0]], "leads" if len(names) == 1 else "lead"
+    others = [name for name, value in known.items() if value == rest]
+    return (
+        f"In {query}, {listed(names)} {verb} with {name_said(measure)} {short(top)}, "
+        f"before {listed(others)} with {short(rest)}"
+    )
+
+
+def gaps(facts: Sequence[Mapping[str, Any]]) -> str:
+    """What makes means wrong: queries for which nothing is judged, or nothing was retrieved."""
+    said = []
+    for what, verb in (
+        ("none_judged", "has nothing judged"),
+        ("none_retrieved", "retrieved nothing"),
+    ):
+        worst = max(facts, key=lambda fact: fact[what] or 0)
+        if n := worst[what]:
+            share = f"{n:,.0f} of {worst['queries']:,.0f} queries"
+            said.append(f"{name_said(worst['strategy'])} {verb} for {share}")
+    return "; ".join(said) or "Every query has something judged and something retrieved"
