@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -14,9 +14,6 @@ from polars_graded._drawing import rows as chart_rows
 from polars_graded._drawing.marks import diagonal
 from polars_graded._drawing.parts import DOUBT, FAINT, INK, decimals, rule
 from polars_graded._results.per_query import mean_margin
-
-if TYPE_CHECKING:
-    from polars_graded._drawing.rows import Ends
 
 WIDTH, HEIGHT, GAP = 290, 260, 80
 """The size of the two squares, and what is between them."""
@@ -43,13 +40,13 @@ class Page:
     a: str
     b: str
     measure: str
-    queries: int
-    values: Ends
+    queries: Any
+    values: Any
     """Where the axes of the measure end."""
-    differences: Ends
+    differences: Any
     """Where the axis of their differences ends."""
-    bin: float
-    fullest: int
+    bin: Any
+    fullest: Any
     """How many queries the fullest bin has."""
     colour: dict[str, Any]
     known: str | None
@@ -75,6 +72,37 @@ class Page:
     def kept(self) -> Any:
         """Whether a query is chosen: all are where nothing is."""
         return self.brush if self.known is None else self.brush & self.legend
+
+    @property
+    def piece(self) -> Any:
+        """How wide a piece of the histogram is."""
+        low, high = self.differences
+        return max(1.0, WIDTH * self.bin / (high - low) - 1)
+
+    @property
+    def under(self) -> str:
+        """Where a piece of the histogram begins.
+
+        Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
+        """
+        seam = self.fullest / HEIGHT
+        return "datum.place - 1" if seam < THIN else f"max(0, datum.place - {1 + seam:.4g})"
+
+    @property
+    def counts(self) -> alt.Axis:
+        """The axis of numbers of queries."""
+        return alt.Axis(format="d", tickMinStep=1, tickCount=min(6, self.fullest))
+
+    @property
+    def bar(self) -> Any:
+        """How wide the bar of a query is."""
+        return max(1.0, WHOLE / self.queries - 1)
+
+    @property
+    def order(self) -> tuple[Any, alt.Axis]:
+        """Where the axis of bars ends, and the axis."""
+        ticks = chart_rows.round_ranks(self.queries)
+        return self.queries + 1, alt.Axis(format="d", values=ticks)
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
         """The colour of a query: light where it is not chosen, grey where both are the same."""
@@ -146,21 +174,17 @@ def _bins(page: Page) -> Any:
     """Each query as a piece of the bar of all that differ by about as much."""
     low, high = page.differences
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
-    size = max(1.0, WIDTH * page.bin / (high - low) - 1)
-    # Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
-    seam = page.fullest / HEIGHT
-    under = "datum.place - 1" if seam < THIN else f"max(0, datum.place - {1 + seam:.4g})"
     bars = (
         alt.Chart()
-        .transform_calculate(under=under)
-        .mark_bar(orient="vertical", size=size)
+        .transform_calculate(under=page.under)
+        .mark_bar(orient="vertical", size=page.piece)
         .encode(
             x=alt.X("middle:Q", title=page.minus, scale=scale),
             y=alt.Y(
                 "place:Q",
                 title="queries",
                 scale=alt.Scale(domain=[0, page.fullest]),
-                axis=alt.Axis(format="d", tickMinStep=1, tickCount=min(6, page.fullest)),
+                axis=page.counts,
             ),
             y2="under:Q",
             tooltip=page.tooltip,
@@ -173,11 +197,11 @@ def _bins(page: Page) -> Any:
 
 def _in_order(page: Page, query: str) -> Any:
     """Each query as a bar of its difference, the highest first."""
-    scale = alt.Scale(domain=[0, page.queries + 1], nice=False, zero=False)
-    axis = alt.Axis(format="d", values=chart_rows.round_ranks(page.queries))
+    end, axis = page.order
+    scale = alt.Scale(domain=[0, end], nice=False, zero=False)
     title = f"{query}, by falling difference"
     bars = alt.Chart()
-    bars = bars.mark_bar(orient="vertical", size=max(1.0, WHOLE / page.queries - 1))
+    bars = bars.mark_bar(orient="vertical", size=page.bar)
     bars = bars.encode(
         x=alt.X("position:Q", title=title, scale=scale, axis=axis),
         y=alt.Y("difference:Q", title=page.minus, stack=None),
@@ -206,7 +230,7 @@ def _by_rank(page: Page, ranks: dict[str, int], curve: str) -> Any:
     return layers
 
 
-def _means(page: Page, columns: dict[str, str], ends: Ends) -> Any:
+def _means(page: Page, columns: dict[str, str], ends: Any) -> Any:
     """Means of the queries that are chosen, each with its interval and its number above it."""
     base = _summed_up(page, list(columns), "what", f"{json.dumps(columns)}[datum.column]")
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
@@ -241,7 +265,7 @@ def _means(page: Page, columns: dict[str, str], ends: Ends) -> Any:
             alt.Chart()
             .transform_filter(page.kept)
             .transform_aggregate(queries="count()")
-            .transform_calculate(said=f"datum.queries + ' of {page.queries} queries'")
+            .transform_calculate(said=f"datum.queries + ' of ' + {page.queries} + ' queries'")
             .mark_text(dy=-26, color=INK)
             .encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="said:N")
         )

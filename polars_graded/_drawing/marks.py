@@ -239,9 +239,9 @@ def diagonal(ends: Ends) -> alt.Chart:
         once()
         .mark_rule(color="gray")
         .encode(
-            x=alt.XDatum(low, scale=scale),
+            x=alt.XDatum(low, scale=scale, type="quantitative"),
             x2=alt.X2Datum(high),
-            y=alt.YDatum(low, scale=scale),
+            y=alt.YDatum(low, scale=scale, type="quantitative"),
             y2=alt.Y2Datum(high),
         )
     )

@@ -200,7 +200,7 @@ class Page:
     """The last rank above the line."""
     lowest: float
     """Where the last document stands."""
-    most: float
+    most: Any
     """The most that a document adds."""
     colours: Mapping[str, str]
     """The colour of each level."""
@@ -242,6 +242,22 @@ class Page:
     def width(self) -> int:
         """How wide a column is."""
         return column_width(len(self.names))
+
+    @property
+    def room(self) -> Any:
+        """How long what stands on a tile is at most, in pixels."""
+        return self.width * TILE - 8
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """The colour of a strategy's name, where there are few."""
+        few = len(self.names) <= MOST_COLOURS
+        return strategy_look(self.names, self.strategy, legends=False) if few else {}
+
+    @property
+    def has_bars(self) -> bool:
+        """Whether a document adds anything."""
+        return bool(self.most > 0)
 
     @property
     def prints(self) -> bool:
@@ -308,7 +324,7 @@ def marks(page: Page) -> list[alt.Chart]:
     Rows are those of `tile_rows`, with the `level` of a grade and a `name` to write on a tile.
     """
     layers = [_links(page), *_boxes(page)]
-    if page.most > 0:
+    if page.has_bars:
         layers.append(_bars(page))
     return [*layers, *_words(page), *_heads(page), *_line(page)]
 
@@ -382,9 +398,7 @@ def _words(page: Page) -> list[alt.Chart]:
     if page.width * TILE >= 9 * LETTER:
         dark = [name for name, colour in page.colours.items() if is_dark(colour)]
         on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
-        names = _part("document").mark_text(
-            align="left", dx=4, limit=page.width * TILE - 8, fontSize=SMALL
-        )
+        names = _part("document").mark_text(align="left", dx=4, limit=page.room, fontSize=SMALL)
         found.append(
             names.encode(
                 x=page.across("column"),
@@ -410,8 +424,6 @@ def _words(page: Page) -> list[alt.Chart]:
 
 def _heads(page: Page) -> list[alt.Chart]:
     """Strategies above their columns, and their values."""
-    names = page.names
-    look = strategy_look(names, page.strategy, legends=False) if len(names) <= MOST_COLOURS else {}
     head = _part("strategy", above="-0.75")
     bold = head.mark_text(align="left", fontWeight="bold", limit=page.width * 0.95)
     tooltip = ["strategy:N", *decimals("value")]
@@ -421,7 +433,7 @@ def _heads(page: Page) -> list[alt.Chart]:
             y=page.down("above"),
             text="strategy:N",
             tooltip=tooltip,
-            **look,
+            **page.look,
         )
     ]
     if page.width >= 6 * LETTER:

@@ -6,7 +6,7 @@ const asDrawn = (name) => (name === "__proto__" ? "__proto__\u200b" : name);
 // A chart is embedded anew when its specification changes, and else only gets other rows.
 const embedded = new Map();
 let drawing = Promise.resolve();
-const draw = (holder, { key, spec, rows, said, signals = {}, click = null }) => {
+const draw = (holder, { key, spec, rows, said, signals = {}, click = null, after = null }) => {
   $("main").setAttribute("aria-busy", "true");
   const step = async () => {
     let chart = embedded.get(holder);
@@ -15,12 +15,14 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null }) => 
     } else {
       embedded.delete(holder);
       chart?.finalize();
-      const embed = await vegaEmbed(holder, { ...spec, data: { name: "rows", values: rows } }, {
+      // What it is told stands in it from the start, for where views end is found once.
+      const params = spec.params.map((param) => (param.name in signals ? { ...param, value: signals[param.name] } : param));
+      const embed = await vegaEmbed(holder, { ...spec, params, data: { name: "rows", values: rows } }, {
         actions: false,
         renderer: "svg",
         tooltip: { theme: "light" },
       });
-      chart = { key, view: embed.view, finalize: embed.finalize };
+      chart = { key, view: embed.view, finalize: embed.finalize, fits: spec.width === "container" };
       embedded.set(holder, chart);
       holder.view = embed.view; // for who looks into the page
       for (const name of ["role", "aria-roledescription", "aria-label"]) embed.view.container().removeAttribute(name);
@@ -33,6 +35,7 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null }) => 
     holder.onclick = click && ((event) => click(chart.view, event));
     for (const [name, value] of Object.entries(signals)) chart.view.signal(name, value);
     await chart.view.runAsync();
+    after?.(chart.view);
   };
   // What cannot be drawn is said in its place, and keeps nothing else from being drawn.
   const fail = (error) => {
@@ -65,7 +68,8 @@ for (const holder of document.querySelectorAll(".chart")) observer.observe(holde
 // as it is asked for.
 const paper = 680; // A4 and Letter, in pixels of CSS, within their margins
 const fitted = (width) => {
-  for (const [holder, { view }] of embedded) {
+  for (const [holder, { view, fits }] of embedded) {
+    if (!fits) continue;
     view.signal("width", width ?? holder.clientWidth);
     view.run();
   }

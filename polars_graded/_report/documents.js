@@ -16,9 +16,11 @@ const showDocuments = () => {
       : place < 0
         ? `The page does not have the documents of this query.${few}`
         : `The first ${rankings.ranks} documents${both.length > 1 ? " of each" : ""} and their grades, – where one was not judged` +
-          (both.length > 1 ? "; beside each its rank with the other strategy, – where that has it further down or not at all." : ".");
+          (both.length > 1 ? "; beside each its rank with the other strategy, – where that has it further down or not at all." : ".") +
+          (strategies.length > 1 ? " Below the line of the picture are relevant documents that another strategy has among these." : "");
   $(".scroll", within).hidden = place < 0;
-  $(".save", within).hidden = place < 0;
+  for (const row of within.querySelectorAll(".save")) row.hidden = place < 0;
+  $("figure", within).hidden = place < 0;
   if (place < 0) {
     $(".wide", within).hidden = true;
     return;
@@ -54,6 +56,41 @@ const showDocuments = () => {
     return element("tr", [element("th", String(rank + 1), { scope: "row" }), ...cells]);
   });
   table(within, "Documents side by side", [element("tr", head), element("tr", below)], rows);
+  showTiles(rankings.entries[place], both);
+};
+
+// The same as tiles in the colours of their grades, joined by lines: a picture of the table below it.
+const showTiles = ({ documents, ranked: lists, ideal }, both) => {
+  const { ranks, irrelevant, levels, below } = rankings;
+  const gradeOf = (at) => documents[at].at(-1);
+  const relevant = (at) => gradeOf(at) !== null && gradeOf(at) > irrelevant;
+  const adds = (at, rank) => (ideal ? (2 ** Math.max(0, (gradeOf(at) ?? irrelevant) - irrelevant) - 1) / Math.log2(rank + 1) / ideal : 0);
+  const tiles = [];
+  const heads = both.map((s, column) => {
+    const list = lists[s] ?? [];
+    const added = list.map((at, i) => adds(at, i + 1));
+    const value = added.reduce((sum, each) => sum + each, 0);
+    const missed = [...documents.keys()].filter((at) => relevant(at) && !list.includes(at)).sort((x, y) => gradeOf(y) - gradeOf(x) || x - y);
+    const tile = (at, y, more) => {
+      const [name, ...rest] = documents[at];
+      const grade = gradeOf(at);
+      const level = grade === null ? "unjudged" : levels.find(([end]) => grade <= end)[1];
+      const title = rest.length > 1 ? { title: rest[0] } : {};
+      tiles.push({ part: "document", strategy: strategies[s], column, y, doc: name, name: title.title ?? name, grade, level, relevant: relevant(at), ...title, ...more });
+    };
+    list.forEach((at, i) => tile(at, i + 1, { rank: i + 1, adds: added[i], share: value > 0 ? added[i] / value : null }));
+    missed.slice(0, below).forEach((at, i) => tile(at, ranks + 2 + i, { rank: null, adds: null, share: null, label: "further down" }));
+    return { part: "strategy", strategy: strategies[s], column, value, label: `ndcg@${ranks} ${value.toFixed(4)}`, below: missed.length, colour: looks[s].colour };
+  });
+  const lines = tiles.filter(({ column }) => column === 0).flatMap(({ part, ...tile }) => {
+    const same = tiles.find((other) => other.column === 1 && other.doc === tile.doc);
+    return same ? [{ ...tile, part: "line", y_next: same.y }] : [];
+  });
+  const most = Math.max(1e-9, ...tiles.map((tile) => tile.adds ?? 0));
+  const form = heads.some((head) => head.below) ? "below" : "top";
+  const ends = heads.map((head, i) => `${both.length > 1 ? `${"AB"[i]}, ` : ""}${head.strategy}, has ${head.label}`);
+  const said = `${ends.join("; ")}. Each document is a tile in the colour of its grade, and a line joins it to itself; the table below has them all.`;
+  draw($("#documents .chart"), { key: form, spec: specs.tiles[form], rows: [...heads, ...tiles, ...lines], said, signals: { most } });
 };
 const documentNumbers = () => {
   const place = rankings.there.indexOf(state.query);

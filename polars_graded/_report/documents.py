@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_comparable, check_frame
+from polars_graded._drawing import tiles
 from polars_graded._drawing.rows import equal_steps
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 RANKS = 10
 """How many documents of a ranking are shown."""
+
+BELOW = 5
+"""How many relevant documents are shown that a strategy has not among these."""
 
 MOST_LETTERS = 160
 """How long a document's name or title is at most."""
@@ -105,6 +109,11 @@ class Documents:
         """What the keywords ask for."""
         return Request.of(["n_relevant"], **self.options)
 
+    @property
+    def irrelevant(self) -> float:
+        """The highest grade that is not relevant."""
+        return float(self.options.get("irrelevant", 0.0))
+
     @cached_property
     def table(self) -> pl.DataFrame:
         """What `overview` says."""
@@ -162,7 +171,8 @@ class Documents:
         """The first documents of each strategy for queries, as many of them as fit the size.
 
         For each query that is there it is the documents with their grades and titles, and for each
-        strategy which of them it has at each rank; null for a strategy that the frame lacks.
+        strategy which of them it has at each rank; null for a strategy that the frame lacks. Beside
+        them stands the best DCG that as many documents of the query can have.
         """
         if self.doc is None:
             return None
@@ -183,8 +193,12 @@ class Documents:
         while kept and sum(sizes[place] for place in equal_steps(len(sizes), kept)) > allowed:
             kept = int(kept * 0.9)
         places = equal_steps(len(entries), kept).to_list()
+        _, levels = self._levels()
         return {
             "ranks": RANKS,
+            "below": BELOW,
+            "irrelevant": self.irrelevant,
+            "levels": levels,
             "there": [there[place] for place in places],
             "entries": [entries[place] for place in places],
         }
@@ -214,7 +228,38 @@ class Documents:
                 if entry["ranked"][place] is None:
                     entry["ranked"][place] = []
                 entry["ranked"][place].append(known[document])
+        for found, best in self._best(rows, key):
+            if found in entries:
+                entries[found]["ideal"] = rounded(best)
         return entries
+
+    def _best(self, rows: pl.DataFrame, key: pl.Expr) -> list[tuple[str | None, float | None]]:
+        """The DCG of the best documents of each query, with a gain of 2 to the grade, less 1."""
+        request = self.request
+        above = (pl.col(request.grade).cast(pl.Float64) - self.irrelevant).clip(0)
+        judged = rows.select(key.alias("query"), self.doc, grade=above).drop_nulls("grade")
+        best = judged.unique().sort("grade", descending=True)
+        best = best.group_by("query", maintain_order=True).head(RANKS)
+        discount = (pl.int_range(pl.len()) + 2).log(2)
+        dcg = ((2 ** pl.col("grade") - 1) / discount).sum()
+        sums = best.group_by("query").agg(pl.when(dcg.is_finite()).then(dcg).alias("best"))
+        return sums.rows()
+
+    def tiles(self, n: int) -> dict[str, dict[str, Any]]:
+        """The charts of the first documents of n strategies."""
+        from polars_graded._report import specs
+
+        colours, _ = self._levels()
+        named = self.titles is not None
+        return specs.tiles_specs(colours, self.request.grade, n, RANKS, BELOW, titles=named)
+
+    def _levels(self) -> tuple[dict[str, str], list[tuple[float, str]]]:
+        """The colour of each level of grades, and up to which grade each reaches."""
+        request = self.request
+        grades = self.frame.select(pl.col(request.grade).cast(pl.Float64).alias("grade")).unique()
+        found, colours = tiles.with_levels(grades, self.irrelevant)
+        ends = found.drop_nulls().group_by("level").agg(pl.col("grade").max()).sort("grade")
+        return colours, ends.select("grade", "level").rows()
 
     def _top(self, rows: pl.DataFrame, strategy: str) -> pl.DataFrame:
         """The first documents of a strategy for each query, as `side_by_side` ranks them."""

@@ -40,6 +40,13 @@ const sharedBars = (sorted, size, winner) => {
   return bars;
 };
 
+// The colours of two strategies, which among many can be the same.
+const twoColours = (a, b) => {
+  const colours = [a, b].map((side) => looks[side].colour);
+  if (colours[0] === colours[1]) colours[1] = looks.map(({ colour }) => colour).find((each) => each !== colours[0]);
+  return colours;
+};
+
 const showHistogram = () => {
   const within = $("#histogram");
   const { measure, query } = state;
@@ -67,9 +74,7 @@ const showHistogram = () => {
       ? "Click on a bar, or above or below it, to see its query everywhere; Previous and Next go from bar to bar."
       : `Query ${queries[query]}: ${here ? `${written(valueOf(measure, a, query))} − ${written(valueOf(measure, b, query))} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
   const labels = names.map((side, i) => `${wins[i]} better with ${i ? "B" : "A"}, ${side}`);
-  const colours = [a, b].map((side) => looks[side].colour);
-  // Among many strategies the colours of two can be the same.
-  if (colours[0] === colours[1]) colours[1] = looks.map(({ colour }) => colour).find((each) => each !== colours[0]);
+  const colours = twoColours(a, b);
   $(".legend", within).replaceChildren(...labels.map((label, i) => element("li", [sample({ colour: colours[i], dash: [1, 0] }), label])));
   const rows = sharedBars(sorted, size, winner).map(({ side, ...bar }) => ({ ...bar, better: side === null ? null : asDrawn(names[side]), colour: colours[side] ?? null }));
   // A letter has about seven pixels.

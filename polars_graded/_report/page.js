@@ -16,6 +16,7 @@ const show = () => {
   showCurves("recall", "Precision by recall");
   showLegend();
   if (comparable) showHistogram();
+  if (comparable) showExplore();
   showDocuments();
   // What is chosen is said on paper, where nothing can be chosen.
   for (const select of document.querySelectorAll("select")) select.nextElementSibling.textContent = select.selectedOptions[0]?.textContent ?? "";
@@ -57,6 +58,7 @@ explain();
 showOverview();
 absent("comparison", page.absent.comparison);
 absent("histogram", page.absent.comparison);
+absent("explore", page.absent.comparison);
 for (const kind of ["rank", "recall"]) {
   const mine = curvesOf(kind);
   absent(kind, mine.length ? null : page.absent[kind]);
@@ -80,6 +82,9 @@ savesTable("documents", "documents", documentNumbers);
 savesChart($("#forest"), "differences");
 for (const kind of ["rank", "recall"]) savesChart($(`#${kind} .chart`), `curves-by-${kind}`);
 savesChart($("#histogram .chart"), "query-by-query", histogramNumbers);
+savesChart($("#explore .chart"), "some-queries");
+savesChart($("#documents .chart"), "documents");
+for (const id of ["least", "greatest"]) $(`#${id}`).addEventListener("input", showExplore);
 
 // What its reader does.
 $("#queries").append(...queries.map((name) => element("option", "", { value: name })));

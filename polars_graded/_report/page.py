@@ -61,8 +61,8 @@ LARGEST_FILE = 7_800_000
 
 SCRIPTS = (
     *("state.js", "elements.js", "charts.js", "saving.js"),
-    *("verdict.js", "strategies.js", "comparison.js", "curves.js", "histogram.js", "documents.js"),
-    "page.js",
+    *("verdict.js", "strategies.js", "comparison.js", "curves.js", "histogram.js", "explore.js"),
+    *("documents.js", "page.js"),
 )
 """The parts of the script, in the order in which they need each other."""
 
@@ -112,8 +112,10 @@ def report(
       there too: means, or those of the query that is chosen;
     - recall-precision curves, for which there has to be an `interpolated_precision`, likewise;
     - the precision histogram of two strategies: by how much one is better, one bar per query;
-    - the first ten documents of both in the query that is chosen, as `side_by_side` has them, where
-      the page is given the `frame`;
+    - the same queries to choose from, as `charts.explore` draws them: the means of what a rectangle
+      holds, or lies between two differences that are typed, are made in the page;
+    - the first ten documents of both in the query that is chosen, as `charts.rankings` draws them
+      and `side_by_side` has them, where the page is given the `frame`;
     - with what it was made: test, correction, level, versions and date.
 
     Parameters
@@ -254,12 +256,15 @@ def report(
     how |= {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     payload = _payload(grid, numbers, curves, seen, how)
+    comparable = bool(numbers) and len(payload["strategies"]) > 1
     payload["settings"] = _settings(how, date, payload)
     if documents is not None:
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
+        if payload["rankings"] is not None:
+            payload["specs"]["tiles"] = documents.tiles(2 if comparable else 1)
     page = _page(title, payload, scripts)
     with whole_file(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
@@ -349,7 +354,11 @@ def _payload(
         "looks": specs.strategy_looks(len(strategies)),
         "absent": ABSENT | without_value(curves, drawn) | {"comparison": alone},
         "corrected": judged.p,
-        "specs": {"forest": specs.forest_specs(), "bars": specs.bars_specs(how["query"])},
+        "specs": {
+            "forest": specs.forest_specs(),
+            "bars": specs.bars_specs(how["query"]),
+            "explore": specs.explore_spec(how["query"]),
+        },
         "comparison": comparison,
         "certainty": certainty(grid, measured, pairs) if comparison["rows"] else [],
         "power": POWER,

@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from polars_graded._drawing import marks
-from polars_graded._drawing.parts import DOUBT, INK, MOST_NAMED, PALETTE, REST, layered
+from polars_graded._drawing import exploring, marks, tiles
+from polars_graded._drawing.parts import (
+    DOUBT,
+    FAINT,
+    INK,
+    MOST_NAMED,
+    PALETTE,
+    REST,
+    layered,
+    mixed,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "FOREST_STEPS",
@@ -22,8 +31,10 @@ __all__ = [
     "bars_specs",
     "curve_specs",
     "dark_colours",
+    "explore_spec",
     "forest_specs",
     "strategy_looks",
+    "tiles_specs",
 ]
 
 CONFIG = {
@@ -55,10 +66,23 @@ IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     INK: "#d5dae0",
     DOUBT: "#868d96",
     REST: "#565c64",
+    FAINT: "#3a424b",
+    tiles.IRRELEVANT: "#262c33",
+    "#ffffff": "#14181d",
     "#000": "#d5dae0",
+    "black": "#d5dae0",
     "#ddd": "#343b43",
 }
 """What the colours of the charts, and of their texts and axes, are in the dark."""
+
+DIM, BRIGHT = "#2c4a66", "#2f7fc4"
+"""The colours of the lowest relevant grade and the highest in the dark: lighter is more there."""
+
+IN_THE_DARK |= {
+    colour: mixed(DIM, BRIGHT, 0.5 if n == 1 else place / (n - 1))
+    for n in range(tiles.FEW_GRADES, 0, -1)
+    for place, colour in enumerate(tiles.ramp(n))
+}
 
 BELIEVED, DOUBTED = "believed", "doubted"
 """What the rows of the forest call a difference that is significant, and one that is not."""
@@ -155,6 +179,145 @@ def bars_specs(query: str) -> dict[str, Any]:
     }
 
 
+class _Tiles(tiles.Page):
+    """Two columns of tiles as wide as the page."""
+
+    @property
+    def room(self) -> Any:
+        """How long what stands on a tile is at most."""
+        return alt.ExprRef(f"width * {tiles.TILE / (len(self.names) - 0.2):.3f} - 8")
+
+    @property
+    def look(self) -> dict[str, Any]:
+        """The colour of a strategy, which stands in the rows."""
+        return {"color": _literal("colour")}
+
+    @property
+    def has_bars(self) -> bool:
+        """Whether a document may add something: the signal `most` says how much."""
+        return True
+
+    @property
+    def tooltip(self) -> list[Any]:
+        """What the page knows of a document."""
+        return [each for each in super().tooltip if each != "tied:N"]
+
+
+def tiles_specs(
+    colours: Mapping[str, str], grade: str, n: int, ranks: int, below: int, *, titles: bool
+) -> dict[str, dict[str, Any]]:
+    """The first documents of n strategies as tiles, and with relevant ones below that are missed.
+
+    Rows are those of `tile_rows`, with the `colour` of a strategy.
+    """
+    measure = f"ndcg@{ranks}"
+    names = ["A", "B"][:n]
+    labels = [f"{measure} 0.0000"] * n
+    selected = alt.selection_point(
+        name="document", fields=["doc"], on="pointerover", clear="pointerout"
+    )
+    columns = ["title"] if titles else []
+    specs = {}
+    for name, lowest in (("top", ranks), ("below", ranks + 1 + below)):
+        page = _Tiles(
+            names,
+            labels,
+            ranks,
+            lowest,
+            "most",
+            colours,
+            measure,
+            grade,
+            "strategy",
+            columns,
+            selected,
+        )
+        bare = alt.ViewBackground(stroke=None)
+        height = page.size["height"]
+        specs[name] = _spec(tiles.marks(page), signals={"most": 1}, height=height, view=bare)
+    return specs
+
+
+class _Explored(exploring.Page):
+    """Queries of two strategies that a reader of the page chooses: signals say where axes end."""
+
+    @property
+    def kept(self) -> Any:
+        """What is in the rectangle, and between the differences that are typed."""
+        between = "datum.difference >= least && datum.difference <= greatest"
+        return self.brush & between
+
+    @property
+    def piece(self) -> Any:
+        """How wide a piece of the histogram is."""
+        return alt.ExprRef("piece")
+
+    @property
+    def under(self) -> str:
+        """Where a piece of the histogram begins."""
+        return "max(0, datum.place - seam)"
+
+    @property
+    def counts(self) -> alt.Axis:
+        """The axis of numbers of queries."""
+        return alt.Axis(format="d", tickMinStep=1, tickCount=6)
+
+    @property
+    def bar(self) -> Any:
+        """How wide the bar of a query is."""
+        return alt.ExprRef("bar")
+
+    @property
+    def order(self) -> tuple[Any, alt.Axis]:
+        """Where the axis of bars ends, and the axis."""
+        return alt.ExprRef("total + 1"), alt.Axis(format="d", tickMinStep=1)
+
+
+EXPLORED: dict[str, Any] = {
+    "lowest": 0,
+    "highest": 1,
+    "down": -1,
+    "up": 1,
+    "fullest": 1,
+    "total": 1,
+    "piece": 1,
+    "seam": 1,
+    "bar": 1,
+    "least": -1e300,
+    "greatest": 1e300,
+}
+"""What the page says of the queries that it explores."""
+
+
+def explore_spec(query: str) -> dict[str, Any]:
+    """The queries of two strategies to choose from, as `charts.explore` draws them.
+
+    Rows have what its rows have, and the `colour` of the one that is better.
+    """
+    ends = {name: alt.ExprRef(name) for name in EXPLORED}
+    page = _Explored(
+        name="explored",
+        a="A",
+        b="B",
+        measure="value",
+        queries="total",
+        values=(ends["lowest"], ends["highest"]),
+        differences=(ends["down"], ends["up"]),
+        bin=None,
+        fullest=ends["fullest"],
+        colour={"color": _literal("colour")},
+        known=None,
+        confidence=0.95,
+    )
+    with alt.theme.enable("none"):
+        chart: Any = exploring.views(page, {}, {"curve": "", "query": query})
+        chart.data = alt.NamedData("rows")
+        spec: dict[str, Any] = chart.to_dict()
+    config = {name: what for name, what in CONFIG.items() if name != "title"}
+    words = [{"name": name, "value": value} for name, value in EXPLORED.items()]
+    return spec | {"config": config, "params": [*words, *spec["params"]]}
+
+
 def _chosen(bars: alt.Chart) -> alt.Chart:
     """A line at the place of the query that is chosen, or through its bar."""
     line: alt.Chart = alt.Chart().mark_rule(color=PLACE, strokeWidth=2, strokeDash=[3, 2])
@@ -181,7 +344,10 @@ def _spec(
     return spec | {
         "config": CONFIG,
         "title": {"text": {"expr": "headline"}},
-        "params": [{"name": name, "value": value} for name, value in words.items()],
+        "params": [
+            *({"name": name, "value": value} for name, value in words.items()),
+            *spec.get("params", []),
+        ],
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
     }
