@@ -352,6 +352,8 @@ class Graded:
         .. math::
             (w, 1 - \alpha), \qquad \alpha = \frac{\max - w}{\max - \min}.
 
+        As text: ``(min, 0), (median, 0), (w, 1 - (max - w) / (max - min)), (max, 1)``
+
         :math:`w` is the highest score that is not above :math:`h_u + \mathtt{whisker} \cdot (h_u -
         h_l)`, where :math:`h_l` and :math:`h_u` are Tukey's hinges: the medians of the lower and of
         the upper half of the scores, both with the middle score if their number is odd. The whisker

@@ -3043,3 +3043,31 @@ def test_a_frame_without_a_curve_is_not_offered_its_numbers():
     ):
         with pytest.raises(ValueError, match=rf"^`frame` must have a curve(.|\n)*'{such_as}'"):
             chart(per_query)
+
+
+SEGMENTS = pl.DataFrame(
+    {
+        "strategy": ["x", "x", "y", "y"] * 2,
+        "country": ["fr"] * 4 + ["de"] * 4,
+        "rank": [1, 2] * 4,
+        "recall": [0.0, 1.0] * 4,
+        "cg": [float(place) for place in range(8)],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "at"), [(charts.dcg_curves, "rank"), (charts.recall_precision_curves, "recall")]
+)
+def test_segments_have_a_panel_each_and_are_never_one_line(function, at):
+    frame = SEGMENTS.select("strategy", "country", at, "cg")
+    chart = function(frame, "cg")
+    assert isinstance(chart, alt.FacetChart)
+    assert spec_of(chart)["facet"]["sort"] == ["fr", "de"]
+    assert chart.data.filter(strategy="x", panel="de")["value"].to_list() == [4.0, 5.0]
+    assert isinstance(function(frame.filter(country="fr"), "cg"), alt.LayerChart)
+    # Two columns together are no panel.
+    both = frame.with_columns(year=pl.Series([1, 1, 1, 1, 1, 1, 2, 2]))
+    again = pl.concat([both, both.with_columns(year=pl.lit(3, pl.Int64))])
+    with pytest.raises(ValueError, match="country and year set them apart together"):
+        function(again, "cg")

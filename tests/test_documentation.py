@@ -78,10 +78,14 @@ def test_a_public_name_shows_an_example_that_prints(name):
     assert not any(doctest.SKIP in example.options for example in examples)
 
 
-@pytest.mark.parametrize("name", [name for name in THINGS if name.startswith("Graded.")])
-def test_a_formula_of_a_measure_stands_beside_one_without_tex(name):
+@pytest.mark.parametrize("name", THINGS)
+def test_a_formula_stands_beside_one_without_tex(name):
     """`help()` shows TeX as it is written; the line below it is read without."""
     text = inspect.getdoc(THINGS[name]) or ""
-    if ".. math::" in text and name != "Graded.phi_relevance":  # whose formulas are points
-        [line] = re.findall(r"^As text: ``([^`\\]+)``$", text, re.MULTILINE)
-        assert text.index(".. math::") < text.index(line) < text.index("Parameters")
+    lines = re.findall(r"^ *As text: ``([^`\\]+)``", text, re.MULTILINE)
+    if ".. math::" in text:
+        assert text.index(".. math::") < text.index(lines[0])
+        # Between any two formulas, or after the last, one stands as text; φ has two in a sentence.
+        assert len(lines) == text.count(".. math::") - (name == "Graded.phi_relevance")
+    if name.startswith("Graded.") and lines:
+        assert text.index(lines[0]) < text.index("Parameters")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import polars as pl
 import pytest
+from browser import waited
 from report_page import Page
 from test_charts import TO_XYZ, VISION, closest, linear
 
@@ -26,6 +28,7 @@ from polars_graded import (
     side_by_side,
     summarise,
 )
+from polars_graded._drawing import tiles
 from polars_graded._drawing.parts import PALETTE
 from polars_graded._report import specs
 
@@ -717,4 +720,191 @@ def test_no_table_is_cut_on_paper(ranked, shown, width, query):
         page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         page.driver.set_window_size(1400, 1000)
+    page.quiet()
+
+
+# Tiles, and queries to choose.
+
+
+def tiles_of(page: Page) -> list[dict[str, Any]]:
+    """The rows that the picture of documents draws."""
+    script = "return document.querySelector('#documents .chart').view.data('rows')"
+    return page.driver.execute_script(script)
+
+
+def test_tiles_add_up_to_what_was_measured(per_query, ranked, shown):
+    page = shown(per_query, frame=ranked, by=BY, titles="title")
+    assert not page.one("#documents figure").is_displayed()
+    page.find("17")
+    value = {name: per_query.filter(strategy=name, query=17)["ndcg@10"][0] for name in BY}
+    for sides in (("strong", "fair"), ("weak", "fair")):
+        page.choose("#a", sides[0])
+        page.choose("#b", sides[1])
+        rows = tiles_of(page)
+        heads = [row for row in rows if row["part"] == "strategy"]
+        assert [row["strategy"] for row in heads] == list(sides)
+        assert [row["value"] for row in heads] == pytest.approx([value[s] for s in sides], abs=1e-6)
+        drawn = page.texts("#documents .chart .mark-text text")
+        assert {f"ndcg@10 {value[s]:.4f}" for s in sides} <= set(drawn)
+        every = side_by_side(ranked, 17, by=BY).head(10)
+        for column, name in enumerate(sides):
+            tiles = [row for row in rows if row["part"] == "document" and row["column"] == column]
+            top = [row for row in tiles if row["rank"]]
+            assert [(int(row["doc"]), row["grade"]) for row in top] == every.select(
+                name, f"grade of {name}"
+            ).rows()
+            added = sum(row["adds"] for row in top)
+            assert added == pytest.approx(value[name], abs=1e-6)
+            # Below the line: what another strategy has among its first ten, and this one has not.
+            found = {
+                doc
+                for other in BY
+                for doc, grade in every.select(other, f"grade of {other}").rows()
+                if grade > 0 and doc not in every[name].to_list()
+            }
+            below = [row for row in tiles if not row["rank"]]
+            assert len(below) == min(5, len(found))
+            assert {int(row["doc"]) for row in below} <= found
+            assert heads[column]["below"] == len(found)
+        # A line for each document that both columns have.
+        places = [[row["doc"] for row in rows if row.get("column") == c and "adds" in row
+                   and row["part"] == "document"] for c in (0, 1)]  # fmt: skip
+        lines = [row for row in rows if row["part"] == "line"]
+        assert {row["doc"] for row in lines} == set(places[0]) & set(places[1])
+    said = page.one("#documents .chart").get_attribute("aria-label")
+    assert said.startswith(f"A, weak, has ndcg@10 {value['weak']:.4f}; B, fair, has ndcg@10 ")
+    page.quiet()
+
+
+def test_tiles_have_the_colour_of_their_grade_and_a_light_one_in_the_dark(shown):
+    frame = pl.DataFrame(
+        {
+            "query": "a",
+            "doc": ["x", "y", "z", "none"],
+            "grade": [0, 1, 2, None],
+            "score": [4, 3, 2, 1],
+        }
+    )
+    page = shown(evaluate(frame, "ap"), frame=frame)
+    page.find("a")
+    script = """return Object.fromEntries([...document.querySelectorAll(
+        '#documents .chart .mark-rect path')].filter((path) => path.__data__.datum.level)
+        .reverse().map((path) => [path.__data__.datum.level, getComputedStyle(path).fill]))"""
+    light = page.driver.execute_script(script)
+    assert light == {
+        "0": rgb(tiles.IRRELEVANT),
+        "1": rgb(tiles.ramp(2)[0]),
+        "2": rgb(tiles.ramp(2)[1]),
+        "unjudged": "rgb(255, 255, 255)",
+    }
+    assert page.driver.execute_script("return matchMedia('print').matches") is False
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    try:
+        dark = page.driver.execute_script(script)
+        assert (dark["1"], dark["2"]) == (rgb(specs.DIM), rgb(specs.BRIGHT))
+        # One strategy has 1 of grade 2 at rank 3, where 2 and 1 come first at best:
+        value = (1 / math.log2(3) + 3 / math.log2(4)) / (3 + 1 / math.log2(3))
+        assert f"ndcg@10 {value:.4f}" in page.texts("#documents .chart .mark-text text")
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    page.quiet()
+
+
+def drag(page: Page, view: str, *places: tuple[float, float]) -> None:
+    """Hold the pointer down from one place of a view to the next, in shares of its plot."""
+    from selenium.webdriver.common.actions.action_builder import ActionBuilder
+
+    page.driver.execute_script(
+        "document.querySelector('#explore .chart').scrollIntoView({block: 'center'})"
+    )
+    x, y, width, height = page.driver.execute_script(
+        f"const box = document.querySelector('#explore g.{view} path.background')"
+        ".getBoundingClientRect(); return [box.x, box.y, box.width, box.height];"
+    )
+    actions = ActionBuilder(page.driver, duration=50)
+    for number, (right, down) in enumerate(places):
+        at = round(x + right * width), round(y + down * height)
+        actions.pointer_action.move_to_location(*at)
+        if not number:
+            actions.pointer_action.pointer_down()
+    actions.pointer_action.pointer_up()
+    actions.perform()
+
+
+def means_said(per_query: pl.DataFrame, a: str, b: str, queries: list[int]) -> str:
+    """What the page has to say of these queries, as scipy makes it."""
+    from scipy import stats
+
+    chosen = per_query.filter(pl.col("query").is_in(queries)).sort("query")
+    x, y = (chosen.filter(strategy=name)["ap"].to_numpy() for name in (a, b))
+    said = []
+    for values in (x, y, x - y):
+        reach = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+        low, high = values.mean() - reach, values.mean() + reach
+        said.append(f"{values.mean():.4f} [{low:.4f}, {high:.4f}]")
+    n = per_query["query"].n_unique()
+    return (
+        f"{len(queries)} of {n} queries are chosen: the mean of A is {said[0]}, that of B "
+        f"{said[1]}, and that of the difference {said[2]}, with 95 % intervals."
+    ).replace("-", "−")
+
+
+def test_queries_that_are_chosen_change_the_means_to_theirs(per_query, shown):
+    page = shown(per_query)
+    wide = per_query.pivot("strategy", index="query", values="ap")
+    difference = pl.col("strong") - pl.col("fair")
+
+    def says(queries: pl.DataFrame) -> None:
+        expected = means_said(per_query, "strong", "fair", queries["query"].to_list())
+        waited(page.driver, lambda: page.text("#explore .chosen").replace("-", "−") == expected)
+
+    says(wide)
+    seen = set()
+    for view, *places in (
+        ("concat_0_concat_0_group", (0.2, 0.9), (0.9, 0.2)),
+        ("concat_2_group", (0.02, 0.02), (0.4, 0.98)),
+    ):
+        before = page.text("#explore .chosen")
+        drag(page, view, *places)
+        waited(page.driver, lambda before=before: page.text("#explore .chosen") != before)
+        ends = page.driver.execute_script(
+            "return document.querySelector('#explore .chart').view.signal('brush_explored')"
+        )
+        fields = {"value_a": pl.col("strong"), "value_b": pl.col("fair"), "difference": difference}
+        place = difference.rank("ordinal", descending=True)
+        fields["position"] = place
+        chosen = wide.filter(
+            *(fields[name].is_between(min(end), max(end)) for name, end in ends.items())
+        )
+        assert 2 <= chosen.height < 70
+        says(chosen)
+        seen.add(chosen.height)
+    assert len(seen) == 2
+    drag(page, "concat_2_group", (0.5, 0.02))
+    says(wide)
+    # By keyboard alone.
+    page.one("#least").send_keys("0.01")
+    says(wide.filter(difference >= 0.01))
+    page.one("#greatest").send_keys("0.2")
+    says(wide.filter(difference.is_between(0.01, 0.2)))
+    page.one("#least").clear()
+    page.one("#least").send_keys("5")
+    waited(page.driver, lambda: page.text("#explore .chosen") == "0 of 70 queries are chosen.")
+    page.quiet()
+
+
+def test_thousands_of_queries_can_be_explored(shown):
+    rng = np.random.default_rng(1)
+    many = pl.DataFrame(
+        {
+            "strategy": ["x"] * 5000 + ["y"] * 5000,
+            "query": [*range(5000)] * 2,
+            "ap": rng.random(10_000),
+        }
+    )
+    page = shown(many)
+    assert page.text("#explore .chosen").startswith("1000 of 1000 queries are chosen: ")
+    assert "Of 5000 queries, 1000 are here, in equal steps" in page.text("#explore .note")
+    assert page.driver.execute_script("return document.documentElement.scrollWidth") <= 1400
     page.quiet()

@@ -240,6 +240,34 @@ def curve_points(
     return thinned(points.select(*drawn, *others), *at)
 
 
+def panel_of(
+    frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, at: str
+) -> str | None:
+    """The panel that is named, or else the column that sets apart the curves of a strategy.
+
+    Of segments of queries, a strategy has a curve for each: in one panel they would be one line.
+    """
+    columns = [strategy, at, curve]
+    if panel is not None or not set(columns) <= set(frame.columns):
+        return panel
+    if isinstance(frame.schema[curve], pl.List):
+        return panel
+    points = drawable(frame.drop_nulls([curve, at]))
+    if not set(columns) <= set(points.columns) or points.n_unique([strategy, at]) == points.height:
+        return panel
+    names = [name for name, dtype in points.schema.items() if name not in columns]
+    names = [name for name in names if not points.schema[name].is_float()]
+    found = [name for name in names if points.n_unique([strategy, at, name]) == points.height]
+    if not found and names and points.n_unique([strategy, at, *names]) == points.height:
+        again = points.height - points.n_unique([strategy, at])
+        msg = (
+            f"a strategy must have each {at} once in a panel, got {again} again; "
+            f"`panel` names one column, and {' and '.join(names)} set them apart together"
+        )
+        raise ValueError(msg)
+    return found[0] if found else panel
+
+
 def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]) -> pl.DataFrame:
     """The curves of all other strategies minus that of the baseline, in the queries of both."""
     name = pl.DataFrame({"strategy": [baseline]}).select(text("strategy")).item()

@@ -79,7 +79,7 @@ const showExplore = () => {
   const typed = Object.fromEntries(ends.map(([id, none]) => [id, $(`#${id}`).value === "" ? none : Number($(`#${id}`).value)]));
   const after = (view) => {
     sayChosen(rows.length);
-    const again = () => view.runAfter(() => sayChosen(rows.length));
+    const again = () => setTimeout(() => sayChosen(rows.length)); // what is printed has changed by then
     if (view.says) return;
     view.says = true;
     for (const signal of ["brush_explored", "least", "greatest"]) view.addSignalListener(signal, again);

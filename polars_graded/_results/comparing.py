@@ -80,6 +80,8 @@ def compare(
     .. math:: d_q = x_q - y_q \qquad \bar d = \frac{1}{n} \sum_q d_q
         \qquad s^2 = \frac{1}{n - 1} \sum_q (d_q - \bar d)^2 \qquad d_z = \bar d / s
 
+    As text: ``d(q) = x(q) - y(q); d = ∑ d(q) / n; s² = ∑ (d(q) - d)² / (n - 1); d_z = d / s``
+
     Parameters
     ----------
     per_query
@@ -219,6 +221,8 @@ def compare(
     .. math:: P(\text{better}) = F_{n-1} \Big( \frac{\bar d - r}{s / \sqrt n} \Big) \qquad
         P(\text{worse}) = F_{n-1} \Big( \frac{-\bar d - r}{s / \sqrt n} \Big)
 
+    As text: ``P(better) = F((d - r) / (s / sqrt(n)), n - 1)``, and P(worse) the same of -d.
+
     **What was measured of** `"bootstrap"`: the share of intervals at 0.95 that hold the true
     difference (among 20,000; at 250 queries 8,000), and how often Holm at 0.05 finds any difference
     among four strategies, six pairs, that do not differ (among 5,000; at 250 queries 2,000).
@@ -336,6 +340,9 @@ def summarise(
         s^2 = \frac{1}{n - 1} \sum_q (x_q - \bar x)^2 \qquad
         g = \exp \Big( \frac{1}{n} \sum_q \ln \max(x_q, 0.00001) \Big)
 
+    As text: ``mean = ∑ x(q) / n; s² = ∑ (x(q) - mean)² / (n - 1);
+    g = exp(∑ ln(max(x(q), 0.00001)) / n)``
+
     Parameters
     ----------
     per_query, *measures, query, strategy, segments, missing
@@ -423,6 +430,8 @@ def differences(
     """Set two strategies side by side query by query, as a precision histogram draws them.
 
     .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
+
+    As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``
 
     Parameters
     ----------

@@ -39,6 +39,8 @@ def rank_correlation(
 
     .. math:: \tau_{AP} = \frac{2}{N - 1} \sum_{i=2}^{N} \frac{C(i)}{i - 1} - 1
 
+    As text: ``τ_AP = 2 / (N - 1) * ∑ C(i) / (i - 1) - 1``, summed over i = 2 … N.
+
     Parameters
     ----------
     per_query, *measures, query, strategy, missing

@@ -263,6 +263,8 @@ def queries_needed(
     .. math:: P \big( |T| > t_{n-1, 1 - \alpha / 2} \big) \qquad
         T \sim t_{n-1} (\delta \sqrt n / s) \qquad s^2 = \operatorname{mean}_{i < j} s_{ij}^2
 
+    As text: ``P(|T| > t(1 - alpha / 2, n - 1)), T ~ noncentral t(n - 1, difference * sqrt(n) / s)``
+
     Parameters
     ----------
     per_query, *measures, query, strategy, missing

@@ -54,6 +54,8 @@ def unjudged_bounds(
 
     .. math:: (1 - p) \sum_{i \text{ unjudged}} p^{i - 1} + p^d
 
+    As text: ``(1 - p) * ∑ p^(i - 1) + p^d``, summed over the ranks i that are unjudged.
+
     Parameters
     ----------
     frame

@@ -17,6 +17,9 @@ two charts stand side by side: they share the colours of strategies, and nothing
 which something is chosen can stand beside itself, where the choice holds for both; over itself
 Altair cannot layer it.
 
+Altair's own way to show a chart in Jupyter needs a network and a notebook that is trusted, neither
+of which Python can know of: ``alt.renderers.enable("png", ppi=144)`` needs neither.
+
 `panel` names a column whose values get a panel each, in the order in which they come. With one
 value there is no need of panels, and a plain layered chart comes back, as it does with
 `panel=None`: then `.properties(width=...)` and `.facet(...)` are the caller's, by any column of

@@ -66,7 +66,8 @@ def dcg_curves(
         The confidence of a band around each line, such as 0.95: Student's interval of the mean
         over queries, as in `summarise`. It needs the lists of `evaluate`.
     panel
-        A column whose values get a panel each, such as the query.
+        A column whose values get a panel each, such as the query. Where a strategy has a curve for
+        each of several segments, as `average_curves(segments=)` gives, these have a panel each.
     query, strategy, rank
         The columns that tell queries and strategies apart, and the ranks.
 
@@ -126,6 +127,7 @@ def dcg_curves(
             at=rank,
             such_as="dcg_curve@10",
         )
+    panel = chart_rows.panel_of(frame, curve, panel, strategy, rank)
     if isinstance(ideal, bool):
         ideal_column = chart_rows.ideal_of(curve, frame.columns) if ideal else None
     else:
@@ -195,7 +197,7 @@ def recall_precision_curves(
     interval
         The confidence of a band around each line, such as 0.95, as for `dcg_curves`.
     panel
-        A column whose values get a panel each, such as the query.
+        A column whose values get a panel each, as for `dcg_curves`.
     query, strategy, recall
         The columns that tell queries and strategies apart, and the levels of recall.
 
@@ -244,6 +246,7 @@ def recall_precision_curves(
             at=recall,
             such_as="interpolated_precision",
         )
+    panel = chart_rows.panel_of(frame, curve, panel, strategy, recall)
     table = chart_rows.curve_points(
         frame,
         curve,

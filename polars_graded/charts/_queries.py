@@ -54,6 +54,8 @@ def precision_histogram(
 
     .. math:: RP_{A/B}(q) = RP_A(q) - RP_B(q)
 
+    As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``
+
     Up to 60 queries have their names under their bars; of more, the three that differ most in
     either direction have theirs beside them. Up to 300 have one bar each. Of more, several
     neighbours share a bar, which above the axis is what A is better by and below it what B is, each
