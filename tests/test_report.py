@@ -962,8 +962,8 @@ def test_odd_names_are_text(per_query, shown):
 EMPTY = [
     (["ap"], STRATEGIES, ["rank", "recall"]),
     (["ap", "dcg_curve@20"], STRATEGIES, ["recall"]),
-    (["dcg_curve@20"], STRATEGIES, ["comparison", "recall", "histogram"]),
-    (["ap", "interpolated_precision"], ["weak"], ["comparison", "rank", "histogram"]),
+    (["dcg_curve@20"], STRATEGIES, ["comparison", "recall", "histogram", "explore"]),
+    (["ap", "interpolated_precision"], ["weak"], ["comparison", "rank", "histogram", "explore"]),
 ]
 
 
@@ -1074,7 +1074,7 @@ def test_names_that_a_script_has_for_its_own_are_names(shown):
 
 
 PRINTED = """const [paper, shapes] = [document.documentElement.clientWidth, {}];
-    for (const chart of document.querySelectorAll('.chart')) {
+    for (const chart of document.querySelectorAll('.chart:has(svg)')) {
         const marks = [...chart.querySelectorAll('.role-mark path, .role-mark line')];
         const boxes = marks.filter((mark) => mark.getAttribute('d') !== '')
             .map((mark) => mark.getBoundingClientRect());

@@ -452,7 +452,7 @@ def test_each_chart_is_one_picture_that_a_sentence_describes(per_query, shown):
         ): chart.get_dom_attribute("aria-label")
         for chart in page.all(".chart[role=img]")
     }
-    assert list(labels) == ["comparison", "rank", "recall", "histogram"]
+    assert list(labels) == ["comparison", "rank", "recall", "histogram", "explore"]
     assert sorted(pictures) == sorted(labels.values())
     best = compare(per_query, "ap").sort("difference", descending=True).row(0, named=True)
     settled = (compare(per_query, "ap")["p_corrected"] < 0.05).sum()

@@ -50,7 +50,7 @@ LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2
 FEW_PANELS = 9
 """More panels stand five side by side, and are smaller."""
 
-PANEL_SIZES = {2: 270, 3: 190}
+PANEL_SIZES = {2: 270, 3: 175}
 """How wide and high panels are, so many side by side: a notebook has room for 700 pixels."""
 
 
@@ -86,7 +86,8 @@ def panels(
         columns = columns or (2 if len(names) in {2, 4} else 3)
         side = PANEL_SIZES.get(columns, 300)
     columns = columns or 5
-    options = {"width": side, "height": side} | options
+    size = {"width": side} if _has_names(layers) else {"width": side, "height": side}
+    options = size | options
     # A scale that is kept apart would have its legend in each panel, if it has one.
     panels = (
         layered(layers, table, description="", **(options | {"apart": unnamed}))
@@ -164,6 +165,12 @@ def entitle(chart: Any, finding: str) -> None:
 def _read_out(finding: str, description: str) -> str:
     """What a chart shows and then what it is, in one text."""
     return f"{finding}. {description}" if finding else description
+
+
+def _has_names(layers: Sequence[alt.Chart]) -> bool:
+    """Whether names stand below each other, which make a chart as high as they are many."""
+    every = [layer.encoding.y for layer in layers]
+    return any(isinstance(y, alt.Y) and str(y.shorthand).endswith(":N") for y in every)
 
 
 MOST_SAID = 10

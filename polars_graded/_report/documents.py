@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_comparable, check_frame
-from polars_graded._drawing import tiles
 from polars_graded._drawing.rows import equal_steps
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
@@ -255,6 +254,8 @@ class Documents:
 
     def _levels(self) -> tuple[dict[str, str], list[tuple[float, str]]]:
         """The colour of each level of grades, and up to which grade each reaches."""
+        from polars_graded._drawing import tiles
+
         request = self.request
         grades = self.frame.select(pl.col(request.grade).cast(pl.Float64).alias("grade")).unique()
         found, colours = tiles.with_levels(grades, self.irrelevant)

@@ -71,6 +71,7 @@ IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     "#ffffff": "#14181d",
     "#000": "#d5dae0",
     "black": "#d5dae0",
+    "#333": "#d5dae0",
     "#ddd": "#343b43",
 }
 """What the colours of the charts, and of their texts and axes, are in the dark."""

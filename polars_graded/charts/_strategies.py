@@ -214,10 +214,11 @@ def comparison_forest(
     layers = marks.forest(
         titles, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
     )
-    height = {"height": alt.Step(10)} if many else {}
+    # Wide enough for what stands under the axis.
+    size: dict[str, Any] = {"width": 300} | ({"height": alt.Step(10)} if many else {})
     together = parts.measures_axis(table["difference"])
     finding = findings.settled(table, alpha)
-    return parts.panels(layers, table, panel, together, finding=finding, **height)
+    return parts.panels(layers, table, panel, together, finding=finding, **size)
 
 
 @chart_rows.draws_any_name

@@ -440,6 +440,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         panel,
         parts.measures_axis(table["difference"]),
         unnamed=["stroke"],
+        columns=2,
         finding=findings.swapped(table, rate),
         description=said,
     )
