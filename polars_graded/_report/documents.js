@@ -79,7 +79,7 @@ const showTiles = ({ documents, ranked: lists, ideal }, both) => {
       tiles.push({ part: "document", strategy: strategies[s], column, y, doc: name, name: title.title ?? name, grade, level, relevant: relevant(at), ...title, ...more });
     };
     list.forEach((at, i) => tile(at, i + 1, { rank: i + 1, adds: added[i], share: value > 0 ? added[i] / value : null }));
-    missed.slice(0, below).forEach((at, i) => tile(at, ranks + 2 + i, { rank: null, adds: null, share: null, label: "further down" }));
+    missed.slice(0, below).forEach((at, i) => tile(at, ranks + 2 + i, { rank: null, adds: null, share: null, label: "below" }));
     return { part: "strategy", strategy: strategies[s], column, value, label: `ndcg@${ranks} ${value.toFixed(4)}`, below: missed.length, colour: looks[s].colour };
   });
   const lines = tiles.filter(({ column }) => column === 0).flatMap(({ part, ...tile }) => {

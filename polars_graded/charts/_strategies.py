@@ -215,7 +215,7 @@ def comparison_forest(
         titles, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
     )
     # Wide enough for what stands under the axis.
-    size: dict[str, Any] = {"width": 300} | ({"height": alt.Step(10)} if many else {})
+    size: dict[str, Any] = {"width": 300, "columns": 2} | ({"height": alt.Step(10)} if many else {})
     together = parts.measures_axis(table["difference"])
     finding = findings.settled(table, alpha)
     return parts.panels(layers, table, panel, together, finding=finding, **size)
