@@ -89,3 +89,8 @@ def test_a_formula_stands_beside_one_without_tex(name):
         assert len(lines) == text.count(".. math::") - (name == "Graded.phi_relevance")
     if name.startswith("Graded.") and lines:
         assert text.index(lines[0]) < text.index("Parameters")
+
+
+def test_the_help_of_charts_names_the_renderer_that_needs_no_network():
+    """Python cannot know whether a page that shows a chart has one, or is trusted."""
+    assert 'alt.renderers.enable("png", ppi=144)' in inspect.getdoc(polars_graded.charts)

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from polars_graded import charts, compare, datasets, evaluate
+from polars_graded import charts, compare, datasets, evaluate, overview
 from polars_graded._drawing import parts
 
 
@@ -72,6 +72,78 @@ SAID = {
     "one line has its ideal": (
         lambda: charts.dcg_curves(curve(a=[1, 2]).with_columns(best=pl.lit(8.0)), ideal="best"),
         "25 % of the ideal at rank 2",
+    ),
+    "a line that ends before the others is ahead of none": (
+        lambda: charts.dcg_curves(
+            curve(a=[1, 2], b=[0, 1])
+            .vstack(curve(c=[0.5, 9, 10]))
+            .filter(pl.col("cg") < 9.5)
+            .vstack(pl.DataFrame({"strategy": ["a"], "rank": [3], "cg": [3.0]}))
+        ),
+        "c is highest at rank 2, a at rank 1",
+    ),
+    "all lines are the same but for rounding": (
+        lambda: charts.measure_agreement(
+            pl.DataFrame({"x": [0.1 + 0.2, 0.5], "y": [0.3, 0.5]}), "x", "y", show="difference"
+        ),
+        "x and y are the same for both queries",
+    ),
+    "gradings that change nothing": (
+        lambda: charts.grading_profile(
+            pl.DataFrame(
+                {
+                    "grading": ["as given", "as given", "0+1, 2", "0+1, 2"],
+                    "measure": "ap",
+                    "strategy": ["a", "b"] * 2,
+                    "mean": [0.5, 0.25, 0.75, 0.5],
+                    "place": [1, 2] * 2,
+                    "tau": 1.0,
+                    "tau_ap": 1.0,
+                    "lost": 0,
+                    "gained": 0,
+                    "reversed": 0,
+                }
+            )
+        ),
+        "a leads under both gradings; the order is always the same",
+    ),
+    "differences that few samples contradict": (
+        # In the last two of the classes the rate is below 0.05.
+        lambda: charts.swap_rates(
+            pl.DataFrame(
+                {
+                    "measure": "ap",
+                    "queries": 8,
+                    "difference_from": [0.0, 0.1, 0.2, 0.3],
+                    "difference_to": [0.1, 0.2, 0.3, 0.4],
+                    "comparisons": 100,
+                    "swaps": [30, 6, 4, 0],
+                    "swap_rate": [0.3, 0.06, 0.04, 0.0],
+                }
+            )
+        ),
+        "With 8 queries, less than 5 % of other samples contradict differences above 0.2",
+    ),
+    "one who ranks a query best": (
+        lambda: charts.rankings(
+            pl.DataFrame(
+                {"query": 7, "doc": ["x", "y"], "grade": [1, 0], "a": [2, 1], "b": [1, 2]}
+            ),
+            7,
+            "reciprocal_rank",
+            by=["a", "b"],
+        ),
+        "In query 7, a leads with reciprocal_rank 1, before b with 0.5",
+    ),
+    "queries that say nothing": (
+        lambda: charts.overview(
+            overview(
+                pl.DataFrame(
+                    {"query": [1, 2], "doc": ["x", "x"], "grade": [1, None], "score": [1.0, 2.0]}
+                )
+            )
+        ),
+        "score has nothing judged for 1 of 2 queries",
     ),
     "queries are counted": (
         lambda: charts.precision_histogram(

@@ -28,6 +28,7 @@ FEW_NAMES = 3
 """So many names are all said."""
 
 BOTH = 2
+"""How many are both."""
 
 
 # Words
@@ -122,10 +123,13 @@ def lines(table: pl.DataFrame, at: str, word: str) -> str:
         last = table.filter(pl.col(at) == pl.col(at).max().over("panel"))
         leaders = ahead(last, "value", ["panel"])
         return most_often(leaders, "ends highest in", "end highest in", "panels") if n > 1 else ""
-    ordered = table.sort(at)
-    end = ordered[at][-1]
-    last = ordered.filter(pl.col(at) == end)
+    # Who is ahead is seen where all lines are.
+    ordered = table.filter(pl.len().over(at) == n).sort(at)
+    if ordered.is_empty():
+        return NOTHING
+    start, end = ordered[at][0], ordered[at][-1]
     if n == 1:
+        last = ordered.tail(1)
         ideal = last["ideal"][0] if "ideal" in table.columns else None
         share = last["value"][0] / ideal if ideal else None
         return NOTHING if share is None else f"{100 * share:.0f} % of the ideal at {word} {end}"
@@ -134,11 +138,11 @@ def lines(table: pl.DataFrame, at: str, word: str) -> str:
         return NOTHING
     verb = "is" if len(leaders[-1]) == 1 else "are"
     said = f"{listed(leaders[-1])} {verb} highest"
-    if all(each == leaders[-1] for each in leaders):
+    if ordered.height == table.height and all(each == leaders[-1] for each in leaders):
         return f"{said} at every {word}"
     other = set(leaders[0]) - set(leaders[-1])
     few = 0 < len(other) <= FEW_NAMES
-    first = f", {listed(natural_order(other))} at {word} {ordered[at][0]}" if few else ""
+    first = f", {listed(natural_order(other))} at {word} {start}" if few else ""
     return f"{said} at {word} {end}{first}"
 
 
@@ -179,9 +183,10 @@ def levels_of_recall(table: pl.DataFrame) -> str:
 def profile(table: pl.DataFrame) -> str:
     """At how many thresholds who is ahead, of the rows that are joined."""
     at_thresholds = table.drop_nulls("joined")
-    groups = [*(["panel"] if "panel" in table.columns else []), "at"]
-    leaders = ahead(at_thresholds, "joined", groups)
-    return most_often(leaders, "leads at", "lead at", "thresholds")
+    several = "panel" in table.columns and table["panel"].n_unique() > 1
+    leaders = ahead(at_thresholds, "joined", ["panel", "at"] if several else ["at"])
+    things = "thresholds of the panels" if several else "thresholds"
+    return most_often(leaders, "leads at", "lead at", things)
 
 
 def robustness(table: pl.DataFrame, swaps: str) -> str:
@@ -235,6 +240,7 @@ def agreement(x: str, y: str, table: pl.DataFrame, things: str) -> str:
 
 def which_is_higher(x: str, y: str, differences: pl.Series, things: str) -> str:
     """For how many points which of two measures is higher."""
+    differences = differences.round(12)
     above, below = int((differences > 0).sum()), int((differences < 0).sum())
     n = len(differences)
     if not above and not below:
@@ -275,7 +281,7 @@ def means(table: pl.DataFrame) -> str:
         return most_often(leaders, "leads in", "lead in", things)
     measure = table["measure"][0]
     best = best_of(measure)
-    if best == "none" or table.height == 1:
+    if best == "none" or table.height == 1 or table["strategy"].is_duplicated().any():
         return NOTHING
     names = best_names(table["strategy"].to_list(), table["mean"], best)
     if not names:
@@ -405,7 +411,8 @@ def gradings(table: pl.DataFrame, given: str) -> str:
     if not others.is_empty():
         tau, grading = others.sort("tau", maintain_order=True).select("tau", "grading").row(0)
         lowest = f"τ is lowest, {tau:.2f}, under {name_said(grading)}"
-        said.append("the order is always the same" if tau == 1 else lowest)
+        the = "the" if any(said) else "The"
+        said.append(f"{the} order is always the same" if tau == 1 else lowest)
     return "; ".join(part for part in said if part)
 
 

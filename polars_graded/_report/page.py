@@ -261,10 +261,10 @@ def report(
     if documents is not None:
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
+        if doc is not None:
+            payload["specs"]["tiles"] = documents.tiles(2 if comparable else 1)
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
-        if payload["rankings"] is not None:
-            payload["specs"]["tiles"] = documents.tiles(2 if comparable else 1)
     page = _page(title, payload, scripts)
     with whole_file(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
