@@ -974,7 +974,7 @@ def test_a_description_has_the_first_numbers():
         }
     )
     described = spec_of(charts.strategy_bars(means))["description"]
-    assert described.startswith("mean ap: s11 0.6875, s10 0.6250, ")
+    assert "0.0625 above s10. mean ap: s11 0.6875, s10 0.6250, " in described
     assert described.endswith("s2 0.1250, and 2 more")
 
 
@@ -1930,7 +1930,7 @@ EXPLORED = [
         {
             "filter": "brush",
             "aggregate": [{"op": "count", "as": "queries"}],
-            "said": "datum.queries + ' of 4 queries'",
+            "said": "datum.queries + ' of ' + 4 + ' queries'",
             "text": {"field": "said"},
             "x": {"value": 145},
             "y": {"value": 0},
@@ -3071,3 +3071,18 @@ def test_segments_have_a_panel_each_and_are_never_one_line(function, at):
     again = pl.concat([both, both.with_columns(year=pl.lit(3, pl.Int64))])
     with pytest.raises(ValueError, match="country and year set them apart together"):
         function(again, "cg")
+
+
+def test_an_axis_of_means_that_are_the_same_says_what_they_are():
+    means = pl.DataFrame({"measure": "ap", "strategy": ["x", "y"], "mean": 0.38})
+    written = drawn_texts(charts.strategy_bars(means))
+    assert "0.38" in written
+    assert "0" not in written
+
+
+def drawn_texts(chart: Any) -> list[str]:
+    """What is written in a picture."""
+    version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
+    options = {} if version not in vl_convert.get_vegalite_versions() else {"vl_version": version}
+    svg = vl_convert.vegalite_to_svg(spec_of(chart), **options)
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)

@@ -24,11 +24,13 @@ from polars_graded._drawing.parts import (
     decimals,
     in_order,
     interval,
+    means_axis,
     named,
     names_axis,
     once,
     rule,
     unit_scale,
+    whole_labels,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ def rank_axis(title: str, last: int) -> alt.X:
 
 def recall_axis(title: str) -> alt.X:
     """From no recall to all."""
-    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]))
+    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=whole_labels())
 
 
 def curves(
@@ -212,7 +214,7 @@ def points(
         alt.Chart()
         .mark_point(filled=True, opacity=0.6)
         .encode(
-            x=alt.X("x:Q", title=titles[0], scale=scales[0]),
+            x=alt.X("x:Q", title=titles[0], scale=scales[0], axis=whole_labels()),
             y=alt.Y("y:Q", title=titles[1], scale=scales[1]),
             tooltip=tooltip,
             **colour,
@@ -281,7 +283,7 @@ def boxes(
     # Each layer says so, for else the bars among them would have 0 on the axis.
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     low, q1, q3, median, outlier, line_at = (
-        alt.X(f"{name}:Q", title=titles[1], scale=scale)
+        alt.X(f"{name}:Q", title=titles[1], scale=scale, axis=whole_labels())
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
     )
     base = alt.Chart().encode(y=y)
@@ -384,7 +386,7 @@ def means(
     tooltip = ["measure:N", "strategy:N", *decimals("mean", *ends)]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
     scale = alt.Scale(zero=bars)
-    x = alt.X("mean:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5), stack=None)
+    x = alt.X("mean:Q", title=title, scale=scale, axis=means_axis(), stack=None)
     printed = (
         alt.Chart()
         .mark_text(align="left", dx=6)

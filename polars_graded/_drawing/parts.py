@@ -275,6 +275,17 @@ def amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
     return alt.Axis(labelExpr=written, **given)
 
 
+def means_axis() -> alt.Axis:
+    """An axis of means, which says where they are though all are the same."""
+    written = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
+    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written)
+
+
+def whole_labels() -> alt.Axis:
+    """An axis whose first and last number stand in their places, not over their neighbours."""
+    return alt.Axis(labelFlush=False)
+
+
 def interval(
     base: alt.Chart,
     title: str | list[str],

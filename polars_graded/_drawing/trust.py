@@ -17,6 +17,7 @@ from polars_graded._drawing.parts import (
     decimals,
     in_order,
     interval,
+    means_axis,
     once,
 )
 
@@ -178,7 +179,7 @@ def whiskers(
     tooltip = ["measure:N", "strategy:N", *decimals("mean", "low", "high"), "queries:Q"]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
     scale = alt.Scale(zero=False)
-    x = alt.X("mean:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5, titleLimit=300))
+    x = alt.X("mean:Q", title=title, scale=scale, axis=means_axis())
     layers = [
         interval(base, title, "low", "high", size=3, scale=scale),
         base.mark_point(filled=True, size=70, opacity=1).encode(x=x),
