@@ -50,7 +50,8 @@ def over(page: WebDriver, x: float, y: float, plot: int = 0) -> None:
 
     left, top, width, height = page.execute_script(
         "const boxes = [...document.querySelectorAll('path.background')]"
-        ".map((path) => path.getBoundingClientRect()).filter((box) => box.width > 50 && box.height > 50);"
+        ".map((path) => path.getBoundingClientRect())"
+        ".filter((box) => box.width > 50 && box.height > 50);"
         f"const box = boxes[{plot}]; return [box.x, box.y, box.width, box.height];"
     )
     actions = ActionBuilder(page, duration=50)
