@@ -347,3 +347,7 @@ def test_a_title_fits_whatever_strategies_are_called(name):
     lines = [title] if isinstance(title, str) else title
     assert max(map(len, lines)) <= parts.TITLE_LETTERS < 700 / 7
     assert all(line == line.strip() and "\n" not in line for line in lines)
+
+
+def test_a_chart_is_called_as_altair_calls_it(results):
+    assert repr(charts.dcg_curves(results)).startswith("alt.LayerChart(")

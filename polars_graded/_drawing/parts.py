@@ -127,20 +127,20 @@ def layered(
         size["description"] = _read_out(finding, description)
     if finding:
         size["title"] = title(finding)
-    chart: Any = Layers(data=table, layer=list(layers), **size)
+    chart: Any = LayerChart(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
     layered: alt.LayerChart = chart.resolve_scale(**own) if own else chart
     return layered
 
 
-class Layers(alt.LayerChart):
+class LayerChart(alt.LayerChart):
     """A chart whose title stands once above all panels where the caller facets it."""
 
     def facet(self, *facets: Any, **options: Any) -> alt.FacetChart:
         """One panel for each value of a column, as of any chart."""
         bare = self.copy(deep=False)
         bare.title = alt.Undefined
-        faceted: alt.FacetChart = super(Layers, bare).facet(*facets, **options)
+        faceted: alt.FacetChart = super(LayerChart, bare).facet(*facets, **options)
         if self.title is not alt.Undefined:
             faceted.title = self.title
         return faceted
