@@ -82,12 +82,12 @@ def _expression(
     ranking = ranking.kept()
     for measure in measures:
         _check_levels(measure, ranking)
-    # The grade comes first: its name is the one that `.name.keep()` goes back to.
-    inputs = {EACH: _documents(measures, ranking)}
+    # The grade comes first: its name is the one that `.name.keep()` goes back to. What is wrong
+    # with it comes before what Polars would say of it.
+    inputs = {} if ranking.looked_at else {"unusable": ranking.unusable()}
+    inputs[EACH] = _documents(measures, ranking)
     if of_known is not None:
         inputs[KNOWN] = _documents(measures, of_known)
-    if not ranking.looked_at:
-        inputs["unusable"] = ranking.unusable()
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
         given = dict(zip(inputs, columns, strict=True))

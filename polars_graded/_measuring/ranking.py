@@ -163,15 +163,20 @@ class Ranking:
 
     def unusable(self) -> pl.Expr:
         """The number, from 1, of a column with NaN or infinity in the query, or 0, as a list."""
-        # Polars refuses a grade that is no number when it plans the query: text has no sum, what
-        # has categories no mean or sign, and dates cannot be added to a number. One is enough to
-        # ask.
-        one = self.grade.head(1)
-        nothing = 0 * ((one.sum() + 0).sign().is_null() & one.mean().is_null())
         numbers = pl.map_batches(
             [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt32
         )
-        return (numbers.max() + nothing).implode()
+        return (numbers.max() + self._nothing_if_numbers()).implode()
+
+    def _nothing_if_numbers(self) -> pl.Expr:
+        """0; where grades are no numbers, what Polars refuses with our sentence as it plans.
+
+        A function without a `return_dtype` is called with dummy rows when the query is planned. An
+        error in it would be swallowed, so what is wrong is the name of a field of what it returns:
+        `not_` refuses a struct, and quotes it.
+        """
+        # Of the whole column it is asked once, of one row of each query once per query.
+        return pl.map_batches([self.grade], _refused_by_not, is_elementwise=True).not_().first()
 
     def column(self, number: int) -> str:
         """What to call the column of that number in an error."""
@@ -199,6 +204,18 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         msg = f"{_named('grade', name)} must be a number or a Boolean, got {dtype}"
         raise TypeError(msg)
+
+
+def _refused_by_not(columns: Sequence[pl.Series]) -> pl.Series:
+    """True for each row of grades; of what cannot be grades, a struct that says so by its field."""
+    (grade,) = columns
+    dtype: pl.DataType = pl.Boolean()
+    try:
+        check_grade(grade.name, grade.dtype)
+    except TypeError as error:
+        dtype = pl.Struct({str(error): pl.Boolean})
+    values = pl.repeat(value=True, n=len(grade), eager=True)
+    return values if dtype == pl.Boolean else values.cast(dtype)
 
 
 def _check_exact(grade: pl.Series) -> None:
