@@ -184,7 +184,8 @@ QUERY_IDS = {
 def test_a_query_id_may_have_any_type_and_null_is_one_too(name):
     ids = QUERY_IDS[name].alias("query")
     frame = pl.DataFrame([ids]).with_columns(grade=pl.lit(1), score=pl.lit(1.0))
-    result = evaluate(frame.reverse(), "n_retrieved")
+    with pytest.warns(UserWarning, match="^query 'query' is null in 1 row"):
+        result = evaluate(frame.reverse(), "n_retrieved")
     assert result["query"].dtype == ids.dtype
     assert result["query"].to_list() == [None, ids[0], ids[2]]
     assert result["n_retrieved"].to_list() == [1, 2, 1]

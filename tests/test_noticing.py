@@ -182,10 +182,77 @@ def test_ranks_that_are_ranked_highest_first_are_warned_of(lazily, first):
         measured(ranked, "ndcg@10", lazily=lazily, by="rank")
     with warnings.catch_warnings(action="error"):
         measured(ranked, "ndcg@10", lazily=lazily, by="rank", descending=False)
-        # Another name is taken at its word, and so are numbers that do not count.
-        measured(ranked.rename({"rank": "points"}), "ndcg@10", lazily=lazily, by="points")
-        scores = ranked.with_columns(pl.col("rank") * 7)
+        scores = ranked.with_columns(pl.col("rank") * 7)  # which do not count
         measured(scores, "ndcg@10", lazily=lazily, by="rank")
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["position", "points", "score"])
+def test_ranks_under_another_name_are_warned_of(lazily, name):
+    """They count from 1 in the order of rows, as no scores do."""
+    ranked = pl.DataFrame(
+        [(query, rank, 1) for query in range(10) for rank in (1, 2, 3)],
+        schema=["query", name, "grade"],
+        orient="row",
+    )
+    with assert_warned(f"{name!r} counts from 1 as ranks do, and its highest number"):
+        measured(ranked, "ndcg@10", lazily=lazily, by=name)
+    with warnings.catch_warnings(action="error"):
+        measured(ranked, "ndcg@10", lazily=lazily, by=name, descending=False)
+        points = ranked.with_columns(-pl.col(name) + 4)  # as Borda counts: the first has most
+        measured(points.rename({name: "points"}), "ndcg@10", lazily=lazily, by="points")
+        gap = ranked.with_columns(pl.col(name).replace(3, 4)).rename({name: "points"})
+        measured(gap, "ndcg@10", lazily=lazily, by="points")
+        if name != "position":  # the name of which says it of fewer queries too
+            measured(ranked.head(27), "ndcg@10", lazily=lazily, by=name)
+
+
+@BOTH
+def test_rows_without_a_query_or_a_strategy_are_told(lazily):
+    """They would be a query of their own in each mean."""
+    frame = pl.DataFrame(
+        {
+            "query": ["a", "a", None, None, "b"],
+            "system": ["x", "x", "x", None, "x"],
+            "grade": [1, 0, 1, 0, 1],
+            "score": [5.0, 4.0, 3.0, 2.0, 1.0],
+        }
+    )
+    said = "query 'query' is null in 2 rows, which are measured as a query of its own"
+    with assert_warned(said, r"\n\nHint: \.drop_nulls\('query'\) leaves such rows out$"):
+        assert measured(frame, "ap", lazily=lazily)["query"].to_list() == [None, "a", "b"]
+    said = "strategy 'system' is null in 1 row, which is measured as a strategy of its own"
+    with assert_warned("some strategies have no row"), assert_warned(said), assert_warned("query"):
+        measured(frame, "ap", lazily=lazily, strategy="system")
+    with warnings.catch_warnings(action="error"):
+        whole = measured(frame.drop_nulls("query"), "ap", lazily=lazily)
+    assert whole["ap"].mean() == 1
+    # Two columns, of which one is known, are a query.
+    apart = frame.with_columns(country=pl.Series(["X", "X", "Y", "Y", "Z"]))
+    with warnings.catch_warnings(action="error"):
+        measured(apart, "ap", query=["country", "query"], lazily=lazily)
+
+
+@BOTH
+@pytest.mark.parametrize("measure", ["err@20", "nerr", "rbp(graded=True)", "generalized_precision"])
+def test_queries_that_are_measured_by_scales_of_their_own_are_told(lazily, measure):
+    frame = pl.DataFrame(
+        {"query": [1, 1, 2, 2, 3], "grade": [4, 0, 1, 0, 0], "score": [2.0, 1.0, 2.0, 1.0, 1.0]}
+    )
+    said = (
+        f"{measure!r} takes the highest grade of each query for the highest of the scale, which is "
+        "between 1 and 4, and below 4 in 1 of 2 queries: their grades are worth more there\n\n"
+        "Hint: highest=4 measures all queries by one scale, as other tools do"
+    )
+    with assert_warned(said):
+        of_its_own = measured(frame, measure, "ap", lazily=lazily)
+    with warnings.catch_warnings(action="error"):
+        of_one = measured(frame, measure, "ap", highest=4, lazily=lazily)
+        measured(frame.filter(pl.col("query") != 1), measure, lazily=lazily)
+        measured(frame, "ndcng", "mu_ap", "ndcg", "rbp", lazily=lazily)
+    if measure == "err@20":  # 1 - 2^-1 and, as gdeval has it, (2^1 - 1) / 2^4
+        assert of_its_own[measure].to_list() == [15 / 16, 1 / 2, 0]
+        assert of_one[measure].to_list() == [15 / 16, 1 / 16, 0]
 
 
 TIED = pl.DataFrame(
@@ -217,6 +284,20 @@ def test_ties_that_the_order_of_rows_decides_are_warned_of(lazily):
         alike = TIED.with_columns(grade=pl.Series([None, 0, 1, 1, 1]))
         measured(alike, "ap", lazily=lazily)
         measured(TIED.with_columns(query=pl.int_range(5)), "ap", lazily=lazily, undefined_as=None)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("called", "hint"),
+    [
+        ("docno", "ties='docno' ranks them by that column"),
+        ("itemId", "ties='itemId' ranks them by that column"),
+        ("text", "ties= names the column of documents, which breaks them"),
+    ],
+)
+def test_the_column_that_would_break_ties_is_named(lazily, called, hint):
+    with pytest.warns(UserWarning, match=f"\n\nHint: {hint}"):
+        measured(TIED.rename({"doc": called}), "ap", lazily=lazily)
 
 
 def test_ties_are_found_wherever_they_stand_in_what_is_not_large():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import polars as pl
@@ -154,7 +155,12 @@ def evaluate(
         - A stacked strategy that has no row for some query, which its mean then lacks.
         - A strategy that retrieved nothing at all.
         - Strategies of which a share of the first ten documents is judged that differs by 0.2.
-        - A column called rank that counts from 1, and of which the highest number is ranked first.
+        - Rows whose query, or strategy, is null, and that are one of their own: how many.
+        - A column that counts from 1 as ranks do, and of which the highest number is ranked first:
+          one that is called rank, position or place, or any that counts in the order of rows in ten
+          queries or more.
+        - `err`, `nerr`, `generalized_precision` and `rbp(graded=True)` where queries differ in
+          their highest grade and `highest` is not said: each is on a scale of its own then.
         - Ties that the order of rows decides: documents of other grades with the same score. (Of
           more than 20,000 rows only those are compared that stand one below the other, as in what
           comes from a run; `overview` counts all ties.)
@@ -227,5 +233,7 @@ def evaluate(
     request.check_not_stacked(frame)
     if isinstance(frame, pl.DataFrame):
         noticing.warn_of_doubles(request, frame)
+    columns = frame.collect_schema().names()
+    request = replace(request, document=noticing.column_of_documents(request, columns))
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
     return measure(request, frame, parts, shown=shown)

@@ -18,7 +18,7 @@ from polars_graded._checks import first_few
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from polars_graded._frames.request import Request
 
@@ -35,6 +35,18 @@ MOST_SORTED = 20_000
 
 OF_SETS = {"precision", "recall", "f_measure", "e_measure", "success", "judged", "cg"}
 """Measures that without a cutoff are the same in any order."""
+
+OF_A_SCALE = {"err", "nerr", "generalized_precision"}
+"""Measures of grades over the highest of the scale, which a query alone may not have."""
+
+RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
+"""What a column of ranks is called; of one called otherwise more has to look like it."""
+
+DOCUMENTS = {
+    *("doc", "docs", "docid", "docno", "document", "documents", "did", "passage", "passages"),
+    *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "url"),
+}
+"""What a column of documents is called."""
 
 
 def _tied(request: Request, score: Sequence[str], frame: pl.DataFrame) -> pl.Expr:
@@ -111,17 +123,65 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
 def notes(request: Request, score: Sequence[str], frame: pl.DataFrame) -> pl.Expr:
     """What is to be known of each query of a frame, as a struct."""
     first = pl.col(score[0])
-    no = pl.lit(value=False)
-    least = first.min()
-    counts_up = ((least == 0) | (least == 1)) & (first.max() - least + 1 == first.count())
-    called_rank = "rank" in re.split("[^a-z]+", score[0].lower())
+    nulls = any(frame.get_column(key).null_count() for key in request.keys)
     return pl.struct(
         judged=pl.col(request.grade).count() > 0,
         answered=first.count() > 0,
         tied=_tied(request, score, frame),
-        counts_up=counts_up if called_rank and request.descending else no,
+        counts_up=_counts_up(request, score[0], frame),
         joined_to_the_run=pl.lit(_joined_to_the_run(request, first, frame)),
+        rows=pl.len() if nulls else pl.lit(0, pl.UInt32),
+        highest=pl.col(request.grade).cast(pl.Float64).max()
+        if _without_a_scale(request)
+        else pl.lit(None, pl.Float64),
     )
+
+
+def _words(column: str) -> set[str]:
+    """The words that the name of a column is made of."""
+    return set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", column).lower()))
+
+
+def _is_called_rank(column: str) -> bool:
+    return not RANKS.isdisjoint(_words(column))
+
+
+def _counts_up(request: Request, column: str, frame: pl.DataFrame) -> pl.Expr:
+    """Whether a score has each number from 1, or 0, once, as ranks have; null of too few.
+
+    One that is not called a rank has to count in the order of rows too, where scores fall.
+    """
+    values, score, called_rank = frame.get_column(column), pl.col(column), _is_called_rank(column)
+    looks_so = values.dtype.is_numeric() and (called_rank or _counts_by_row(values))
+    if not request.descending or not looks_so:
+        return pl.lit(value=False)
+    least = score.min()
+    counts = ((least == 0) | (least == 1)) & (score.max() - least + 1 == score.count())
+    return counts if called_rank else pl.when(score.count() > 1).then(counts)
+
+
+def _counts_by_row(values: pl.Series) -> bool:
+    """Whether each value is one more than the one above it, or begins anew from 0 or 1."""
+    if values.is_empty() or values[0] not in (0, 1):
+        return False
+    return bool(((values.diff() == 1) | (values == values[0])).all())
+
+
+def _without_a_scale(request: Request) -> list[str]:
+    """The measures that take the highest grade of each query for that of the scale."""
+    if request.scale.highest is not None:
+        return []
+    return [
+        name
+        for name, measure in request.measures.items()
+        if measure.function in OF_A_SCALE or measure.options.get("graded")
+    ]
+
+
+def column_of_documents(request: Request, schema: Iterable[str]) -> str | None:
+    """The column that is called as documents are, which could break ties."""
+    others = (name for name in schema if name not in request.columns)
+    return next((name for name in others if not DOCUMENTS.isdisjoint(_words(name))), None)
 
 
 def _joined_to_the_run(request: Request, score: pl.Expr, frame: pl.DataFrame) -> bool:
@@ -140,8 +200,51 @@ def warn(request: Request, values: pl.DataFrame) -> None:
     keys = values.select(request.keys_of_values)
     keys = keys.rename({name: f"polars_graded: {name}" for name in keys.columns})
     noted = keys.hstack(values.get_column(NOTES).struct.unnest())
-    for sentence in (*_in_two(request, values), *_sentences(request, noted, keys.columns)):
+    for sentence in (
+        *_in_two(request, values),
+        *_of_no_key(request, noted, keys.columns),
+        *_on_scales_of_their_own(request, noted, keys.columns[1:]),
+        *_sentences(request, noted, keys.columns),
+    ):
         warn_the_caller(sentence)
+
+
+def _of_no_key(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
+    """How many rows have no query, or no strategy; of several query columns all have to lack."""
+    one = noted if request.strategy else noted.filter(pl.col(keys[0]) == next(iter(request.by)))
+    kinds = [("query", request.query, keys[1:])]
+    if request.strategy is not None:
+        kinds.append(("strategy", (request.strategy,), keys[:1]))
+    for what, named, columns in kinds:
+        rows = one.filter(pl.all_horizontal(pl.col(columns).is_null()))["rows"].sum()
+        if rows:
+            column = " and ".join(map(repr, named))
+            hint = ", ".join(map(repr, named))
+            these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
+            yield (
+                f"{what} {column} is null in {these} measured as a {what} of its own\n\n"
+                f"Hint: .drop_nulls({hint}) leaves such rows out"
+            )
+
+
+def _on_scales_of_their_own(
+    request: Request, noted: pl.DataFrame, query: list[str]
+) -> Iterator[str]:
+    """That queries differ in their highest grade, which counts as the highest of the scale."""
+    names = _without_a_scale(request)
+    if not names:
+        return
+    relevant = noted.filter(pl.col("highest") > request.scale.irrelevant)
+    low, high = relevant.select(low=pl.col("highest").min(), high=pl.col("highest").max()).row(0)
+    if low != high:
+        fewer = relevant.filter(pl.col("highest") < high).select(query).n_unique()
+        of = relevant.select(query).n_unique()
+        yield (
+            f"{first_few(names)} takes the highest grade of each query for the highest of the "
+            f"scale, which is between {low:g} and {high:g}, and below {high:g} in {fewer} of {of} "
+            "queries: their grades are worth more there\n\n"
+            f"Hint: highest={high:g} measures all queries by one scale, as other tools do"
+        )
 
 
 def _in_two(request: Request, values: pl.DataFrame) -> Iterator[str]:
@@ -188,7 +291,9 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             "overview(frame) shows what there is"
         )
     of_strategies = noted.group_by(strategy, maintain_order=True).agg(
-        pl.col("answered", "counts_up").any(),
+        pl.col("answered").any(),
+        pl.col("counts_up").any(),
+        (pl.col("counts_up").all() & (pl.col("counts_up").count() >= FEW)).alias("all_count_up"),
         pl.col("tied").sum(),
         pl.struct(query).n_unique().alias("queries"),
         pl.col("judged_at_the_top").filter("answered").mean(),
@@ -220,19 +325,26 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
                 "irrelevant\n\n"
                 "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares"
             )
-    if ranks := _those(of_strategies, pl.col("counts_up"), strategy):
-        column = next(iter(request.by.values()))[0] if request.strategy else ranks[0]
+    for name, some, every in of_strategies.select(
+        *strategy, "counts_up", "all_count_up"
+    ).iter_rows():
+        column = request.columns_of(name)[0]
+        if not (some if _is_called_rank(column) else every):
+            continue
         yield (
             f"{column!r} counts from 1 as ranks do, and its highest number is ranked first\n\n"
             "Hint: descending=False ranks the lowest first"
         )
+        break
     if tied := _those(of_strategies, pl.col("tied") > 0, strategy):
         among = noted.filter("tied").select(query).n_unique()
+        breaks = "ties= names the column of documents, which breaks them as in trec_eval"
+        if request.document is not None:
+            breaks = f"ties={request.document!r} ranks them by that column, as trec_eval does"
         yield (
             f"documents with the same score have different grades in {among} of {queries} queries "
             f"of {first_few(tied)}, and the order of rows decides which comes first\n\n"
-            "Hint: ties='doc' ranks them by that column, as trec_eval does; ties='order' says that "
-            "the order of rows is meant"
+            f"Hint: {breaks}; ties='order' says that the order of rows is meant"
         )
 
 

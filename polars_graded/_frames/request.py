@@ -34,6 +34,8 @@ class Request:
     descending: bool
     scale: Ranking
     """What the grades mean; the columns to rank by are those of `by`."""
+    document: str | None = None
+    """A column of the frame that is called as documents are, to name where ties are decided."""
 
     @classmethod
     def of(
