@@ -12,7 +12,7 @@ import warnings
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 import polars.selectors as cs
@@ -54,14 +54,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _run(parser, parser.parse_args(arguments))
     except OSError as error:
         named = error.strerror and error.filename
-        parser.error(_printable(f"{error.strerror}: {error.filename}" if named else str(error)))
+        parser.fail(_printable(f"{error.strerror}: {error.filename}" if named else str(error)))
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
         parser.error(_printable(said(error).split("\n", maxsplit=1)[0]))
     except ImportError as error:
-        parser.error(str(error))
+        parser.fail(str(error))
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)
         sys.exit(STOPPED)
+
+
+class _Parser(argparse.ArgumentParser):
+    """What says in one sentence why it cannot, without its whole usage before."""
+
+    def fail(self, sentence: str) -> NoReturn:
+        """Exit where what was asked for cannot be done."""
+        self.exit(2, f"{self.prog}: error: {sentence}\n")
+
+    def error(self, message: str) -> NoReturn:
+        """Exit where something else can be asked for."""
+        self.fail(f"{message}\nsee {self.prog} --help")
 
 
 def _let_ctrl_c_end_a_read() -> None:
@@ -73,7 +85,7 @@ def _let_ctrl_c_end_a_read() -> None:
         signal.siginterrupt(signal.SIGINT, True)  # noqa: FBT003 (its only form)
 
 
-def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+def _run(parser: _Parser, options: argparse.Namespace) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         measures = _check_options(options)
@@ -94,7 +106,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     _print(parser, printed)
 
 
-def _print(parser: argparse.ArgumentParser, text: str) -> None:
+def _print(parser: _Parser, text: str) -> None:
     """To standard output, in the characters that it has; in silence where nobody reads it."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     try:
@@ -104,7 +116,7 @@ def _print(parser: argparse.ArgumentParser, text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             sys.exit(UNREAD)
-        parser.error(f"{error.strerror}: standard output")
+        parser.fail(f"{error.strerror}: standard output")
 
 
 def _printable(text: str) -> str:
@@ -129,9 +141,9 @@ def _named(path: Path) -> Iterator[None]:
         raise OSError(msg) from None
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> _Parser:
     named = [name for name, definition in DEFINITIONS.items() if not definition.known]
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="polars-graded",
         description="Measure rankings with graded relevance. Without files, artificial rankings "
         "of known quality are measured: 100 documents per query, grades 0 to 4, and strategies "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._checks import check_columns, check_number, first_few
+from polars_graded._checks import SHOWN, check_columns, check_number, first_few
 from polars_graded._columns import takes_any_name
 from polars_graded._frames.joining import are_distinct, retrieved_and_missed
 from polars_graded._frames.noticing import warn_the_caller
@@ -91,8 +91,10 @@ def judge(
     UserWarning
         If judgments have a grade below 0 and `unjudged_below` is not said: they count as judged.
         If queries of the run have no judgment; they are left out. If judged queries were answered
-        by no strategy, or a strategy answered none of them; they count as failures. If in most of
-        the queries that were answered nothing that was retrieved is judged.
+        by no strategy, by some strategies alone (it names these and the first of the queries), or a
+        strategy answered none of them; they count as failures. If in most of the queries that were
+        answered nothing that was retrieved is judged, or the two have hardly a document in common,
+        as where identifiers are written differently; one of each side is shown.
 
     See Also
     --------
@@ -101,19 +103,19 @@ def judge(
 
     Examples
     --------
-    Nothing says whether d9 is relevant, d2 was missed, and q2 was not answered by "a" at all.
+    Nothing says whether d9 is relevant, and "a" missed d2 of q1 and d1 of q2.
 
     >>> import polars as pl
     >>> import polars_graded as pg
     >>> runs = {
-    ...     "a": {"q1": {"d1": 0.9, "d9": 0.4}},
+    ...     "a": {"q1": {"d1": 0.9, "d9": 0.4}, "q2": {"d9": 0.3}},
     ...     "b": {"q1": {"d1": 0.7, "d2": 0.1}, "q2": {"d1": 0.5}},
     ... }
     >>> judgments = pl.DataFrame(
     ...     {"query": ["q1", "q1", "q2"], "doc": ["d1", "d2", "d1"], "grade": [2, 1, 1]}
     ... )
     >>> pg.judge(runs, judgments)
-    shape: (7, 5)
+    shape: (8, 5)
     ┌──────────┬───────┬─────┬───────┬───────┐
     │ strategy ┆ query ┆ doc ┆ score ┆ grade │
     │ ---      ┆ ---   ┆ --- ┆ ---   ┆ ---   │
@@ -121,6 +123,7 @@ def judge(
     ╞══════════╪═══════╪═════╪═══════╪═══════╡
     │ a        ┆ q1    ┆ d1  ┆ 0.9   ┆ 2     │
     │ a        ┆ q1    ┆ d9  ┆ 0.4   ┆ null  │
+    │ a        ┆ q2    ┆ d9  ┆ 0.3   ┆ null  │
     │ b        ┆ q1    ┆ d1  ┆ 0.7   ┆ 2     │
     │ b        ┆ q1    ┆ d2  ┆ 0.1   ┆ 1     │
     │ b        ┆ q2    ┆ d1  ┆ 0.5   ┆ 1     │
@@ -172,7 +175,8 @@ def _joined(
     strategy = _strategy_column(run, strategy)
     key = pair if strategy is None else [strategy, *pair]
     _check_match(run, judgments, pair, key)
-    _check_keys(run, "run", key)
+    hint = "" if strategy is None else SAME_TAGS
+    _check_keys(run, "run", key, hint)
     _check_keys(judgments, "judgments", pair)
 
     judged = judgments.drop_nulls(grade)
@@ -191,13 +195,16 @@ def _joined(
     if not run.select(query).unique().join(judged, on=query, how="anti").is_empty():
         answered = run.join(judged, on=query, how="semi", maintain_order="left")
     retrieved, missed = retrieved_and_missed(answered, judged, pair, strategies)
-    _look_at_overlap(run, retrieved, judged, query=query, doc=doc, grade=grade, strategy=strategy)
+    _look_at_overlap(
+        run, retrieved, missed, judged, query=query, doc=doc, grade=grade, strategy=strategy
+    )
     return pl.concat([retrieved, missed], how="diagonal")
 
 
 def _look_at_overlap(
     run: pl.DataFrame,
     retrieved: pl.DataFrame,
+    missed: pl.DataFrame,
     judged: pl.DataFrame,
     *,
     query: str,
@@ -207,7 +214,8 @@ def _look_at_overlap(
 ) -> None:
     """Refuse a run and judgments with nothing in common; warn of what they have too little of.
 
-    `retrieved` are the rows of the run in judged queries, with their grades.
+    `retrieved` are the rows of the run in judged queries, with their grades; `missed` the judgments
+    that it lacks.
     """
     found = retrieved.get_column(grade).is_not_null()
     if run.height and judged.height and not found.any():
@@ -238,15 +246,68 @@ def _look_at_overlap(
             f"{first_few(silent)} answered none of the judged queries, and count as failures "
             "though they did not run"
         )
-    without = queries.n_unique() - queries.filter(found).n_unique()
-    if 2 * without > queries.n_unique():
+    if strategy is not None and (lacking := _unanswered_by_some(retrieved, strategy, query)):
         warn_the_caller(
-            f"in {without} of {queries.n_unique()} queries nothing that was retrieved is judged; "
-            f"of all {len(found)} retrieved documents {found.sum()} are "
+            "some strategies have no row for judged queries that others answered, which count as "
+            f"failures: {_those_that_lack(lacking, asked)}\n\n"
+            "Hint: where not all strategies were asked alike, keep the queries that all answered"
+        )
+    without = queries.n_unique() - queries.filter(found).n_unique()
+    few = _is_little(int(found.sum()), retrieved.get_column(doc), missed.get_column(doc))
+    if 2 * without > queries.n_unique() or few:
+        none = f"in {without} of {queries.n_unique()} queries nothing that was retrieved is judged"
+        warn_the_caller(
+            f"{none if without else 'the run and the judgments have few documents in common'}; "
+            f"of all {len(found)} retrieved documents {found.sum()} are judged "
             f"({found.sum() / len(found):.1%})\n\n"
             f"Hint: see that {doc!r} means the same in `run` ({_unmatched(retrieved, doc, found)}) "
-            f"and `judgments` ({judged.get_column(doc)[0]!r}); overview() shows what there is"
+            f"and `judgments` ({missed.get_column(doc)[0]!r}); overview() shows what there is"
         )
+
+
+LITTLE = 0.05
+"""So small a share of what could be in common is told: identifiers seem to be written differently.
+"""
+
+
+def _is_little(found: int, retrieved: pl.Series, missed: pl.Series) -> bool:
+    """Whether hardly a retrieved document is judged, and hardly one is so for any query.
+
+    Where a few of many are relevant, as for recommenders, what is retrieved for one user is judged
+    for another: the identifiers are the same.
+    """
+    could = min(len(retrieved), found + len(missed))
+    if not could or found > LITTLE * could:
+        return False
+    ours = retrieved.unique()
+    return ours.is_in(missed.unique().implode()).sum() <= LITTLE * min(len(ours), could)
+
+
+def _unanswered_by_some(retrieved: pl.DataFrame, strategy: str, query: str) -> dict[Any, list[Any]]:
+    """For each strategy that answered some queries, those that only others answered."""
+    keys = retrieved.select(strategy, query)
+    # Rows of a query mostly stand together.
+    first = pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))
+    answered = keys.filter(first | (pl.int_range(pl.len()) == 0)).unique(maintain_order=True)
+    strategies, queries = (
+        answered.select(name).unique(maintain_order=True) for name in keys.columns
+    )
+    if answered.height == strategies.height * queries.height:
+        return {}
+    lacking = strategies.join(queries, how="cross").join(
+        answered, on=keys.columns, how="anti", maintain_order="left"
+    )
+    by_strategy = lacking.group_by(strategy, maintain_order=True).agg(query)
+    return dict(by_strategy.iter_rows())
+
+
+def _those_that_lack(lacking: dict[Any, list[Any]], asked: int) -> str:
+    """The first few of them in a sentence, with the first few queries that each lacks."""
+    told = [
+        f"{name!r} lacks {len(queries)} of {asked} ({first_few(queries)})"
+        for name, queries in list(lacking.items())[:SHOWN]
+    ]
+    return "; ".join(told if len(lacking) <= SHOWN else [*told, "..."])
 
 
 def _unmatched(retrieved: pl.DataFrame, doc: str, found: pl.Series) -> str:
@@ -300,7 +361,13 @@ def _check_match(
         raise ValueError(msg)
 
 
-def _check_keys(frame: pl.DataFrame, name: str, key: list[str]) -> None:
+SAME_TAGS = (
+    "\n\nHint: read_run(paths, named_by='file') tells apart runs that have the same tag; .unique() "
+    "drops rows that are the same"
+)
+
+
+def _check_keys(frame: pl.DataFrame, name: str, key: list[str], hint: str = "") -> None:
     for column in key:
         if nulls := frame[column].null_count():
             count = "1 null" if nulls == 1 else f"{nulls} nulls"
@@ -310,7 +377,7 @@ def _check_keys(frame: pl.DataFrame, name: str, key: list[str]) -> None:
         repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
         msg = (
             f"`{name}` must have each ({', '.join(key)}) once,"
-            f" got {repeated.height} more than once: {first_few(repeated.sort(key).rows())}"
+            f" got {repeated.height} more than once: {first_few(repeated.sort(key).rows())}{hint}"
         )
         raise ValueError(msg)
 
