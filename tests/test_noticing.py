@@ -242,7 +242,7 @@ def test_queries_that_are_measured_by_scales_of_their_own_are_told(lazily, measu
     said = (
         f"{measure!r} takes the highest grade of each query for the highest of the scale, which is "
         "between 1 and 4, and below 4 in 1 of 2 queries: their grades are worth more there\n\n"
-        "Hint: highest=4 measures all queries by one scale, as other tools do"
+        "Hint: highest=4 measures all queries by one scale"
     )
     with assert_warned(said):
         of_its_own = measured(frame, measure, "ap", lazily=lazily)

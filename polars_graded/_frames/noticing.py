@@ -243,7 +243,7 @@ def _on_scales_of_their_own(
             f"{first_few(names)} takes the highest grade of each query for the highest of the "
             f"scale, which is between {low:g} and {high:g}, and below {high:g} in {fewer} of {of} "
             "queries: their grades are worth more there\n\n"
-            f"Hint: highest={high:g} measures all queries by one scale, as other tools do"
+            f"Hint: highest={high:g} measures all queries by one scale"
         )
 
 
