@@ -124,7 +124,7 @@ def test_gain_is_there_where_a_measure_is_made_of_it():
 def test_documents_stand_where_side_by_side_has_them(seed):
     frame = random_query(seed, 30)
     rows = documents(charts.rankings(frame, 7, n=10)).filter(pl.col("rank") <= 10)
-    table = side_by_side(frame, 7, n=10)
+    table = side_by_side(frame, 7, n=10, ties="order")
     assert rows.sort("rank")["doc"].to_list() == table["score"].to_list()
     assert rows.sort("rank")["grade"].to_list() == table["grade of score"].to_list()
 

@@ -79,14 +79,37 @@ def test_an_overview_of_a_scale_of_stars_and_of_lazy_and_empty_frames():
 
 
 def test_rankings_of_a_query_side_by_side():
-    table = side_by_side(FRAME, 1, by=["score", "other"], n=2)
+    table = side_by_side(FRAME, 1, by=["score", "other"], n=2, ties="order")
     assert table.columns == ["rank", "score", "grade of score", "other", "grade of other"]
     assert table.rows() == [(1, "a", 0, "d", 1), (2, "b", 2, "a", 0)]
     # The third is unjudged, and the other strategy retrieved two.
-    assert side_by_side(FRAME, 1, by=["score", "other"]).row(-1) == (3, "c", None, None, None)
+    whole = side_by_side(FRAME, 1, by=["score", "other"], ties="order")
+    assert whole.row(-1) == (3, "c", None, None, None)
     assert side_by_side(FRAME, 1, ties="doc")["score"].to_list() == ["a", "c", "b"]
     lowest = side_by_side(FRAME, 1, by="other", descending=False)
     assert lowest["other"].to_list() == ["a", "d"]
+
+
+def test_ties_among_what_stands_side_by_side_are_told():
+    frame = pl.DataFrame(
+        {
+            "query": 1,
+            "url": list("abcd"),
+            "grade": [0, 1, 0, 1],
+            "x": [3, 2, 2, 1],
+            "y": [4, 3, 2, 1],
+        }
+    )
+    said = (
+        "the order of rows decides where some of the first 2 documents stand, which have the score "
+        "of another: 1 of 'x'\n\nHint: ties='url' ranks them by that column"
+    )
+    with pytest.warns(UserWarning, match=f"^{said}"):
+        rows = side_by_side(frame, 1, by=["x", "y"], n=2, doc="url")
+    assert rows["x"].to_list() == ["a", "b"]
+    by_url = side_by_side(frame, 1, by=["x", "y"], n=2, doc="url", ties="url")
+    assert by_url["x"].to_list() == ["a", "c"]
+    side_by_side(frame, 1, by=["x", "y"], n=1, doc="url")
 
 
 def test_stacked_rankings_side_by_side():
@@ -101,6 +124,13 @@ def test_stacked_rankings_side_by_side():
 @pytest.mark.parametrize(
     ("options", "exception", "sentence"),
     [
+        (
+            {"of": "1"},
+            TypeError,
+            "`of` must be a value of 'query', which is of type Int64, got '1'",
+        ),
+        ({"of": [1]}, TypeError, "`of` must be a value of 'query', which is of type Int64, got "),
+        ({"of": None}, ValueError, "`frame` must have a row of the query, got none for None in"),
         ({"of": 9}, ValueError, "`frame` must have a row of the query, got none for 9 in 'query'"),
         ({"doc": "title"}, pl.exceptions.ColumnNotFoundError, "has no column 'title'"),
         ({"n": 0}, ValueError, "`n` must be at least 1, got 0"),

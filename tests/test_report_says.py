@@ -394,7 +394,7 @@ def test_documents_of_stacked_strategies_have_their_ties_broken(made, ties):
     results = evaluate(frame, "ap", **options | {"ties": ties or "order"})
     page = made(results, frame=frame, **options)
     for query in ("1", "2"):
-        expected = side_by_side(frame, query, **options)
+        expected = side_by_side(frame, query, **options | {"ties": ties or "order"})
         for name in ("x", "y"):
             rows = expected.select(name, f"grade of {name}").drop_nulls(name).rows()
             assert shown_documents(page, query, name) == [list(row) for row in rows]

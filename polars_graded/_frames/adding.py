@@ -148,7 +148,14 @@ def ranks_added(
 def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
     """The rows of one query, of which there must be some."""
     [query] = request.query
-    rows = frame.lazy().filter(pl.col(query) == of).collect()
+    wanted = pl.col(query).eq_missing(pl.lit(of))
+    dtype = frame.collect_schema()[query]
+    try:
+        pl.Series(query, [], dtype=dtype).to_frame().filter(wanted)
+    except (pl.exceptions.PolarsError, TypeError):
+        msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {of!r}"
+        raise TypeError(msg) from None
+    rows = frame.lazy().filter(wanted).collect()
     if rows.is_empty():
         msg = f"`frame` must have a row of the query, got none for {of!r} in {query!r}"
         raise ValueError(msg)

@@ -8,8 +8,8 @@ import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
 from polars_graded._columns import takes_any_name
-from polars_graded._frames.adding import RANK, ranked_documents, rows_of_query
-from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
+from polars_graded._frames.adding import RANK, TIED, ranked_documents, rows_of_query
+from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES, warn_the_caller
 from polars_graded._frames.request import Columns, Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.expression import one
@@ -195,8 +195,15 @@ def side_by_side(
 
     Raises
     ------
+    TypeError
+        If `of` is no value that the column `query` could have; as `evaluate`.
     ValueError
         If there is no such query; as `evaluate`.
+
+    Warns
+    -----
+    UserWarning
+        If the order of rows decides at which rank some of them stand, and `ties` is not said.
 
     Examples
     --------
@@ -237,11 +244,20 @@ def side_by_side(
     check_columns("frame", [check_column_name("doc", doc)], schema, argument="doc")
     rows = rows_of_query(request, frame, of)
     request.check_not_stacked(rows)
-    columns = {}
+    columns, tied = {}, {}
     for name, its in ranked_documents(request, rows).items():
-        top = its.filter(pl.col(RANK).is_not_null())
-        columns[name] = top.get_column(doc).head(n)
-        columns[f"grade of {name}"] = top.get_column(grade).head(n)
+        top = its.filter(pl.col(RANK).is_not_null()).head(n)
+        columns[name] = top.get_column(doc)
+        columns[f"grade of {name}"] = top.get_column(grade)
+        tied[name] = top.get_column(TIED).sum()
+    if request.ties is None and any(tied.values()):
+        those = [f"{count} of {name!r}" for name, count in tied.items() if count]
+        warn_the_caller(
+            f"the order of rows decides where some of the first {n} documents stand, which have "
+            f"the score of another: {', '.join(those)}\n\n"
+            f"Hint: ties={doc!r} ranks them by that column; ties='order' says that the order of "
+            "rows is meant"
+        )
     ranks = max(len(column) for column in columns.values())
     return pl.DataFrame(
         {"rank": pl.int_range(1, ranks + 1, dtype=pl.UInt32, eager=True)}
