@@ -917,3 +917,36 @@ def test_an_empty_run_among_others_is_told(tmp_path):
     with pytest.warns(UserWarning, match=r"empty\.run has no line, and is no strategy beside"):
         assert read_run(runs)["strategy"].to_list() == ["a"]
     assert read_run(tmp_path / "empty.run").is_empty()
+
+
+# BEIR's judgments
+
+BEIR = "query-id\tcorpus-id\tscore\n1\t31715818\t1\n3\t14717500\t2\n"
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_judgments_below_the_header_of_beir_are_read(tmp_path, ends):
+    text = BEIR.replace("\n", ends).encode()
+    expected = [("1", "31715818", 1), ("3", "14717500", 2)]
+    assert read_qrels(text).rows() == expected
+    assert read_qrels(gzip.compress(text)).rows() == expected
+    (tmp_path / "test.tsv").write_bytes(text)
+    assert scan_qrels(tmp_path / "test.tsv").collect().rows() == expected
+    # Another file has its own form.
+    assert read_qrels([text, b"1 0 a 1\n"]).rows() == [*expected, ("1", "a", 1)]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("3\tx\ty", "line 2: a grade is a finite number, got 'y'"),
+        (
+            "3\t0\tx\t1",
+            "line 2: a judgment below BEIR's header has 3 fields, query doc grade, got 4",
+        ),
+    ],
+)
+def test_what_is_wrong_below_the_header_of_beir_is_told_by_its_line(line, sentence):
+    text = f"{BEIR.partition(chr(10))[0]}\n{line}\n"
+    with pytest.raises(ValueError, match=sentence):
+        read_qrels(text.encode())

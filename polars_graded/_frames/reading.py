@@ -8,6 +8,7 @@ rows that break it, and the first such line is the error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -53,6 +54,12 @@ _JUDGMENT = _Layout(
     fields=("query", "iteration", "doc", "grade"),
     numbers={"grade": pl.Float64()},
 )
+_JUDGMENT_OF_BEIR = _Layout(
+    line="a judgment below BEIR's header",
+    fields=("query", "doc", "grade"),
+    numbers={"grade": pl.Float64()},
+)
+_HEADER_OF_BEIR = re.compile(rb"[ \t]*query-id[ \t]+corpus-id[ \t]+score[ \t\r]*(?=\n|$)")
 _RETRIEVED = _Layout(
     line="a retrieved document",
     fields=("query", "Q0", "doc", "rank", "score", "tag"),
@@ -160,9 +167,9 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
 
     A row is a judged document of a query. Rows are in the order of the lines, one file after the
     other. A line is ``query iteration doc grade``, between any number of blanks or tabs; the
-    iteration is not kept. Blank lines are skipped. A line ends in LF or CR LF. A grade may be
-    negative: it is below irrelevant, as NIST marks spam and documents that were pooled but not
-    judged.
+    iteration is not kept. Below the header of BEIR's files, ``query-id corpus-id score``, it is
+    these three. Blank lines are skipped. A line ends in LF or CR LF. A grade may be negative: it is
+    below irrelevant, as NIST marks spam and documents that were pooled but not judged.
 
     Parameters
     ----------
@@ -546,8 +553,14 @@ def _tables(files: Iterable[TextFile], layout: _Layout) -> Iterator[pl.DataFrame
 
 
 def _judgments(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
-    for table in _tables(files, _JUDGMENT):
-        yield table.select("query", "doc", "grade")
+    for file in files:
+        layout = _JUDGMENT
+        for block in blocks_of(file):
+            if block.first == 1 and (header := _HEADER_OF_BEIR.match(block.text)):
+                layout = _JUDGMENT_OF_BEIR
+                # Its line stays, empty, so that lines are counted right.
+                block = block._replace(text=block.text[header.end() :])  # noqa: PLW2901
+            yield _table(block, layout).select("query", "doc", "grade")
 
 
 def _runs(files: Iterable[_Named]) -> Iterator[pl.DataFrame]:
