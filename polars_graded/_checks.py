@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import pairwise
@@ -150,6 +151,38 @@ def check_column_name(name: str, value: Any) -> str:
     return value
 
 
+READERS = {
+    "run": "read_run(path)",
+    "judgments": "read_qrels(path)",
+    "frame": "judge(read_run(path), read_qrels(path)) or read_letor(path)",
+}
+"""What reads the files that are mostly meant where a path stands in the place of a frame."""
+
+MAKERS = {
+    "per_query": "evaluate(frame, 'ap', ...)",
+    "summary": "summarise(per_query)",
+    "comparison": "compare(per_query)",
+    "robustness": "robustness_to_grading(frame, 'ndcg@10', ...)",
+    "table": "overview(frame)",
+    "curve": "power_curve(per_query, ...)",
+    "levels": "significance_levels(per_query)",
+    "stability": "order_stability(per_query)",
+    "rates": "swap_rate(per_query)",
+    "bounds": "unjudged_bounds(frame, 'ap', ...)",
+}
+"""What makes the frames that are handed on, by the name of the argument."""
+
+
+HINT = "\n\nHint:"
+
+
+def made_by(name: str, hint: str = "") -> str:
+    """The end of an error about a frame that is not what makes it returns."""
+    if name not in MAKERS:
+        return hint
+    return f"{hint or HINT} `{name}` is what {MAKERS[name]} returns"
+
+
 def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
     """`value`, a frame of any kind, as one of Polars."""
     check_not_forked()
@@ -158,7 +191,13 @@ def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
         kind, hint = type(value), ""
         package = kind.__module__.partition(".")[0]
         got = kind.__name__ if package == "builtins" else f"{kind.__name__} of {package}"
-        if isinstance(value, dict | list):
+        texts = value if isinstance(value, list) and value else [value]
+        if all(isinstance(each, str | os.PathLike) for each in texts):
+            reader = READERS.get(
+                name.partition("[")[0], "pl.read_parquet(path) or pl.read_csv(path)"
+            )
+            hint = f"\n\nHint: {reader} reads a file"
+        elif isinstance(value, dict | list):
             hint = "\n\nHint: pl.DataFrame(...) makes a frame of columns or of rows"
         msg = (
             f"`{name}` must be a data frame (of Polars, pandas, pyarrow, DuckDB or another that "
@@ -185,11 +224,10 @@ def check_columns(
         if column not in known:
             hint = did_you_mean(column, known)
             if argument is not None:
-                hint = (
-                    f"{hint} {argument}= names the column"
-                    if hint
-                    else (f"\n\nHint: {argument}= names the column")
-                )
+                lacks_grades = (name, argument) == ("frame", "grade")
+                joined = ", which judge(run, judgments) adds to a run" if lacks_grades else ""
+                hint = f"{hint or HINT} {argument}= names the column{joined}"
+            hint = made_by(name, hint)
             msg = f"`{name}` has no column {column!r}; it has {', '.join(known) or 'none'}{hint}"
             raise pl.exceptions.ColumnNotFoundError(msg)
         if is_pattern(column):

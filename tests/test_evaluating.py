@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 import warnings
+from pathlib import Path
 
 import polars as pl
 import pytest
 from helpers import GRADED, ODD_QUERIES, frame_of, random_queries, values
 from polars.testing import assert_frame_equal
 
-from polars_graded import average_curves, evaluate, summary_table
+import polars_graded
+from polars_graded import (
+    average_curves,
+    charts,
+    compare,
+    evaluate,
+    judge,
+    overview,
+    side_by_side,
+    summarise,
+    summary_table,
+)
+from polars_graded._checks import MAKERS
 from polars_graded.datasets import worked_example
 
 # Query b comes first, so that sorting shows; `worse` ranks the relevant document of each last, and
@@ -365,7 +379,7 @@ def test_chen_method_4_summary_table_of_both_examples():
         ({"threshold": "2"}, TypeError, "`threshold` must be a number, got '2'"),
         ({"threshold": math.nan}, ValueError, "`threshold` must be finite, got nan"),
         ({"by": "scores"}, pl.exceptions.ColumnNotFoundError, "no column 'scores'"),
-        ({"tie": "doc"}, TypeError, "unexpected keyword argument 'tie'"),
+        ({"tie": "doc"}, TypeError, "there is no argument 'tie'\n\nHint: did you mean 'ties'"),
     ],
 )
 def test_a_wrong_argument_of_a_summary_table_is_refused(options, exception, sentence):
@@ -552,3 +566,105 @@ def test_what_cannot_tell_queries_apart_is_refused(arguments, error, sentence):
     frame = pl.DataFrame({"strategy": ["a"], "query": [1], "grade": [1], "score": [0.5]})
     with pytest.raises(error, match=sentence):
         evaluate(frame, "ap", **arguments)
+
+
+# What is handed on in the place of something else
+
+
+@pytest.mark.parametrize(
+    ("keyword", "hint"),
+    [
+        ("treshold", "did you mean 'threshold'?"),
+        ("rel", "a measure takes 'threshold', as in 'ap(threshold=2)'"),
+        ("gain", "a measure takes 'gain', as in 'ap(threshold=2)'"),
+        ("k", "a measure takes the cutoff, as in 'ndcg@10'"),
+        ("metrics", "measures stand after the frame without a keyword: 'ap', 'ndcg@10'"),
+        ("measures", "measures stand after the frame without a keyword: 'ap', 'ndcg@10'"),
+        ("qrels", "judge(run, judgments) joins the two into the frame to evaluate"),
+        ("topic", "did you mean 'query'?"),
+        ("max_rel", "did you mean 'highest'?"),
+        ("stategy", "did you mean 'strategy'?"),
+    ],
+)
+def test_a_keyword_that_is_none_is_answered_with_what_is_meant(keyword, hint):
+    sentence = f"there is no argument {keyword!r}\n\nHint: {hint}"
+    with pytest.raises(TypeError, match=f"^{re.escape(sentence)}$"):
+        evaluate(FRAME, "ap", **{keyword: 2})
+
+
+@pytest.mark.parametrize("call", [judge, overview, side_by_side, compare, summarise])
+def test_every_door_knows_its_keywords(call):
+    sentence = "there is no argument 'stategy'\n\nHint: did you mean 'strategy'?"
+    with pytest.raises(TypeError, match=f"^{re.escape(sentence)}$"):
+        call(FRAME, stategy="system")
+
+
+RUN_OF_DICTS, QRELS_OF_DICTS = {"q": {"d": 0.3}}, {"q": {"d": 1}}
+JOINED = "\n\nHint: judge(run, judgments) joins the two into the frame to evaluate"
+READ = "\n\nHint: {} reads a file"
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence", "hint"),
+    [
+        (lambda: evaluate(QRELS_OF_DICTS, RUN_OF_DICTS, "ap"), "got dict", JOINED),
+        (lambda: evaluate(FRAME, FRAME, "ap"), "got DataFrame", JOINED),
+        (
+            lambda: evaluate(FRAME.drop("grade"), "ap"),
+            "has no column 'grade'",
+            "\n\nHint: grade= names the column, which judge(run, judgments) adds to a run",
+        ),
+        (
+            lambda: evaluate("a.run", "ap"),
+            "got str",
+            READ.format("judge(read_run(path), read_qrels(path)) or read_letor(path)"),
+        ),
+        (lambda: judge("a.run", FRAME), "`run` must be", READ.format("read_run(path)")),
+        (lambda: judge(Path("a.run"), FRAME), "`run` must be", READ.format("read_run(path)")),
+        (lambda: judge(["a", "b"], FRAME), "`run` must be", READ.format("read_run(path)")),
+        (lambda: judge({"a": "a.run"}, FRAME), "`run['a']` must", READ.format("read_run(path)")),
+        (lambda: judge(FRAME, "q.txt"), "`judgments` must", READ.format("read_qrels(path)")),
+        (
+            lambda: compare("values.csv"),
+            "`per_query` must be",
+            READ.format("pl.read_parquet(path) or pl.read_csv(path)"),
+        ),
+    ],
+)
+def test_what_is_no_frame_to_evaluate_is_answered_with_what_makes_one(call, sentence, hint):
+    with pytest.raises((TypeError, pl.exceptions.ColumnNotFoundError)) as error:
+        call()
+    assert sentence in str(error.value)
+    assert str(error.value).endswith(hint)
+
+
+RAW = FRAME.with_columns(strategy=pl.lit("a"))
+PER_QUERY = pl.DataFrame({"strategy": ["a", "b"], "query": [1, 1], "ap": [0.1, 0.2]})
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (lambda: compare(RAW), "`per_query` is what evaluate(frame, 'ap', ...) returns"),
+        (lambda: summarise(FRAME), "`per_query` is what evaluate(frame, 'ap', ...) returns"),
+        (
+            lambda: summarise(summarise(PER_QUERY)),
+            "did you mean 'queries'? `per_query` is what evaluate(frame, 'ap', ...) returns",
+        ),
+        (lambda: charts.strategy_bars(PER_QUERY), "`summary` is what summarise(per_query) returns"),
+        (
+            lambda: charts.comparison_forest(PER_QUERY),
+            "`comparison` is what compare(per_query) returns",
+        ),
+        (lambda: charts.overview(PER_QUERY), "`table` is what overview(frame) returns"),
+    ],
+)
+def test_a_frame_of_another_kind_is_answered_with_what_makes_the_one_that_is_meant(call, hint):
+    with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError)) as error:
+        call()
+    assert str(error.value).endswith(f"\n\nHint: {hint}")
+
+
+def test_what_makes_a_frame_is_a_function():
+    for maker in MAKERS.values():
+        assert callable(getattr(polars_graded, maker.partition("(")[0]))

@@ -14,6 +14,7 @@ from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import By, Columns, Measures, Request
+from polars_graded._measuring.keywords import checks_keywords
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -50,6 +51,7 @@ def evaluate(
 @overload
 def evaluate(frame: Any, *measures: Measures, **options: Unpack[FrameOptions]) -> pl.DataFrame: ...
 @takes_any_name
+@checks_keywords
 def evaluate(
     frame: Any,
     *measures: Measures,

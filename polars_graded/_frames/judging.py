@@ -11,6 +11,7 @@ from polars_graded._columns import takes_any_name
 from polars_graded._frames.joining import are_distinct, retrieved_and_missed
 from polars_graded._frames.noticing import warn_the_caller
 from polars_graded._frames.tables import judgments_table, runs_table
+from polars_graded._measuring.keywords import checks_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ __all__ = ["judge"]
 
 
 @takes_any_name
+@checks_keywords
 def judge(
     run: Any,
     judgments: Any,

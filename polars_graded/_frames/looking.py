@@ -13,6 +13,7 @@ from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES, warn_the_ca
 from polars_graded._frames.request import Columns, Request
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.expression import one
+from polars_graded._measuring.keywords import checks_keywords
 
 if TYPE_CHECKING:
     from polars_graded._frames.evaluating import RequestOptions
@@ -155,6 +156,7 @@ def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 
 @takes_any_name
+@checks_keywords
 def side_by_side(
     frame: Any,
     of: Any,

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_comparable, check_flag
+from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, check_score
 
@@ -38,6 +39,7 @@ class Request:
     """A column of the frame that is called as documents are, to name where ties are decided."""
 
     @classmethod
+    @checks_keywords
     def of(
         cls,
         measures: Sequence[Measures],
@@ -177,6 +179,7 @@ def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
     """The measure of each column: `"ap"`, `["ap", "ndcg"]` or `{"nDCG": "ndcg(gain=linear)"}`."""
     columns: list[tuple[str, Measure]] = []
     for entry in given:
+        _check_no_frame(entry)
         if isinstance(entry, Mapping):
             for column, text in entry.items():
                 columns.append((check_column_name("measures", column), Measure.parse(text)))
@@ -186,6 +189,17 @@ def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
             columns += [(measure.name, measure) for measure in map(Measure.parse, texts)]
     check_once([column for column, _ in columns])
     return dict(columns)
+
+
+def _check_no_frame(entry: Any) -> None:
+    """Raise where a run or judgments stand in the place of a measure."""
+    texts = entry.values() if isinstance(entry, Mapping) else []
+    if hasattr(entry, "columns") or any(isinstance(each, Mapping | list) for each in texts):
+        msg = (
+            f"a measure must be named by a string such as 'ndcg@10', got {type(entry).__name__}\n\n"
+            "Hint: judge(run, judgments) joins the two into the frame to evaluate"
+        )
+        raise TypeError(msg)
 
 
 def settled_columns(argument: str, given: Any) -> tuple[str, ...]:

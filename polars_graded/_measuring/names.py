@@ -13,6 +13,7 @@ from polars_graded._checks import check_whole_number, did_you_mean
 from polars_graded._measuring.definitions import DEFINITIONS, MOST_VALUES
 from polars_graded._measuring.foreign_names import calls_here, said_elsewhere
 from polars_graded._measuring.kernels.precision import levels_of_recall
+from polars_graded._measuring.keywords import hint_of_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,10 +59,11 @@ class Measure:
             msg = f"there is no measure {function!r}; there are {', '.join(DEFINITIONS)}{hint}"
             raise ValueError(msg)
         definition = DEFINITIONS[function]
-        for name in options:
+        for name, value in options.items():
             if name not in definition.options:
                 known = ", ".join(definition.options) or "none"
-                msg = f"{function} has no option {name!r}; it has {known}"
+                hint = hint_of_option(function, definition, name, value)
+                msg = f"{function} has no option {name!r}; it has {known}{hint}"
                 raise ValueError(msg)
         if n is not None and not definition.has_cutoff:
             msg = f"{function} takes no cutoff, got {n}"

@@ -7,6 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from polars_graded._checks import check_frame
+from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
@@ -24,9 +25,12 @@ def finds_keys(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """
     parameters = inspect.signature(function).parameters
     first = next(iter(parameters))
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
 
     @wraps(function)
     def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        if not takes_any:
+            check_keywords(kwargs, parameters)
         if not args and first not in kwargs:
             return function(*args, **kwargs)  # which says what it lacks
         frame = check_frame(first, args[0] if args else kwargs[first])

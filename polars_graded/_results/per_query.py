@@ -22,6 +22,7 @@ from polars_graded._checks import (
     check_frame,
     check_list,
     did_you_mean,
+    made_by,
 )
 from polars_graded._frames import sorting
 from polars_graded._frames.noticing import warn_the_caller
@@ -194,7 +195,7 @@ def collected_keys(
         again = frame.filter(frame.select(keys).is_duplicated()).select(keys).unique().sort(keys)
         msg = (
             f"each strategy must have each query once, got {again.height} more often: "
-            f"{_first(again)}"
+            f"{_first(again)}{made_by('per_query')}"
         )
         raise ValueError(msg)
     return frame

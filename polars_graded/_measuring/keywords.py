@@ -1,0 +1,91 @@
+"""What to say of a keyword that is none: of a measure, and of a function that takes measures."""
+
+from __future__ import annotations
+
+import inspect
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from polars_graded._checks import did_you_mean
+from polars_graded._measuring.definitions import DEFINITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from polars_graded._measuring.definitions import Definition
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+ELSEWHERE = {
+    **dict.fromkeys(("rel", "min_rel", "relevance_level", "relevance_threshold"), "threshold"),
+    **dict.fromkeys(("max_rel", "max_grade", "max_label"), "highest"),
+    **dict.fromkeys(("qid", "query_id", "topic", "user", "group", "group_by", "groupby"), "query"),
+    **dict.fromkeys(("docno", "doc_id", "docid", "item"), "doc"),
+    **dict.fromkeys(("label", "relevance", "rating", "y_true"), "grade"),
+    **dict.fromkeys(("score", "scores", "sort_by", "order_by", "y_score"), "by"),
+    **dict.fromkeys(("system", "model", "run_name"), "strategy"),
+    "ascending": "descending",
+    "gains": "gain",
+    "judged_only": "condensed",
+    "persistence": "p",
+}
+"""What other tools call an argument, and what it is called here."""
+
+CUTOFFS = {"k", "n", "at", "cutoff", "top_k", "topk"}
+OF_A_SCALE = {"condensed", "highest", "irrelevant", "undefined_as"}
+JOINED = {"judgments", "qrels", "run", "runs"}
+NAMED_BY_PLACE = {"measure", "measures", "metric", "metrics"}
+
+OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in definition.options})
+"""The options of all measures."""
+
+
+def hint_of_option(function: str, definition: Definition, name: str, value: object) -> str:
+    """What to say of an option that a measure does not have."""
+    meant = ELSEWHERE.get(name, name)
+    if name in CUTOFFS and definition.has_cutoff:
+        n = value if isinstance(value, int) else 10
+        return f"\n\nHint: a cutoff stands after an @: '{function}@{n}'"
+    if meant in OF_A_SCALE:
+        return f"\n\nHint: evaluate(..., {meant}=...) says it of all measures"
+    return did_you_mean(meant, definition.options)
+
+
+def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """The same function, which says of a keyword that it does not take what is meant."""
+    parameters = inspect.signature(function).parameters
+
+    @wraps(function)
+    def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        check_keywords(kwargs, parameters)
+        return function(*args, **kwargs)
+
+    return called
+
+
+def check_keywords(given: Iterable[str], parameters: Mapping[str, inspect.Parameter]) -> None:
+    """Raise where one of the keywords is none of a function with these parameters."""
+    for name in given:
+        known = [each.name for each in parameters.values() if each.kind is not each.VAR_POSITIONAL]
+        if name not in known:
+            msg = f"there is no argument {name!r}{_hint(name, known, 'measures' in parameters)}"
+            raise TypeError(msg)
+
+
+def _hint(name: str, known: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
+    """What to say of a keyword that a function does not take."""
+    meant = ELSEWHERE.get(name, name)
+    if meant in known:
+        return f"\n\nHint: did you mean {meant!r}?"
+    if not takes_measures:
+        return did_you_mean(name, known)
+    for names, said in (
+        (CUTOFFS, "a measure takes the cutoff, as in 'ndcg@10'"),
+        (OPTIONS, f"a measure takes {meant!r}, as in 'ap(threshold=2)'"),
+        (NAMED_BY_PLACE, "measures stand after the frame without a keyword: 'ap', 'ndcg@10'"),
+        (JOINED, "judge(run, judgments) joins the two into the frame to evaluate"),
+    ):
+        if meant in names:
+            return f"\n\nHint: {said}"
+    return did_you_mean(name, [*known, *OPTIONS])
