@@ -134,7 +134,13 @@ def calls_here(name: str) -> list[Call]:
         found.append(Call("LightGBM", measure, " with undefined_as=1"))
     if xgboost := re.fullmatch(r"ndcg(@\d+)?-", name.strip()):
         found.append(Call("XGBoost", f"ndcg{xgboost[1] or ''}"))
-    return [call for call in found if call is not None]
+    return [
+        call._replace(further=f"{call.further}, with .list.first() of its column")
+        if call.measure.startswith("interpolated_precision(recall_levels=[")
+        else call
+        for call in found
+        if call is not None
+    ]
 
 
 def _filled(name: str, table: dict[str, str]) -> list[str]:
