@@ -324,7 +324,19 @@ def _shown_too(
 ) -> dict[str, Any]:
     """What a report is told beside the values: how to compare them, and what was ranked."""
     doc = "doc" if "doc" in frame.columns else None
-    return {**_comparing(options), "strategy": "strategy", **ranked, "frame": frame, "doc": doc}
+    settings = {
+        "Highest grade": None if options.highest is None else f"{options.highest:g}",
+        "Unjudged documents": "dropped from the rankings" if options.condensed else None,
+        "Judgments": None
+        if options.unjudged_below is None
+        else f"none below grade {options.unjudged_below:g}",
+        "Queries without a relevant document": "are left out"
+        if options.undefined_as is None
+        else f"count as {options.undefined_as:g}",
+    }
+    said = {name: text for name, text in settings.items() if text is not None}
+    shown = {"strategy": "strategy", **ranked, "frame": frame, "doc": doc, "settings": said}
+    return {**_comparing(options), **shown}
 
 
 def _features(files: Sequence[str]) -> pl.DataFrame:

@@ -665,6 +665,20 @@ def test_a_report_adds_what_it_shows_and_changes_nothing_else(command):
     assert page["curves"][1]["ideal"]
 
 
+def test_a_report_says_what_the_options_mean(command):
+    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    options = ("--condensed", "--unjudged-below", "1", "--undefined-as", "none", "--highest", "3")
+    command(*QUIET, *options, "--measure", "ap", "--report", "page.html")
+    settings = dict(of_page("page.html")["settings"])
+    assert {name: settings[name] for name in list(settings)[2:-2]} == {
+        "Ties": "broken by doc, the highest first",
+        "Highest grade": "3",
+        "Unjudged documents": "dropped from the rankings",
+        "Judgments": "none below grade 1",
+        "Queries without a relevant document": "are left out",
+    }
+
+
 def test_what_is_asked_for_comes_once_and_in_its_order(command):
     pytest.importorskip("vl_convert", reason="vl-convert is not installed")
     command("--measure", "interpolated_precision", "r_precision", "ap", "--report", "page.htm")

@@ -313,6 +313,13 @@ def test_the_settings_are_those_of_the_call(made):
     assert abs(dt.date.fromisoformat(today) - dt.date.today()) <= dt.timedelta(days=1)  # noqa: DTZ011
 
 
+def test_what_else_was_set_is_said(made):
+    page = made(frame_of(FOUR), settings={"Unjudged documents": "dropped"})
+    assert dict(page["settings"])["Unjudged documents"] == "dropped"
+    with pytest.raises(TypeError, match="`settings` must be a mapping from names to texts, got 3"):
+        made(frame_of(FOUR), settings=3)
+
+
 def test_the_same_results_and_date_make_the_same_file(tmp_path, per_query):
     files = [
         report(per_query, tmp_path / f"{name}.html", date=dt.date(2024, 1, 1)) for name in "ab"
@@ -393,6 +400,10 @@ def test_documents_of_stacked_strategies_have_their_ties_broken(made, ties):
     options: dict[str, Any] = {"query": "topic", "strategy": "run", "ties": ties}
     results = evaluate(frame, "ap", **options | {"ties": ties or "order"})
     page = made(results, frame=frame, **options)
+    # Ties are those of scores, and how they were broken is said: x and y have two of three such.
+    assert [row[8] for row in page["overview"]["rows"]] == pytest.approx([2 / 4, 2 / 3])
+    broken = "broken by doc, the highest first" if ties == "doc" else "the order of rows decides"
+    assert dict(page["settings"])["Ties"] == broken
     for query in ("1", "2"):
         expected = side_by_side(frame, query, **options | {"ties": ties or "order"})
         for name in ("x", "y"):

@@ -51,7 +51,7 @@ COLUMNS = {
     "retrieved": ("judged documents that were retrieved", "share"),
     "judged": ("retrieved documents that are judged", "share"),
     "judged@10": ("first ten that are judged", "share"),
-    "tied": ("retrieved documents that are tied", "share"),
+    "tied": ("retrieved documents with the score of another", "share"),
     "none_judged": ("queries with nothing judged", "count"),
     "none_relevant": ("queries with nothing relevant", "count"),
     "only_relevant": ("queries with only relevant documents", "count"),
@@ -115,8 +115,22 @@ class Documents:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """What `overview` says."""
-        return overview(self.frame, **self.options)
+        """What `overview` says; documents of the same score are tied, whatever breaks ties."""
+        table = overview(self.frame, **self.options)
+        if not self.request.ties:
+            return table
+        tied = overview(self.frame, **self.options | {"ties": None})
+        return table.with_columns(tied.get_column("tied"))
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What was said of the rows, each under its name."""
+        request = self.request
+        ties = "the order of rows decides"
+        if request.ties:
+            ties = f"broken by {', '.join(request.ties)}, the highest first"
+        low = request.scale.irrelevant
+        return {"Ties": ties} | ({"Irrelevant": f"grades up to {low:g}"} if low else {})
 
     def overview(self) -> dict[str, Any]:
         """What `overview` says, in words."""

@@ -7,6 +7,7 @@ import html
 import json
 import os
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -41,7 +42,7 @@ from polars_graded._results.significance import correction_of
 from polars_graded._writing import check_writable, whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from polars_graded._frames.request import By, Columns
     from polars_graded._measuring.kernels.ragged import Integers
@@ -87,6 +88,7 @@ def report(
     ties: Columns | None = None,
     descending: bool = True,
     irrelevant: float = 0.0,
+    settings: Mapping[str, str] | None = None,
     title: str = "Strategies compared",
     date: dt.date | None = None,
 ) -> ReportFile:
@@ -116,7 +118,7 @@ def report(
       holds, or lies between two differences that are typed, are made in the page;
     - the first ten documents of both in the query that is chosen, as `charts.rankings` draws them
       and `side_by_side` has them, where the page is given the `frame`;
-    - with what it was made: test, correction, level, versions and date.
+    - with what it was made: test, correction, level, what broke ties, versions and date.
 
     Parameters
     ----------
@@ -152,6 +154,9 @@ def report(
         The column of documents in `frame`; with None it is looked at as a whole alone.
     titles
         A column of `frame` to show under each document: its title, or its text.
+    settings
+        What else to say of how the results were made, each under its name, such as
+        `{"Unjudged documents": "dropped"}` of results with `condensed=True`.
     title
         What the page is called.
     date
@@ -172,7 +177,7 @@ def report(
         If a column is not there.
     TypeError
         If a column that is named has neither numbers nor lists of them; if `title` is not a string,
-        `file` not the name of a file or `date` not a date.
+        `file` not the name of a file, `date` not a date or `settings` not a mapping of texts.
     ValueError
         If there is no row or no column to show, or one is named twice; if curves in a column, or
         their ideal curves, differ in length, as those without a cutoff do; if `frame` has none of
@@ -223,6 +228,9 @@ def report(
     if not isinstance(date, dt.date | None):
         msg = f"`date` must be a date, got {date!r}"
         raise TypeError(msg)
+    if settings is not None and not _are_texts(settings):
+        msg = f"`settings` must be a mapping from names to texts, got {settings!r}"
+        raise TypeError(msg)
     check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
     check_choice("test", test, TESTS)
@@ -257,7 +265,8 @@ def report(
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     payload = _payload(grid, numbers, curves, seen, how)
     comparable = bool(numbers) and len(payload["strategies"]) > 1
-    payload["settings"] = _settings(how, date, payload)
+    said = {} if documents is None else documents.settings
+    payload["settings"] = _settings(how, date, payload, said | {**(settings or {})})
     if documents is not None:
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
@@ -367,7 +376,10 @@ def _payload(
 
 
 def _settings(
-    how: Mapping[str, Any], date: dt.date | None, payload: Mapping[str, Any]
+    how: Mapping[str, Any],
+    date: dt.date | None,
+    payload: Mapping[str, Any],
+    others: Mapping[str, str],
 ) -> list[tuple[str, str]]:
     """What the page was made with, each under its name."""
     import altair as alt
@@ -386,9 +398,17 @@ def _settings(
         ("Data", payload["about"]),
         *(compared if payload["comparison"]["rows"] else []),
         ("Missing values", MISSING[how["missing"]] or "none are allowed"),
+        *others.items(),
         ("Made with", versions),
         ("Date", f"{made:%Y-%m-%d}"),
     ]
+
+
+def _are_texts(settings: Any) -> bool:
+    """Whether it is a mapping from texts to texts."""
+    if not isinstance(settings, Mapping):
+        return False
+    return all(isinstance(text, str) for pair in settings.items() for text in pair)
 
 
 def _version() -> str:
