@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from functools import cache
 
 import polars as pl
@@ -275,3 +276,18 @@ def test_what_no_single_call_gives_is_said(name, said):
     with pytest.raises(ValueError, match=r"^there is no measure") as error:
         Measure.parse(name)
     assert f"Hint: what other tools call so {said}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"), [("IPrec@0.5", "ir_measures"), ("iprec_at_recall_0.50", "trec_eval")]
+)
+def test_a_number_that_is_a_list_here_is_answered_with_how_to_get_it(name, tool):
+    frame = pl.DataFrame({"query": [1, 1], "grade": [0, 1], "score": [2.0, 1.0]})
+    with pytest.raises(
+        ValueError, match=f"of {tool} is '(.*)' here, with (.*) of its column$"
+    ) as error:
+        evaluate(frame, name)
+    call, how = re.search("is '(.*)' here, with (.*) of its column", str(error.value)).groups()
+    values = evaluate(frame, call).get_column(call)
+    assert how == ".list.first()"
+    assert values.list.first().to_list() == [1 / 2]
