@@ -10,7 +10,7 @@ import math
 import numbers
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -197,7 +197,7 @@ def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
                 name.partition("[")[0], "pl.read_parquet(path) or pl.read_csv(path)"
             )
             hint = f"\n\nHint: {reader} reads a file"
-        elif isinstance(value, dict | list):
+        elif isinstance(value, dict | list | Iterator):
             hint = "\n\nHint: pl.DataFrame(...) makes a frame of columns or of rows"
         msg = (
             f"`{name}` must be a data frame (of Polars, pandas, pyarrow, DuckDB or another that "

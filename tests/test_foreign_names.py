@@ -291,3 +291,14 @@ def test_a_number_that_is_a_list_here_is_answered_with_how_to_get_it(name, tool)
     values = evaluate(frame, call).get_column(call)
     assert how == ".list.first()"
     assert values.list.first().to_list() == [1 / 2]
+
+
+def test_a_measure_of_ir_measures_is_answered_as_its_name_is():
+    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    sentence = "Hint: 'nDCG@10' of ir_measures is 'ndcg(gain=linear)@10' here"
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        evaluate(pl.DataFrame(), ir_measures.nDCG @ 10)
+    with pytest.raises(
+        TypeError, match="a measure must be named by a string such as 'ndcg@10', got 3"
+    ):
+        evaluate(pl.DataFrame(), 3)

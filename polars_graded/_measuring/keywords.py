@@ -20,7 +20,9 @@ Result = TypeVar("Result")
 ELSEWHERE = {
     **dict.fromkeys(("rel", "min_rel", "relevance_level", "relevance_threshold"), "threshold"),
     **dict.fromkeys(("max_rel", "max_grade", "max_label"), "highest"),
-    **dict.fromkeys(("qid", "query_id", "topic", "user", "group", "group_by", "groupby"), "query"),
+    **dict.fromkeys(
+        ("qid", "query_id", "topic", "user", "group", "group_by", "groupby", "on"), "query"
+    ),
     **dict.fromkeys(("docno", "doc_id", "docid", "item"), "doc"),
     **dict.fromkeys(("label", "relevance", "rating", "y_true"), "grade"),
     **dict.fromkeys(("score", "scores", "sort_by", "order_by", "y_score"), "by"),

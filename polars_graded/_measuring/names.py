@@ -85,6 +85,7 @@ class Measure:
     def parse(cls, text: str) -> Measure:
         """The measure that `text` names: `"ndcg@10"`, `"ap(threshold=2)"`."""
         if not isinstance(text, str):
+            _check_not_foreign(repr(text))  # an object of ir_measures is written as its name
             msg = f"a measure must be named by a string such as 'ndcg@10', got {text!r}"
             raise TypeError(msg)
         match = re.fullmatch(r"\s*(\w+)\s*(\(.*\))?\s*(?:@\s*([+-]?\d+))?\s*", text)
