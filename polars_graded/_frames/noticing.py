@@ -239,8 +239,9 @@ def _on_scales_of_their_own(
     if low != high:
         fewer = relevant.filter(pl.col("highest") < high).select(query).n_unique()
         of = relevant.select(query).n_unique()
+        take = "takes" if len(names) == 1 else "take"
         yield (
-            f"{first_few(names)} takes the highest grade of each query for the highest of the "
+            f"{first_few(names)} {take} the highest grade of each query for the highest of the "
             f"scale, which is between {low:g} and {high:g}, and below {high:g} in {fewer} of {of} "
             "queries: their grades are worth more there\n\n"
             f"Hint: highest={high:g} measures all queries by one scale"

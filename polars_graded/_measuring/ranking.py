@@ -209,13 +209,12 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
 def _refused_by_not(columns: Sequence[pl.Series]) -> pl.Series:
     """True for each row of grades; of what cannot be grades, a struct that says so by its field."""
     (grade,) = columns
-    dtype: pl.DataType = pl.Boolean()
+    values = pl.repeat(value=True, n=len(grade), eager=True)
     try:
         check_grade(grade.name, grade.dtype)
     except TypeError as error:
-        dtype = pl.Struct({str(error): pl.Boolean})
-    values = pl.repeat(value=True, n=len(grade), eager=True)
-    return values if dtype == pl.Boolean else values.cast(dtype)
+        return values.cast(pl.Struct({str(error): pl.Boolean}))
+    return values
 
 
 def _check_exact(grade: pl.Series) -> None:
