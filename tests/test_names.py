@@ -458,21 +458,3 @@ def test_objects_of_python_tell_nothing_apart(column, tmp_path):
     else:
         expected = pg.evaluate(RANKED, "ap", **STACKED)
         assert_frame_equal(pg.evaluate(frame, "ap", **STACKED), expected)
-
-
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("ap(rel=2)", "did you mean 'threshold'?"),
-        ("ap(treshold=2)", "did you mean 'threshold'?"),
-        ("ndcg(gains=linear)", "did you mean 'gain'?"),
-        ("rbp(persistence=0.8)", "did you mean 'p'?"),
-        ("ap(k=20)", "a cutoff stands after an @: 'ap@20'"),
-        ("ndcg(cutoff=5)", "a cutoff stands after an @: 'ndcg@5'"),
-        ("err(max_rel=4)", "evaluate(..., highest=...) says it of all measures"),
-        ("ap(judged_only=True)", "evaluate(..., condensed=...) says it of all measures"),
-    ],
-)
-def test_an_option_that_is_none_is_answered_with_what_is_meant(text, hint):
-    with pytest.raises(ValueError, match=re.escape(f"\n\nHint: {hint}") + "$"):
-        pl.col("grade").graded.measures(text)
