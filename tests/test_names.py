@@ -119,7 +119,10 @@ CALLS = {
     ),
     "judge lists": lambda n: pg.judge({"q1": ["a", "b"]}, {"q1": ["b"]}, query=n),
     "judge several": lambda n: pg.judge(
-        {"A": RUN.rename({"doc": n}).filter(strategy="A"), "B": {"q1": {"a": 1.0}}},
+        {
+            "A": RUN.rename({"doc": n}).filter(strategy="A"),
+            "B": {"q1": {"a": 1.0}, "q2": {"a": 1.0}},
+        },
         JUDGMENTS.rename({"doc": n}),
         doc=n,
     ),
