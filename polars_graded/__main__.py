@@ -21,7 +21,8 @@ from polars_graded import __version__, datasets
 from polars_graded._checks import check_columns, said
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
-from polars_graded._frames.reading import read_letor, read_qrels, read_run
+from polars_graded._frames.memory import memory_at_hand
+from polars_graded._frames.reading import read_letor, read_qrels, read_run, scan_run
 from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
 from polars_graded._report.page import drawing_scripts, report
@@ -41,6 +42,8 @@ OF_REPORT = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_
 """What a report shows beside the measures that are asked for."""
 MOST_RANKS = 10_000
 """Each is a column of the table that is printed."""
+BYTES_OF_A_BYTE = 8
+"""How many bytes of memory one of a file may take, be it compressed, and what is made of it."""
 STOPPED, UNREAD = 130, 141
 """What a shell reports of a program that Ctrl-C ended, and of one whose output nobody reads."""
 LINES, PLAIN = "UTF8_FULL_CONDENSED", "ASCII_FULL_CONDENSED"
@@ -285,9 +288,12 @@ def _value_or_none(text: str) -> float | None:
     return None if text.lower() == "none" else float(text)
 
 
-def _ranked(options: argparse.Namespace) -> tuple[pl.DataFrame, dict[str, Any]]:
+def _ranked(
+    options: argparse.Namespace,
+) -> tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]:
     """The rows to measure, and which of their columns say what."""
     ranked: dict[str, Any] = {"irrelevant": options.irrelevant}
+    frame: pl.DataFrame | pl.LazyFrame
     if options.qrels:
         frame = _judged(*options.qrels, unjudged_below=options.unjudged_below)
         ranked |= {"by": ["score"], "strategy": "strategy"}
@@ -305,7 +311,7 @@ def _ranked(options: argparse.Namespace) -> tuple[pl.DataFrame, dict[str, Any]]:
 
 
 def _evaluated(
-    frame: pl.DataFrame,
+    frame: pl.DataFrame | pl.LazyFrame,
     ranked: Mapping[str, Any],
     options: argparse.Namespace,
     added: Sequence[str],
@@ -316,13 +322,20 @@ def _evaluated(
         "undefined_as": options.undefined_as,
         "condensed": options.condensed,
     }
-    return evaluate(frame, *options.measure, *added, **ranked, **given)
+    values: pl.DataFrame | pl.LazyFrame = evaluate(
+        frame, *options.measure, *added, **ranked, **given
+    )
+    return values.lazy().collect()
 
 
 def _shown_too(
-    frame: pl.DataFrame, ranked: Mapping[str, Any], options: argparse.Namespace
+    frame: pl.DataFrame | pl.LazyFrame, ranked: Mapping[str, Any], options: argparse.Namespace
 ) -> dict[str, Any]:
     """What a report is told beside the values: how to compare them, and what was ranked."""
+    if isinstance(frame, pl.LazyFrame):
+        msg = "the runs may exceed memory, so the report shows no documents"
+        warnings.warn(msg, stacklevel=2)
+        return _comparing(options)
     doc = "doc" if "doc" in frame.columns else None
     settings = {
         "Highest grade": None if options.highest is None else f"{options.highest:g}",
@@ -346,42 +359,55 @@ def _features(files: Sequence[str]) -> pl.DataFrame:
     if not all(map(_is_parquet, files)):
         msg = f"--letor takes text or .parquet files, not both, got {', '.join(files)}"
         raise ValueError(msg)
-    frame = pl.concat([_parquet(file, ["query", "grade"]) for file in files], how="diagonal")
+    parts = [_parquet(file, ["query", "grade"]).collect() for file in files]
+    frame = pl.concat(parts, how="diagonal")
     return frame.select(cs.by_name("query", "doc", require_all=False) | cs.numeric())
 
 
-def _judged(qrels: str, *runs: str, unjudged_below: float | None) -> pl.DataFrame:
-    """Runs joined with their judgments; a run's tag is a strategy."""
+def _judged(qrels: str, *runs: str, unjudged_below: float | None) -> pl.DataFrame | pl.LazyFrame:
+    """Runs joined with their judgments, later where they may exceed memory; a tag is a strategy."""
     if not runs:
         msg = "--qrels takes a judgment file and at least one run, got no run"
         raise ValueError(msg)
     if _is_parquet(qrels):
-        judgments = _parquet(qrels, ["query", "doc", "grade"]).select("query", "doc", "grade")
+        columns = ["query", "doc", "grade"]
+        judgments = _parquet(qrels, columns).select(columns).collect()
     else:
         judgments = read_qrels(qrels)
     _check_not_empty(judgments, qrels)
-    frames = [_run_of(run) for run in runs]
+    large = BYTES_OF_A_BYTE * sum(Path(run).stat().st_size for run in runs) > memory_at_hand()
+    frames = [_run_of(run, large=large) for run in runs]
+    tags = []
     for frame, run in zip(frames, runs, strict=True):
-        _check_not_empty(frame, run)
-    tags = Counter(tag for frame in frames for tag in frame.get_column("strategy").unique())
-    if max(tags.values()) > 1:
+        of_it = frame.select("strategy").unique().collect(engine="streaming")
+        _check_not_empty(of_it, run)
+        tags.append(of_it.to_series())
+    if max(Counter(tag for of_it in tags for tag in of_it).values()) > 1:
         # Tags that two runs share do not tell them apart: their files do.
         names = [Path(run).name for run in runs]
         names = names if len(set(names)) == len(runs) else list(runs)
-        frames = [_renamed(frame, name) for frame, name in zip(frames, names, strict=True)]
-    return judge(pl.concat(frames), judgments, strategy="strategy", unjudged_below=unjudged_below)
+        named = zip(frames, names, tags, strict=True)
+        frames = [_renamed(frame, name, several=len(tags) > 1) for frame, name, tags in named]
+    stacked = pl.concat(frames)
+    return judge(
+        stacked if large else stacked.collect(),
+        judgments,
+        strategy="strategy",
+        unjudged_below=unjudged_below,
+    )
 
 
-def _run_of(file: str) -> pl.DataFrame:
+def _run_of(file: str, *, large: bool) -> pl.LazyFrame:
     """The documents that a run retrieved; one in Parquet may be named by its file alone."""
     columns = ["query", "doc", "score", "strategy"]
     if not _is_parquet(file):
-        return read_run(file).select(columns)
-    frame = _parquet(file, columns[:3])
-    if not frame.schema["score"].is_numeric():
-        msg = f"{file} must have numbers in its column 'score', got {frame.schema['score']}"
+        return (scan_run(file) if large else read_run(file).lazy()).select(columns)
+    frame = _parquet(file, columns[:3], large=large)
+    schema = frame.collect_schema()
+    if not schema["score"].is_numeric():
+        msg = f"{file} must have numbers in its column 'score', got {schema['score']}"
         raise ValueError(msg)
-    if "strategy" not in frame.columns:
+    if "strategy" not in schema:
         frame = frame.with_columns(strategy=pl.lit(Path(file).stem))
     return frame.select(columns).cast({"score": pl.Float64, "strategy": pl.String})
 
@@ -390,27 +416,26 @@ def _is_parquet(file: str) -> bool:
     return Path(file).suffix.lower() == ".parquet"
 
 
-def _parquet(file: str, columns: Sequence[str]) -> pl.DataFrame:
+def _parquet(file: str, columns: Sequence[str], *, large: bool = False) -> pl.LazyFrame:
     """A file that has the columns; queries and documents are strings, as in text."""
     try:
         with Path(file).open("rb") as opened:
-            frame = pl.read_parquet(opened)
+            frame = pl.scan_parquet(file, glob=False) if large else pl.read_parquet(opened).lazy()
+        schema = frame.collect_schema()
     except pl.exceptions.ComputeError as error:
         msg = f"{file} must be a whole Parquet file: {error}"
         raise ValueError(msg) from None
-    check_columns(file, columns, frame.columns)
-    keys = [name for name in ("query", "doc") if name in frame.columns]
+    check_columns(file, columns, schema)
+    keys = [name for name in ("query", "doc") if name in schema]
     for name in keys:
-        if frame.schema[name].is_nested():
-            dtype = frame.schema[name]
-            msg = f"{file} must have names or numbers in its column {name!r}, got {dtype}"
+        if schema[name].is_nested():
+            msg = f"{file} must have names or numbers in its column {name!r}, got {schema[name]}"
             raise ValueError(msg)
     return frame.cast(dict.fromkeys(keys, pl.String()))
 
 
-def _renamed(run: pl.DataFrame, name: str) -> pl.DataFrame:
+def _renamed(run: pl.LazyFrame, name: str, *, several: bool) -> pl.LazyFrame:
     """A run under the name of its file, with its tags after it if it has several."""
-    several = run.get_column("strategy").n_unique() > 1
     tag = pl.concat_str(pl.lit(f"{name}:"), "strategy") if several else pl.lit(name)
     return run.with_columns(strategy=tag)
 

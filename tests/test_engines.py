@@ -19,7 +19,7 @@ from helpers import ODD_QUERIES, frame_of, random_queries
 from polars.testing import assert_frame_equal, assert_series_equal
 from registry import ROWS
 
-from polars_graded import evaluate, summarise
+from polars_graded import evaluate, judge, summarise
 from polars_graded._frames.engines import engine_of
 
 pa = pytest.importorskip("pyarrow")
@@ -273,6 +273,86 @@ def test_one_query_of_many_batches_among_small_ones(spark):
     found = evaluate(spark.createDataFrame(frame.to_arrow()), "ap", "ndcg", ties="doc")
     expected = evaluate(frame, "ap", "ndcg", ties="doc")
     assert_frame_equal(in_order(from_spark(found)), in_order(expected))
+
+
+# Of this run "a" misses a judged document, and answered one query of which nothing is judged.
+JUDGED_BY_HAND = {
+    "run": pl.DataFrame(
+        {
+            "my.run": ["a", "a", "a", "b", "b"],
+            "query": ["q1", "q1", "q9", "q1", "q2"],
+            "doc": ["d1", "d9", "d1", "d2", "d1"],
+            "score": [0.9, 0.4, 0.3, 0.7, 0.5],
+        }
+    ),
+    "judgments": pl.DataFrame(
+        {
+            "query": ["q1", "q1", "q2", "q2"],
+            "doc": ["d1", "d2", "d1", "d9"],
+            "grade": [2, 1, 1, None],
+        }
+    ),
+}
+JUDGED_ROWS = [
+    ("a", "q1", "d1", 0.9, 2),
+    ("a", "q1", "d2", None, 1),
+    ("a", "q1", "d9", 0.4, None),
+    ("a", "q2", "d1", None, 1),
+    ("b", "q1", "d1", None, 2),
+    ("b", "q1", "d2", 0.7, 1),
+    ("b", "q2", "d1", 0.5, 1),
+]
+
+
+@in_spark
+@pytest.mark.parametrize("here", [True, False])
+def test_two_frames_of_spark_are_judged(spark, here):
+    run, judgments = (frame.to_arrow() for frame in JUDGED_BY_HAND.values())
+    judgments = judgments if here else spark.createDataFrame(judgments)
+    judged = judge(spark.createDataFrame(run), judgments, strategy="my.run")
+    assert judged.columns == ["my.run", "query", "doc", "score", "grade"]
+    assert sorted(from_spark(judged).rows()) == JUDGED_ROWS
+    least = judge(spark.createDataFrame(run), judgments, strategy="my.run", unjudged_below=2)
+    assert {row[1:] for row in from_spark(least).rows() if row[-1] is not None} == {
+        ("q1", "d1", 0.9, 2),
+        ("q1", "d1", None, 2),
+    }
+
+
+@in_spark
+def test_what_spark_judged_is_measured_there(spark):
+    run = STACKED.drop("grade").drop_nulls("score").with_columns(pl.col("doc").cast(pl.Int64))
+    judgments = ROWS_OF_QUERIES.select("query", pl.col("doc").cast(pl.Int64), "grade")
+    options = {"strategy": "run"}
+    judged = judge(
+        spark.createDataFrame(run.to_arrow()),
+        spark.createDataFrame(judgments.to_arrow()),
+        **options,
+    )
+    values = evaluate(judged, "ap", "ndcg@10", "n_relevant", ties="doc", **options)
+    expected = judge(run, judgments, **options)
+    expected = evaluate(expected, "ap", "ndcg@10", "n_relevant", ties="doc", **options)
+    assert_frame_equal(in_order(from_spark(values), "run"), in_order(expected, "run"))
+
+
+@in_spark
+def test_spark_refuses_what_cannot_be_judged(spark):
+    run, judgments = (spark.createDataFrame(rows.to_arrow()) for rows in JUDGED_BY_HAND.values())
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="`run` has no column 'strategy'"):
+        judge(run, judgments, strategy="strategy")
+    with pytest.raises(ValueError, match="column 'strategy', of which no argument speaks"):
+        judge(run.withColumnRenamed("my.run", "strategy"), judgments)
+    with pytest.raises(TypeError, match=r'"query" must have one data type, got Int64 .* String'):
+        judge(run.selectExpr("1L AS query", "doc", "score"), judgments)
+    twice = "`{}` must have each .* once, got more than once: {}"
+    options = {"strategy": "my.run"}
+    with pytest.raises(Exception, match=twice.format("run", "a, q1, d1")):
+        judge(run.union(run.limit(1)), judgments, **options).collect()
+    with pytest.raises(Exception, match=twice.format("judgments", "q1, d1")):
+        judge(run, judgments.union(judgments.limit(1)), **options).collect()
+    nothing = run.selectExpr("`my.run`", "nullif(query, 'q2') AS query", "doc", "score")
+    with pytest.raises(Exception, match='"query" must not be null in `run`'):
+        judge(nothing, judgments, **options).collect()
 
 
 def descendants(name):

@@ -44,6 +44,14 @@ def test_lists_of_any_lengths_are_sorted_alike(lengths):
     assert places.tolist() == np.lexsort((np.arange(len(values)), values, query)).tolist()
 
 
+@given(LISTS)
+def test_a_sum_is_that_of_its_list_alone_to_the_last_bit(lists):
+    alone = [float(np.add.reduce(np.array(each))) if each else 0.0 for each in lists]
+    assert laid_out(lists).sum(laid_out(lists).values).tolist() == alone
+    highest = [max(each, default=0.0) for each in lists]
+    assert laid_out(lists).max(laid_out(lists).values).tolist() == highest
+
+
 @given(LISTS.filter(any), st.none() | st.integers(1, 25))
 def test_the_highest_values_fall(lists, n):
     expected = [sorted(each, reverse=True)[:n] for each in lists]

@@ -19,6 +19,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_graded
+from polars_graded import __main__ as entry
 from polars_graded import (
     average_curves,
     compare,
@@ -567,6 +568,26 @@ def test_files_may_be_parquet(command):
     columns = read_letor("letor.txt").drop("doc").with_columns(text=pl.lit("is no feature"))
     columns.write_parquet("letor.parquet")
     assert command("--letor", "letor.parquet") == command("--letor", "letor.txt")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [JUDGED, ("--qrels", "qrels.gz", "good.gz", "poor.run", "runs.parquet", "both.run")],
+)
+def test_runs_that_may_exceed_memory_go_by(command, monkeypatch, arguments):
+    read_run(["good.run", "poor.run"]).write_parquet("runs.parquet")
+    expected = command(*arguments)
+    monkeypatch.setattr(entry, "memory_at_hand", lambda: 0)
+    monkeypatch.setattr(entry, "read_run", None)
+    monkeypatch.setattr(pl, "read_parquet", None)
+    assert command(*arguments) == expected
+
+
+def test_a_report_of_runs_that_may_exceed_memory_has_no_documents(command, monkeypatch):
+    monkeypatch.setattr(entry, "memory_at_hand", lambda: 0)
+    _, complaints = command(*JUDGED, "--report", "page.html")
+    assert "the runs may exceed memory, so the report shows no documents" in complaints
+    assert Path("page.html").exists()
 
 
 def test_a_run_in_parquet_without_a_strategy_is_named_after_its_file(table):

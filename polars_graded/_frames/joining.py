@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 PLACE = "polars_graded: place"
-"""The row of a judgment, under a name that no frame has."""
+ROWS = "polars_graded: rows"
+FOUND = "polars_graded: found"
+"""The row of a judgment, how many rows a query has, and how many of them are judged: under names
+that no frame has."""
+
+MOST_COUNTED = 1 << 20
+"""So many counts of queries may wait before those of the same query are put together."""
+
+MOST_HASHES = 1 << 22
+"""So many hashes of rows are held (32 MiB); more are written to files."""
+
+SOME = 1000
+"""So many documents without a judgment say how identifiers are written."""
+
+FILES = 64
+"""Files of hashes, each for one range of them."""
+
+
+# Rows that come twice
+
+
+def hashes_of(frame: pl.DataFrame, key: Sequence[str]) -> pl.Series:
+    """A hash of each row's values in the columns of the key."""
+    first, *others = (frame.get_column(name).hash(seed) for seed, name in enumerate(key))
+    for hashes in others:
+        first ^= hashes
+    return first
 
 
 def are_distinct(frame: pl.DataFrame, key: Sequence[str]) -> bool:
@@ -20,30 +49,152 @@ def are_distinct(frame: pl.DataFrame, key: Sequence[str]) -> bool:
     is left to frames where hashes come twice.
     """
     if all(dtype == pl.String or dtype.is_integer() for dtype in frame.select(key).dtypes):
-        first, *others = (frame.get_column(name).hash(seed) for seed, name in enumerate(key))
-        for hashes in others:
-            first ^= hashes
-        if first.n_unique() == frame.height:
+        hashes = hashes_of(frame, key)
+        if hashes.n_unique() == frame.height:
             return True
     return frame.select(key).n_unique() == frame.height
 
 
-def retrieved_and_missed(
-    run: pl.DataFrame,
-    judged: pl.DataFrame,
-    pair: Sequence[str],
-    strategies: pl.Series | None = None,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of a run with their judgments, and the judgments that it lacks, by strategy.
+class Hashes:
+    """The hashes of all rows that went by: eight bytes of each, on disk where they are many."""
 
-    Which judgments a run has is known once it is joined, as numbers of rows: what it lacks is found
-    by these.
+    def __init__(self) -> None:
+        self._held: list[pl.Series] = []
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    def close(self) -> None:
+        """Remove the files."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def add(self, hashes: pl.Series) -> None:
+        """Keep the hashes of some more rows."""
+        self._held.append(hashes)
+        if sum(map(len, self._held)) > MOST_HASHES:
+            self._write()
+
+    def repeated(self) -> pl.Series:
+        """The hashes that came more than once, each once."""
+        parts: Iterator[pl.Series] = iter([pl.concat(self._held)] if self._held else [])
+        if self._folder is not None:
+            self._write()
+            files = sorted(Path(self._folder.name).iterdir())
+            parts = (pl.Series(np.fromfile(file, np.uint64)) for file in files)
+        again = [pl.Series(dtype=pl.UInt64)]
+        again += [part.filter(part.is_duplicated()).unique() for part in parts if _repeats(part)]
+        return pl.concat(again)
+
+    def _write(self) -> None:
+        """Write what is held to the file of its range."""
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="polars_graded-")
+        if not self._held:
+            return
+        hashes = pl.concat(self._held).sort().to_numpy()
+        self._held = []
+        ranges = np.arange(1, FILES, dtype=np.uint64) * np.uint64(2**64 // FILES)
+        for number, part in enumerate(np.split(hashes, np.searchsorted(hashes, ranges))):
+            with (Path(self._folder.name) / f"{number:02}").open("ab") as file:
+                part.tofile(file)
+
+
+def _repeats(values: pl.Series) -> bool:
+    return values.n_unique() < len(values)
+
+
+# A run and its judgments
+
+
+class Join:
+    """A run joined with its judgments a block of rows at a time, and what was seen of it.
+
+    Which judgments a strategy found is known once its rows are joined, as numbers of rows: what it
+    missed is told by these.
     """
-    placed = judged.with_row_index(PLACE)
-    retrieved = run.join(placed, on=pair, how="left", maintain_order="left")
-    due, by = placed, [PLACE]
-    if strategies is not None:
-        due, by = strategies.to_frame().join(placed, how="cross"), [strategies.name, PLACE]
-    found = retrieved.select(by).drop_nulls(PLACE)
-    missed = due.join(found, on=by, how="anti", maintain_order="left")
-    return retrieved.drop(PLACE), missed.drop(PLACE)
+
+    def __init__(
+        self,
+        judged: pl.DataFrame,
+        query: str,
+        doc: str,
+        strategy: str | None = None,
+        strategies: Sequence[Any] = (),
+    ) -> None:
+        self.judged = judged.with_row_index(PLACE)
+        self.queries = judged.select(query).unique(maintain_order=True)
+        self.query, self.doc, self.strategy = query, doc, strategy
+        self.first: pl.DataFrame | None = None
+        """The first row of the run."""
+        self.unmatched: pl.Series | None = None
+        """Some documents of judged queries that are not judged for them, the first that came."""
+        self._found: dict[Any, np.ndarray[Any, np.dtype[np.bool_]]] = {}
+        for name in (None,) if strategy is None else strategies:
+            self.meet(name)
+        self._counts: list[pl.DataFrame] = []
+
+    @property
+    def strategies(self) -> list[Any]:
+        """The strategies that were met, in their order; None where none is told from others."""
+        return [*self._found]
+
+    def meet(self, strategy: Any) -> None:
+        """Take note of a strategy, which has found nothing yet if it is new."""
+        if strategy not in self._found:
+            self._found[strategy] = np.zeros(self.judged.height, np.bool_)
+
+    def add(self, block: pl.DataFrame) -> pl.DataFrame:
+        """The rows of a block that are of judged queries, with their judgments."""
+        pair = [self.query, self.doc]
+        rows = block.join(self.judged, on=pair, how="left", maintain_order="left")
+        keys = pair[:1] if self.strategy is None else [self.strategy, self.query]
+        counts = rows.group_by(keys, maintain_order=True).agg(
+            pl.len().alias(ROWS), pl.col(PLACE).count().alias(FOUND)
+        )
+        if not counts.join(self.queries, on=self.query, how="anti").is_empty():
+            rows = rows.join(self.queries, on=self.query, how="semi", maintain_order="left")
+        self._count(counts)
+        self._mark(rows)
+        if self.first is None and block.height:
+            self.first = block.head(1)
+        if self.unmatched is None:
+            others = rows.lazy().filter(pl.col(PLACE).is_null()).select(self.doc).head(SOME)
+            self.unmatched = others.collect().to_series().unique(maintain_order=True)
+            if self.unmatched.is_empty():
+                self.unmatched = None
+        return rows.drop(PLACE)
+
+    def missed(
+        self, start: int = 0, stop: int | None = None, strategies: Sequence[Any] | None = None
+    ) -> Iterator[pl.DataFrame]:
+        """The judgments from one row to another that a strategy did not find, by strategy."""
+        for name in self.strategies if strategies is None else strategies:
+            missed = pl.Series(~self._found[name][start:stop])
+            rows = self.judged.slice(start, len(missed)).filter(missed).drop(PLACE)
+            if self.strategy is not None:
+                dtype = self._counts[0].schema[self.strategy] if self._counts else pl.Null()
+                rows = rows.select(pl.lit(name, dtype).alias(self.strategy), pl.all())
+            yield rows
+
+    def counts(self) -> pl.DataFrame:
+        """Of each strategy and query the number of rows, and of those that are judged."""
+        counts = pl.concat(self._counts)
+        keys = counts.columns[:-2]
+        return counts.group_by(keys, maintain_order=True).sum()
+
+    def _count(self, counts: pl.DataFrame) -> None:
+        self._counts.append(counts)
+        whole, *others = (frame.height for frame in self._counts)
+        if sum(others) > max(MOST_COUNTED, whole):
+            self._counts = [self.counts()]
+
+    def _mark(self, rows: pl.DataFrame) -> None:
+        """Note which judgments are found, by each strategy."""
+        places = rows.get_column(PLACE)
+        if self.strategy is None:
+            self._found[None][places.drop_nulls().to_numpy()] = True
+            return
+        for name in self._counts[-1].get_column(self.strategy).unique(maintain_order=True):
+            self.meet(name)
+        found = rows.select(self.strategy, PLACE).drop_nulls(PLACE)
+        for (name,), of_it in found.partition_by([self.strategy], as_dict=True).items():
+            self._found[name][of_it.get_column(PLACE).to_numpy()] = True

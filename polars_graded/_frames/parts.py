@@ -35,7 +35,10 @@ WAYS = ("sorted", "scratch")
 BATCH_ROWS = 1 << 20
 """Rows of a part where they stream by: enough to keep every core at work."""
 
-WORKING_BYTES = 200
+FEWEST_ROWS = 1 << 17
+"""Of fewer rows a part saves no memory that is worth the time."""
+
+WORKING_BYTES = 400
 """What measuring takes for a row beside the row itself: its lists, and the arrays of a kernel."""
 
 ENGINE_BYTES = 256 << 20
@@ -101,7 +104,7 @@ def chosen(frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, told
     cheap = _steps(frame) <= READ_AGAIN
     rows = frame.select(pl.len()).collect().item() if cheap else None
     if told is None or told == "sorted":
-        by = next((each for each in (keys, stacked) if _claims_to_be_sorted(frame, each)), None)
+        by = next((each for each in (stacked, keys) if claims_to_be_sorted(frame, each)), None)
         if by is not None or told == "sorted":
             return Cut("sorted", by or stacked, rows)
     if told is not None:
@@ -126,7 +129,7 @@ def as_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame
     two parts have comes out twice in the end.
     """
     held = [frame.head(0).collect()]
-    for batch in _batches(frame):
+    for batch in _small_batches(frame):
         last = batch.select(keys).row(-1)
         same = [
             pl.col(key).eq_missing(pl.lit(value)) for key, value in zip(keys, last, strict=True)
@@ -141,6 +144,14 @@ def as_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame
         yield part
         held = [batch.slice(start)]
     yield pl.concat(held)
+
+
+def _small_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Batches that are cut where too little memory is left to measure one at a time."""
+    at_once = 0
+    for batch in batches(frame):
+        at_once = at_once or max(FEWEST_ROWS, rows_at_once(batch))
+        yield from batch.iter_slices(at_once)
 
 
 def check_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
@@ -179,10 +190,10 @@ def in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator[pl.D
 
 def through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame]:
     """All rows if they are few; else by the hash of their query from a scratch folder."""
-    batches = _batches(frame)
+    coming = batches(frame)
     held = [frame.head(0).collect()]
     rows = at_once = 0
-    for batch in batches:
+    for batch in coming:
         held.append(batch)
         rows += batch.height
         at_once = at_once or rows_at_once(batch)
@@ -193,7 +204,7 @@ def through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.Dat
         return
     with tempfile.TemporaryDirectory(prefix="polars_graded-") as name:
         folder = Path(name)
-        _write(held, batches, folder, keys)
+        _write(held, coming, folder, keys)
         for bucket in sorted(folder.iterdir()):
             scan = pl.scan_parquet(bucket / "*.parquet", hive_partitioning=False)
             passes = -(-scan.select(pl.len()).collect().item() // at_once)
@@ -216,7 +227,7 @@ def _write(
     source.sink_parquet(by_hash, compression="lz4", mkdir=True, engine="streaming")
 
 
-def _batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """The rows in their order, a batch at a time, none of them empty."""
     batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
     return (batch for batch in batches if batch.height)
@@ -229,7 +240,7 @@ def _hash(keys: Sequence[str]) -> pl.Expr:
 # What a plan gives away
 
 
-def _claims_to_be_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
+def claims_to_be_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
     """Whether Polars would group the frame as sorted rows: by `set_sorted`, or a `sort` before."""
     groups = frame.group_by(keys, maintain_order=True).agg(pl.len().alias("number of rows"))
     return "sorted-group-by" in _steps(groups)

@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, TypeAlias
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from polars_graded._checks import check_choice, check_whole_number
 from polars_graded._frames.files import Block, TextFile, blocks_of, check_paths, text_files
 from polars_graded._frames.noticing import warn_the_caller
+from polars_graded._frames.sources import read_later
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from polars_graded._frames.files import Paths
 
@@ -357,13 +356,13 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     features = {f"f{number}": pl.Float64() for number in range(1, n_features + 1)}
     schema = pl.Schema({**_JUDGMENT_SCHEMA, **features})
 
-    def frames() -> Iterator[pl.DataFrame]:
+    def frames(_: Collection[str]) -> Iterator[pl.DataFrame]:
         for frame in _documents(files, _Columns(n_features)):
             absent = [pl.lit(None, dtype).alias(name) for name, dtype in features.items()]
             absent = absent[frame.width - len(_JUDGMENT_SCHEMA) :]
             yield frame.with_columns(absent).with_columns(pl.col(list(features)).fill_null(0.0))
 
-    return _scan(schema, frames)
+    return read_later(schema, frames)
 
 
 def scan_qrels(paths: Paths) -> pl.LazyFrame:
@@ -415,7 +414,8 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     │ 301   ┆ FBIS3-10082 ┆ 1.0   │
     └───────┴─────────────┴───────┘
     """
-    return _scan(_JUDGMENT_SCHEMA, partial(_judgments, _scanned_files(paths)))
+    files = _scanned_files(paths)
+    return read_later(_JUDGMENT_SCHEMA, lambda _: _judgments(files))
 
 
 def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
@@ -474,28 +474,10 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     """
     files = _named_files(paths, named_by)
     _check_scanned(named.file for named in files)
-    return _scan(_RUN_SCHEMA, partial(_runs, files))
+    return read_later(_RUN_SCHEMA, lambda _: _runs(files))
 
 
 # Reading
-
-
-def _scan(schema: pl.Schema, frames: Callable[[], Iterator[pl.DataFrame]]) -> pl.LazyFrame:
-    """A lazy frame of what comes out of `frames`, which is called each time it is collected."""
-
-    def source(
-        columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _: int | None
-    ) -> Iterator[pl.DataFrame]:
-        for whole in frames():
-            frame = whole if n_rows is None else whole.head(n_rows)
-            if n_rows is not None:
-                n_rows -= frame.height
-            frame = frame if columns is None else frame.select(columns)
-            yield frame if predicate is None else frame.filter(predicate)
-            if n_rows == 0:
-                return
-
-    return register_io_source(source, schema=schema)
 
 
 def _scanned_files(paths: Paths) -> list[TextFile]:

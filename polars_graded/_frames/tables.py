@@ -4,43 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from polars_graded._checks import check_collected
+from polars_graded._checks import check_frame
+
+Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
 _DOCUMENTS = (list, tuple, set, frozenset)
 
 
-def runs_table(
-    run: Any, query: str, doc: str, strategy: str | None
-) -> tuple[pl.DataFrame, str | None]:
-    """The retrieved documents, and the column of strategies where there is one."""
+class Runs(NamedTuple):
+    """The retrieved documents of one strategy, or of several one below the other."""
+
+    table: Frame
+    strategy: str | None
+    """The column of strategies, where there is one."""
+    named: Mapping[str, pl.LazyFrame] = {}
+    """Of a mapping from names to lazy frames the rows of each, whose columns may differ."""
+
+    def select(self, columns: Sequence[str]) -> Runs:
+        """The same rows with some of their columns."""
+        named = {
+            name: rows.select(c for c in columns if c in rows.collect_schema())
+            for name, rows in self.named.items()
+        }
+        return self._replace(table=self.table.select(columns), named=named)
+
+
+def runs_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
+    """The retrieved documents in one frame, which is lazy where one that was given is."""
     run = _plain(run)
     if not isinstance(run, Mapping) or not run or _is_of_queries(run):
         table = _run("run", run, query, doc)
-        return _ranked(table, query, doc, [strategy or "strategy"]), strategy
+        return Runs(_ranked(table, query, doc, [strategy or "strategy"]), strategy)
     strategy = "strategy" if strategy is None else strategy
-    parts = []
+    parts, lazy = {}, False
     for name, one in run.items():
         table = _ranked(_run(f"run[{name!r}]", _plain(one), query, doc), query, doc)
-        if table.is_empty():
-            # Stacked, it would be gone, and with it that it answered nothing.
-            msg = f"`run` must have a row for each strategy, got none for {name!r}"
-            raise ValueError(msg)
-        parts.append(table.drop(strategy, strict=False).select(pl.lit(name).alias(strategy), "*"))
-    return pl.concat(parts, how="diagonal_relaxed"), strategy
+        if isinstance(table, pl.LazyFrame):
+            lazy = True
+        elif table.is_empty():
+            raise no_row_for(name)
+        rows = table.lazy().drop(strategy, strict=False)
+        parts[name] = rows.select(pl.lit(name).alias(strategy), "*")
+    stacked = pl.concat(parts.values(), how="diagonal_relaxed")
+    return Runs(stacked, strategy, parts) if lazy else Runs(stacked.collect(), strategy)
 
 
-def judgments_table(judgments: Any, query: str, doc: str, grade: str) -> pl.DataFrame:
+def no_row_for(strategy: str) -> ValueError:
+    """The error of a strategy without rows: stacked, nobody would see that it answered none."""
+    return ValueError(f"`run` must have a row for each strategy, got none for {strategy!r}")
+
+
+def judgments_table(judgments: Any, query: str, doc: str, grade: str) -> Frame:
     """The judged documents; those of lists of ids are of grade 1."""
     table = _table("judgments", _plain(judgments), query, doc, grade)
     lists = _column_of_lists(table, doc, "relevant")
     if lists is None:
         return table
     table = _exploded(table.select(query, lists), lists, doc)
-    return table if grade in table.columns else table.with_columns(pl.lit(1, pl.Int64).alias(grade))
+    if grade in table.collect_schema():
+        return table
+    return table.with_columns(pl.lit(1, pl.Int64).alias(grade))
 
 
 def _plain(value: Any) -> Any:
@@ -58,7 +85,7 @@ def _is_of_queries(run: Mapping[Any, Any]) -> bool:
     return isinstance(of_one, _DOCUMENTS)
 
 
-def _run(name: str, given: Any, query: str, doc: str) -> pl.DataFrame:
+def _run(name: str, given: Any, query: str, doc: str) -> Frame:
     """The rows of a run, whose documents must have an order, as those of a set have not."""
     for key, docs in given.items() if isinstance(given, Mapping) else ():
         if isinstance(docs, set | frozenset):
@@ -67,10 +94,10 @@ def _run(name: str, given: Any, query: str, doc: str) -> pl.DataFrame:
     return _table(name, given, query, doc, "score")
 
 
-def _table(name: str, given: Any, query: str, doc: str, number: str) -> pl.DataFrame:
+def _table(name: str, given: Any, query: str, doc: str, number: str) -> Frame:
     """A frame as it is, or the rows of a mapping from queries."""
     if not isinstance(given, Mapping):
-        return check_collected(name, given)
+        return check_frame(name, given)
     mapped = [isinstance(docs, Mapping) for docs in given.values()]
     if any(mapped) and not all(mapped):
         msg = f"`{name}` must have mappings for all queries or lists for all, got both"
@@ -102,36 +129,40 @@ def _column(name: str, column: str, values: list[Any]) -> pl.Series:
         raise TypeError(msg) from None
 
 
-def _ranked(table: pl.DataFrame, query: str, doc: str, others: Sequence[str] = ()) -> pl.DataFrame:
+def _ranked(table: Frame, query: str, doc: str, others: Sequence[str] = ()) -> Frame:
     """The rows of lists of documents in rank order; any other frame as it is."""
     lists = _column_of_lists(table, doc, "retrieved")
     if lists is None:
         return table
-    if "score" in table.columns:
+    columns = table.collect_schema().names()
+    if "score" in columns:
         msg = (
             f"`run` must have lists of documents in rank order, or scores in a mapping or one row "
             f"per document, got a column 'score' beside {lists!r}\n\n"
             f"Hint: .explode({lists!r}, 'score') gives one row per document"
         )
         raise ValueError(msg)
-    table = table.select(*(name for name in others if name in table.columns), query, lists)
+    table = table.select(*(name for name in others if name in columns), query, lists)
     rank = pl.int_ranges(1, pl.col(lists).list.len() + 1).alias("rank")
     table = _exploded(table.with_columns(rank), lists, doc)
-    return table if "score" in table.columns else table.with_columns(score=-pl.col("rank"))
+    has_scores = "score" in table.collect_schema()
+    return table if has_scores else table.with_columns(score=-pl.col("rank"))
 
 
-def _column_of_lists(table: pl.DataFrame, doc: str, otherwise: str) -> str | None:
+def _column_of_lists(table: Frame, doc: str, otherwise: str) -> str | None:
     """The column that holds lists of documents, if one does."""
+    schema = table.collect_schema()
     for name in (doc, otherwise):
-        if isinstance(table.schema.get(name), pl.List | pl.Array):
+        if isinstance(schema.get(name), pl.List | pl.Array):
             return name
     return None
 
 
-def _exploded(table: pl.DataFrame, lists: str, doc: str) -> pl.DataFrame:
+def _exploded(table: Frame, lists: str, doc: str) -> Frame:
     """One row per document, fields of structs as columns."""
-    together = [name for name in (lists, "rank") if name in table.columns]
+    schema = table.collect_schema()
+    together = [name for name in (lists, "rank") if name in schema]
     table = table.explode(together, empty_as_null=False)
-    if isinstance(table.schema[lists], pl.Struct):
+    if isinstance(table.collect_schema()[lists], pl.Struct):
         return table.unnest(lists)
     return table.rename({lists: doc})

@@ -26,7 +26,7 @@ UNUSABLE = "polars_graded: unusable"
 """Columns under names that no frame has."""
 
 
-MOST_ROWS = 1 << 20
+MOST_ROWS = 1 << 19
 """Strategies that have so many rows in all are measured at once: queries are grouped once."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
@@ -116,7 +117,8 @@ def _have_freed_memory_kept() -> None:
     it had mapped alone, at most 32 MiB; a kernel's arrays would be paged in anew for every chunk,
     at half of its time. An untouched block costs nothing.
     """
-    np.empty(31 << 20, np.uint8)
+    with suppress(MemoryError):
+        np.empty(31 << 20, np.uint8)
 
 
 def _chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:

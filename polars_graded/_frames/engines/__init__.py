@@ -1,7 +1,8 @@
 """Engines that spread a frame over many machines, told by their frames without importing them.
 
 An engine is a module with `evaluated(request, frame, buckets)`. It puts the rows of a query into
-one bucket, has `arrow.Worker` measure a bucket at a time, and gives a frame of its own kind.
+one bucket, has `arrow.Worker` measure a bucket at a time, and gives a frame of its own kind. It may
+have `judged(run, judgments, ...)`, which joins the two where they are.
 """
 
 from __future__ import annotations

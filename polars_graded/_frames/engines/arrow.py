@@ -48,7 +48,7 @@ class Worker:
 
 def checked_schema(request: Request, given: pa.Schema) -> pa.Schema:
     """What comes out of tables of a schema, or the error of what cannot."""
-    schema = pl.Schema({field.name: _type_of(field) for field in given})
+    schema = schema_of(given)
     request.check_schema(schema)
     request.check_not_stacked(pl.LazyFrame(schema=schema))
     check_without_rows(request, schema)
@@ -67,6 +67,11 @@ def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
         )
         raise ValueError(msg)
     return None if parts is None else int(parts)
+
+
+def schema_of(given: pa.Schema) -> pl.Schema:
+    """The columns as Polars has them."""
+    return pl.Schema({field.name: _type_of(field) for field in given})
 
 
 def _type_of(field: pa.Field) -> pl.DataType:

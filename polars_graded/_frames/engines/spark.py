@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema
+import polars as pl
+
+from polars_graded._checks import check_number
+from polars_graded._frames.engines import engine_of
+from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema, schema_of
+from polars_graded._frames.matching import check_match, check_schemas, usable
+from polars_graded._frames.tables import judgments_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow as pa
 
     from polars_graded._frames.parts import Parts
@@ -30,6 +38,96 @@ def evaluated(request: Request, frame: Any, parts: Parts) -> Any:
         return worker(table)
 
     return rows.groupBy("bucket").applyInArrow(measure, from_arrow_schema(schema))
+
+
+def judged(
+    run: Any,
+    judgments: Any,
+    query: str,
+    doc: str,
+    grade: str,
+    strategy: str | None,
+    unjudged_below: float | None,
+) -> Any:
+    """A Spark frame of a run and its judgments, of Spark or of this machine, in no order.
+
+    Rows meet by all columns that tell them apart, so that no query is in one place as a whole.
+    """
+    from pyspark.sql import functions as f
+
+    ours = schema_of(_arrow_schema(run))
+    judgments = judgments if engine_of(judgments) else judgments_table(judgments, query, doc, grade)
+    here = isinstance(judgments, pl.DataFrame | pl.LazyFrame)
+    theirs = judgments.collect_schema() if here else schema_of(_arrow_schema(judgments))
+    check_schemas(ours, theirs, query, doc, grade, strategy)
+    pair = [query, doc]
+    key = pair if strategy is None else [strategy, *pair]
+    check_match(ours, theirs, pair, key)
+    _check_not_stacked(ours, key)
+    if unjudged_below is not None:
+        unjudged_below = check_number("unjudged_below", unjudged_below)
+    if here:
+        table = usable(judgments.lazy().collect(), pair, grade, unjudged_below)
+        judgments = run.sparkSession.createDataFrame(table.to_arrow())
+
+    names = [*ours, *(name for name in theirs if name not in ours)]
+    places = {name: f"column_{number}" for number, name in enumerate(names)}
+    run, judgments = (
+        frame.selectExpr(*(f"{_quoted(name)} AS {places[name]}" for name in frame.columns))
+        for frame in (run, judgments)
+    )
+    in_run, in_judgments = ([places[name] for name in columns] for columns in (key, pair))
+    run = _without_nulls(run, "run", dict(zip(in_run, key, strict=True)))
+    judgments = _without_nulls(judgments, "judgments", dict(zip(in_judgments, pair, strict=True)))
+    judgments = _once(judgments, "judgments", dict(zip(in_judgments, pair, strict=True)))
+    judgments = judgments.where(f.col(places[grade]).isNotNull())
+    if unjudged_below is not None:
+        judgments = judgments.where(f.col(places[grade]) >= unjudged_below)
+    due = judgments
+    if strategy is not None:
+        due = run.select(places[strategy]).distinct().crossJoin(judgments)
+    of_judged = run.join(judgments.select(places[query]).distinct(), places[query], "left_semi")
+    retrieved = _once(of_judged, "run", dict(zip(in_run, key, strict=True)))
+    return retrieved.join(due, in_run, "full_outer").select(*places.values()).toDF(*names)
+
+
+def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
+    """Raise where several strategies may be merged, which nobody sees before a job runs."""
+    if "strategy" in schema and "strategy" not in key:
+        msg = (
+            "`run` has a column 'strategy', of which no argument speaks: strategies would be "
+            "merged\n\nHint: say strategy='strategy', or drop the column"
+        )
+        raise ValueError(msg)
+
+
+def _without_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
+    """The same rows, which fail where a column of the key is null; it says what they are called."""
+    from pyspark.sql import functions as f
+
+    for column, called in key.items():
+        error = f.raise_error(f.lit(f'"{called}" must not be null in `{name}`'))
+        frame = frame.withColumn(
+            column, f.coalesce(column, error.cast(frame.schema[column].dataType))
+        )
+    return frame
+
+
+def _once(frame: Any, name: str, key: Mapping[str, str]) -> Any:
+    """The same rows, which fail where two have the same key."""
+    from pyspark.sql import functions as f
+
+    others = [column for column in frame.columns if column not in key]
+    rows = frame.groupBy(*key).agg(
+        f.first(f.struct(*others)).alias("others"), f.count(f.lit(1)).alias("number")
+    )
+    sentence = f"`{name}` must have each ({', '.join(key.values())}) once, got more than once: "
+    values = f.concat_ws(", ", *(f.col(column).cast("string") for column in key))
+    error = f.raise_error(f.concat(f.lit(sentence), values))
+    once = f.when(f.col("number") > 1, error.cast(rows.schema["others"].dataType)).otherwise(
+        f.col("others")
+    )
+    return rows.select(*key, once.alias("others")).select(*key, "others.*")
 
 
 def _arrow_schema(frame: Any) -> pa.Schema:

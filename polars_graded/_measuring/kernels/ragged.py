@@ -239,8 +239,10 @@ class Ragged:
         empty = self.lengths == 0
         if not empty.any():
             return ufunc.reduceat(numbers, self.offsets[:-1]) if len(empty) else np.zeros(0)
-        # An empty list has the number that stands where it would begin; the last may have none.
-        reduced: Floats = ufunc.reduceat(np.append(numbers, 0.0), self.offsets[:-1])
+        # An empty list gets the number that stands where it would begin, which behind the last list
+        # there may not be.
+        numbers = np.append(numbers, 0.0) if empty[-1] else numbers
+        reduced: Floats = ufunc.reduceat(numbers, self.offsets[:-1])
         reduced[empty] = 0.0
         return reduced
 

@@ -1,0 +1,228 @@
+"""Whether a run and its judgments fit each other: what is refused, and what is warned of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_graded._checks import SHOWN, check_columns, check_number, first_few
+from polars_graded._frames.joining import FOUND, ROWS, are_distinct
+from polars_graded._frames.noticing import warn_the_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_graded._frames.joining import Join
+
+
+# What shows in their columns
+
+
+def check_schemas(
+    run: pl.Schema, judgments: pl.Schema, query: str, doc: str, grade: str, strategy: str | None
+) -> None:
+    """Raise where a run and judgments of these columns cannot be joined."""
+    for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
+        check_columns("run", [] if name is None else [name], run, argument=argument)
+    if grade not in judgments and grade in run:
+        msg = f"`judgments` has no column {grade!r}, but `run` has: are the two swapped?"
+        raise pl.exceptions.ColumnNotFoundError(msg)
+    for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
+        check_columns("judgments", [name], judgments, argument=argument)
+
+
+def check_match(
+    run: pl.Schema, judgments: pl.Schema, pair: Sequence[str], key: Sequence[str]
+) -> None:
+    """Raise where columns of the two are not those to join by, and others to measure by."""
+    for column in pair:
+        ours, theirs = run[column], judgments[column]
+        if ours != theirs:
+            msg = (
+                f'"{column}" must have one data type, got {ours} in `run` and {theirs} in'
+                " `judgments`: cast one of them"
+            )
+            raise TypeError(msg)
+    shared = [name for name in judgments if name in run and name not in pair]
+    if shared:
+        msg = (
+            f"only {_listed(pair)} may be in both `run` and `judgments`, got {_listed(shared)}:"
+            " drop or rename it in one of them"
+        )
+        raise ValueError(msg)
+    if not set(run).difference(key):
+        # Its null is what tells a document that was missed from a retrieved one.
+        msg = f"`run` must have a column to rank by, such as a score, got {_listed([*run])}"
+        raise ValueError(msg)
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return ", ".join(f'"{column}"' for column in columns) or "none"
+
+
+# What shows in their rows
+
+
+def check_keys(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
+    """Raise where rows have a null in a column of the key, or two have the same."""
+    check_no_nulls(frame, name, key)
+    check_distinct(frame, name, key)
+
+
+def check_no_nulls(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
+    """Raise where rows have a null in a column of the key."""
+    for column in key:
+        if nulls := frame[column].null_count():
+            count = "1 null" if nulls == 1 else f"{nulls} nulls"
+            msg = f'"{column}" must not be null in `{name}`, got {count}'
+            raise ValueError(msg)
+
+
+SAME_TAGS = (
+    "\n\nHint: read_run(paths, named_by='file') tells apart runs that have the same tag; .unique() "
+    "drops rows that are the same"
+)
+
+
+def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: int = 0) -> None:
+    """Raise where two rows have the same key; `others` are known to do so besides."""
+    if not are_distinct(frame, key):
+        repeated = frame.filter(pl.struct(key).is_duplicated()).select(key).unique()
+        of_strategies = len(key) > 2  # noqa: PLR2004 a query and a document
+        msg = (
+            f"`{name}` must have each ({', '.join(key)}) once, got {repeated.height + others} "
+            f"more than once: {first_few(repeated.sort(key).rows())}"
+            f"{SAME_TAGS if of_strategies else ''}"
+        )
+        raise ValueError(msg)
+
+
+def check_one_strategy(strategies: Sequence[Any]) -> None:
+    """Raise where a column "strategy" that was not named holds several strategies."""
+    count = len([name for name in strategies if name is not None])
+    if count > 1:
+        msg = (
+            f'`run` must be one ranking per query, got {count} strategies in its column "strategy":'
+            ' pass strategy="strategy" to keep them apart, or drop the column to merge them'
+        )
+        raise ValueError(msg)
+
+
+def usable(
+    judgments: pl.DataFrame, pair: Sequence[str], grade: str, unjudged_below: float | None
+) -> pl.DataFrame:
+    """The judgments that are some, once it is seen that no document has two."""
+    check_keys(judgments, "judgments", pair)
+    judged = judgments.drop_nulls(grade)
+    if unjudged_below is not None:
+        return judged.filter(pl.col(grade) >= check_number("unjudged_below", unjudged_below))
+    if judged.schema[grade].is_numeric() and (below := judged.filter(pl.col(grade) < 0).height):
+        warn_the_caller(
+            f"{below} of {judged.height} judgments have a grade below 0, and count as judged and "
+            "irrelevant\n\n"
+            "Hint: unjudged_below=0 takes them for none, as trec_eval does; a lower bound says "
+            "that they are meant"
+        )
+    return judged
+
+
+def look_at(join: Join) -> None:
+    """Refuse a run and judgments with nothing in common; warn of what they have too little of."""
+    query, doc, judged = join.query, join.doc, join.judged
+    counts = join.counts()
+    judged_too = counts.join(join.queries, on=query, how="semi", maintain_order="left")
+    retrieved, found = judged_too.select(pl.col(ROWS, FOUND).sum()).row(0)
+    if join.first is not None and judged.height and not found:
+        column = doc if retrieved else query
+        ours, theirs = (frame.get_column(column)[0] for frame in (join.first, judged))
+        what = "document of a query" if retrieved else "query"
+        msg = (
+            f"`run` and `judgments` must have a {what} in common, got none: {column!r} is such as "
+            f"{ours!r} in `run` and {theirs!r} in `judgments`"
+        )
+        raise ValueError(msg)
+    queries = judged_too.get_column(query)
+    if unjudged := _not_in(counts.get_column(query), queries):
+        warn_the_caller(
+            f"queries without any judgment are left out of `run`, got {len(unjudged)}: "
+            f"{first_few(unjudged)}"
+        )
+    if unanswered := _not_in(join.queries.get_column(query), queries):
+        warn_the_caller(
+            f"{len(unanswered)} of {join.queries.height} judged queries have no row in `run`, and "
+            f"count as failures: {first_few(unanswered)}"
+        )
+    if join.strategy is not None and join.strategies != [None]:
+        answered = judged_too.get_column(join.strategy)
+        if silent := _not_in(counts.get_column(join.strategy), answered):
+            warn_the_caller(
+                f"{first_few(silent)} answered none of the judged queries, and count as failures "
+                "though they did not run"
+            )
+    if join.strategy is not None and (lacking := _unanswered_by_some(judged_too, join)):
+        warn_the_caller(
+            "some strategies have no row for judged queries that others answered, which count as "
+            f"failures: {_those_that_lack(lacking, join.queries.height)}\n\n"
+            "Hint: where not all strategies were asked alike, keep the queries that all answered"
+        )
+    asked = queries.n_unique()
+    without = asked - judged_too.filter(pl.col(FOUND) > 0).get_column(query).n_unique()
+    if join.unmatched is None or not (2 * without > asked or _is_little(join, retrieved, found)):
+        return
+    none = f"in {without} of {asked} queries nothing that was retrieved is judged"
+    missed = next((part for part in join.missed() if part.height), judged)
+    warn_the_caller(
+        f"{none if without else 'the run and the judgments have few documents in common'}; "
+        f"of all {retrieved} retrieved documents {found} are judged ({found / retrieved:.1%})\n\n"
+        f"Hint: see that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
+        f"and `judgments` ({missed[doc][0]!r}); overview() shows what there is"
+    )
+
+
+LITTLE = 0.05
+"""So small a share of what could be in common is told: identifiers seem to be written differently.
+"""
+
+
+def _is_little(join: Join, retrieved: int, found: int) -> bool:
+    """Whether hardly a retrieved document is judged, and hardly one is so for any query.
+
+    Where a few of many are relevant, as for recommenders, what is retrieved for one user is judged
+    for another: the identifiers are the same.
+    """
+    could = min(retrieved, join.judged.height * len(join.strategies))
+    if join.unmatched is None or not could or found > LITTLE * could:
+        return False
+    judged_for_others = join.unmatched.is_in(join.judged.get_column(join.doc).implode()).sum()
+    return bool(judged_for_others <= LITTLE * min(len(join.unmatched), could))
+
+
+def _unanswered_by_some(answered: pl.DataFrame, join: Join) -> dict[Any, list[Any]]:
+    """For each strategy that answered some queries, those that only others answered."""
+    keys = [str(join.strategy), join.query]
+    strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
+    if answered.height == strategies.height * queries.height:
+        return {}
+    lacking = strategies.join(queries, how="cross").join(
+        answered, on=keys, how="anti", maintain_order="left"
+    )
+    by_strategy = lacking.group_by(keys[0], maintain_order=True).agg(join.query)
+    return dict(by_strategy.iter_rows())
+
+
+def _those_that_lack(lacking: dict[Any, list[Any]], asked: int) -> str:
+    """The first few of them in a sentence, with the first few queries that each lacks."""
+    told = [
+        f"{name!r} lacks {len(queries)} of {asked} ({first_few(queries)})"
+        for name, queries in list(lacking.items())[:SHOWN]
+    ]
+    return "; ".join(told if len(lacking) <= SHOWN else [*told, "..."])
+
+
+def _not_in(values: pl.Series, others: pl.Series) -> list[Any]:
+    """The values that are not among the others, each once, in their order."""
+    each = values.unique(maintain_order=True).to_frame("value")
+    return each.join(
+        others.unique().to_frame("value"), on="value", how="anti", maintain_order="left"
+    )["value"].to_list()

@@ -1,0 +1,401 @@
+"""A lazy run that is judged when it is collected: the same rows, and the same that is refused."""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+
+import polars as pl
+import pytest
+from helpers import frame_of, random_queries
+from polars.testing import assert_frame_equal
+
+from polars_graded import evaluate, judge, scan_qrels, scan_run
+from polars_graded._frames import joining, parts
+from polars_graded._frames.judging_later import SEVERAL_ARE_SORTED
+from polars_graded._frames.measuring import ERRORS_OF_SOURCES_KEEP_THEIR_KIND
+
+# Strategies of these runs did not answer all the same queries, as those of real ones do.
+pytestmark = pytest.mark.filterwarnings("ignore:some strategies have no row:UserWarning")
+
+
+ROWS = frame_of(random_queries(3, 200, grades=[0, 0, 1, 2, 3])).select(
+    pl.format("q{}", "query").alias("query"),
+    pl.format("d{}", pl.int_range(pl.len()).over("query")).alias("doc"),
+    "grade",
+    "score",
+)
+JUDGMENTS = ROWS.select("query", "doc", "grade").drop_nulls().filter(pl.col("query") != "q17")
+RUN = (
+    ROWS.drop_nulls("score")
+    .drop("grade")
+    .filter(pl.col("query") != "q30")
+    .sample(fraction=1, shuffle=True, seed=1)
+)
+STACKED = pl.concat(
+    RUN.filter(pl.col("query").str.slice(1).cast(pl.Int64) % 10 != 7 + seed).with_columns(
+        score=pl.col("score") * sign, run=pl.lit(name)
+    )
+    for seed, (name, sign) in enumerate({"b": 1, "a": -1, "c": 2}.items())
+).sample(fraction=1, shuffle=True, seed=2)
+
+WITH_NAMES = {"strategy": "run"}
+MEASURES = ["ap", "ndcg@10", "n_relevant", "n_retrieved"]
+
+fits = pytest.mark.filterwarnings("ignore:queries without any|.* judged queries have no row")
+"""Of a query that is not judged, and one that nobody answered."""
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Blocks of few rows, and few hashes that are held."""
+    monkeypatch.setattr(parts, "BATCH_ROWS", 200)
+    monkeypatch.setattr(joining, "MOST_HASHES", 500)
+    monkeypatch.setattr(joining, "MOST_COUNTED", 100)
+
+
+def refused(exception, sentence):
+    """What is refused when a frame is collected, which Polars before 2 makes its own."""
+    if not ERRORS_OF_SOURCES_KEEP_THEIR_KIND:
+        return pytest.raises(pl.exceptions.ComputeError, match=re.escape(sentence))
+    return pytest.raises(exception, match=f"^{re.escape(sentence)}")
+
+
+# The same rows
+
+
+@fits
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("lazy_judgments", [True, False])
+def test_rows_are_those_of_an_eager_run_in_their_order(engine, lazy_judgments):
+    judgments = JUDGMENTS.lazy() if lazy_judgments else JUDGMENTS
+    for run, options in ((RUN, {}), (STACKED, WITH_NAMES)):
+        expected = judge(run, JUDGMENTS, **options)
+        found = judge(run.lazy(), judgments, **options)
+        assert isinstance(found, pl.LazyFrame)
+        assert found.collect_schema() == expected.schema
+        assert_frame_equal(found.collect(engine=engine), expected)
+
+
+@fits
+@pytest.mark.parametrize("keys", [["query"], ["query", "run"], ["run", "query"]])
+def test_rows_that_are_sorted_stay_so_and_missed_documents_stand_with_their_query(keys):
+    run = STACKED.sort(keys, maintain_order=True)
+    expected = judge(run, JUDGMENTS, **WITH_NAMES)
+    by = keys if keys[0] == "run" else ["query"]
+    for lazy in (run.lazy().set_sorted(*keys), STACKED.lazy().sort(keys, maintain_order=True)):
+        found = judge(lazy, JUDGMENTS, **WITH_NAMES)
+        assert parts.claims_to_be_sorted(found, by) or (len(by) > 1 and not SEVERAL_ARE_SORTED)
+        collected = found.collect()
+        assert_frame_equal(collected, collected.sort(by, maintain_order=True))
+        # Those that were missed are in the order of strategies here, which were not met in it.
+        order = ["run", "query", pl.col("score").is_null()]
+        assert_frame_equal(
+            collected.sort(order, maintain_order=True), expected.sort(order, maintain_order=True)
+        )
+
+
+@fits
+def test_one_run_that_is_sorted_stays_so():
+    run = RUN.sort("query", maintain_order=True)
+    for more in ({}, {"strategy": pl.lit("x")}):  # as files of TREC name it
+        found = judge(run.lazy().set_sorted("query").with_columns(**more), JUDGMENTS).collect()
+        expected = judge(run.with_columns(**more), JUDGMENTS)
+        assert_frame_equal(found, expected.sort("query", maintain_order=True))
+
+
+@fits
+@pytest.mark.parametrize("by_query", [True, False])
+def test_a_mapping_of_lazy_runs_is_several_strategies(by_query):
+    runs = {
+        name: rows.drop("run")
+        for (name,), rows in STACKED.partition_by("run", as_dict=True).items()
+    }
+    runs["b"] = runs["b"].with_columns(rank=pl.lit(1))
+    expected = judge(runs, JUDGMENTS)
+    lazy = {
+        name: run.lazy().sort("query") if by_query else run.lazy() for name, run in runs.items()
+    }
+    found = judge(lazy, JUDGMENTS)
+    is_sorted = by_query and SEVERAL_ARE_SORTED
+    assert parts.claims_to_be_sorted(found, ["strategy", "query"]) == is_sorted
+    assert_frame_equal(found.collect(), expected, check_row_order=not by_query)
+    one_is_eager = judge({**lazy, "a": runs["a"]}, JUDGMENTS)
+    assert_frame_equal(one_is_eager.collect(), expected, check_row_order=False)
+
+
+@fits
+def test_lists_of_documents_may_be_lazy():
+    lists = RUN.group_by("query", maintain_order=True).agg("doc")
+    assert_frame_equal(judge(lists.lazy(), JUDGMENTS).collect(), judge(lists, JUDGMENTS))
+
+
+@fits
+@pytest.mark.parametrize("keys", [[], ["query"], ["run", "query"]])
+def test_an_empty_run_misses_what_it_does_when_it_is_eager(keys):
+    for run, options in ((RUN.clear(), {}), (STACKED.clear(), WITH_NAMES)):
+        by = [key for key in keys if key in run.columns]
+        lazy = run.lazy().sort(by) if by else run.lazy()
+        expected = judge(run, JUDGMENTS, **options)
+        found = judge(lazy, JUDGMENTS, **options).collect()
+        assert_frame_equal(found, expected, check_row_order=False)
+
+
+@fits
+@pytest.mark.parametrize("strategy", [None, "x"])
+def test_a_column_of_one_strategy_need_not_be_named(strategy):
+    run = RUN.with_columns(strategy=pl.lit(strategy, pl.String))
+    expected = judge(run, JUDGMENTS)
+    assert_frame_equal(judge(run.lazy(), JUDGMENTS).collect(), expected)
+    found = judge(run.lazy().sort("query"), JUDGMENTS).collect()
+    assert_frame_equal(found, expected, check_row_order=False)
+    expected = judge(run.clear(), JUDGMENTS)
+    found = judge(run.clear().lazy(), JUDGMENTS).collect()
+    assert_frame_equal(found, expected, check_row_order=False)
+
+
+@fits
+def test_keys_may_be_categories():
+    kinds = {"query": pl.Categorical(), "doc": pl.Enum([f"d{n}" for n in range(100)])}
+    run, judgments = (frame.cast(kinds) for frame in (RUN, JUDGMENTS))
+    for lazy in (run.lazy(), run.lazy().set_sorted("query")):
+        assert_frame_equal(judge(lazy, judgments).collect(), judge(run, judgments))
+
+
+# Composed
+
+
+@fits
+@pytest.mark.parametrize("way", [None, 3, "scratch", "sorted"])
+@pytest.mark.parametrize("keys", [[], ["query"], ["run", "query"]])
+def test_it_is_measured_as_an_eager_run_is(way, keys, monkeypatch):
+    monkeypatch.setattr(parts, "memory_at_hand", lambda: parts.ENGINE_BYTES + 200_000)
+    if way == "sorted" and not keys:
+        return
+    lazy = STACKED.lazy().sort(keys, maintain_order=True) if keys else STACKED.lazy()
+    options = {**WITH_NAMES, "ties": "doc"}
+    expected = evaluate(judge(STACKED, JUDGMENTS, **WITH_NAMES), MEASURES, **options)
+    judged = judge(lazy, JUDGMENTS.lazy(), **WITH_NAMES)
+    found = evaluate(judged, MEASURES, parts=way, **options).collect()
+    assert_frame_equal(found, expected)
+    assert expected.filter(query="q30").height == 3
+
+
+@fits
+def test_what_is_sorted_streams_through_both(caplog):
+    caplog.set_level(logging.INFO, "polars_graded")
+    judged = judge(RUN.lazy().sort("query"), JUDGMENTS)
+    evaluate(judged, "ap", ties="doc").collect()
+    assert [record.message for record in caplog.records] == ["rows stream by, sorted by 'query'"]
+
+
+@fits
+@pytest.mark.parametrize("keys", [[], ["query"]])
+def test_rows_and_columns_are_chosen_and_written(keys, tmp_path):
+    lazy = STACKED.lazy().sort(keys, maintain_order=True) if keys else STACKED.lazy()
+    judged = judge(lazy, JUDGMENTS, **WITH_NAMES)
+    whole = judged.collect()
+    for chain in (
+        lambda f: f.select("grade"),
+        lambda f: f.filter(pl.col("grade") > 1).select("doc", "run"),
+        lambda f: f.filter(pl.col("query") == "q30"),
+        lambda f: f.group_by("run").agg(pl.col("score").null_count()).sort("run"),
+        lambda f: f.head(3),
+        lambda f: f.select(pl.len()),
+    ):
+        assert_frame_equal(chain(judged).collect(), chain(whole))
+    judged.filter(pl.col("score").is_null()).sink_parquet(tmp_path / "missed.parquet")
+    missed = pl.read_parquet(tmp_path / "missed.parquet")
+    assert_frame_equal(missed, whole.filter(pl.col("score").is_null()))
+
+
+def test_files_are_scanned(tmp_path):
+    (tmp_path / "run.txt").write_text("1 Q0 a 1 0.9 x\n1 Q0 b 2 0.8 x\n2 Q0 a 1 0.7 x\n")
+    (tmp_path / "qrels.txt").write_text("1 0 b 1\n2 0 c 2\n1 0 d 1\n")
+    judged = judge(scan_run(tmp_path / "run.txt"), scan_qrels(tmp_path / "qrels.txt"))
+    rows = judged.select("query", "doc", "rank", "strategy", "grade").collect().rows()
+    assert rows == [
+        ("1", "a", 1, "x", None),
+        ("1", "b", 2, "x", 1.0),
+        ("2", "a", 1, "x", None),
+        ("2", "c", None, "x", 2.0),
+        ("1", "d", None, "x", 1.0),
+    ]
+
+
+def test_nothing_is_read_before_it_is_collected():
+    def never(_frame):
+        raise AssertionError
+
+    run, judgments = (
+        frame.lazy().map_batches(never, schema=frame.schema) for frame in (RUN, JUDGMENTS)
+    )
+    assert judge(run, judgments).collect_schema().names() == ["query", "doc", "score", "grade"]
+
+
+# What is refused
+
+
+def test_what_columns_show_is_refused_at_once():
+    for run, judgments, exception, sentence in (
+        (RUN.drop("doc"), JUDGMENTS, pl.exceptions.ColumnNotFoundError, "no column 'doc'"),
+        (RUN, JUDGMENTS.drop("grade"), pl.exceptions.ColumnNotFoundError, "no column 'grade'"),
+        (JUDGMENTS, RUN, pl.exceptions.ColumnNotFoundError, "are the two swapped"),
+        (RUN.with_columns(query=1), JUDGMENTS, TypeError, '"query" must have one data type'),
+        (RUN.with_columns(grade=1), JUDGMENTS, ValueError, 'may be in both .* got "grade"'),
+        (RUN.drop("score"), JUDGMENTS, ValueError, "must have a column to rank by"),
+    ):
+        with pytest.raises(exception, match=sentence):
+            judge(run.lazy(), judgments.lazy())
+    with pytest.raises(TypeError, match="`unjudged_below` must be a number"):
+        judge(RUN.lazy(), JUDGMENTS.lazy(), unjudged_below="0")
+    with pytest.raises(ValueError, match=r"^`judgments` must have each"):  # seen without a plan
+        judge(RUN.lazy(), pl.concat([JUDGMENTS, JUDGMENTS.head(1)]))
+
+
+TWICE = pl.concat([RUN, RUN.slice(1, 4)])
+
+
+@fits
+@pytest.mark.parametrize("keys", [[], ["query"]])
+@pytest.mark.parametrize(
+    ("run", "judgments", "exception", "sentence"),
+    [
+        (
+            TWICE,
+            JUDGMENTS,
+            ValueError,
+            "`run` must have each (query, doc) once, got ",
+        ),
+        (
+            RUN,
+            pl.concat([JUDGMENTS] * 2),
+            ValueError,
+            f"`judgments` must have each (query, doc) once, got {JUDGMENTS.height} more than once",
+        ),
+        (
+            RUN.with_columns(doc="x" + pl.col("doc")),
+            JUDGMENTS,
+            ValueError,
+            "`run` and `judgments` must have a document of a query in common, got none: 'doc' is",
+        ),
+        (
+            RUN.with_columns(query="x" + pl.col("query")),
+            JUDGMENTS,
+            ValueError,
+            "`run` and `judgments` must have a query in common, got none: 'query' is such as 'x",
+        ),
+        (
+            RUN.with_columns(doc=pl.when(pl.col("query") != "q5").then("doc")),
+            JUDGMENTS,
+            ValueError,
+            '"doc" must not be null in `run`, got ',
+        ),
+        (
+            RUN,
+            JUDGMENTS.with_columns(doc=pl.when(pl.col("query") != "q5").then("doc")),
+            ValueError,
+            '"doc" must not be null in `judgments`, got ',
+        ),
+        (
+            RUN.with_columns(strategy=pl.col("query").replace({"q5": "y"})),
+            JUDGMENTS,
+            ValueError,
+            "`run` must be one ranking per query, got ",
+        ),
+        (
+            RUN.with_columns(strategy=pl.when(pl.col("query") != "q5").then(pl.lit("x"))),
+            JUDGMENTS,
+            ValueError,
+            '"strategy" must not be null in `run`, got ',
+        ),
+    ],
+)
+def test_what_rows_show_is_refused_when_they_go_by(run, judgments, exception, sentence, keys):
+    lazy = run.lazy().sort(keys, maintain_order=True) if keys else run.lazy()
+    judged = judge(lazy, judgments.lazy())
+    with refused(exception, sentence):
+        judged.collect()
+
+
+def test_doubles_are_found_in_files_of_hashes_and_those_of_one_hash_are_told_apart(monkeypatch):
+    monkeypatch.setattr(joining, "FILES", 4)
+    run = pl.concat([RUN, RUN.tail(1)])
+    pair = RUN.select("query", "doc").row(-1)
+    sentence = f"`run` must have each (query, doc) once, got 1 more than once: {pair!r}"
+    with refused(ValueError, sentence):
+        judge(run.lazy(), JUDGMENTS).collect()
+    few = RUN.head(300)
+    monkeypatch.setattr(
+        "polars_graded._frames.judging_later.hashes_of",
+        lambda frame, key: frame.get_column(key[0]).hash(),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_frame_equal(judge(few.lazy(), JUDGMENTS).collect(), judge(few, JUDGMENTS))
+
+
+@pytest.mark.parametrize("by_query", [True, False])
+def test_a_strategy_without_rows_is_refused(by_query):
+    runs = {"a": RUN.lazy(), "b": RUN.clear().lazy()}
+    if by_query:
+        runs = {name: run.sort("query") for name, run in runs.items()}
+    with refused(ValueError, "`run` must have a row for each strategy, got none for 'b'"):
+        judge(runs, JUDGMENTS).collect()
+
+
+@pytest.mark.parametrize(
+    ("run", "keys", "options", "got"),
+    [
+        (["q5", "q142"], ["query"], {}, "'query' must ascend, got 'q142' after 'q5'"),
+        (["q1", "q5", "q142"], ["query"], {}, "'query' must ascend, got 'q142' after 'q5'"),
+        (
+            ["q1", "q142", "q5"],
+            ["run", "query"],
+            WITH_NAMES,
+            "'run', 'query' must ascend, got 'a' after 'b'",
+        ),
+    ],
+)
+def test_rows_that_do_not_ascend_as_was_said_are_refused(run, keys, options, got):
+    rows = pl.concat(STACKED.filter(run=name, query=query) for name in "ba" for query in run)
+    rows = rows if options else rows.filter(run="b").drop("run")
+    lazy = rows.lazy().set_sorted(*keys)
+    with refused(ValueError, f"rows that are said to be sorted by {got}"):
+        judge(lazy, JUDGMENTS, **options).collect()
+
+
+# What is warned of
+
+
+@pytest.mark.parametrize("keys", [[], ["query"], ["run", "query"]])
+@pytest.mark.parametrize(
+    ("run", "judgments"),
+    [
+        (STACKED, JUDGMENTS),
+        (STACKED, JUDGMENTS.with_columns(grade=pl.col("grade") - 1)),
+        (STACKED.filter((pl.col("run") != "c") | (pl.col("query") == "q17")), JUDGMENTS),
+        (STACKED.with_columns(doc=pl.col("doc").replace({"d1": "x", "d2": "y"})), JUDGMENTS),
+        (
+            STACKED.with_columns(
+                doc=pl.when(pl.col("query") == "q142").then("doc").otherwise("x" + pl.col("doc"))
+            ),
+            JUDGMENTS,
+        ),
+    ],
+)
+def test_it_is_warned_of_what_an_eager_run_is(run, judgments, keys):
+    run = run.sort(keys, maintain_order=True) if keys else run
+    lazy = run.lazy().set_sorted(*keys) if keys else run.lazy()
+    judgments = judgments.sort("query", maintain_order=True)  # as those are named who are missing
+
+    def said(judge_them):
+        with warnings.catch_warnings(record=True, action="always") as caught:
+            judge_them()
+        return [str(warning.message) for warning in caught]
+
+    expected = said(lambda: judge(run, judgments, **WITH_NAMES))
+    judged = judge(lazy, judgments.lazy(), **WITH_NAMES)
+    assert said(judged.collect) == expected
+    assert expected
