@@ -35,10 +35,13 @@ def data() -> Path:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what needs a browser, so that `-m "not browser"` does without and one process has it."""
+    """Mark what needs a browser, so that `-m "not browser"` does without.
+
+    The tests of a file have one browser, which takes seconds to start.
+    """
     if "chromium" in getattr(item, "fixturenames", ()):
         item.add_marker("browser")
-        item.add_marker(pytest.mark.xdist_group("browser"))
+        item.add_marker(pytest.mark.xdist_group(f"browser of {item.path.stem}"))
 
 
 @pytest.fixture(scope="session")

@@ -492,7 +492,9 @@ def test_measures_gives_the_same(others):
     assert_each_alike(values_of_each(NAMED, GRADED, FRAME, apart=True), found, QUERIES)
 
 
-@pytest.mark.filterwarnings("ignore:no document is judged")
+@pytest.mark.filterwarnings(
+    "ignore:no document is judged", "ignore:.*takes the highest grade of each query"
+)
 def test_evaluate_gives_the_same():
     found = {row.name: evaluate(FRAME, row.name, ties="order")[row.name].to_list() for row in NAMED}
     assert_each_alike(found, {name: plain()[name] for name in found}, QUERIES)
