@@ -41,7 +41,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     """
     if "chromium" in getattr(item, "fixturenames", ()):
         item.add_marker("browser")
-        item.add_marker(pytest.mark.xdist_group(f"browser of {item.path.stem}"))
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(f"browser of {item.path.stem}"))
 
 
 @pytest.fixture(scope="session")

@@ -546,10 +546,9 @@ def test_a_kernel_is_called_once_an_expression(calls):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("chunk_rows", [1, 40])
-def test_chunks_do_not_show(monkeypatch, chunk_rows):
+def test_chunks_do_not_show(monkeypatch):
     expected = plain()
-    monkeypatch.setattr(batches, "CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr(batches, "CHUNK_ROWS", 20)
     assert_each_alike(values_of_each(ROWS, GRADED, FRAME), expected, QUERIES)
 
 
