@@ -190,6 +190,7 @@ def test_scikit_learn(name, call):
 def test_lightgbm_and_xgboost_count_queries_without_a_relevant_document_otherwise():
     # Their documentation: ndcg of a query without gain is 1 for both, and 0 with XGBoost's "-".
     assert calls_here("ndcg@10-") == [("XGBoost", "ndcg@10", "")]
+    assert calls_here("map@10-") == [("XGBoost", "ap(over=cutoff)@10", "")]
     assert ("LightGBM", "ap(over=cutoff)@5", " with undefined_as=1") in calls_here("map@5")
     frame = pl.DataFrame({"query": [1, 1], "grade": [0, 0], "score": [2, 1]})
     assert evaluate(frame, "ndcg@10")["ndcg@10"].item() == 0
@@ -205,7 +206,7 @@ SENTENCES = {
     ),
     "map@5": (
         "'map@5' of ranx is 'ap@5' here; "
-        "'map@5' of LightGBM is 'ap(over=cutoff)@5' here with undefined_as=1"
+        "'map@5' of LightGBM and XGBoost is 'ap(over=cutoff)@5' here with undefined_as=1"
     ),
 }
 

@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -978,3 +979,61 @@ def test_replay(with_relevant, name):
     interactions = {query: list(docs) for query, docs in relevant.items()}
     by_user = getattr(metrics, metric)(k, mode=metrics.PerUser())(recommended, interactions)
     assert_same(by_user[f"{metric}-PerUser@{k}"], values(with_relevant, ours))
+
+
+# What learns to rank, and measures a score before it has learned anything.
+
+BOOSTED = {"ndcg@3": "ndcg@3", "ndcg@10": "ndcg@10"}
+BOOSTED |= {"map@3": "ap(over=cutoff)@3", "map@10": "ap(over=cutoff)@10"}
+
+
+@pytest.fixture(scope="module")
+def to_learn() -> pl.DataFrame:
+    """Sixty queries of 25 documents, relevant or not, five queries without a relevant one."""
+    rng = np.random.default_rng(0)
+    query = np.repeat(np.arange(60), 25)
+    return pl.DataFrame(
+        {
+            "query": query,
+            "grade": rng.integers(0, 2, len(query)) * (query >= 5),
+            "score": rng.permutation(len(query)) / 100,
+        }
+    )
+
+
+def test_lightgbm(to_learn):
+    lightgbm = peer("lightgbm")
+    rows = to_learn.select("grade", "score").to_numpy()
+    data = lightgbm.Dataset(
+        rows, label=rows[:, 0], group=[25] * 60, init_score=rows[:, 1], free_raw_data=False
+    )
+    found: dict[str, Any] = {}
+    options = {"objective": "lambdarank", "metric": ["ndcg", "map"], "eval_at": [3, 10]}
+    lightgbm.train(
+        options | {"learning_rate": 1e-14, "verbosity": -1, "num_threads": 1},
+        data,
+        1,
+        valid_sets=[data],
+        valid_names=["it"],
+        callbacks=[lightgbm.record_evaluation(found)],
+    )
+    ours = evaluate(to_learn, BOOSTED, undefined_as=1)
+    for name, (value,) in found["it"].items():
+        assert value == pytest.approx(ours[name].mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize(("minus", "undefined"), [("", 1), ("-", 0)])
+def test_xgboost(to_learn, minus, undefined):
+    xgboost = peer("xgboost")
+    rows = to_learn.select("grade", "score").to_numpy()
+    data = xgboost.DMatrix(
+        rows, label=rows[:, 0], qid=to_learn["query"].to_numpy(), base_margin=rows[:, 1]
+    )
+    found: dict[str, Any] = {}
+    options = {"objective": "rank:ndcg", "eta": 0.0, "nthread": 1}
+    names = [f"{name}{minus}" for name in BOOSTED]
+    options |= {"eval_metric": names}
+    xgboost.train(options, data, 1, evals=[(data, "it")], evals_result=found, verbose_eval=False)
+    ours = evaluate(to_learn, BOOSTED, undefined_as=undefined)
+    for name in BOOSTED:
+        assert found["it"][f"{name}{minus}"][0] == pytest.approx(ours[name].mean(), abs=1e-12)

@@ -129,11 +129,14 @@ def calls_here(name: str) -> list[Call]:
         ("a method", A_CALL),
     ):
         found += [Call(tool, call) for call in _filled(name.strip(), table)]
-    if lightgbm := re.fullmatch(r"map(@\d+)", name.strip()):
-        measure = f"ap(over=cutoff){lightgbm[1]}"
-        found.append(Call("LightGBM", measure, " with undefined_as=1"))
-    if xgboost := re.fullmatch(r"ndcg(@\d+)?-", name.strip()):
-        found.append(Call("XGBoost", f"ndcg{xgboost[1] or ''}"))
+    if boosted := re.fullmatch(r"(ndcg|map)(@\d+)?(-?)", name.strip()):
+        function, cutoff, minus = boosted.groups("")
+        if function == "map" and cutoff:
+            for tool in ("XGBoost",) if minus else ("LightGBM", "XGBoost"):
+                further = "" if minus else " with undefined_as=1"
+                found.append(Call(tool, f"ap(over=cutoff){cutoff}", further))
+        elif function == "ndcg" and minus:
+            found.append(Call("XGBoost", f"ndcg{cutoff}"))
     return [
         call._replace(further=f"{call.further}, with .list.first() of its column")
         if call.measure.startswith("interpolated_precision(recall_levels=[")
