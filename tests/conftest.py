@@ -35,14 +35,9 @@ def data() -> Path:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what needs a browser, so that `-m "not browser"` does without.
-
-    The tests of a file have one browser, which takes seconds to start.
-    """
+    """Mark what needs a browser, so that `-m "not browser"` does without."""
     if "chromium" in getattr(item, "fixturenames", ()):
         item.add_marker("browser")
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(f"browser of {item.path.stem}"))
 
 
 @pytest.fixture(scope="session")

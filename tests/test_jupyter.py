@@ -29,6 +29,9 @@ CELL = (
     'by=["strong", "fair", "weak"]).pipe(pg.charts.dcg_curves)'
 )
 
+# One server is enough.
+pytestmark = pytest.mark.xdist_group("jupyter")
+
 # Altair's default renderer has the browser load Vega from cdn.jsdelivr.net, so it needs a network.
 # Here the same scripts come from a file beside the notebook, to which the default renderer is sent:
 # the names that it appends to an address fall behind the question mark. Without a network, people
