@@ -1,4 +1,5 @@
-"""Reading a page in the browser: errors on its console, requests to the network, its colours."""
+"""Reading a page in the browser: errors on its console, requests to the network, its colours,
+and a pointer that draws in it."""
 
 from __future__ import annotations
 
@@ -73,3 +74,22 @@ def colours(png: bytes, at_least: int = 20) -> set[tuple[int, ...]]:
         for count, colour in image.getcolors(maxcolors=image.width * image.height)
         if count >= at_least and max(colour) - min(colour) > 30
     }
+
+
+def drag(driver: WebDriver, plot: str, *places: tuple[float, float]) -> None:
+    """Hold the pointer down from one place of a plot to the next, in shares of its size."""
+    from selenium.webdriver.common.actions.action_builder import ActionBuilder
+
+    x, y, width, height = driver.execute_script(
+        "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+        "return [box.x, box.y, box.width, box.height];",
+        f"{plot} path.background",
+    )
+    actions = ActionBuilder(driver, duration=50)
+    for number, (right, down) in enumerate(places):
+        at = round(x + right * width), round(y + down * height)
+        actions.pointer_action.move_to_location(*at)
+        if not number:
+            actions.pointer_action.pointer_down()
+    actions.pointer_action.pointer_up()
+    actions.perform()

@@ -7,6 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
+import browser
 import numpy as np
 import polars as pl
 import pytest
@@ -216,20 +217,7 @@ VIEWS = {
 
 def drag(page: WebDriver, view: str, *places: tuple[float, float]) -> None:
     """Hold the pointer down from one place of a view to the next, in shares of its plot."""
-    from selenium.webdriver.common.actions.action_builder import ActionBuilder
-
-    x, y, width, height = page.execute_script(
-        f"const box = document.querySelector('g.{VIEWS[view]} path.background')"
-        ".getBoundingClientRect(); return [box.x, box.y, box.width, box.height];"
-    )
-    actions = ActionBuilder(page, duration=50)
-    for number, (right, down) in enumerate(places):
-        at = round(x + right * width), round(y + down * height)
-        actions.pointer_action.move_to_location(*at)
-        if not number:
-            actions.pointer_action.pointer_down()
-    actions.pointer_action.pointer_up()
-    actions.perform()
+    browser.drag(page, f"g.{VIEWS[view]}", *places)
 
 
 def brushed(page: WebDriver, data: pl.DataFrame) -> list[str]:

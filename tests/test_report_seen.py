@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
+import browser
 import numpy as np
 import polars as pl
 import pytest
@@ -809,23 +810,10 @@ def test_tiles_have_the_colour_of_their_grade_and_a_light_one_in_the_dark(shown)
 
 def drag(page: Page, view: str, *places: tuple[float, float]) -> None:
     """Hold the pointer down from one place of a view to the next, in shares of its plot."""
-    from selenium.webdriver.common.actions.action_builder import ActionBuilder
-
     page.driver.execute_script(
         "document.querySelector('#explore .chart').scrollIntoView({block: 'center'})"
     )
-    x, y, width, height = page.driver.execute_script(
-        f"const box = document.querySelector('#explore g.{view} path.background')"
-        ".getBoundingClientRect(); return [box.x, box.y, box.width, box.height];"
-    )
-    actions = ActionBuilder(page.driver, duration=50)
-    for number, (right, down) in enumerate(places):
-        at = round(x + right * width), round(y + down * height)
-        actions.pointer_action.move_to_location(*at)
-        if not number:
-            actions.pointer_action.pointer_down()
-    actions.pointer_action.pointer_up()
-    actions.perform()
+    browser.drag(page.driver, f"#explore g.{view}", *places)
 
 
 def means_said(per_query: pl.DataFrame, a: str, b: str, queries: list[int]) -> str:

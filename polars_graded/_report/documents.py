@@ -108,11 +108,6 @@ class Documents:
         """What the keywords ask for."""
         return Request.of(["n_relevant"], **self.options)
 
-    @property
-    def irrelevant(self) -> float:
-        """The highest grade that is not relevant."""
-        return float(self.options.get("irrelevant", 0.0))
-
     @cached_property
     def table(self) -> pl.DataFrame:
         """What `overview` says; documents of the same score are tied, whatever breaks ties."""
@@ -206,11 +201,11 @@ class Documents:
         while kept and sum(sizes[place] for place in equal_steps(len(sizes), kept)) > allowed:
             kept = int(kept * 0.9)
         places = equal_steps(len(entries), kept).to_list()
-        _, levels = self._levels()
+        _, levels = self._levels
         return {
             "ranks": RANKS,
             "below": BELOW,
-            "irrelevant": self.irrelevant,
+            "irrelevant": self.request.scale.irrelevant,
             "levels": levels,
             "there": [there[place] for place in places],
             "entries": [entries[place] for place in places],
@@ -249,7 +244,7 @@ class Documents:
     def _best(self, rows: pl.DataFrame, key: pl.Expr) -> list[tuple[str | None, float | None]]:
         """The DCG of the best documents of each query, with a gain of 2 to the grade, less 1."""
         request = self.request
-        above = (pl.col(request.grade).cast(pl.Float64) - self.irrelevant).clip(0)
+        above = (pl.col(request.grade).cast(pl.Float64) - request.scale.irrelevant).clip(0)
         judged = rows.select(key.alias("query"), self.doc, grade=above).drop_nulls("grade")
         best = judged.unique().sort("grade", descending=True)
         best = best.group_by("query", maintain_order=True).head(RANKS)
@@ -262,17 +257,18 @@ class Documents:
         """The charts of the first documents of n strategies."""
         from polars_graded._report import specs
 
-        colours, _ = self._levels()
+        colours, _ = self._levels
         named = self.titles is not None
         return specs.tiles_specs(colours, self.request.grade, n, RANKS, BELOW, titles=named)
 
+    @cached_property
     def _levels(self) -> tuple[dict[str, str], list[tuple[float, str]]]:
         """The colour of each level of grades, and up to which grade each reaches."""
         from polars_graded._drawing import tiles
 
         request = self.request
         grades = self.frame.select(pl.col(request.grade).cast(pl.Float64).alias("grade")).unique()
-        found, colours = tiles.with_levels(grades, self.irrelevant)
+        found, colours = tiles.with_levels(grades, request.scale.irrelevant)
         ends = found.drop_nulls().group_by("level").agg(pl.col("grade").max()).sort("grade")
         return colours, ends.select("grade", "level").rows()
 
