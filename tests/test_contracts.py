@@ -38,7 +38,7 @@ from polars.testing import assert_frame_equal
 from registry import BOUNDS_OF_TIES, KNOWN, ROWS
 
 from polars_graded import Graded, evaluate, graded
-from polars_graded._measuring import batches, expression
+from polars_graded._measuring import batches, computing
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.kernels import ragged
 from polars_graded._measuring.names import Measure
@@ -553,14 +553,14 @@ def test_chunks_do_not_show(monkeypatch):
 
 
 def test_a_chunk_makes_few_values_however_short_the_lists(monkeypatch):
-    made, of_chunk = [], expression._values
+    made, of_chunk = [], computing._values
 
     def recorded(*arguments):
         values = of_chunk(*arguments)
         made.append(len(values.values))
         return values
 
-    monkeypatch.setattr(expression, "_values", recorded)
+    monkeypatch.setattr(computing, "_values", recorded)
     monkeypatch.setattr(batches, "CHUNK_ROWS", 200)
     for row in [row.cut(50) if row.takes_cutoff else row for row in ROWS if row.is_curve]:
         made.clear()

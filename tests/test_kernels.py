@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import Counter
 
 import numpy as np
@@ -42,6 +44,16 @@ def test_lists_of_any_lengths_are_sorted_alike(lengths):
     places = Ragged(values, offsets_of(np.array(lengths))).rising()
     query = np.repeat(np.arange(len(lengths)), lengths)
     assert places.tolist() == np.lexsort((np.arange(len(values)), values, query)).tolist()
+
+
+@given(LISTS)
+def test_values_are_tied_that_have_an_equal_in_their_list(lists):
+    lists = [[math.nan, *each, math.nan] for each in lists]
+    expected = [own.count(value) > 1 for own in lists for value in own]
+    assert laid_out(lists).tied().tolist() == [
+        tied and not math.isnan(value)
+        for tied, value in zip(expected, itertools.chain(*lists), strict=True)
+    ]
 
 
 @given(LISTS)

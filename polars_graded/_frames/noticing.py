@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import first_few
+from polars_graded._frames.grouping import Groups, constant
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
@@ -49,24 +50,23 @@ DOCUMENTS = {
 """What a column of documents is called."""
 
 
-def _tied(request: Request, score: Sequence[str], frame: pl.DataFrame) -> pl.Expr:
-    """Whether a row of the query is tied with the row above it, which has another grade.
+def _tied(request: Request, score: Sequence[str], frame: pl.DataFrame) -> pl.Series:
+    """Whether a row is tied with the row above it, which is of the query and has another grade.
 
     Among many rows, ties of those that stand apart are not seen: looking for them would cost as
     much as ranking.
     """
     if request.ties is not None or not any(map(_looks_at_order, request.measures.values())):
-        return pl.lit(value=False)
-    # As one elementwise function it sees all rows at once; a shift would be one per query.
-    compare = partial(_tied_with_row_above, irrelevant=request.scale.irrelevant)
-    columns = [pl.col(name) for name in (request.grade, *score, *request.keys)]
-    tied = pl.map_batches(columns, compare, is_elementwise=True, return_dtype=pl.Boolean).any()
-    # Most often there is none at all, which need not be found out for each query.
-    return tied if frame.select(tied).item() else pl.lit(value=False)
+        return pl.Series([False])
+    columns = [frame.get_column(name) for name in (request.grade, *score, *request.keys)]
+    return _tied_with_row_above(columns, request.scale.irrelevant)
 
 
 def _tied_with_row_above(columns: Sequence[pl.Series], irrelevant: float) -> pl.Series:
-    """Whether each row has the keys and scores of the one above, and another grade."""
+    """Whether each row has the keys and scores of the one above, and another grade.
+
+    Where no row has the score of the one above, that is said once for all.
+    """
     order = None
     if len(columns[0]) <= MOST_SORTED:
         keys = pl.DataFrame([column.alias(str(i)) for i, column in enumerate(columns[1:])])
@@ -74,6 +74,8 @@ def _tied_with_row_above(columns: Sequence[pl.Series], irrelevant: float) -> pl.
         columns = [column.gather(order) for column in columns]
     grade, score, *others = columns
     above = (score.slice(1) == score.slice(0, max(len(score) - 1, 0))).arg_true()
+    if above.is_empty():
+        return pl.Series([False])
     for column in others:
         above = above.filter(column.gather(above).eq_missing(column.gather(above + 1)))
     upper, lower = (grade.gather(rows).cast(pl.Float64) for rows in (above, above + 1))
@@ -120,20 +122,30 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
             return
 
 
-def notes(request: Request, score: Sequence[str], frame: pl.DataFrame) -> pl.Expr:
-    """What is to be known of each query of a frame, as a struct."""
-    first = pl.col(score[0])
+def notes(
+    request: Request,
+    score: Sequence[str],
+    frame: pl.DataFrame,
+    groups: Groups,
+    at_the_top: pl.Series,
+) -> pl.DataFrame:
+    """What is to be known of each query of a frame, with the share judged at the top."""
+    grade, first = frame.get_column(request.grade), frame.get_column(score[0])
     nulls = any(frame.get_column(key).null_count() for key in request.keys)
-    return pl.struct(
-        judged=pl.col(request.grade).count() > 0,
-        answered=first.count() > 0,
-        tied=_tied(request, score, frame),
-        counts_up=_counts_up(request, score[0], frame),
-        joined_to_the_run=pl.lit(_joined_to_the_run(request, first, frame)),
-        rows=pl.len() if nulls else pl.lit(0, pl.UInt32),
-        highest=pl.col(request.grade).cast(pl.Float64).max()
-        if _without_a_scale(request)
-        else pl.lit(None, pl.Float64),
+    highest = constant(None, pl.Float64(), groups.n)
+    if _without_a_scale(request):
+        highest = groups.aggregated(grade.cast(pl.Float64), pl.col("value").max())
+    return pl.DataFrame(
+        {
+            "judged": groups.any(grade.is_not_null()),
+            "answered": groups.any(first.is_not_null()),
+            "tied": groups.any(_tied(request, score, frame)),
+            "counts_up": _counts_up(request, first, groups),
+            "joined_to_the_run": np.full(groups.n, _joined_to_the_run(request, grade, first)),
+            "rows": groups.lengths if nulls else np.zeros(groups.n, np.int64),
+            "highest": highest,
+            "judged_at_the_top": at_the_top,
+        }
     )
 
 
@@ -146,18 +158,21 @@ def _is_called_rank(column: str) -> bool:
     return not RANKS.isdisjoint(_words(column))
 
 
-def _counts_up(request: Request, column: str, frame: pl.DataFrame) -> pl.Expr:
+def _counts_up(request: Request, values: pl.Series, groups: Groups) -> pl.Series:
     """Whether a score has each number from 1, or 0, once, as ranks have; null of too few.
 
     One that is not called a rank has to count in the order of rows too, where scores fall.
     """
-    values, score, called_rank = frame.get_column(column), pl.col(column), _is_called_rank(column)
+    called_rank = _is_called_rank(values.name)
     looks_so = values.dtype.is_numeric() and (called_rank or _counts_by_row(values))
     if not request.descending or not looks_so:
-        return pl.lit(value=False)
+        return constant(value=False, dtype=pl.Boolean(), n=groups.n)
+    score = pl.col("value")
     least = score.min()
     counts = ((least == 0) | (least == 1)) & (score.max() - least + 1 == score.count())
-    return counts if called_rank else pl.when(score.count() > 1).then(counts)
+    return groups.aggregated(
+        values, counts if called_rank else pl.when(score.count() > 1).then(counts)
+    )
 
 
 def _counts_by_row(values: pl.Series) -> bool:
@@ -184,15 +199,14 @@ def column_of_documents(request: Request, schema: Iterable[str]) -> str | None:
     return next((name for name in others if not DOCUMENTS.isdisjoint(_words(name))), None)
 
 
-def _joined_to_the_run(request: Request, score: pl.Expr, frame: pl.DataFrame) -> bool:
+def _joined_to_the_run(request: Request, grade: pl.Series, score: pl.Series) -> bool:
     """Whether some of what was retrieved is not judged, but all that is judged was retrieved."""
     if not any(measure.definition.judged for measure in request.measures.values()):
         return False
-    judged, retrieved = pl.col(request.grade).is_not_null(), score.is_not_null()
-    found = frame.select(
-        unjudged=(retrieved & ~judged).any(), missed=(judged & ~retrieved).any()
-    ).row(0, named=True)
-    return found["unjudged"] and not found["missed"]
+    if not grade.null_count():
+        return False
+    judged, retrieved = grade.is_not_null(), score.is_not_null()
+    return (retrieved & ~judged).any() and not (judged & ~retrieved).any()
 
 
 def warn(request: Request, values: pl.DataFrame) -> None:

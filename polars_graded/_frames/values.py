@@ -6,73 +6,189 @@ values are put together before they are finished.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
 from polars_graded._frames import noticing
+from polars_graded._frames.grouping import Groups, constant
 from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.sorting import in_order
-from polars_graded._measuring.expression import check_usable, several
+from polars_graded._frames.ties import with_ties_broken
+from polars_graded._measuring.computing import (
+    GRADES,
+    SCORES,
+    TIES,
+    check_finite,
+    check_levels,
+    check_without_known,
+    computed,
+    depth_of,
+    need_ties,
+    sentence,
+)
+from polars_graded._measuring.kernels.errors import UnusableDataError
+from polars_graded._measuring.ranking import check_ranked, is_finite, unusable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from polars_graded._frames.request import Request
+    from polars_graded._measuring.batches import Lists
+    from polars_graded._measuring.kernels.ragged import Integers
+    from polars_graded._measuring.names import Measure
+    from polars_graded._measuring.ranking import Ranking
 
-VALUES = "polars_graded: values"
 UNUSABLE = "polars_graded: unusable"
-"""Columns under names that no frame has."""
+"""A column under a name that no frame has."""
+
+WHAT_IS_UNUSABLE = pl.Struct(
+    {
+        "column": pl.UInt32(),
+        "rule": pl.String(),
+        "queries": pl.UInt32(),
+        "grades": pl.List(pl.Float64),
+    }
+)
+"""What is wrong with the data of a query: the number of a column with NaN or infinity in it; or the
+rule that queries of a part break, in how many of them and by which grades, at the first of all."""
 
 
-MOST_ROWS = 1 << 19
-"""Strategies that have so many rows in all are measured at once: queries are grouped once."""
+MOST_ROWS = 1 << 24
+"""Strategies that have no more rows in all are measured together, so that what they share is found
+once; of more, progress shows in between."""
 
 
 def values_of(request: Request, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """For each entry of `by` the values of a frame of whole queries, with notes beside them."""
-    strategies = [*request.by.items()]
+    part = Part(request, frame, Groups.of(frame, request.keys))
+    names = [*request.by]
     size = max(1, MOST_ROWS // max(1, frame.height))
-    for first in range(0, len(strategies), size):
-        some = strategies[first : first + size]
-        groups = frame.lazy().group_by(request.keys)
-        both = (_values_and_notes(request, frame, score) for _, score in some)
-        numbered = (
-            expr.alias(f"{kind} {number}")
-            for number, pair in enumerate(both)
-            for kind, expr in zip((VALUES, NOTES), pair, strict=True)
+    for first in range(0, len(names), size):
+        yield from part.values(names[first : first + size])
+
+
+@dataclass(frozen=True)
+class Part:
+    """A frame of whole queries, and what is asked of it."""
+
+    request: Request
+    frame: pl.DataFrame
+    groups: Groups
+
+    @cached_property
+    def measures(self) -> dict[str, Measure]:
+        """What is measured, each once."""
+        top = [JUDGED_AT_THE_TOP] if _are_compared(self.request) else []
+        measures = {measure.name: measure for measure in [*self.request.measures.values(), *top]}
+        check_without_known([*measures.values()])
+        for measure in measures.values():
+            check_levels(measure, self.request.scale)
+        return measures
+
+    @cached_property
+    def grades(self) -> Lists:
+        """The grades of each query, which all strategies share."""
+        return self.groups.lists(self.frame.get_column(self.request.grade))
+
+    def values(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """The values of some strategies; null where data are unusable, with what is wrong."""
+        not_finite = {name: self.not_finite(name) for name in names}
+        usable = [name for name, numbers in not_finite.items() if not numbers.any()]
+        measures, error, values = [*self.measures.values()], None, {}
+        try:
+            documents = [self.documents(name) for name in usable]
+            if documents:
+                ranking = self.ranking(usable[0])
+                values = dict(zip(usable, computed(measures, ranking, documents), strict=True))
+        except UnusableDataError as caught:
+            error = caught
+        nothing = [self.constant(None, measure.definition.dtype) for measure in measures]
+        for name in names:
+            wrong = self.constant(None, WHAT_IS_UNUSABLE)
+            if name not in values:
+                wrong = _wrong(not_finite[name], error)
+            yield self.of_strategy(name, values.get(name, nothing), wrong)
+
+    def constant(self, value: object, dtype: pl.DataType) -> pl.Series:
+        """A column of one value for each query."""
+        return constant(value, dtype, self.groups.n)
+
+    def ranking(self, name: str) -> Ranking:
+        """How a strategy is ranked."""
+        return self.request.ranking(self.request.columns_of(name))
+
+    def columns(self, name: str) -> list[pl.Series]:
+        """The grade, and what a strategy is ranked by."""
+        by = [*self.request.columns_of(name), *(self.request.ties or ())]
+        return [self.frame.get_column(column) for column in (self.request.grade, *by)]
+
+    def not_finite(self, name: str) -> Integers:
+        """For each query the number of a column of the strategy with NaN or infinity, or 0."""
+        columns = self.columns(name)
+        check_ranked(columns)
+        if all(map(is_finite, columns)):
+            return np.zeros(self.groups.n, np.int64)
+        return self.groups.reduced(np.maximum, unusable(columns)).astype(np.int64)
+
+    def documents(self, name: str) -> Mapping[str, Lists]:
+        """What measures have to know of the documents of each query."""
+        _, *keys = self.columns(name)
+        measures = [*self.measures.values()]
+        if depth_of(measures) == 0:
+            return {GRADES: self.grades}
+        groups, grades = self.groups, self.grades
+        scores = ties = groups.lists(keys[0]).as_numbers()
+        if len(keys) > 1:
+            descending = self.ranking(name).descending[1:]
+            groups, ties = with_ties_broken(groups, scores, keys[1:], descending)
+        if groups is not self.groups:
+            grades, scores = groups.lists(grades.flat), groups.lists(scores.flat)
+        documents = {GRADES: grades, SCORES: scores}
+        return documents | {TIES: ties} if need_ties(measures) else documents
+
+    def of_strategy(self, name: str, values: Sequence[pl.Series], wrong: pl.Series) -> pl.DataFrame:
+        """The columns of a strategy: keys, values, what is wrong and what is to be known."""
+        request, of_measure = self.request, dict(zip(self.measures, values, strict=True))
+        strategy = self.constant(name, pl.String())
+        if request.strategy is not None:
+            strategy = self.groups.keys.get_column(request.strategy)
+        at_the_top = self.constant(None, pl.Float64())
+        if _are_compared(request):
+            at_the_top = of_measure[JUDGED_AT_THE_TOP.name]
+        notes = noticing.notes(
+            request, request.columns_of(name), self.frame, self.groups, at_the_top
         )
-        values = groups.agg(*numbered).collect()
-        for number, (name, _) in enumerate(some):
-            yield _of_strategy(request, values, name, number)
+        return pl.DataFrame(
+            [
+                strategy.alias(request.key),
+                *self.groups.keys.select(request.query).get_columns(),
+                *(of_measure[m.name].alias(column) for column, m in request.measures.items()),
+                wrong.alias(UNUSABLE),
+                notes.to_struct(NOTES),
+            ]
+        )
 
 
-def _values_and_notes(
-    request: Request, frame: pl.DataFrame, score: tuple[str, ...]
-) -> tuple[pl.Expr, pl.Expr]:
-    """The values of a query, and what is to be known of it, each as a struct."""
-    ranking = request.ranking(score)
-    ranking = replace(ranking, looked_at=ranking.is_usable(frame))
-    top = [JUDGED_AT_THE_TOP] if _are_compared(request) else []
-    measures = {measure.name: measure for measure in [*request.measures.values(), *top]}
-    values = several(measures.values(), ranking, unchecked=True)
-    return values, noticing.notes(request, score, frame)
+def _wrong(numbers: Integers, error: UnusableDataError | None) -> pl.Series:
+    """What is wrong with each query: a column, by its number; or, at the first, an error."""
+    wrong: list[dict[str, object]] = [{"column": number} for number in numbers.tolist()]
+    if error is not None:
+        wrong[0] |= {"rule": error.rule, "queries": error.queries, "grades": [*error.grades]}
+    return pl.Series(wrong, dtype=WHAT_IS_UNUSABLE)
 
 
-def _of_strategy(request: Request, values: pl.DataFrame, name: str, number: int) -> pl.DataFrame:
-    """The columns of one strategy out of those of some."""
-    field = pl.col(f"{VALUES} {number}").struct.field
-    at_the_top = (
-        field(JUDGED_AT_THE_TOP.name) if _are_compared(request) else pl.lit(None, pl.Float64)
-    )
-    return values.select(
-        (pl.lit(name) if request.strategy is None else pl.col(request.strategy)).alias(request.key),
-        *request.query,
-        *(field(measure.name).alias(column) for column, measure in request.measures.items()),
-        field("unusable").alias(UNUSABLE),
-        pl.col(f"{NOTES} {number}").struct.with_fields(judged_at_the_top=at_the_top).alias(NOTES),
-    )
+def _check_usable(ranking: Ranking, wrong: pl.Series, each: str) -> None:
+    """Raise what is wrong with any of the queries, or what `each` is called, all counted."""
+    fields = wrong.struct.unnest()
+    check_finite(ranking, fields.get_column("column").fill_null(0).to_numpy(), each)
+    broken = fields.drop_nulls("rule").select("rule", "queries", "grades").iter_rows()
+    if errors := [UnusableDataError(*row) for row in broken]:
+        error = UnusableDataError.of_all(errors)
+        raise ValueError(sentence(ranking, error, len(wrong), each))
 
 
 def _are_compared(request: Request) -> bool:
@@ -82,10 +198,11 @@ def _are_compared(request: Request) -> bool:
 
 def finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     """What the caller gets of the values of all queries: checked, looked at, in order."""
-    for name, score in request.by.items():
+    names = [*request.by] if values.get_column(UNUSABLE).count() else []
+    for name in names:
         of_it = values if request.strategy else values.filter(pl.col(request.key) == name)
         each = "rankings" if request.strategy else "queries"
-        check_usable(request.ranking(score), of_it.get_column(UNUSABLE), each)
+        _check_usable(request.ranking(request.columns_of(name)), of_it.get_column(UNUSABLE), each)
     values = values.drop(UNUSABLE)
     strategies = pl.Series(request.key, [*request.by])
     if request.strategy is not None:

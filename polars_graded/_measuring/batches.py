@@ -34,10 +34,14 @@ def list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
 
 
 class Lists:
-    """A column of lists, whose stretches are handed out as `Ragged`."""
+    """A column of lists, whose stretches are handed out as `Ragged`.
 
-    def __init__(self, flat: pl.Series, offsets: Integers) -> None:
-        self.flat, self.offsets = flat, offsets
+    Their values lie end to end in `flat`, or stand there at `rows`, from where they are taken only
+    when they are looked at.
+    """
+
+    def __init__(self, flat: pl.Series, offsets: Integers, rows: pl.Series | None = None) -> None:
+        self.flat, self.offsets, self.rows = flat, offsets, rows
 
     @classmethod
     def of(cls, column: pl.Series) -> Lists:
@@ -55,8 +59,12 @@ class Lists:
     @staticmethod
     def numbered_runs(keys: Sequence[Lists]) -> Lists:
         """For each value of all keys a number that it shares with its equals beside it."""
-        together = pl.DataFrame([key.flat for key in keys]).to_struct()
-        return Lists(together.rle_id(), keys[0].offsets)
+        columns = [key.in_order().alias(str(number)) for number, key in enumerate(keys)]
+        return Lists(pl.DataFrame(columns).to_struct().rle_id(), keys[0].offsets)
+
+    def in_order(self) -> pl.Series:
+        """All values, end to end."""
+        return self.flat if self.rows is None else self.flat.gather(self.rows)
 
     def as_numbers(self) -> Lists:
         """The same lists of what doubles hold and order alike: the values, or their dense ranks."""
@@ -65,13 +73,16 @@ class Lists:
             as_it_is = are_exact(flat)
         else:
             as_it_is = flat.dtype.is_float() or flat.dtype in (pl.Boolean, pl.Null)
-        return Lists(flat if as_it_is else flat.rank("dense"), self.offsets)
+        return Lists(flat if as_it_is else flat.rank("dense"), self.offsets, self.rows)
 
     def between(self, first: int, last: int) -> Ragged:
         """The lists of the queries `first` to `last - 1`."""
         start, stop = self.offsets[first], self.offsets[last]
-        values = self.flat.slice(start, stop - start).cast(pl.Float64).to_numpy()
-        return Ragged(values, self.offsets[first : last + 1] - start)
+        if self.rows is None:
+            values = self.flat.slice(start, stop - start)
+        else:
+            values = self.flat.gather(self.rows.slice(start, stop - start))
+        return Ragged(values.cast(pl.Float64).to_numpy(), self.offsets[first : last + 1] - start)
 
 
 def are_exact(numbers: pl.Series) -> bool:

@@ -43,8 +43,6 @@ class Ranking:
     condensed: bool = False
     rows: pl.Expr | None = None
     """Which rows there are; all where it is None."""
-    looked_at: bool = False
-    """Whether it is known of the columns that they can be ranked and measured."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] = True
@@ -122,13 +120,12 @@ class Ranking:
         """
         if not self.by:
             return self.grade.implode()
-        keys = [*map(self._sortable, self.by)]
-        fields = [self.grade, *(keys if ties else keys[:1])]
-        if not self.looked_at:
-            # Polars 1 panics over a struct of a column and what has one value per query, where it
-            # has an error for a condition on the one and the other.
-            row = self.grade.is_null() | self.grade.is_not_null()
-            fields = [self.grade, *(pl.when(row).then(key) for key in fields[1:])]
+        keys = [*map(_refused_without_order, self.by)]
+        # Polars 1 panics over a struct of a column and what has one value per query, where it has
+        # an error for a condition on the one and the other.
+        row = self.grade.is_null() | self.grade.is_not_null()
+        to_rank_by = keys if ties else keys[:1]
+        fields = [self.grade, *(pl.when(row).then(key) for key in to_rank_by)]
         rows = pl.struct(field.alias(str(number)) for number, field in enumerate(fields))
         if len(keys) > 1:
             rows = rows.sort_by(
@@ -149,22 +146,10 @@ class Ranking:
             maintain_order=True,
         )
 
-    def _sortable(self, key: pl.Expr) -> pl.Expr:
-        """A key that is refused if it has no order."""
-        if self.looked_at:
-            return key
-        return pl.map_batches([key], _sortable, is_elementwise=True, return_dtype=pl.dtype_of(key))
-
-    def is_usable(self, frame: pl.DataFrame) -> bool:
-        """Whether columns of a frame are without NaN and infinity; raise if they are no numbers."""
-        columns = [frame.select(column).to_series() for column in (self.grade, *self.by)]
-        _check_columns(columns)
-        return all(map(_is_finite, columns))
-
     def unusable(self) -> pl.Expr:
         """The number, from 1, of a column with NaN or infinity in the query, or 0, as a list."""
         numbers = pl.map_batches(
-            [self.grade, *self.by], _unusable, is_elementwise=True, return_dtype=pl.UInt32
+            [self.grade, *self.by], unusable, is_elementwise=True, return_dtype=pl.UInt32
         )
         return (numbers.max() + self._nothing_if_numbers()).implode()
 
@@ -183,6 +168,11 @@ class Ranking:
         kind = "grade" if number == 1 else "score"
         name = (self.grade, *self.by)[number - 1].meta.output_name(raise_if_undetermined=False)
         return _named(kind, name or "")
+
+
+def _refused_without_order(key: pl.Expr) -> pl.Expr:
+    """A key that is refused if it has no order."""
+    return pl.map_batches([key], _sortable, is_elementwise=True, return_dtype=pl.dtype_of(key))
 
 
 def _sortable(columns: Sequence[pl.Series]) -> pl.Series:
@@ -235,7 +225,7 @@ def check_score(name: str, dtype: pl.DataType) -> None:
         raise TypeError(msg)
 
 
-def _check_columns(columns: Sequence[pl.Series]) -> None:
+def check_ranked(columns: Sequence[pl.Series]) -> None:
     """Raise where a grade and what it is ranked by are not what they must be."""
     grade, *by = columns
     check_grade(grade.name, grade.dtype)
@@ -249,7 +239,7 @@ def _check_columns(columns: Sequence[pl.Series]) -> None:
             raise ValueError(msg)
 
 
-def _is_finite(column: pl.Series) -> bool:
+def is_finite(column: pl.Series) -> bool:
     """Whether a column is without NaN and infinity."""
     if not column.dtype.is_float():
         return True
@@ -257,12 +247,15 @@ def _is_finite(column: pl.Series) -> bool:
     return math.isfinite(column.sum()) or column.is_finite().all()
 
 
-def _unusable(columns: Sequence[pl.Series]) -> pl.Series:
-    """For each row the number, from 1, of a column with NaN or infinity; 0 without."""
-    _check_columns(columns)
+def unusable(columns: Sequence[pl.Series]) -> pl.Series:
+    """For each row the number, from 1, of a column with NaN or infinity; 0 without.
+
+    The columns are a grade and what it is ranked by; raise where they are not what they must be.
+    """
+    check_ranked(columns)
     result = pl.zeros(len(columns[0]), dtype=pl.UInt32, eager=True)
     for number, column in enumerate(columns, 1):
-        if not _is_finite(column):
+        if not is_finite(column):
             finite = column.is_finite().fill_null(value=True)
             flags = pl.repeat(number, len(column), dtype=pl.UInt32, eager=True)
             result = result.zip_with(finite, flags)

@@ -59,8 +59,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     W(g) = Σ_{t ≤ g} d_t / R_t, and the sum is Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
     """
     reached = queries.by_relevance(queries.hits(n, None))
-    wanted = queries.by_relevance(queries.all_relevant)
-    top = queries.relevance(queries.top)
+    wanted = queries.by_relevance(queries.judged.relevant)
+    top = queries.relevance(queries.judged.top)
     if levels is not None:
         # AP at a level asks who reaches it, so a grade counts as the highest level it reaches.
         steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
@@ -76,7 +76,7 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
     """Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V, with V(g) the chance that grade g is enough."""
     reached = queries.by_relevance(queries.hits(n, None))
-    wanted = queries.by_relevance(queries.all_relevant)
+    wanted = queries.by_relevance(queries.judged.relevant)
     if levels is not None:
         # Each level is as likely as any other to be the least that a user is content with.
         steps = queries.relevance(np.array(levels))

@@ -96,7 +96,7 @@ def ideal_dcg_curve(
 ) -> Ragged:
     """Ideal DCG at every rank."""
     worth = ideal(queries, n, gains, gain, discount, base)
-    return cumulated(worth, lengths_of(queries.n_judged, n))
+    return cumulated(worth, lengths_of(queries.judged.n, n))
 
 
 def ndcg_curve(
@@ -143,7 +143,7 @@ def area(
     Where both lists have ended it keeps its last value, however far the ranks go on.
     """
     ranks = lengths_of(queries.ranked.lengths, n)
-    ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.n_judged))
+    ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
     curve = normalised_curve(queries, n, ended, form, gain, discount, base, ties)
     total = curve.sum(curve.values) + (ranks - ended) * curve.last()
     return np.where(ranks > 0, total / ranks, 0.0)
@@ -180,7 +180,7 @@ def ideal(
     queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
 ) -> Documents:
     """gain(i) · discount(i) of the relevant documents in the best order."""
-    best = queries.ideal(n)
+    best = queries.judged.ideal(n)
     return discounted(best.of(form(queries, best, gain)), discount, base)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def coverage_ratio(_queries: Queries, known: Queries, threshold: float | None) -> Floats:
     """|R_k| / |U|: the known relevant documents that were retrieved."""
-    return _ratio(_retrieved(known, threshold), known.n_relevant(threshold))
+    return _ratio(_retrieved(known, threshold), known.judged.n_relevant(threshold))
 
 
 def novelty_ratio(queries: Queries, known: Queries, threshold: float | None) -> Floats:
@@ -24,12 +24,12 @@ def novelty_ratio(queries: Queries, known: Queries, threshold: float | None) -> 
 
 def relative_recall(queries: Queries, known: Queries, threshold: float | None) -> Floats:
     """(|R_k| + |R_u|) / |U|: relevant documents retrieved over those expected."""
-    return _ratio(_retrieved(queries, threshold), known.n_relevant(threshold))
+    return _ratio(_retrieved(queries, threshold), known.judged.n_relevant(threshold))
 
 
 def recall_effort(queries: Queries, known: Queries, threshold: float | None) -> Floats:
     """|U| / |A|: relevant documents expected over documents retrieved."""
-    return _ratio(known.n_relevant(threshold), queries.ranked.lengths)
+    return _ratio(known.judged.n_relevant(threshold), queries.ranked.lengths)
 
 
 def _retrieved(queries: Queries, threshold: float | None) -> Integers:

@@ -44,7 +44,7 @@ def f_measure(
     """(1 + β²) P R / (β² P + R), which is (1 + β²) hits / (n + β² · all relevant)."""
     found = hits(queries, n, threshold, ties)
     ranks = n or queries.ranked.lengths
-    return weighted_harmonic_mean(found, ranks, queries.n_relevant(threshold), beta)
+    return weighted_harmonic_mean(found, ranks, queries.judged.n_relevant(threshold), beta)
 
 
 def e_measure(
@@ -57,7 +57,7 @@ def e_measure(
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
     """The highest F at any of the first n ranks, which is at a hit."""
     hits = queries.hits(n, threshold)
-    total = np.repeat(queries.n_relevant(threshold), hits.lengths)
+    total = np.repeat(queries.judged.n_relevant(threshold), hits.lengths)
     return hits.max(weighted_harmonic_mean(hits.rank, hits.ranks, total, beta))
 
 
@@ -77,7 +77,7 @@ def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Float
 
 def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Hits in the top R over R."""
-    total = queries.n_relevant(threshold)
+    total = queries.judged.n_relevant(threshold)
     worth = queries.valued(None, lambda found: queries.relevant(found.values, threshold), ties)
     return worth.sum(worth.values * (worth.ranks <= np.repeat(total, worth.lengths))) / total
 
@@ -142,8 +142,8 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
     Tied pairs count half, unless ties are broken by the order of rows.
     """
     ranked, hits = queries.ranked, queries.hits(None, threshold)
-    n_relevant = queries.n_relevant(threshold)
-    n_other = queries.n_judged - n_relevant
+    n_relevant = queries.judged.n_relevant(threshold)
+    n_other = queries.judged.n - n_relevant
     judged = ~np.isnan(ranked.values)
     if ties == "average":
         hit = queries.relevant(ranked.values, threshold)
@@ -161,8 +161,8 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:
     """(1/R) Σ over hits of 1 - (judged others above it, at most R) / min(R, judged others)."""
-    hits, n_relevant = queries.hits(None, threshold), queries.n_relevant(threshold)
-    bound = np.minimum(n_relevant, queries.n_judged - n_relevant)
+    hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
+    bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
     above = np.minimum(others_above(queries, hits), np.repeat(n_relevant, hits.lengths))
     share = above / np.maximum(np.repeat(bound, hits.lengths), 1)
     return hits.sum(1 - share) / n_relevant
@@ -188,7 +188,7 @@ def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
 
 def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
     """Σ of relevance in the top n over Σ of all that was judged."""
-    relevant = queries.all_relevant
+    relevant = queries.judged.relevant
     worth = queries.valued(n, lambda found: queries.relevance(found.values), ties)
     return over_ideal(worth.sum(worth.values), relevant.sum(queries.relevance(relevant.values)))
 
@@ -202,7 +202,7 @@ def precision_curve(queries: Queries, n: int | None, threshold: float | None, ti
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Recall at every rank."""
     found = hits_curve(queries, n, threshold, ties)
-    return found.of(found.values / np.repeat(queries.n_relevant(threshold), found.lengths))
+    return found.of(found.values / np.repeat(queries.judged.n_relevant(threshold), found.lengths))
 
 
 def f_measure_curve(
@@ -210,7 +210,7 @@ def f_measure_curve(
 ) -> Ragged:
     """F at every rank."""
     found = hits_curve(queries, n, threshold, ties)
-    total = np.repeat(queries.n_relevant(threshold), found.lengths)
+    total = np.repeat(queries.judged.n_relevant(threshold), found.lengths)
     return found.of(weighted_harmonic_mean(found.values, found.depth, total, beta))
 
 
@@ -227,7 +227,7 @@ def interpolated_precision(
 ) -> Ragged:
     """P(r) = max of the precision at recall r and above."""
     levels = levels_of_recall(recall_levels)
-    found, n_relevant = queries.hits(None, threshold), queries.n_relevant(threshold)
+    found, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     best_from = found.accumulated_from_the_end(np.maximum, found.rank / found.ranks)
     # The least number of hits that reaches a level: rounding must not ask for one more.
     needed = np.ceil(np.outer(n_relevant, levels) - 1e-9).clip(1).astype(np.int64)
@@ -252,7 +252,7 @@ def n_retrieved(queries: Queries) -> Integers:
 
 def n_relevant(queries: Queries, threshold: float | None) -> Integers:
     """R: how many documents were judged relevant."""
-    return queries.n_relevant(threshold)
+    return queries.judged.n_relevant(threshold)
 
 
 def n_relevant_retrieved(queries: Queries, n: int | None, threshold: float | None) -> Integers:

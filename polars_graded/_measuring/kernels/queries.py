@@ -44,43 +44,81 @@ def over_ideal(reached: Floats, ideal: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """What could have been retrieved for some queries, however it is ranked."""
+
+    documents: Ragged
+    """Grades of all documents, retrieved or not, in any order; NaN for an unjudged one."""
+    irrelevant: float
+    """The grade that means not relevant."""
+    _ideals: dict[int | None, Documents] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def n(self) -> Integers:
+        """How many documents of each query are judged."""
+        return self.documents.count(~np.isnan(self.documents.values))
+
+    @cached_property
+    def relevant(self) -> Documents:
+        """The relevant documents."""
+        return self.documents.documents(self.documents.values > self.irrelevant)
+
+    def n_relevant(self, threshold: float | None) -> Integers:
+        """R: how many documents of each query are relevant."""
+        if threshold is None:
+            return self.relevant.lengths
+        return self.relevant.count(self.relevant.values >= threshold)
+
+    @cached_property
+    def top(self) -> Floats:
+        """The highest grade of each query; NaN where none is relevant."""
+        highest = self.relevant.max(self.relevant.values)
+        return np.where(self.relevant.lengths > 0, highest, np.nan)
+
+    def ideal(self, n: int | None = None) -> Documents:
+        """The relevant documents in the best order, as deep as `n`."""
+        if n not in self._ideals:
+            self._ideals[n] = self.relevant.falling(n).all_documents()
+        return self._ideals[n]
+
+
+@dataclass(frozen=True)
 class Queries:
     """Some queries: what was retrieved for them, in which order, and what could have been."""
 
     ranked: Ragged
     """Grades in rank order, as deep as a measure looks; NaN for an unjudged document."""
-    documents: Ragged
-    """Grades of all documents, retrieved or not, in any order."""
+    judged: Judged
     ties: Ragged
     """For each ranked document a number that those tied with it share; empty where none are tied,
     or where nothing asks for it."""
-    irrelevant: float
-    """The grade that means not relevant."""
     highest: float | None
     """The highest grade of the scale, if it was given."""
-    _ideals: dict[int | None, Documents] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def ranked_by(
         cls,
-        grades: Ragged,
+        judged: Judged,
         scores: Ragged | None = None,
         ties: Ragged | None = None,
         *,
         descending: bool = True,
         condensed: bool = False,
         depth: int | None = None,
-        irrelevant: float = 0.0,
         highest: float | None = None,
+        alone: bool = True,
     ) -> Queries:
         """Some queries with their documents ranked, as deep as a measure looks.
 
         `scores` are NaN where a document was not retrieved; without them documents stand in rank
         order. Where scores are equal the order stays. With `condensed` the unjudged are left out.
+        What was judged is looked at in rank order if that is all of it, since then what is found
+        out of it need not be found twice; but not where it is found for other rankings as well.
         """
+        grades = judged.documents
         if scores is None:
             found = grades.keep(~np.isnan(grades.values)) if condensed else grades
-            return cls(found.head(depth), grades, EMPTY, irrelevant, highest)
+            return cls(found.head(depth), judged, EMPTY, highest)
         retrieved = ~np.isnan(scores.values)
         if condensed:
             retrieved &= ~np.isnan(grades.values)
@@ -89,9 +127,14 @@ class Queries:
         top = Ragged(places, scores.offsets).head(depth)
         ranked = top.of(found.values[top.values])
         tied = EMPTY if ties is None else top.of(ties.keep(retrieved).values[top.values])
-        # In which order all of them come does not matter, so that one list can serve for both.
-        documents = ranked if len(ranked.values) == len(grades.values) else grades
-        return cls(ranked, documents, tied, irrelevant, highest)
+        if alone and len(ranked.values) == len(grades.values):
+            judged = Judged(ranked, judged.irrelevant)
+        return cls(ranked, judged, tied, highest)
+
+    @property
+    def irrelevant(self) -> float:
+        """The grade that means not relevant."""
+        return self.judged.irrelevant
 
     def relevance(self, grades: Floats) -> Floats:
         """Grades above irrelevant as what they are above it; 0 for the others and the unjudged."""
@@ -103,21 +146,16 @@ class Queries:
             return grades > self.irrelevant
         return grades >= threshold
 
-    def n_relevant(self, threshold: float | None) -> Integers:
-        """R: how many judged documents of each query are relevant."""
-        if threshold is None:
-            return self.all_relevant.lengths
-        return self.all_relevant.count(self.relevant(self.all_relevant.values, threshold))
-
     def most_hits(self, n: int | None, threshold: float | None, over: str) -> Integers:
         """R, or with `over="cutoff"` how many of those there is room for in the top n."""
-        total = self.n_relevant(threshold)
+        total = self.judged.n_relevant(threshold)
         return total if n is None or over == "relevant" else np.minimum(total, n)
 
     @property
     def best(self) -> Floats:
         """The highest grade that a document of each query can have."""
-        return self.top if self.highest is None else np.full_like(self.top, self.highest)
+        top = self.judged.top
+        return top if self.highest is None else np.full_like(top, self.highest)
 
     def share_of_best(self, grades: Ragged) -> Floats:
         """Relevance over the highest that the query can have: ngain of equation 5."""
@@ -127,31 +165,9 @@ class Queries:
     @cached_property
     def all_hits(self) -> Documents:
         """The relevant documents that were retrieved."""
+        if self.ranked is self.judged.documents:
+            return self.judged.relevant
         return self.ranked.documents(self.relevant(self.ranked.values, None))
-
-    @cached_property
-    def all_relevant(self) -> Ragged:
-        """The grades of the relevant documents, retrieved or not."""
-        if self.documents is self.ranked:
-            return self.all_hits
-        return self.documents.keep(self.relevant(self.documents.values, None))
-
-    def ideal(self, n: int | None = None) -> Documents:
-        """The relevant documents in the best order, as deep as `n`."""
-        if n not in self._ideals:
-            self._ideals[n] = self.all_relevant.falling(n).all_documents()
-        return self._ideals[n]
-
-    @cached_property
-    def top(self) -> Floats:
-        """The highest grade of each query; NaN where none is relevant."""
-        highest = self.all_relevant.max(self.all_relevant.values)
-        return np.where(self.all_relevant.lengths > 0, highest, np.nan)
-
-    @cached_property
-    def n_judged(self) -> Integers:
-        """How many documents of each query are judged."""
-        return self.documents.count(~np.isnan(self.documents.values))
 
     def judged_so_far(self, found: Documents) -> Integers:
         """How many documents are judged down to each of those that were found."""
@@ -240,9 +256,9 @@ class Queries:
 
     def check_grades_within_scale(self) -> None:
         """Raise where a grade is too far up: above the highest of the scale, or to add up."""
-        if (above := self.relevance(self.top) > HIGHEST_RELEVANCE).any():
+        if (above := self.relevance(self.judged.top) > HIGHEST_RELEVANCE).any():
             rule = f"grades must not be more than {HIGHEST_RELEVANCE:g} above irrelevant"
             raise UnusableDataError(rule, int(above.sum()))
-        if self.highest is not None and (above := self.top > self.highest).any():
+        if self.highest is not None and (above := self.judged.top > self.highest).any():
             rule = f"grades must not be above `highest`, {self.highest:g}"
             raise UnusableDataError(rule, int(above.sum()))

@@ -147,19 +147,30 @@ class Ragged:
 
         Of equal values that comes first which stands first.
         """
-        places = self.row_by_row(np.argsort) + np.repeat(self.offsets[:-1], self.lengths)
-        ordered = self.values[places]
-        as_above = ordered[1:] == ordered[:-1]
-        borders = self.offsets[1:-1]
-        as_above[borders[(borders > 0) & (borders < len(places))] - 1] = False
-        if as_above.any():
-            new = np.concatenate(([True], ~as_above))
-            tied = np.flatnonzero(~new | np.concatenate((as_above, [False])))
+        places, new = self.rising_in_sets()
+        if not new.all():
+            tied = np.flatnonzero(_in_sets(new))
             numbers = np.cumsum(new)[tied]
             # Both numbers in one, for NumPy sorts whole numbers several at a time.
             together = np.sort(numbers << PLACE_BITS | places[tied])
             places[tied] = together & ((1 << PLACE_BITS) - 1)
         return places
+
+    def tied(self) -> Mask:
+        """Which values have an equal in their list; NaN has none."""
+        tied, known = np.zeros(len(self.values), bool), ~np.isnan(self.values)
+        places, new = self.keep(known).rising_in_sets()
+        tied[np.flatnonzero(known)[places]] = _in_sets(new)
+        return tied
+
+    def rising_in_sets(self) -> tuple[npt.NDArray[Any], Mask]:
+        """Where rising values stand, equal ones in any order, and which begin a set of equals."""
+        places = self.row_by_row(np.argsort) + np.repeat(self.offsets[:-1], self.lengths)
+        ordered = self.values[places]
+        new = np.ones(len(places), bool)
+        np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+        new[self.offsets[:-1][self.lengths > 0]] = True
+        return places, new
 
     def row_by_row(self, sort: Callable[..., npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """What `sort` makes of the values of each list.
@@ -302,6 +313,13 @@ class Levels:
 def is_whole(values: Floats) -> bool:
     """Whether all are whole numbers."""
     return bool((values == np.floor(values)).all())
+
+
+def _in_sets(new: Mask) -> Mask:
+    """Which are not alone, where `new` says which begin a set."""
+    before_new = np.ones(len(new), bool)
+    before_new[:-1] = new[1:]
+    return ~(new & before_new)
 
 
 def _counted(mask: Mask) -> npt.NDArray[np.int32]:

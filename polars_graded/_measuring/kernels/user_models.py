@@ -25,7 +25,7 @@ def err(queries: Queries, n: int | None) -> Floats:
 
 def nerr(queries: Queries, n: int | None) -> Floats:
     """ERR over that of the best order."""
-    best = expected_reciprocal_rank(queries, queries.ideal(n))
+    best = expected_reciprocal_rank(queries, queries.judged.ideal(n))
     return over_ideal(expected_reciprocal_rank(queries, queries.hits(n, None)), best)
 
 
@@ -62,7 +62,7 @@ def rbp(
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
     """(1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg of the best order(r))."""
-    hits, wanted = queries.hits(n, None), queries.ideal()
+    hits, wanted = queries.hits(n, None), queries.judged.ideal()
     best = wanted.accumulated(np.add, gains(queries, wanted, gain))
     # The best order has gained all there is at its last relevant document.
     last = np.minimum(hits.ranks, wanted.lengths[hits.query])

@@ -1,0 +1,228 @@
+"""The values of measures, computed of columns of lists: one call of each kernel per chunk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_graded._measuring import batches
+from polars_graded._measuring.definitions import ALL, MOST_VALUES
+from polars_graded._measuring.kernels.queries import Judged, Queries
+from polars_graded._measuring.kernels.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from polars_graded._measuring.batches import Lists
+    from polars_graded._measuring.kernels.errors import UnusableDataError
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+    from polars_graded._measuring.names import Measure
+    from polars_graded._measuring.ranking import Ranking
+
+GRADES, SCORES, TIES = "grades", "scores", "ties"
+"""What there is to know of the documents of each query, each in lists of its own."""
+
+
+def depth_of(measures: Sequence[Measure]) -> int | None:
+    """How many ranked documents any of the measures looks at; None for all."""
+    depths = [measure.ranked_depth for measure in measures]
+    return None if None in depths else max(each for each in depths if each is not None)
+
+
+def need_ties(measures: Sequence[Measure]) -> bool:
+    """Whether any of the measures has to know which documents are tied."""
+    return any(measure.needs_ties for measure in measures)
+
+
+def computed(
+    measures: Sequence[Measure],
+    ranking: Ranking,
+    strategies: Sequence[Mapping[str, Lists]],
+    known: Mapping[str, Lists] | None = None,
+) -> list[list[pl.Series]]:
+    """For each strategy the values of the measures, or the error of data that they cannot take.
+
+    A strategy is the documents of each query. What is found of grades that several of them have is
+    found once. `known` has the documents of one with the grades of known ones alone.
+    """
+    as_grade = _as_grade(strategies[0][GRADES].flat.dtype)
+    ranking = replace(
+        ranking,
+        irrelevant=as_grade(ranking.irrelevant),
+        highest=None if ranking.highest is None else as_grade(ranking.highest),
+    )
+    depth = depth_of(measures)
+    arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
+
+    rankings = [*strategies, *([] if known is None else [known])]
+    lists = [*dict.fromkeys(column for documents in rankings for column in documents.values())]
+
+    def kernel(*stretches: Ragged) -> list[list[Any]]:
+        of_column = dict(zip(lists, stretches, strict=True))
+        judged = {
+            grades: Judged(of_column[grades], ranking.irrelevant)
+            for grades in dict.fromkeys(documents[GRADES] for documents in rankings)
+        }
+
+        def ranked(documents: Mapping[str, Lists]) -> Queries:
+            stretch = {name: of_column[column] for name, column in documents.items()}
+            return Queries.ranked_by(
+                judged[documents[GRADES]],
+                stretch.get(SCORES),
+                stretch.get(TIES),
+                descending=not ranking.by or ranking.descending[0],
+                condensed=ranking.condensed,
+                depth=depth,
+                highest=ranking.highest,
+                alone=len(judged) == len(rankings),
+            )
+
+        of_known = None if known is None else ranked(known)
+
+        def values_of(queries: Queries) -> list[Any]:
+            queries.check_grades_within_scale()
+            return [
+                _values(measure, given, queries, of_known, _undefined(measure, ranking))
+                for measure, given in zip(measures, arguments, strict=True)
+            ]
+
+        # One after the other, so that what is found for one is let go before the next.
+        return [values_of(ranked(documents)) for documents in strategies]
+
+    most = max(measure.values_per_query for measure in measures)
+    chunks = batches.run(lists, kernel, values_per_query=most)
+    return [
+        [
+            _series(measure, [chunk[strategy][number] for chunk in chunks])
+            for number, measure in enumerate(measures)
+        ]
+        for strategy in range(len(strategies))
+    ]
+
+
+def _as_grade(dtype: pl.DataType) -> Callable[[float], float]:
+    """What a number is in the data type of these grades: it is compared as Polars compares it."""
+    kinds: dict[Any, Callable[[Any], Any]] = {pl.Float32: np.float32}
+    if hasattr(pl, "Float16"):
+        kinds[pl.Float16] = np.float16
+    kind = kinds.get(dtype, float)
+    return lambda number: float(kind(number))
+
+
+def _arguments(
+    measure: Measure, ranking: Ranking, as_grade: Callable[[float], float]
+) -> Mapping[str, Any]:
+    """What its kernel is called with: the cutoff, and options that are grades as those are."""
+    given = {
+        name: option.in_type(measure.options[name], as_grade)
+        for name, option in measure.definition.options.items()
+    }
+    if given.get("levels") == ALL:
+        given["levels"] = ranking.levels
+    if measure.definition.has_cutoff:
+        given["n"] = measure.n
+    return given
+
+
+def _undefined(measure: Measure, ranking: Ranking) -> float:
+    """What a query gets for which the measure is undefined; NaN for null."""
+    if ranking.undefined is None:
+        return np.nan
+    if measure.definition.needs_pairs and not ranking.undefined_is_said:
+        return np.nan
+    return ranking.undefined
+
+
+def _values(
+    measure: Measure,
+    arguments: Mapping[str, Any],
+    queries: Queries,
+    known: Queries | None,
+    undefined: float,
+) -> Floats | Ragged:
+    """The values of a measure; `undefined`, or what it makes of it, for a query without any."""
+    definition = measure.definition
+    given = dict(arguments)
+    if definition.known:
+        given["known"] = known
+    if "ties" in given:
+        queries, ties = queries.with_ties(given.pop("ties"))
+        if definition.averages_ties:
+            given["ties"] = ties
+    values: Floats | Ragged = definition.kernel(queries, **given)
+    if not definition.needs_relevant:
+        return values
+    defined = queries.relevant(queries.judged.top, arguments.get("threshold"))
+    if isinstance(values, Ragged):
+        of_value = np.repeat(defined, values.lengths)
+        return values.of(_where_defined(measure, of_value, values.values, undefined))
+    return _where_defined(measure, defined, values, undefined)
+
+
+def _where_defined(measure: Measure, defined: Mask, values: Floats, undefined: float) -> Floats:
+    """The values where they are defined; a kernel may not say that they are not unless it can."""
+    missing = defined & np.isnan(values)
+    if missing.any() and not measure.definition.can_be_undefined:
+        msg = f"{measure.name} is NaN in {missing.sum()} places, which is a defect of its formula"
+        raise ArithmeticError(msg)
+    return np.where(defined & ~missing, values, measure.definition.if_undefined(undefined))
+
+
+def _series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
+    """The values of all chunks as a column; NaN is null."""
+    if isinstance(chunks[0], Ragged):
+        # Chunk by chunk, since what makes a column of lists takes a multiple of its memory.
+        lists = (
+            batches.list_column(pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths))
+            for chunk in chunks
+        )
+        return pl.concat(lists).alias(measure.name)
+    return pl.Series(
+        measure.name,
+        np.concatenate(chunks),
+        dtype=measure.definition.dtype,
+        nan_to_null=measure.definition.dtype == pl.Float64,
+    )
+
+
+# What is wrong with data
+
+
+def check_without_known(measures: Sequence[Measure]) -> None:
+    """Raise where a measure has to be told which documents were known."""
+    if needy := [measure.function for measure in measures if measure.definition.known]:
+        msg = f"{needy[0]} needs the column of known documents, which only its method takes"
+        raise ValueError(msg)
+
+
+def check_levels(measure: Measure, ranking: Ranking) -> None:
+    """Raise where a measure asks for all levels of a scale whose highest grade was not said."""
+    if measure.options.get("levels") != ALL:
+        return
+    if ranking.highest is None:
+        msg = (
+            f"`levels='all'` of {measure.function} needs the highest grade, got none\n\n"
+            "Hint: say it by `scaled(highest=...)`, or name the levels"
+        )
+        raise ValueError(msg)
+    if ranking.highest - ranking.irrelevant > MOST_VALUES:
+        msg = f"`levels='all'` must be at most {MOST_VALUES} levels, got up to {ranking.highest:g}"
+        raise ValueError(msg)
+
+
+def check_finite(ranking: Ranking, unusable: Integers, each: str = "queries") -> None:
+    """Raise where a column has NaN or infinity, by the number of one in each query, or 0."""
+    if number := int(unusable.max(initial=0)):
+        msg = (
+            f"{ranking.column(number)} must be finite, got NaN or infinity "
+            f"in {(unusable == number).sum()} of {len(unusable)} {each}"
+        )
+        raise ValueError(msg)
+
+
+def sentence(ranking: Ranking, error: UnusableDataError, n: int, each: str = "queries") -> str:
+    """What is wrong with grades, and in how many of n queries."""
+    return f"{ranking.column(1)}: {error}, in {error.queries} of {n} {each}"
