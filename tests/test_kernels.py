@@ -73,11 +73,11 @@ def test_the_highest_values_fall(lists, n):
 @given(LISTS.filter(any))
 def test_levels_are_counted(lists):
     levels = laid_out(lists).counted
-    for own, counts in zip(lists, levels.counts.tolist(), strict=True):
+    for own, counts in zip(lists, levels.counts.T.tolist(), strict=True):
         found = {level: n for level, n in zip(levels.values, counts, strict=True) if n}
         assert found == Counter(own)
     reached = [[sum(v >= level for v in own) for level in levels.values] for own in lists]
-    assert levels.at_least.tolist() == reached
+    assert levels.at_least.T.tolist() == reached
 
 
 def test_many_levels_are_not_counted(monkeypatch):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring import expression
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.computing import GRADES, computed
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 
@@ -34,12 +35,11 @@ def rows(sizes: Sizes) -> Iterator[Row]:
 
 def measured(sizes: Sizes) -> Iterator[Row]:
     ranked = pl.col("grade").sort_by("score", descending=True)
-    documents = rankings(sizes.rows).group_by("query").agg(ranked.implode()).to_series(1)
-    grades = documents.explode(empty_as_null=False)
-    offsets = np.concatenate(([0], np.cumsum(documents.list.len().to_numpy())))
-    loop = partial(compiled(), grades.to_numpy(), offsets)
+    frame = rankings(sizes.rows).group_by("query").agg(ranked.implode())
+    grades = Lists.of(frame.to_series(1))
+    loop = partial(compiled(), grades.flat.to_numpy(), grades.offsets)
     loop()
-    ours = partial(kernels, documents)
+    ours = partial(kernels, grades)
     yield from compared(
         [
             Case("compiled loop", timed(loop)),
@@ -56,8 +56,8 @@ def measured(sizes: Sizes) -> Iterator[Row]:
     )
 
 
-def kernels(documents: pl.Series) -> list[pl.Series]:
-    return expression._columns(MEASURES, RANKING, {expression.EACH: documents})
+def kernels(grades: Lists) -> list[pl.Series]:
+    return computed(MEASURES, RANKING, [{GRADES: grades}])[0]
 
 
 def compiled() -> Callable[..., Any]:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring import expression
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.computing import GRADES, SCORES, TIES, computed
 from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._measuring.kernels.ragged import offsets_of
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 
@@ -58,19 +60,21 @@ def measures() -> Iterator[Measure]:
             yield Measure.of(function, ties="average")
 
 
-def lists(lengths: np.ndarray) -> pl.Series:
+def lists(lengths: np.ndarray) -> dict[str, Lists]:
     """Documents of so many queries, with five grades, and four documents to a score."""
     random = np.random.default_rng(0)
     n_rows = int(lengths.sum())
-    frame = pl.DataFrame(
-        {
-            "query": np.repeat(np.arange(len(lengths)), lengths),
-            "grade": random.integers(0, 5, n_rows),
-            "score": random.integers(0, max(n_rows // 4, 1), n_rows),
-        }
+    grades = random.integers(0, 5, n_rows)
+    scores = random.integers(0, max(n_rows // 4, 1), n_rows)
+    columns = (
+        Lists(pl.Series(grades), offsets := offsets_of(lengths)),
+        Lists(pl.Series(scores), offsets),
     )
-    return frame.group_by("query").agg(RANKING.documents()).to_series(1)
+    return dict(zip((GRADES, SCORES, TIES), (*columns, columns[1]), strict=True))
 
 
-def value(measure: Measure, documents: pl.Series) -> list[pl.Series]:
-    return expression._columns([measure], RANKING, {expression.EACH: documents})
+def value(measure: Measure, documents: dict[str, Lists]) -> list[pl.Series]:
+    known = (
+        documents if measure.needs_ties else {name: documents[name] for name in (GRADES, SCORES)}
+    )
+    return computed([measure], RANKING, [known])[0]

@@ -107,13 +107,13 @@ def _level_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floa
     as the next one it does use, so the distances of both add up to the query's own. What does not
     reach a level need not be looked at for the next one.
     """
-    used = wanted.counts.any(axis=0) & (wanted.values > 0)
-    levels, n_relevant = wanted.values[used], wanted.at_least[:, used]
+    used = wanted.counts.any(axis=1) & (wanted.values > 0)
+    levels, n_relevant = wanted.values[used], wanted.at_least[used]
     total = np.zeros(len(reached.lengths))
     for number, distance in enumerate(np.diff(levels, prepend=0.0)):
         reached = reached.keep(reached.values >= levels[number])
         at_level = distance * reached.sum(precisions(reached))
-        total += at_level / np.maximum(n_relevant[:, number], 1) if shared else at_level
+        total += at_level / np.maximum(n_relevant[number], 1) if shared else at_level
     return total
 
 

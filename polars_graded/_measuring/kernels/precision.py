@@ -230,10 +230,12 @@ def interpolated_precision(
     found, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     best_from = found.accumulated_from_the_end(np.maximum, found.rank / found.ranks)
     # The least number of hits that reaches a level: rounding must not ask for one more.
-    needed = np.ceil(np.outer(n_relevant, levels) - 1e-9).clip(1).astype(np.int64)
-    first = found.offsets[:-1, np.newaxis] + needed - 1
-    reached = needed <= found.lengths[:, np.newaxis]
-    values = np.append(best_from, 0.0)[np.where(reached, first, len(best_from))]
+    needed = np.outer(n_relevant, levels)
+    needed = np.maximum(np.ceil(np.subtract(needed, 1e-9, out=needed), out=needed), 1, out=needed)
+    never = needed > found.lengths[:, np.newaxis]
+    first = np.add(needed, found.offsets[:-1, np.newaxis] - 1, out=needed).astype(np.int64)
+    first[never] = len(best_from)
+    values = np.append(best_from, 0.0)[first]
     offsets = np.arange(len(values) + 1) * len(levels)
     return Ragged(values.ravel(), offsets)
 

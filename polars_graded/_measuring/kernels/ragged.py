@@ -126,21 +126,21 @@ class Ragged:
             levels, level = np.arange(low, high + 1), (values - low).astype(np.int64)
         else:
             levels, level = np.unique(values, return_inverse=True)
-        size = len(self.lengths), len(levels)
-        if size[1] > MOST_LEVELS or size[0] * size[1] > MOST_COUNTS:
+        size = len(levels), len(self.lengths)
+        if size[0] > MOST_LEVELS or size[0] * size[1] > MOST_COUNTS:
             return None
-        counts = np.bincount(self.query * size[1] + level, minlength=size[0] * size[1])
+        counts = np.bincount(level * size[1] + self.query, minlength=size[0] * size[1])
         return Levels(levels, counts.reshape(size))
 
     def falling(self, n: int | None = None) -> Ragged:
         """The `n` highest values of each list, all for None, from the highest down."""
         if self.counted is None:
             return self.of(-self.of(-self.values).row_by_row(np.sort)).head(n)
-        levels, counts = self.counted.values[::-1], self.counted.counts[:, ::-1]
+        levels, counts = self.counted.values[::-1], self.counted.counts[::-1]
         if n is not None and self.lengths.max() > n:
-            counts = np.diff(np.minimum(counts.cumsum(axis=1), n), axis=1, prepend=0)
-        falling = np.repeat(np.tile(levels, len(counts)), counts.ravel())
-        return Ragged(falling, offsets_of(counts.sum(axis=1)))
+            counts = np.diff(np.minimum(counts.cumsum(axis=0), n), axis=0, prepend=0)
+        falling = np.repeat(np.tile(levels, len(self.lengths)), counts.T.ravel())
+        return Ragged(falling, offsets_of(counts.sum(axis=0)))
 
     def rising(self) -> npt.NDArray[Any]:
         """Where in the array the values of each list stand from the lowest up, all of them finite.
@@ -216,15 +216,17 @@ class Ragged:
         the lists are. Lists do not mix, as they would in differences of one long cumulative sum.
         """
         result = np.array(numbers, dtype=np.float64)
-        longest_first = np.argsort(-self.lengths, kind="stable")
-        starts, lengths = self.offsets[:-1][longest_first], self.lengths[longest_first]
+        longer = np.flatnonzero(self.lengths > 1)
+        longest_first = longer[np.argsort(-self.lengths[longer], kind="stable")]
+        starts, lengths = self.offsets[longest_first], self.lengths[longest_first]
         n_long = int((lengths > np.arange(1, len(lengths) + 1)).sum())
         for start, length in zip(starts[:n_long].tolist(), lengths[:n_long].tolist(), strict=True):
             ufunc.accumulate(result[start : start + length], out=result[start : start + length])
-        starts, lengths = starts[n_long:], lengths[n_long:]
-        for step in range(1, int(lengths.max(initial=0))):
-            rows = starts[: np.searchsorted(-lengths, -step)] + step
-            result[rows] = ufunc(result[rows - 1], result[rows])
+        starts, ends = starts[n_long:], -lengths[n_long:]
+        so_far = result[starts]
+        for step in range(1, -int(ends.min(initial=0))):
+            rows = starts[: np.searchsorted(ends, -step)] + step
+            so_far = result[rows] = ufunc(so_far[: len(rows)], result[rows])
         return result
 
     def accumulated_from_the_end(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
@@ -302,12 +304,12 @@ class Levels:
     values: Floats
     """The levels, from the lowest up."""
     counts: Integers
-    """A row per list, with a column per level."""
+    """A row per level, with a column per list."""
 
     @cached_property
     def at_least(self) -> Integers:
         """How many values of each list reach each level."""
-        return self.counts[:, ::-1].cumsum(axis=1)[:, ::-1]
+        return self.counts[::-1].cumsum(axis=0)[::-1]
 
 
 def is_whole(values: Floats) -> bool:
