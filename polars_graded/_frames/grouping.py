@@ -93,7 +93,7 @@ class Groups:
         return ufunc.reduceat(values, self.offsets[:-1]) if self.n else values
 
     def aggregated(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
-        """What an expression of `pl.first()` makes of the values of a column in each group."""
+        """What an expression of "value" makes of the values of a column in each group."""
         values = self.lists(column).in_order().alias("value")
         by_group = pl.DataFrame([values, self.number.alias("group")]).group_by("group").agg(expr)
         return by_group.sort("group").to_series(1)

@@ -122,31 +122,33 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
             return
 
 
-def notes(
-    request: Request,
-    score: Sequence[str],
-    frame: pl.DataFrame,
-    groups: Groups,
-    at_the_top: pl.Series,
-) -> pl.DataFrame:
-    """What is to be known of each query of a frame, with the share judged at the top."""
-    grade, first = frame.get_column(request.grade), frame.get_column(score[0])
+def notes_of_queries(request: Request, frame: pl.DataFrame, groups: Groups) -> dict[str, pl.Series]:
+    """What is to be known of each query of a frame, whatever the strategy."""
+    grade = frame.get_column(request.grade)
     nulls = any(frame.get_column(key).null_count() for key in request.keys)
     highest = constant(None, pl.Float64(), groups.n)
     if _without_a_scale(request):
-        highest = groups.aggregated(grade.cast(pl.Float64), pl.col("value").max())
-    return pl.DataFrame(
-        {
-            "judged": groups.any(grade.is_not_null()),
-            "answered": groups.any(first.is_not_null()),
-            "tied": groups.any(_tied(request, score, frame)),
-            "counts_up": _counts_up(request, first, groups),
-            "joined_to_the_run": np.full(groups.n, _joined_to_the_run(request, grade, first)),
-            "rows": groups.lengths if nulls else np.zeros(groups.n, np.int64),
-            "highest": highest,
-            "judged_at_the_top": at_the_top,
-        }
-    )
+        doubles = grade.cast(pl.Float64).fill_null(float("nan"))
+        highest = pl.Series(groups.reduced(np.fmax, doubles), nan_to_null=True)
+    return {
+        "judged": pl.Series(groups.any(grade.is_not_null())),
+        "rows": pl.Series(groups.lengths) if nulls else constant(0, pl.Int64(), groups.n),
+        "highest": highest,
+    }
+
+
+def notes_of_strategy(
+    request: Request, score: Sequence[str], frame: pl.DataFrame, groups: Groups
+) -> dict[str, pl.Series]:
+    """What is to be known of each query of a frame, and of what a strategy made of it."""
+    grade, first = frame.get_column(request.grade), frame.get_column(score[0])
+    joined = _joined_to_the_run(request, grade, first)
+    return {
+        "answered": pl.Series(groups.any(first.is_not_null())),
+        "tied": pl.Series(groups.any(_tied(request, score, frame))),
+        "counts_up": _counts_up(request, first, groups),
+        "joined_to_the_run": constant(joined, pl.Boolean(), groups.n),
+    }
 
 
 def _words(column: str) -> set[str]:

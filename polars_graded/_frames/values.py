@@ -94,6 +94,11 @@ class Part:
         """The grades of each query, which all strategies share."""
         return self.groups.lists(self.frame.get_column(self.request.grade))
 
+    @cached_property
+    def notes(self) -> dict[str, pl.Series]:
+        """What is to be known of each query, whatever the strategy."""
+        return noticing.notes_of_queries(self.request, self.frame, self.groups)
+
     def values(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         """The values of some strategies; null where data are unusable, with what is wrong."""
         not_finite = {name: self.not_finite(name) for name in names}
@@ -159,16 +164,16 @@ class Part:
         at_the_top = self.constant(None, pl.Float64())
         if _are_compared(request):
             at_the_top = of_measure[JUDGED_AT_THE_TOP.name]
-        notes = noticing.notes(
-            request, request.columns_of(name), self.frame, self.groups, at_the_top
-        )
+        score = request.columns_of(name)
+        notes = self.notes | noticing.notes_of_strategy(request, score, self.frame, self.groups)
+        notes["judged_at_the_top"] = at_the_top
         return pl.DataFrame(
             [
                 strategy.alias(request.key),
-                *self.groups.keys.select(request.query).get_columns(),
+                *map(self.groups.keys.get_column, request.query),
                 *(of_measure[m.name].alias(column) for column, m in request.measures.items()),
                 wrong.alias(UNUSABLE),
-                notes.to_struct(NOTES),
+                pl.DataFrame(notes).to_struct(NOTES),
             ]
         )
 
