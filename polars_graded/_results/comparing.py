@@ -307,19 +307,19 @@ def compare(
     strategies = grids[0][1].strategies
     check_free_names(COLUMNS, strategy=strategies.name, segments=segments)
     a, b = pairs_of(strategies, baseline)
+    names = {
+        **_keys([key for key, _ in grids], len(a)),
+        strategies.name: strategies.gather(np.tile(a, len(grids))),
+        "baseline": strategies.gather(np.tile(b, len(grids))),
+    }
     tables = []
     for measure in grids[0][1].measures:
         pairs = [Pairs(grid.results(measure), a, b) for _, grid in grids]
         statistics = _statistics(pairs, test, correction, options)
         if margin is not None:
             statistics |= _equivalence(pairs, margin)
-        names = {
-            "measure": pl.Series([measure]).new_from_index(0, len(grids) * len(a)),
-            **_keys([key for key, _ in grids], len(a)),
-            strategies.name: strategies.gather(np.tile(a, len(grids))),
-            "baseline": strategies.gather(np.tile(b, len(grids))),
-        }
-        tables.append(pl.DataFrame(names | statistics))
+        named = pl.Series([measure]).new_from_index(0, len(grids) * len(a))
+        tables.append(pl.DataFrame({"measure": named} | names | statistics))
     return pl.concat(tables)
 
 

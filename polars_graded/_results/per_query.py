@@ -266,7 +266,7 @@ class Grid:
 
     def values(self, measure: str) -> Floats:
         """A row per strategy and a column per query; NaN where a value is missing."""
-        values = self.frame[measure].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        values = self.frame[measure].cast(pl.Float64).to_numpy()
         return self._counted(values).reshape(self.shape)
 
     def results(self, measure: str) -> Results:
