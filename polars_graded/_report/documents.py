@@ -259,7 +259,8 @@ class Documents:
 
         colours, _ = self._levels
         named = self.titles is not None
-        return specs.tiles_specs(colours, self.request.grade, n, RANKS, BELOW, titles=named)
+        pairs = tuple(colours.items())
+        return specs.tiles_specs(pairs, self.request.grade, n, RANKS, BELOW, titles=named)
 
     @cached_property
     def _levels(self) -> tuple[dict[str, str], list[tuple[float, str]]]:

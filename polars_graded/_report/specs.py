@@ -1,11 +1,13 @@
 """The charts of the page, whose rows and titles it has itself.
 
 They are the marks that charts have too, over a data set that is named and some signals: what is
-drawn, and in which words, a reader of the page chooses. No specification is changed there.
+drawn, and in which words, a reader of the page chooses. No specification is changed there, so that
+each is made once however many reports are: to make them takes longer than all else of a small page.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -23,7 +25,7 @@ from polars_graded._drawing.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 __all__ = [
     "FOREST_STEPS",
@@ -106,6 +108,7 @@ def strategy_looks(n: int) -> list[dict[str, Any]]:
     ]
 
 
+@cache
 def dark_colours() -> str:
     """The style of charts on a dark screen: on paper and in a file they have their own colours."""
     rules = [
@@ -118,6 +121,7 @@ def dark_colours() -> str:
     return f"@media screen and (prefers-color-scheme: dark) {{\n{inner}\n}}\n"
 
 
+@cache
 def curve_specs(
     title: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
 ) -> list[dict[str, Any]]:
@@ -133,6 +137,7 @@ def curve_specs(
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 
+@cache
 def forest_specs() -> dict[str, dict[str, Any]]:
     """The differences of pairs in the order of the rows: of a few, and of more than have a name.
 
@@ -158,6 +163,7 @@ def forest_specs() -> dict[str, dict[str, Any]]:
     return specs
 
 
+@cache
 def bars_specs(query: str) -> dict[str, Any]:
     """The differences of queries in the order of the rows, each in a `colour` that it has.
 
@@ -204,8 +210,15 @@ class _Tiles(tiles.Page):
         return [each for each in super().tooltip if each != "tied:N"]
 
 
+@cache
 def tiles_specs(
-    colours: Mapping[str, str], grade: str, n: int, ranks: int, below: int, *, titles: bool
+    colours: tuple[tuple[str, str], ...],
+    grade: str,
+    n: int,
+    ranks: int,
+    below: int,
+    *,
+    titles: bool,
 ) -> dict[str, dict[str, Any]]:
     """The first documents of n strategies as tiles, and with relevant ones below that are missed.
 
@@ -226,7 +239,7 @@ def tiles_specs(
             ranks,
             lowest,
             "most",
-            colours,
+            dict(colours),
             measure,
             grade,
             "strategy",
@@ -290,6 +303,7 @@ EXPLORED: dict[str, Any] = {
 """What the page says of the queries that it explores."""
 
 
+@cache
 def explore_spec(query: str) -> dict[str, Any]:
     """The queries of two strategies to choose from, as `charts.explore` draws them.
 
