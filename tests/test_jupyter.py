@@ -29,9 +29,6 @@ CELL = (
     'by=["strong", "fair", "weak"]).pipe(pg.charts.dcg_curves)'
 )
 
-# One server is enough.
-pytestmark = pytest.mark.xdist_group("jupyter")
-
 # Altair's default renderer has the browser load Vega from cdn.jsdelivr.net, so it needs a network.
 # Here the same scripts come from a file beside the notebook, to which the default renderer is sent:
 # the names that it appends to an address fall behind the question mark. Without a network, people
@@ -116,8 +113,16 @@ def _address(server: subprocess.Popen[bytes], folder: Path) -> str:
     pytest.fail(f"JupyterLab does not start:\n{(folder / 'log').read_text()}")
 
 
-@pytest.mark.parametrize("renderer", RENDERERS)
-def test_two_lines_in_a_notebook_draw_a_chart(renderer: str, lab: Lab, page: WebDriver) -> None:
+# What takes long is to open JupyterLab: it is opened once.
+def test_two_lines_in_a_notebook_draw_a_chart(lab: Lab, page: WebDriver) -> None:
+    page.get(lab.url)
+    page.set_script_timeout(60)
+    for renderer in RENDERERS:
+        assert_drawn_by(renderer, lab, page)
+
+
+def assert_drawn_by(renderer: str, lab: Lab, page: WebDriver) -> None:
+    """A notebook that is opened beside the others shows the chart of its first cell."""
     import nbformat
     from nbformat.v4 import new_code_cell, new_notebook
     from selenium.webdriver import ActionChains, Keys
@@ -131,14 +136,13 @@ def test_two_lines_in_a_notebook_draw_a_chart(renderer: str, lab: Lab, page: Web
     notebook = new_notebook(cells=[new_code_cell(CELL)], metadata={"kernelspec": kernel})
     nbformat.write(notebook, lab.notebooks / f"{renderer}.ipynb")
 
-    page.get(lab.url)
-    page.set_script_timeout(60)
     assert page.execute_async_script(OPEN, f"{renderer}.ipynb") == "open"
-    page.find_element("css selector", ".jp-Notebook .jp-Cell .cm-content").click()
+    cell = ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell"
+    page.find_element("css selector", f"{cell} .cm-content").click()
     keys = ActionChains(page)
     keys.key_down(Keys.SHIFT).send_keys(Keys.ENTER).key_up(Keys.SHIFT).perform()
 
-    outputs = ".jp-Notebook .jp-Cell:first-child .jp-OutputArea-output"
+    outputs = f"{cell}:first-child .jp-OutputArea-output"
     wait = WebDriverWait(page, 30)
     wait.until(lambda page: page.find_elements("css selector", outputs))
     output, *more = page.find_elements("css selector", outputs)
