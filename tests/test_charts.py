@@ -82,6 +82,7 @@ def results(k: int, n: int, ranks: int = 20) -> pl.DataFrame:
     return pl.concat(parts)
 
 
+@cache
 def ranks_of(k: int, n: int) -> pl.DataFrame:
     """What `average_curves` returns, of k strategies and n ranks."""
     lines = pl.DataFrame({"strategy": [f"s{place}" for place in range(1, k + 1)]})
@@ -91,6 +92,7 @@ def ranks_of(k: int, n: int) -> pl.DataFrame:
     )
 
 
+@cache
 def profile_of(k: int, n: int) -> pl.DataFrame:
     """What `experiments.threshold_profile` returns, of k strategies and n thresholds."""
     names = [f"ap(threshold={threshold})" for threshold in range(1, n + 1)] + ["mu_ap", "ndcng"]
@@ -99,6 +101,7 @@ def profile_of(k: int, n: int) -> pl.DataFrame:
     return lines.join(means, how="cross").with_columns(grade=pl.lit("grade"))
 
 
+@cache
 def robustness_of(k: int, n: int) -> pl.DataFrame:
     """What `experiments.robustness_to_levels` returns, of k levels and n numbers of swaps."""
     rows = [
@@ -110,24 +113,29 @@ def robustness_of(k: int, n: int) -> pl.DataFrame:
     return pl.DataFrame(rows, ["levels", "swaps", "measure", "mean"], orient="row")
 
 
+@cache
 def scores_of(k: int, n: int) -> pl.DataFrame:
     """k queries of n scores."""
     scores = np.random.default_rng(k + n).lognormal(2, 1, (k, n))
     return pl.DataFrame({"query": np.repeat(np.arange(k), n), "popularity": scores.ravel()})
 
 
+@cache
 def summary_of(k: int, n: int) -> pl.DataFrame:
     return summarise(results(k, n), *MEASURES)
 
 
+@cache
 def comparison_of(k: int, n: int) -> pl.DataFrame:
     return compare(results(k, n), *MEASURES, baseline="s1")
 
 
+@cache
 def all_pairs_of(k: int, n: int) -> pl.DataFrame:
     return compare(results(k, n), *MEASURES)
 
 
+@cache
 def levels_of(k: int, n: int) -> pl.DataFrame:
     """What `significance_levels` returns, of k strategies and n queries."""
     pairs = [(f"s{i}", f"s{j}") for i in range(1, k + 1) for j in range(i + 1, k + 1)]
@@ -140,6 +148,7 @@ def levels_of(k: int, n: int) -> pl.DataFrame:
     return pl.DataFrame(rows, columns, orient="row")
 
 
+@cache
 def power_of(k: int, n: int) -> pl.DataFrame:
     """What `power_curve` returns, of k numbers of queries where n are at hand."""
     rows = [
@@ -150,6 +159,7 @@ def power_of(k: int, n: int) -> pl.DataFrame:
     return pl.DataFrame(rows, ["measure", "queries", "power", "at_hand"], orient="row")
 
 
+@cache
 def stability_of(k: int, n: int) -> pl.DataFrame:
     """What `order_stability` returns, of k numbers of queries up to n."""
     numbers = sorted({max(1, n * place // k) for place in range(1, k + 1)})
@@ -161,6 +171,7 @@ def stability_of(k: int, n: int) -> pl.DataFrame:
     return pl.DataFrame(rows, ["measure", "queries", "tau", "tau_low", "tau_high"], orient="row")
 
 
+@cache
 def swaps_of(k: int, n: int) -> pl.DataFrame:
     """What `swap_rate` returns, of k numbers of queries and up to n classes of differences."""
     rows = [
@@ -175,6 +186,7 @@ def swaps_of(k: int, n: int) -> pl.DataFrame:
     )
 
 
+@cache
 def gradings_of(k: int, n: int) -> pl.DataFrame:
     """What `robustness_to_grading` returns, of k strategies and up to n gradings."""
     rows = [
@@ -189,6 +201,7 @@ def gradings_of(k: int, n: int) -> pl.DataFrame:
     )
 
 
+@cache
 def bounds_of(k: int, n: int) -> pl.DataFrame:
     """What `unjudged_bounds` returns, of k strategies and n queries."""
     values = results(k, n).unpivot(
@@ -201,6 +214,7 @@ def bounds_of(k: int, n: int) -> pl.DataFrame:
     )
 
 
+@cache
 def overview_of(k: int, n: int) -> pl.DataFrame:
     """What `overview` returns, of k strategies and n queries."""
     frame = pl.concat(
@@ -213,6 +227,7 @@ def overview_of(k: int, n: int) -> pl.DataFrame:
     return overview(frame, strategy="strategy")
 
 
+@cache
 def rankings_of(k: int, n: int) -> pl.DataFrame:
     """What `judge` returns, of k strategies and n documents of query 1; each misses every fifth."""
     rng = np.random.default_rng(k + n)
@@ -226,7 +241,7 @@ def rankings_of(k: int, n: int) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     function: Callable[..., Any]
     frame: Callable[[int, int], pl.DataFrame]
@@ -243,7 +258,9 @@ class Row:
     def draw(self, frame: pl.DataFrame | pl.LazyFrame, **options: Any) -> Any:
         return self.function(frame, **(self.columns | self.options | options))
 
+    @cache  # noqa: B019 (rows are there to the end)
     def of(self, k: int, n: int, **options: Any) -> Any:
+        """Drawn once: what is made of a chart is made of a copy."""
         return self.draw(self.frame(k, n), **options)
 
 
@@ -550,6 +567,12 @@ def keyed(row: Row) -> list[str]:
     return [row.columns[name] for name in named if row.columns[name] in row.frame(2, 5).columns]
 
 
+@cache
+def height_of(row: Row, k: int, n: int) -> int:
+    """How many rows are drawn."""
+    return len(rows_of(row.of(k, n)))
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("kind", IDENTIFIERS)
 @every_chart
@@ -572,8 +595,8 @@ def test_names_of_any_kind_are_drawn_as_they_are(row, kind):
                     return_dtype=dtype,
                 )
             )
-    before, after = row.draw(frame), row.draw(renamed, **options)
-    assert len(rows_of(before)) == len(rows_of(after))
+    after = row.draw(renamed, **options)
+    assert len(rows_of(after)) == height_of(row, 3, 18)
     drawn = {column: pl.Series(values, dtype=dtype).cast(pl.String).to_list() for column in KEYS}
     for column in set(drawn) & set(after.data.columns) & {"strategy", "query"}:
         if column == "query" and row.function is not charts.measure_agreement:
@@ -619,7 +642,7 @@ def test_columns_may_have_any_name(row, pattern):
     keywords = {keyword: odd.get(name, name) for keyword, name in row.columns.items()}
     chart = row.function(frame.rename(odd), **(keywords | row.options))
     spec_of(chart)
-    plain = row.draw(frame).data
+    plain = row.of(3, 8).data
     kept = [name for name in plain.columns if name in chart.data.columns]
     assert_frame_equal(chart.data.select(kept), plain.select(kept))
 
@@ -894,7 +917,7 @@ def night() -> Iterator[None]:
 @every_chart
 @pytest.mark.usefixtures("night")
 def test_a_theme_of_the_user_is_followed(row):
-    spec = spec_of(row.of(2, 8))
+    spec = spec_of(row.draw(row.frame(2, 8)))
     assert spec["config"]["background"] == "#123"
     assert "#4c78a8" not in json.dumps(spec)
 
@@ -902,7 +925,8 @@ def test_a_theme_of_the_user_is_followed(row):
 @pytest.mark.parametrize("name", ["dcg_curves", "sample_boxes", "measure_agreement"])
 @pytest.mark.usefixtures("night")
 def test_it_is_drawn_in_the_colours_of_a_theme(name, capfd):
-    picture = png_of(ROWS[name].of(2, 8), capfd)
+    row = ROWS[name]
+    picture = png_of(row.draw(row.frame(2, 8)), capfd)
     assert picture.getpixel((0, 0)) == (0x11, 0x22, 0x33)
     assert any(colour == (0xFF, 0xEE, 0xDD) for _, colour in picture.getcolors(2**24)) == (
         name != "sample_boxes"
@@ -916,7 +940,7 @@ def test_it_leaves_the_state_of_altair_and_the_look_to_the_caller(row):
         return [(part.active, dict(part.options)) for part in parts]
 
     before = state()
-    chart = row.of(2, 8)
+    chart = row.draw(row.frame(2, 8))
     assert state() == before
     assert chart.config is alt.Undefined
     with alt.theme.enable("none"):
@@ -1489,7 +1513,7 @@ def test_a_column_of_text_is_an_error_where_numbers_are_drawn(name):
 )
 def test_an_argument_of_the_wrong_kind_is_an_error(name, options, sentence):
     with pytest.raises(TypeError) as error:
-        ROWS[name].of(2, 5, **options)
+        ROWS[name].draw(ROWS[name].frame(2, 5), **options)
     assert sentence in str(error.value)
 
 

@@ -486,7 +486,7 @@ ERRORS = {
 def test_a_wrong_value_is_an_error_that_says_what_is_wrong(name):
     options, sentence = ERRORS[name]
     with pytest.raises(ValueError) as error:  # noqa: PT011
-        ROWS[name].of(4, 5, **options)
+        ROWS[name].draw(ROWS[name].frame(4, 5), **options)
     assert str(error.value).partition("\n")[0] == sentence
 
 
