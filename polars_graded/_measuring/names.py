@@ -101,6 +101,9 @@ class Measure:
     @classmethod
     def parsed(cls, text: str) -> Measure | None:
         """The measure that `text` names, if it names one."""
+        start = re.match(r"\s*(\w+)", text)
+        if start is None or start[1] not in DEFINITIONS:
+            return None  # an error would say at length what could have been meant
         try:
             return cls.parse(text)
         except (ValueError, TypeError):

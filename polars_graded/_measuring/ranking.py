@@ -160,8 +160,9 @@ class Ranking:
         error in it would be swallowed, so what is wrong is the name of a field of what it returns:
         `not_` refuses a struct, and quotes it.
         """
-        # Of the whole column it is asked once, of one row of each query once per query.
-        return pl.map_batches([self.grade], _refused_by_not, is_elementwise=True).not_().first()
+        # A maximum asks once. What takes one row of each query is moved by Polars to before the
+        # function, which is then called once per query.
+        return pl.map_batches([self.grade], _refused_by_not, is_elementwise=True).not_().max()
 
     def column(self, number: int) -> str:
         """What to call the column of that number in an error."""
