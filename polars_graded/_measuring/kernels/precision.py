@@ -230,14 +230,11 @@ def interpolated_precision(
     found, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     best_from = found.accumulated_from_the_end(np.maximum, found.rank / found.ranks)
     # The least number of hits that reaches a level: rounding must not ask for one more.
-    needed = np.outer(n_relevant, levels)
-    needed = np.maximum(np.ceil(np.subtract(needed, 1e-9, out=needed), out=needed), 1, out=needed)
-    never = needed > found.lengths[:, np.newaxis]
-    first = np.add(needed, found.offsets[:-1, np.newaxis] - 1, out=needed).astype(np.int64)
-    first[never] = len(best_from)
-    values = np.append(best_from, 0.0)[first]
-    offsets = np.arange(len(values) + 1) * len(levels)
-    return Ragged(values.ravel(), offsets)
+    needed = np.maximum(np.ceil(np.outer(levels, n_relevant) - 1e-9), 1)
+    first = np.where(needed <= found.lengths, found.offsets[:-1] + needed - 1, len(best_from))
+    values = np.append(best_from, 0.0)[first.astype(np.int64)]
+    offsets = np.arange(len(n_relevant) + 1) * len(levels)
+    return Ragged(values.T.ravel(), offsets)
 
 
 def levels_of_recall(recall_levels: int | tuple[float, ...]) -> tuple[float, ...]:
