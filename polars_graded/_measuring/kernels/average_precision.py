@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polars_graded._measuring.kernels.queries import over_ideal
+from polars_graded._measuring.kernels.ragged import repeated
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,10 +47,10 @@ def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
     m = np.diff(starts, append=len(hit))
     r = np.add.reduceat(hit, starts, dtype=np.float64)
     h = ranked.count_so_far(hit)[starts] - hit[starts]
-    i = np.arange(1, len(hit) + 1) - np.repeat(starts, m)
-    among_the_tied = (i - 1) * np.repeat((r - 1) / np.maximum(m - 1, 1), m)
-    hits = np.repeat(h, m) + 1 + among_the_tied
-    return ranked.of(np.repeat(r / m, m) * hits / ranked.depth)
+    i = np.arange(1, len(hit) + 1) - repeated(starts, m)
+    among_the_tied = (i - 1) * repeated((r - 1) / np.maximum(m - 1, 1), m)
+    hits = repeated(h, m) + 1 + among_the_tied
+    return ranked.of(repeated(r / m, m) * hits / ranked.depth)
 
 
 def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -158,7 +159,7 @@ def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
         total += np.bincount(query, minima / rank, minlength=len(total))
         starts = np.flatnonzero(row == node)
         sizes = np.diff(starts, append=len(row))
-        better_node = node + np.repeat(n_worse[starts + sizes] - n_worse[starts], sizes)
+        better_node = node + repeated(n_worse[starts + sizes] - n_worse[starts], sizes)
         place = np.where(worse, node + n_worse_before, better_node + n_better_before)
         node = _placed(np.where(worse, node, better_node), place)
         rank, weight, as_good = (_placed(each, place) for each in (rank, weight, as_good))

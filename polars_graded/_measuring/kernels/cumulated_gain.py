@@ -16,6 +16,7 @@ from polars_graded._measuring.kernels.gains import (
     highest_gain,
 )
 from polars_graded._measuring.kernels.queries import over_ideal
+from polars_graded._measuring.kernels.ragged import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -214,6 +215,6 @@ def normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
-    most = np.repeat(highest_gain(queries.best, gain), documents.lengths)
+    most = repeated(highest_gain(queries.best, gain), documents.lengths)
     worth = gains(queries, documents, gain)
     return GAINS["exp2"](np.where(worth > 0, worth / most, 0.0))

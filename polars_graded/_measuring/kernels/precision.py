@@ -8,7 +8,7 @@ import numpy as np
 
 from polars_graded._measuring.kernels.cumulated_gain import cumulated, lengths_of
 from polars_graded._measuring.kernels.queries import over_ideal
-from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
+from polars_graded._measuring.kernels.ragged import Ragged, offsets_of, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def e_measure(
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
     """The highest F at any of the first n ranks, which is at a hit."""
     hits = queries.hits(n, threshold)
-    total = np.repeat(queries.judged.n_relevant(threshold), hits.lengths)
+    total = repeated(queries.judged.n_relevant(threshold), hits.lengths)
     return hits.max(weighted_harmonic_mean(hits.rank, hits.ranks, total, beta))
 
 
@@ -79,7 +79,7 @@ def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
     """Hits in the top R over R."""
     total = queries.judged.n_relevant(threshold)
     worth = queries.valued(None, lambda found: queries.relevant(found.values, threshold), ties)
-    return worth.sum(worth.values * (worth.ranks <= np.repeat(total, worth.lengths))) / total
+    return worth.sum(worth.values * (worth.ranks <= repeated(total, worth.lengths))) / total
 
 
 def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
@@ -126,10 +126,10 @@ def expected_at_first_hit(
     offsets = offsets_of(n_possible)
     possible = Ragged(np.empty(offsets[-1]), offsets)
     rank, left = (
-        np.repeat(rank, n_possible) + possible.rank - 1,
-        np.repeat(size, n_possible) - possible.rank + 1,
+        repeated(rank, n_possible) + possible.rank - 1,
+        repeated(size, n_possible) - possible.rank + 1,
     )
-    chance = np.repeat(relevant, n_possible) / left
+    chance = repeated(relevant, n_possible) / left
     first_of_all = chance * possible.before(np.multiply, 1 - chance, 1.0)
     expected = np.zeros(len(ranked.lengths))
     expected[query] = possible.sum(first_of_all * worth(rank))
@@ -151,9 +151,9 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
         sizes = np.diff(starts, append=len(hit))
         tied = np.add.reduceat(other, starts, dtype=np.float64)
         above = ranked.count_so_far(other)[starts + sizes - 1] - tied / 2
-        right = ranked.sum(hit * (np.repeat(n_other, ranked.lengths) - np.repeat(above, sizes)))
+        right = ranked.sum(hit * (repeated(n_other, ranked.lengths) - repeated(above, sizes)))
     else:
-        right = hits.sum(np.repeat(n_other, hits.lengths) - others_above(queries, hits))
+        right = hits.sum(repeated(n_other, hits.lengths) - others_above(queries, hits))
     # Not retrieved is tied at the end: what was not seen by then counts half.
     missed = (n_relevant - hits.lengths) * (n_other - ranked.count(judged) + hits.lengths) / 2
     return (right + missed) / (n_relevant * n_other)  # NaN where there is no pair
@@ -163,8 +163,8 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
     """(1/R) Σ over hits of 1 - (judged others above it, at most R) / min(R, judged others)."""
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
-    above = np.minimum(others_above(queries, hits), np.repeat(n_relevant, hits.lengths))
-    share = above / np.maximum(np.repeat(bound, hits.lengths), 1)
+    above = np.minimum(others_above(queries, hits), repeated(n_relevant, hits.lengths))
+    share = above / np.maximum(repeated(bound, hits.lengths), 1)
     return hits.sum(1 - share) / n_relevant
 
 
@@ -202,7 +202,7 @@ def precision_curve(queries: Queries, n: int | None, threshold: float | None, ti
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Recall at every rank."""
     found = hits_curve(queries, n, threshold, ties)
-    return found.of(found.values / np.repeat(queries.judged.n_relevant(threshold), found.lengths))
+    return found.of(found.values / repeated(queries.judged.n_relevant(threshold), found.lengths))
 
 
 def f_measure_curve(
@@ -210,7 +210,7 @@ def f_measure_curve(
 ) -> Ragged:
     """F at every rank."""
     found = hits_curve(queries, n, threshold, ties)
-    total = np.repeat(queries.judged.n_relevant(threshold), found.lengths)
+    total = repeated(queries.judged.n_relevant(threshold), found.lengths)
     return found.of(weighted_harmonic_mean(found.values, found.depth, total, beta))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
 import numpy as np
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.ragged import EMPTY, Ragged
+from polars_graded._measuring.kernels.ragged import EMPTY, Ragged, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,7 +159,7 @@ class Queries:
 
     def share_of_best(self, grades: Ragged) -> Floats:
         """Relevance over the highest that the query can have: ngain of equation 5."""
-        best = np.repeat(self.relevance(self.best), grades.lengths)
+        best = repeated(self.relevance(self.best), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
     @cached_property
@@ -174,7 +174,7 @@ class Queries:
         judged = ~np.isnan(self.ranked.values)
         if judged.all():
             return found.ranks
-        starts = np.repeat(self.ranked.offsets[:-1], found.lengths)
+        starts = repeated(self.ranked.offsets[:-1], found.lengths)
         down_to: Integers = self.ranked.count_so_far(judged)[starts + found.ranks - 1]
         return down_to
 
@@ -214,7 +214,7 @@ class Queries:
             starts = self.tie_starts
             sizes = np.diff(starts, append=len(self.ranked.values))
             sums = np.add.reduceat(worth(self.ranked), starts, dtype=np.float64)
-            return self.ranked.of(np.repeat(sums / sizes, sizes)).head(n).all_documents()
+            return self.ranked.of(repeated(sums / sizes, sizes)).head(n).all_documents()
         ranked = self.ranked.head(n)
         return ranked.of(worth(ranked).astype(np.float64, copy=False)).all_documents()
 
@@ -241,7 +241,7 @@ class Queries:
     def _with_ties_by(self, keys: Floats) -> Queries:
         """The same with tied documents by rising keys, after which none are tied."""
         starts = self.tie_starts
-        sets = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(keys)))
+        sets = repeated(np.arange(len(starts)), np.diff(starts, append=len(keys)))
         ranked = self.ranked.of(self.ranked.values[np.lexsort((keys, sets))])
         return replace(self, ranked=ranked, ties=EMPTY)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
 
 SHORT = 8
 """Of lists with fewer values on average it is quicker to count along all values than to search."""
@@ -49,12 +50,12 @@ class Ragged:
     @cached_property
     def query(self) -> Integers:
         """The number of the list that each value is in, from 0."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+        return repeated(np.arange(len(self.lengths)), self.lengths)
 
     @cached_property
     def rank(self) -> Integers:
         """The place of each value in its list, from 1."""
-        return np.arange(1, len(self.values) + 1) - np.repeat(self.offsets[:-1], self.lengths)
+        return np.arange(1, len(self.values) + 1) - repeated(self.offsets[:-1], self.lengths)
 
     @cached_property
     def depth(self) -> Floats:
@@ -89,7 +90,7 @@ class Ragged:
             return self
         offsets = offsets_of(lengths)
         # Both lists lie end to end, so that a list's values move by a constant.
-        move = np.repeat(self.offsets[:-1] - offsets[:-1], lengths)
+        move = repeated(self.offsets[:-1] - offsets[:-1], lengths)
         return Ragged(self.values[np.arange(offsets[-1]) + move], offsets)
 
     def places(self, mask: Mask) -> tuple[Integers, Integers]:
@@ -109,7 +110,7 @@ class Ragged:
     def documents(self, mask: Mask) -> Documents:
         """The values where `mask` is true, each still in its list, and their ranks in it."""
         places, offsets = self.places(mask)
-        ranks = places + 1 - np.repeat(self.offsets[:-1], np.diff(offsets))
+        ranks = places + 1 - repeated(self.offsets[:-1], np.diff(offsets))
         return Documents(self.values[places], offsets, ranks=ranks)
 
     def all_documents(self) -> Documents:
@@ -140,7 +141,7 @@ class Ragged:
         levels, counts = self.counted.values[::-1], self.counted.counts[::-1]
         if n is not None and self.lengths.max() > n:
             counts = np.diff(np.minimum(_added_up(counts), n), axis=0, prepend=0)
-        falling = np.repeat(np.tile(levels, len(self.lengths)), counts.T.ravel())
+        falling = repeated(np.tile(levels, len(self.lengths)), counts.T.ravel())
         return Ragged(falling, offsets_of(counts.sum(axis=0)))
 
     def rising(self) -> npt.NDArray[Any]:
@@ -166,7 +167,8 @@ class Ragged:
 
     def rising_in_sets(self) -> tuple[npt.NDArray[Any], Mask]:
         """Where rising values stand, equal ones in any order, and which begin a set of equals."""
-        places = self.row_by_row(np.argsort) + np.repeat(self.offsets[:-1], self.lengths)
+        places = self.row_by_row(np.argsort)
+        places += repeated(self.offsets[:-1], self.lengths)
         ordered = self.values[places]
         new = np.ones(len(places), bool)
         np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
@@ -186,7 +188,7 @@ class Ragged:
         result = np.empty(len(values), sort(values[:0]).dtype)
         # Lists in one array are at most twice as long as each other, filled up with infinity.
         size = np.frexp(lengths)[1].astype(np.int8)
-        size_of_value = np.repeat(size, lengths)
+        size_of_value = repeated(size, lengths)
         for each in np.unique(size[lengths > 0]):
             such, of_such = size == each, size_of_value == each
             inside = np.arange(lengths[such].max()) < lengths[such, np.newaxis]
@@ -202,7 +204,7 @@ class Ragged:
     def spread(self, lengths: Integers) -> Ragged:
         """Lists of other lengths: one that ends before keeps its last value, 0 if it has none."""
         offsets = offsets_of(lengths)
-        query = np.repeat(np.arange(len(lengths)), lengths)
+        query = repeated(np.arange(len(lengths)), lengths)
         rank = np.arange(1, offsets[-1] + 1) - offsets[query]
         own = self.lengths[query]
         last = self.offsets[query] + np.minimum(rank, own) - 1
@@ -267,7 +269,7 @@ class Ragged:
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
         """How often `mask` is true in each list down to each of its values."""
         counted = _counted(mask)
-        counted[1:] -= np.repeat(counted[self.offsets[:-1]], self.lengths)
+        counted[1:] -= repeated(counted[self.offsets[:-1]], self.lengths)
         return counted[1:]
 
 
@@ -336,6 +338,14 @@ def _counted(mask: Mask) -> npt.NDArray[np.int32]:
     # Cast, then add up: NumPy would hold the interpreter's lock while it did both at once.
     np.cumsum(mask.astype(np.int32), out=counted[1:])
     return counted
+
+
+def repeated(values: npt.NDArray[Number], times: Integers) -> npt.NDArray[Number]:
+    """Each value as many times as is said for it, which must not be written to.
+
+    Of one value that takes no memory: a single query may be as long as all others together.
+    """
+    return np.broadcast_to(values, times[0]) if len(values) == 1 else np.repeat(values, times)
 
 
 EMPTY = Ragged(np.empty(0), np.zeros(1, np.int64))

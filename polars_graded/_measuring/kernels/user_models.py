@@ -8,6 +8,7 @@ import numpy as np
 
 from polars_graded._measuring.kernels.cumulated_gain import gains
 from polars_graded._measuring.kernels.queries import over_ideal
+from polars_graded._measuring.kernels.ragged import repeated
 
 if TYPE_CHECKING:
     from polars_graded._measuring.kernels.gains import Gain
@@ -31,7 +32,7 @@ def nerr(queries: Queries, n: int | None) -> Floats:
 
 def expected_reciprocal_rank(queries: Queries, hits: Documents) -> Floats:
     """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}: others satisfy nobody."""
-    best = np.repeat(queries.relevance(queries.best), hits.lengths)
+    best = repeated(queries.relevance(queries.best), hits.lengths)
     satisfied = chance_to_satisfy(queries.relevance(hits.values), best)
     not_before = hits.before(np.multiply, 1 - satisfied, 1.0)
     return hits.sum(satisfied * not_before / hits.ranks)
