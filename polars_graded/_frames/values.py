@@ -31,7 +31,7 @@ from polars_graded._measuring.computing import (
     sentence,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.ranking import check_ranked, is_finite, unusable
+from polars_graded._measuring.ranking import check_exact, is_finite, unusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -92,7 +92,9 @@ class Part:
     @cached_property
     def grades(self) -> Lists:
         """The grades of each query, which all strategies share."""
-        return self.groups.lists(self.frame.get_column(self.request.grade))
+        grades = self.frame.get_column(self.request.grade)
+        check_exact(grades)
+        return self.groups.lists(grades)
 
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
@@ -134,7 +136,6 @@ class Part:
     def not_finite(self, name: str) -> Integers:
         """For each query the number of a column of the strategy with NaN or infinity, or 0."""
         columns = self.columns(name)
-        check_ranked(columns)
         if all(map(is_finite, columns)):
             return np.zeros(self.groups.n, np.int64)
         return self.groups.reduced(np.maximum, unusable(columns)).astype(np.int64)

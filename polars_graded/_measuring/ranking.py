@@ -208,7 +208,7 @@ def _refused_by_not(columns: Sequence[pl.Series]) -> pl.Series:
     return values
 
 
-def _check_exact(grade: pl.Series) -> None:
+def check_exact(grade: pl.Series) -> None:
     """Raise where a whole number is so large that kernels, which take doubles, would round it."""
     if not grade.dtype.is_integer() or are_exact(grade):
         return
@@ -226,11 +226,11 @@ def check_score(name: str, dtype: pl.DataType) -> None:
         raise TypeError(msg)
 
 
-def check_ranked(columns: Sequence[pl.Series]) -> None:
+def _check_ranked(columns: Sequence[pl.Series]) -> None:
     """Raise where a grade and what it is ranked by are not what they must be."""
     grade, *by = columns
     check_grade(grade.name, grade.dtype)
-    _check_exact(grade)
+    check_exact(grade)
     if by:
         check_score(by[0].name, by[0].dtype)
     for column in by:
@@ -253,7 +253,7 @@ def unusable(columns: Sequence[pl.Series]) -> pl.Series:
 
     The columns are a grade and what it is ranked by; raise where they are not what they must be.
     """
-    check_ranked(columns)
+    _check_ranked(columns)
     result = pl.zeros(len(columns[0]), dtype=pl.UInt32, eager=True)
     for number, column in enumerate(columns, 1):
         if not is_finite(column):
