@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -137,7 +137,7 @@ class Ragged:
     def falling(self, n: int | None = None) -> Ragged:
         """The `n` highest values of each list, all for None, from the highest down."""
         if self.counted is None:
-            return self.of(-self.of(-self.values).row_by_row(np.sort)).head(n)
+            return self.of(-self.row_by_row(np.sort, -self.values, np.inf)).head(n)
         levels, counts = self.counted.values[::-1], self.counted.counts[::-1]
         if n is not None and self.lengths.max() > n:
             counts = np.diff(np.minimum(_added_up(counts), n), axis=0, prepend=0)
@@ -167,7 +167,7 @@ class Ragged:
 
     def rising_in_sets(self) -> tuple[npt.NDArray[Any], Mask]:
         """Where rising values stand, equal ones in any order, and which begin a set of equals."""
-        places = self.row_by_row(np.argsort)
+        places = self.row_by_row(np.argsort, self.values, np.inf)
         places += repeated(self.offsets[:-1], self.lengths)
         ordered = self.values[places]
         new = np.ones(len(places), bool)
@@ -175,27 +175,41 @@ class Ragged:
         new[self.offsets[:-1][self.lengths > 0]] = True
         return places, new
 
-    def row_by_row(self, sort: Callable[..., npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        """What `sort` makes of the values of each list.
+    def row_by_row(
+        self, function: Callable[..., npt.NDArray[Any]], numbers: Floats, padding: float
+    ) -> npt.NDArray[Any]:
+        """What a function of an array makes of the `numbers` of each list, one per value.
 
-        It takes lists as the rows of one array, which NumPy sorts several numbers at a time, and
-        many times as fast as it sorts by two keys.
+        It takes lists as the rows of one array, in which NumPy goes through all of them at once:
+        it sorts several numbers at a time, and many times as fast as by two keys.
         """
-        values, lengths = self.values, self.lengths
-        longest = int(lengths.max(initial=1))
-        if longest * len(lengths) == len(values):
-            return sort(values.reshape(-1, longest), axis=1).ravel()
-        result = np.empty(len(values), sort(values[:0]).dtype)
-        # Lists in one array are at most twice as long as each other, filled up with infinity.
-        size = np.frexp(lengths)[1].astype(np.int8)
-        size_of_value = repeated(size, lengths)
-        for each in np.unique(size[lengths > 0]):
-            such, of_such = size == each, size_of_value == each
-            inside = np.arange(lengths[such].max()) < lengths[such, np.newaxis]
-            rows = np.full(inside.shape, np.inf)
-            rows[inside] = values[of_such]
-            result[of_such] = sort(rows, axis=1)[inside]
+        longest = int(self.lengths.max(initial=1))
+        if longest * len(self.lengths) == len(numbers):
+            return function(numbers.reshape(-1, longest), axis=1).ravel()
+        result = np.empty(len(numbers), function(numbers[:1]).dtype)
+        for of_such, inside in self.rows:
+            rows = np.full(inside.shape, padding)
+            rows[inside] = numbers[of_such]
+            result[of_such] = function(rows, axis=1)[inside]
         return result
+
+    @cached_property
+    def rows(self) -> list[tuple[Mask | slice, Mask]]:
+        """Arrays with a row per list: which values are in each, and where they are in it.
+
+        Lists in one array are at most twice as long as each other.
+        """
+        size = np.frexp(self.lengths)[1].astype(np.int8)
+        sizes = np.unique(size[self.lengths > 0])
+        of_value = repeated(size, self.lengths)
+        return [
+            (
+                of_value == each if len(sizes) > 1 else slice(None),
+                np.arange(self.lengths[size == each].max())
+                < self.lengths[size == each, np.newaxis],
+            )
+            for each in sizes
+        ]
 
     def of(self, values: Floats) -> Ragged:
         """Other values in lists of the same lengths."""
@@ -214,23 +228,10 @@ class Ragged:
     def accumulated(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
         """`numbers` run through `ufunc` from the first of each list down to each of its values.
 
-        It goes along each of the longest lists in turn and down all others in step. Of `n` values
-        no more than √n lists can be longer than √n, so that either takes few steps, however uneven
-        the lists are. Lists do not mix, as they would in differences of one long cumulative sum.
+        Lists do not mix, as they would in differences of one long cumulative sum.
         """
-        result = np.array(numbers, dtype=np.float64)
-        longer = np.flatnonzero(self.lengths > 1)
-        longest_first = longer[np.argsort(-self.lengths[longer], kind="stable")]
-        starts, lengths = self.offsets[longest_first], self.lengths[longest_first]
-        n_long = int((lengths > np.arange(1, len(lengths) + 1)).sum())
-        for start, length in zip(starts[:n_long].tolist(), lengths[:n_long].tolist(), strict=True):
-            ufunc.accumulate(result[start : start + length], out=result[start : start + length])
-        starts, ends = starts[n_long:], -lengths[n_long:]
-        so_far = result[starts]
-        for step in range(1, -int(ends.min(initial=0))):
-            rows = starts[: np.searchsorted(ends, -step)] + step
-            so_far = result[rows] = ufunc(so_far[: len(rows)], result[rows])
-        return result
+        accumulate = partial(ufunc.accumulate, dtype=np.float64)
+        return self.row_by_row(accumulate, numbers, padding=0.0)
 
     def accumulated_from_the_end(self, ufunc: np.ufunc, numbers: Floats) -> Floats:
         """`numbers` run through `ufunc` from the last of each list up to each of its values."""
