@@ -229,12 +229,15 @@ def interpolated_precision(
     levels = levels_of_recall(recall_levels)
     found, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     best_from = found.accumulated_from_the_end(np.maximum, found.rank / found.ranks)
-    # The least number of hits that reaches a level: rounding must not ask for one more.
-    needed = np.maximum(np.ceil(np.outer(levels, n_relevant) - 1e-9), 1)
-    first = np.where(needed <= found.lengths, found.offsets[:-1] + needed - 1, len(best_from))
-    values = np.append(best_from, 0.0)[first.astype(np.int64)]
-    offsets = np.arange(len(n_relevant) + 1) * len(levels)
-    return Ragged(values.T.ravel(), offsets)
+    best_or_0, never = np.append(best_from, 0.0), len(best_from)
+    values = np.empty((len(n_relevant), len(levels)))
+    for number, level in enumerate(levels):
+        # The least number of hits that reaches the level: rounding must not ask for one more.
+        needed = np.maximum(np.ceil(level * n_relevant - 1e-9), 1).astype(np.int64)
+        place = np.where(needed <= found.lengths, found.offsets[:-1] + needed - 1, never)
+        values[:, number] = best_or_0[place]
+    offsets = np.arange(len(values) + 1) * len(levels)
+    return Ragged(values.ravel(), offsets)
 
 
 def levels_of_recall(recall_levels: int | tuple[float, ...]) -> tuple[float, ...]:
