@@ -1645,7 +1645,7 @@ def of_box(y: str, y2: str | None = None, kept: str = "median") -> dict[str, Any
 def forest_of(title: str, pairs: list[str]) -> list[tuple[str, dict[str, Any]]]:
     titles = [
         title,
-        "● corrected p < 0.05   ○ not significant",
+        "● corrected p ≤ 0.05   ○ not significant",
         "thick: 95 % interval of one difference, thin: of all together",
     ]
     shown = {"y": at("pair", None, sort=None, domain=pairs)}
@@ -1715,7 +1715,7 @@ FIELDS = {
     "x": at("baseline", "baseline", sort=None, domain=BOTH),
     "y": at(
         "strategy",
-        "strategy, minus that above   • corrected p < 0.05",
+        "strategy, minus that above   • corrected p ≤ 0.05",
         sort=None,
         domain=BOTH,
     ),
@@ -2226,10 +2226,17 @@ DRAWN = {
     "unjudged_bounds": (
         lambda: ROWS["unjudged_bounds"].of(2, 5),
         [
-            *(
-                ("bar", WHISKERS | {"x": at("low", UNJUDGED, zero=False), "x2": {"field": end}})
-                for end in ("beyond", "high")
+            (
+                "bar",
+                {
+                    **WHISKERS,
+                    "x": at("low", UNJUDGED, zero=False),
+                    "x2": {"field": "end"},
+                    # Where nothing lies beyond there is an end too, which an axis needs.
+                    "end": "isValid(datum.beyond) ? datum.beyond : datum.high",
+                },
             ),
+            ("bar", WHISKERS | {"x": at("low", UNJUDGED, zero=False), "x2": {"field": "high"}}),
             ("point", WHISKERS | {"x": at("mean", UNJUDGED, zero=False)}),
         ],
     ),
@@ -2762,16 +2769,46 @@ def test_the_forest_has_the_numbers_of_compare_and_fills_what_is_significant():
     assert data["pair"].to_list() == [
         f"{a} - {b}" for a, b in data.select("strategy", "baseline").rows()
     ]
-    believed = data.filter(significance="corrected p < 0.01")
+    believed = data.filter(significance="corrected p ≤ 0.01")
     assert 0 < believed.height < data.height
-    assert believed["p_corrected"].max() < 0.01
-    assert data.filter(significance="not significant")["p_corrected"].min() >= 0.01
+    assert believed["p_corrected"].max() <= 0.01
+    assert data.filter(significance="not significant")["p_corrected"].min() > 0.01
 
 
-@pytest.mark.parametrize("p", [None, math.nan, 0.05, 1.0])
-def test_only_a_p_below_alpha_is_significant(p):
+@pytest.mark.parametrize("p", [None, math.nan, 0.0501, 1.0])
+def test_only_a_p_of_at_most_alpha_is_significant(p):
     comparison = comparison_of(3, 9).with_columns(p_corrected=pl.lit(p, pl.Float64))
     assert set(charts.comparison_forest(comparison).data["significance"]) == {"not significant"}
+    assert set(charts.comparison_matrix(comparison).data["mark"]) == {""}
+
+
+def test_a_p_of_just_alpha_is_filled_and_its_interval_clear_of_0():
+    """Of all 32 signs of five differences of one sign, two are as far out: p is 2 / 32."""
+    frame = pl.DataFrame(
+        {
+            "strategy": ["a"] * 5 + ["b"] * 5,
+            "query": [1, 2, 3, 4, 5] * 2,
+            "ap": [0.5, 0.625, 0.75, 0.875, 1.0] + [0.25] * 5,
+        }
+    )
+    comparison = compare(frame, test="permutation", confidence=1 - 2 / 32)
+    assert comparison["p_corrected"].to_list() == [2 / 32]
+    assert comparison["simultaneous_low"][0] > 0
+    forest = charts.comparison_forest(comparison, alpha=2 / 32)
+    assert forest.data["significance"].to_list() == ["corrected p ≤ 0.0625"]
+    assert "settled" in str(forest.to_dict()["title"])
+    assert "not settled" not in str(forest.to_dict()["title"])
+    matrix = charts.comparison_matrix(comparison, alpha=2 / 32)
+    assert matrix.data["mark"].to_list() == ["•", "•"]
+
+
+def test_without_simultaneous_intervals_the_forest_speaks_of_none():
+    comparison = compare(results(4, 30), "mu_ap", test="wilcoxon")
+    spec = spec_of(charts.comparison_forest(comparison))
+    assert "simultaneous" not in str([layer["encoding"].get("x") for layer in spec["layer"]])
+    titles = {str(layer["encoding"].get("x", {}).get("title")) for layer in spec["layer"]}
+    assert any("line: 95 % interval of one difference" in title for title in titles)
+    assert not any("of all together" in title for title in titles)
 
 
 def test_without_intervals_there_are_points_and_numbers_alone():

@@ -543,7 +543,7 @@ def test_the_forest_says_how_sure_its_intervals_are(confidence):
     assert f"thick: {100 * confidence:g} % interval of one difference" in title[2]
     plain = comparison.drop("simultaneous_low", "simultaneous_high")
     title = layer_of(charts.comparison_forest(plain), "point")["encoding"]["x"]["title"]
-    assert title[2] == f"line: {100 * confidence:g} % interval"
+    assert title[2] == f"line: {100 * confidence:g} % interval of one difference"
 
 
 def test_where_intervals_do_not_say_their_level_the_forest_does_not():

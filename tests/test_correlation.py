@@ -99,3 +99,10 @@ def test_a_reference_is_added_and_stands_against_all():
         rank_correlation(frame, "x")
     with pytest.raises(ValueError, match="`method` must be one of 'kendall', 'ap', got 'rho'"):
         rank_correlation(frame, method="rho")
+
+
+@pytest.mark.parametrize("n", [3, 8, 19, 46])
+def test_equal_orders_with_ties_correlate_by_just_1(n):
+    order = [place // 2 for place in range(n)]
+    frame = orders(x=order, y=[0.1 * place for place in order], z=[-place for place in order])
+    assert rank_correlation(frame, reference="x")["tau"].to_list() == [1, -1]

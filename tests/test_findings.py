@@ -124,6 +124,41 @@ SAID = {
         ),
         "With 8 queries, less than 5 % of other samples contradict differences above 0.2",
     ),
+    "differences of one size in both measures": (
+        lambda: charts.swap_rates(
+            pl.DataFrame(
+                {
+                    "measure": ["ap"] * 2 + ["ndcg"] * 2,
+                    "queries": 8,
+                    "difference_from": [0.0, 0.1] * 2,
+                    "difference_to": [0.1, 0.2] * 2,
+                    "comparisons": 100,
+                    "swaps": [30, 4, 20, 0],
+                    "swap_rate": [0.3, 0.04, 0.2, 0.0],
+                }
+            )
+        ),
+        (
+            "With 8 queries, less than 5 % of other samples contradict differences above 0.1 in "
+            "both measures"
+        ),
+    ),
+    "the smallest difference that there was is not contradicted": (
+        lambda: charts.swap_rates(
+            pl.DataFrame(
+                {
+                    "measure": "ap",
+                    "queries": 8,
+                    "difference_from": [0.2, 0.3],
+                    "difference_to": [0.3, 0.4],
+                    "comparisons": 100,
+                    "swaps": [1, 0],
+                    "swap_rate": [0.01, 0.0],
+                }
+            )
+        ),
+        "With 8 queries, less than 5 % of other samples contradict any difference",
+    ),
     "one who ranks a query best": (
         lambda: charts.rankings(
             pl.DataFrame(
@@ -196,7 +231,7 @@ SAID = {
     ),
     "the baseline leads": (
         lambda: charts.comparison_forest(
-            pairs(("a", "base", -0.25, 0.01), ("b", "base", -0.5, 0.001)), alpha=0.01
+            pairs(("a", "base", -0.25, 0.011), ("b", "base", -0.5, 0.01)), alpha=0.01
         ),
         "base leads; 1 of 2 differences is settled at 99 %",
     ),

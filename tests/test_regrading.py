@@ -192,7 +192,36 @@ def test_a_reversed_grading_reverses_what_is_believed():
     part = result.filter(grading="reversed")
     assert part["tau"].to_list() == close([-1] * 3)
     assert part["reversed"].to_list() == [3] * 3
+    assert dict(part.select("strategy", "flipped").rows()) == {
+        "strong": ["fair", "weak"],
+        "fair": ["strong", "weak"],
+        "weak": ["strong", "fair"],
+    }
     assert result.filter(grading="as given")["reversed"].to_list() == [0] * 3
+
+
+@pytest.mark.parametrize("names", [("x", "y", "z"), (1, 2, 3)])
+def test_which_differences_flip_stands_beside_how_many(names):
+    """In grade 2 alone all three are alike; in `other` z is clearly the best."""
+    x, y, z = names
+    rows = [
+        (query, strategy, grade, int(strategy == z and query > 0))
+        for query in range(12)
+        for strategy, grade in ((x, 2), (y, 2 if query % 2 else 0), (z, 2))
+    ]
+    schema = ["query", "run", "grade", "other"]
+    frame = pl.DataFrame(rows, schema, orient="row").with_columns(
+        doc=pl.col("run").cast(pl.String), score=1.0
+    )
+    result = robustness_to_grading(
+        frame, "cg(gain=linear)", strategy="run", gradings={"other": "other"}
+    )
+    given = result.filter(grading="as given")
+    assert given["flipped"].to_list() == [[], [], []]
+    other = result.filter(grading="other")
+    # As given y is worse than both; in the other one z better than both.
+    assert dict(other.select("run", "flipped").rows()) == {x: [y, z], y: [x], z: [x]}
+    assert other.select("lost", "gained", "reversed").row(0) == (1, 1, 0)
 
 
 def test_neighbouring_levels_are_merged_in_every_way():
@@ -252,6 +281,23 @@ def test_what_cannot_be_graded_anew_is_refused(options, sentence):
         robustness_to_grading(frame, "ap", **{"by": ["x", "y"], **options})
     with pytest.raises(TypeError, match=r"a grading must be a column, .* got 3"):
         robustness_to_grading(FRAME, "ap", by=["x", "y"], gradings={"odd": 3})
+
+
+@pytest.mark.parametrize(
+    ("gradings", "error", "sentence"),
+    [
+        (["grade"], TypeError, r"`gradings` must be a mapping from names to gradings, got \['gr"),
+        ({1: "grade"}, TypeError, "`gradings` must have strings for names, got 1"),
+        ({"as given": "grade"}, ValueError, "`gradings` must not have the name 'as given', which"),
+        ({"a": {"x": 1}}, TypeError, r"`gradings\['a'\]` must be a number, got 'x'"),
+        ({"a": {1: "x"}}, TypeError, r"`gradings\['a'\]` must be a number, got 'x'"),
+        ({"a": pl.col("grade").sum()}, ValueError, "'a' must give one grade per row, got 1 for 7"),
+        ({"a": "nope"}, pl.exceptions.ColumnNotFoundError, "`frame` has no column 'nope'"),
+    ],
+)
+def test_gradings_that_are_none_are_refused(gradings, error, sentence):
+    with pytest.raises(error, match=sentence):
+        robustness_to_grading(FRAME, "ap", by=["x", "y"], gradings=gradings)
 
 
 def test_ohsumed_conclusions_mostly_survive_merged_levels(data):

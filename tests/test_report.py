@@ -755,7 +755,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
 
 def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
     page = shown(doubtful)
-    kinds = ["corrected p < 0.05", "not significant", "95 % interval of one difference"]
+    kinds = ["corrected p ≤ 0.05", "not significant", "95 % interval of one difference"]
     together = "95 % interval of all 3 differences together, which agrees with the corrected p"
     assert page.texts("#comparison .legend li:not([hidden]) span") == [*kinds, together]
     script = """return [...document.querySelectorAll('#comparison .legend circle')]
@@ -764,7 +764,7 @@ def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
     drawn = {(row["fill"], row["stroke"]) for row in page.forest().values()}
     assert drawn == {tuple(filled), ("transparent", hollow[1])}
     page = shown(doubtful, correction="none")
-    kinds = ["p < 0.05", "not significant", "95 % interval of one difference"]
+    kinds = ["p ≤ 0.05", "not significant", "95 % interval of one difference"]
     assert page.texts("#comparison .legend li:not([hidden]) span") == kinds
     page.quiet()
 

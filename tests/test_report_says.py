@@ -301,7 +301,7 @@ def test_the_settings_are_those_of_the_call(made):
         "Compared": "all with bm25",
         "Test": "Wilcoxon's signed rank test",
         "Correction": "corrected after Bonferroni",
-        "Level": "p < 0.05; intervals of 95 % confidence",
+        "Level": "p ≤ 0.05; intervals of 95 % confidence",
         "Missing values": "A value that is missing counts as 0.",
         "Made with": f"polars_graded {pg.__version__}, Polars {pl.__version__}, "
         f"Altair {alt.__version__}",

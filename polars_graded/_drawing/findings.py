@@ -299,7 +299,7 @@ def settled(pairs: pl.DataFrame, alpha: float) -> str:
     """Who leads, and how many differences are settled: of pairs, each there once."""
     groups, things = group_names(pairs)
     level = f"{100 * (1 - alpha):g} %"
-    is_settled = (pairs["p_corrected"] < alpha).fill_null(value=False)
+    is_settled = (pairs["p_corrected"] <= alpha).fill_null(value=False)
     n, k = pairs.height, int(is_settled.sum())
     if n == 1:
         row = pairs.row(0, named=True)
@@ -383,22 +383,27 @@ def swapped(table: pl.DataFrame, rate: float) -> str:
     needed: dict[str, Any] = {}
     for line in largest.partition_by(keys, maintain_order=True):
         often = line.filter(pl.col("swap_rate") >= rate)
-        rare = (
-            line
-            if often.is_empty()
-            else line.filter(pl.col("difference_from") > often["difference_from"].max())
-        )
+        name = " ".join(dict.fromkeys(name_said(line[key][0]) for key in keys))
+        if often.is_empty():
+            # The smallest that there was is not contradicted either.
+            needed[name] = 0.0
+            continue
+        rare = line.filter(pl.col("difference_from") > often["difference_from"].max())
         if rare.is_empty():
             return NOTHING
-        name = " ".join(dict.fromkeys(name_said(line[key][0]) for key in keys))
         needed[name] = rare["difference_from"].min()
+    others = f"With {n:,} queries, less than {100 * rate:g} % of other samples contradict"
+    if not any(needed.values()):
+        return f"{others} any difference"
+    above = [short(value) for value in needed.values()]
+    if len(set(above)) == 1:
+        _, things = group_names(table)
+        where = f" in {of_all(len(above), len(above), things)}" if len(above) > 1 else ""
+        return f"{others} differences above {above[0]}{where}"
     if len(needed) > FEW_NAMES:
         return NOTHING
-    above = [short(value) for value in needed.values()]
-    if len(needed) > 1:
-        above = [f"{value} ({name})" for value, name in zip(above, needed, strict=True)]
-    others = f"With {n:,} queries, less than {100 * rate:g} % of other samples contradict"
-    return f"{others} differences above {in_a_row(above, 'or')}"
+    of_each = [f"{value} ({name})" for value, name in zip(above, needed, strict=True)]
+    return f"{others} differences above {in_a_row(of_each, 'or')}"
 
 
 def gradings(table: pl.DataFrame, given: str) -> str:

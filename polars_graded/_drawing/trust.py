@@ -173,7 +173,7 @@ def whiskers(
     """A point at the mean of each strategy, and a line from its lowest to its highest value.
 
     Rows have `strategy`, `measure`, `mean`, `low`, `high`, and up to where a thin line goes on
-    `beyond`.
+    `beyond`, which may be null.
     """
     y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **in_order(names))
     tooltip = ["measure:N", "strategy:N", *decimals("mean", "low", "high"), "queries:Q"]
@@ -184,9 +184,11 @@ def whiskers(
         interval(base, title, "low", "high", size=3, scale=scale),
         base.mark_point(filled=True, size=70, opacity=1).encode(x=x),
     ]
-    return (
-        [interval(base, title, "low", "beyond", size=1, scale=scale), *layers] if beyond else layers
-    )
+    if not beyond:
+        return layers
+    # An axis needs two ends, in a panel where nothing lies beyond too.
+    there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
+    return [interval(there, title, "low", "end", size=1, scale=scale), *layers]
 
 
 def cells(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:

@@ -25,7 +25,7 @@ const pairs = () => {
     .filter(({ strategy, baseline }) => (to < 0 ? chosen.has(baseline) : baseline === to) && chosen.has(strategy));
   return shown.sort((x, y) => (y.difference ?? -Infinity) - (x.difference ?? -Infinity) || x.strategy - y.strategy);
 };
-const isSmall = ({ p }) => p !== null && p < page.alpha;
+const isSmall = ({ p }) => p !== null && p <= page.alpha;
 const ends = (low, high) => (low === null ? "–" : `${written(low)} to ${written(high)}`);
 const pairName = (row, every) => strategies[row.strategy] + (every ? ` - ${strategies[row.baseline]}` : "");
 

@@ -242,7 +242,7 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
     p_values = "" if test == "randomised_tukey" else f"; p values {corrected}"
     note = (
         f"Means of one strategy minus those of another over the same queries, tested by "
-        f"{TESTS[test]}{p_values}. p below {ALPHA:g} is in bold and filled in the chart."
+        f"{TESTS[test]}{p_values}. p of at most {ALPHA:g} is in bold and filled in the chart."
     )
     return {
         "baseline": None if baseline is None else places[baseline],

@@ -51,7 +51,7 @@ const change = (changes) => {
 // What stays as it is.
 $("#about").textContent = page.about;
 $("#comparison .note").textContent = comparison.note ?? "";
-$("#believed").textContent = `${page.corrected} < ${page.alpha}`;
+$("#believed").textContent = `${page.corrected} ≤ ${page.alpha}`;
 $("#together").textContent = comparison.together ?? "";
 definitions($("#settings"), page.settings);
 explain();

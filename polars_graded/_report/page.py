@@ -390,7 +390,7 @@ def _settings(
         ("Compared", "every pair" if baseline is None else f"all with {baseline}"),
         ("Test", TESTS[test]),
         ("Correction", corrected),
-        ("Level", f"p < {ALPHA:g}; intervals of {100 * (1 - ALPHA):g} % confidence"),
+        ("Level", f"p ≤ {ALPHA:g}; intervals of {100 * (1 - ALPHA):g} % confidence"),
     ]
     versions = f"polars_graded {_version()}, Polars {pl.__version__}, Altair {alt.__version__}"
     made = dt.datetime.now().astimezone().date() if date is None else date

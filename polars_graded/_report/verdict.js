@@ -54,7 +54,7 @@ const showCertainty = () => {
   $(".note", within).textContent = mine
     ? `With ${nQueries(mine.queries)}, ${measures[mine.measure].name} shows a difference of ${written(mine.smallest)} or more with a probability of ${power}${mine.step === null ? " " : "; "}` +
       `${mine.step === null ? "" : `one of ${written(mine.step)}, ${share} of the best mean, takes ${needed(mine.needed)} queries `}(paired t test of one pair at ${page.alpha}, with the variance that these strategies have). ` +
-      `${mine.apart} of ${counted(mine.pairs, "pair is", "pairs are")} told apart, ${page.corrected} < ${page.alpha}.` +
+      `${mine.apart} of ${counted(mine.pairs, "pair is", "pairs are")} told apart, ${page.corrected} ≤ ${page.alpha}.` +
       (mine.stability ? " The last column is Kendall's τ between the order from half of the queries and that from all, and where 95 % of such halves lie." : "")
     : `There is nothing to say of ${measures[state.measure]?.name}: it does not vary, or has no better side.`;
   const head = columns.map((name, i) => element("th", name, { scope: "col", ...(i ? {} : { class: "text" }) }));

@@ -90,7 +90,7 @@ class Pair:
     @property
     def is_settled(self) -> bool:
         """Whether the difference is significant."""
-        return self.p is not None and self.p < ALPHA
+        return self.p is not None and self.p <= ALPHA
 
 
 def pairs_of_rows(comparison: Mapping[str, Any]) -> list[list[Pair]]:

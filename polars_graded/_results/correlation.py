@@ -137,7 +137,10 @@ def kendall(x: Floats, y: Floats) -> float:
     """Kendall's tau-b, NaN where all of one order are tied."""
     from scipy.stats import kendalltau
 
-    return float(kendalltau(x, y).statistic) if _vary(x) and _vary(y) else np.nan
+    if not (_vary(x) and _vary(y)):
+        return np.nan
+    # SciPy divides by one root after the other, which makes 0.9999999999999998 of equal orders.
+    return round(float(kendalltau(x, y).statistic), 15)
 
 
 def _vary(means: Floats) -> bool:

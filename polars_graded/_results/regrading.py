@@ -24,6 +24,7 @@ from polars_graded._frames.request import settled_by
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare
 from polars_graded._results.correlation import kendall, tau_ap
+from polars_graded._results.pairs import pairs_of
 from polars_graded._results.per_query import check_free_names, check_per_query
 
 if TYPE_CHECKING:
@@ -204,7 +205,9 @@ def robustness_to_grading(
         - of the grading and measure: `tau` and `tau_ap` (Float64), the correlation of the order of
           strategies with that as given, null without an order; and `lost`, `gained` and `reversed`
           (UInt32), how many pairs are significant only as given, only in this grading, or in both
-          the other way round.
+          the other way round;
+        - `flipped` (List), the strategies whose difference from this one is lost, gained or
+          reversed, in the order of strategies.
 
     Raises
     ------
@@ -265,7 +268,10 @@ def robustness_to_grading(
             check_comparable(unit, rows.schema)
             others[f"{100 * share:g} % moved"] = _moved(rows, grade, levels, share, unit, seed)
     else:
-        others = {name: _graded_by(rows, grade, each) for name, each in gradings.items()}
+        others = {
+            name: _graded_by(rows, grade, name, each)
+            for name, each in _check_gradings(gradings).items()
+        }
     names = list(chosen)
     result, first = [], None
     for name, grades in {AS_GIVEN: rows.get_column(grade), **others}.items():
@@ -286,6 +292,7 @@ BOUNDS = ("measure", "value", "low", "high", "residual")
 
 ROBUSTNESS = (
     *("grading", "measure", "mean", "place", "tau", "tau_ap", "lost", "gained", "reversed"),
+    "flipped",
 )
 """What `robustness_to_grading` gives beside the strategy."""
 
@@ -330,7 +337,12 @@ class _Conclusions:
             "gained": (earlier == 0) & (signs != 0),
             "reversed": earlier * signs < 0,
         }
-        return pl.DataFrame([self.grid.strategies.alias(self.strategy)]).select(
+        strategies = self.grid.strategies
+        is_flipped = np.zeros((len(order), len(order)), dtype=bool)
+        a, b = pairs_of(strategies)
+        is_flipped[a, b] = is_flipped[b, a] = (earlier != signs).to_numpy()
+        flipped = [strategies.filter(pl.Series(row)) for row in is_flipped]
+        return pl.DataFrame([strategies.alias(self.strategy)]).select(
             pl.lit(name).alias("grading"),
             pl.lit(measure).alias("measure"),
             self.strategy,
@@ -338,6 +350,7 @@ class _Conclusions:
             pl.Series("place", better + 1).cast(pl.UInt32),
             *agreement,
             *(pl.lit(int(flip.sum()), pl.UInt32).alias(column) for column, flip in flips.items()),
+            pl.Series("flipped", flipped, dtype=pl.List(strategies.dtype)),
         )
 
 
@@ -423,12 +436,33 @@ def _moved(
     return result.to_frame("moved").select(pl.when(pl.Series(judged)).then("moved")).to_series()
 
 
-def _graded_by(rows: pl.DataFrame, grade: str, grading: Grading) -> pl.Series:
+def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
+    """The other gradings, each under a name of its own."""
+    if not isinstance(gradings, Mapping):
+        msg = f"`gradings` must be a mapping from names to gradings, got {gradings!r}"
+        raise TypeError(msg)
+    for name in gradings:
+        if not isinstance(name, str):
+            msg = f"`gradings` must have strings for names, got {name!r}"
+            raise TypeError(msg)
+    if AS_GIVEN in gradings:
+        msg = f"`gradings` must not have the name {AS_GIVEN!r}, which is that of the first grading"
+        raise ValueError(msg)
+    return gradings
+
+
+def _graded_by(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> pl.Series:
     """The grades that a grading gives."""
     if isinstance(grading, Mapping):
+        for each in (*grading, *grading.values()):
+            check_number(f"gradings[{name!r}]", each)
         return rows.get_column(grade).cast(pl.Float64).replace(dict(grading))
     if isinstance(grading, pl.Expr):
-        return rows.select(grading).to_series()
+        grades = rows.select(grading).to_series()
+        if len(grades) != len(rows):
+            msg = f"grading {name!r} must give one grade per row, got {len(grades)} for {len(rows)}"
+            raise ValueError(msg)
+        return grades
     if isinstance(grading, str):
         check_columns("frame", [grading], rows.columns)
         return rows.get_column(grading)

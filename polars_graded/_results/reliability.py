@@ -74,8 +74,8 @@ def swap_rate(
     Raises
     ------
     ColumnNotFoundError, TypeError, ValueError
-        As `compare`; also if there are fewer than two strategies, or a size is more than half of
-        the queries.
+        As `compare`; also if there are fewer than two strategies or queries, or a size is more
+        than half of the queries.
 
     See Also
     --------
@@ -190,8 +190,8 @@ def order_stability(
     Raises
     ------
     ColumnNotFoundError, TypeError, ValueError
-        As `compare`; also if there are fewer than two strategies, or a size is more than all
-        queries.
+        As `compare`; also if there are fewer than two strategies or queries, or a size is more
+        than all queries.
 
     See Also
     --------
@@ -260,10 +260,10 @@ def _sizes(results: Results, asked: int | Sequence[int] | None, most: int) -> li
     """The numbers of queries to draw, at most so many."""
     count = len(results.values)
     if count < 2:  # noqa: PLR2004
-        msg = f"there must be at least two strategies, got {count}"
+        msg = f"there must be at least 2 strategies, got {count}"
         raise ValueError(msg)
-    if not most:
-        msg = f"measure {results.measure!r} has too few queries to draw from, got {results.n}"
+    if results.n < 2:  # noqa: PLR2004
+        msg = f"measure {results.measure!r} must have at least 2 queries, got {results.n}"
         raise ValueError(msg)
     if asked is None:
         spread = np.geomspace(min(5, most), most, SIZES).round()

@@ -130,14 +130,14 @@ def comparison_forest(
     ----------
     comparison
         One row per measure and pair, as `compare` returns it. An interval that is null is not
-        drawn. Where there are `simultaneous_low` and `simultaneous_high`, these are drawn thin:
+        drawn. Where `simultaneous_low` and `simultaneous_high` have values, these are drawn thin:
         they hold for all pairs together, as the corrected p does, while the interval of a single
-        difference, drawn thick, can be clear of 0 where the corrected p is not below `alpha`. The
+        difference, drawn thick, can be clear of 0 where the corrected p is above `alpha`. The
         confidence of the intervals stands in the title. Of a comparison by segments, one measure
         and `panel="country"`, or what the segments are called.
     alpha
-        The level of significance: a difference is significant if `p_corrected` is below it, and not
-        if that is null.
+        The level of significance: a difference is significant if `p_corrected` is at most so much,
+        and not if that is null.
     panel
         A column whose values get a panel each: the measure, or None.
     strategy
@@ -178,7 +178,7 @@ def comparison_forest(
     │ ---  ┆ ---               │
     │ str  ┆ str               │
     ╞══════╪═══════════════════╡
-    │ ours ┆ corrected p < 0.1 │
+    │ ours ┆ corrected p ≤ 0.1 │
     └──────┴───────────────────┘
     """
     alpha = check_number("alpha", alpha, above=0, below=1)
@@ -190,8 +190,8 @@ def comparison_forest(
     chart_rows.check_row_count("comparison", table)
     several = table["baseline"].n_unique() > 1
     versus = [pl.lit(" - "), pl.col("baseline")] if several else []
-    believed, doubted = f"corrected p < {alpha:g}", "not significant"
-    significant = pl.when(pl.col("p_corrected") < alpha).then(pl.lit(believed))
+    believed, doubted = f"corrected p ≤ {alpha:g}", "not significant"
+    significant = pl.when(pl.col("p_corrected") <= alpha).then(pl.lit(believed))
     table = table.with_columns(
         pl.concat_str("strategy", *versus).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
@@ -204,13 +204,15 @@ def comparison_forest(
         title += f", to {table['baseline'][0]}"
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
     titles = [title, marks.significance_key(believed, doubted)]
-    simultaneous = {"simultaneous_low", "simultaneous_high"} <= set(table.columns)
+    ends = ["simultaneous_low", "simultaneous_high"]
+    # The Wilcoxon test has none, since it speaks of ranks.
+    simultaneous = set(ends) <= set(table.columns) and table[ends].drop_nulls().height > 0
     level = chart_rows.confidence(table)
     interval = "interval" if level is None else f"{100 * level:g} % interval"
     if simultaneous:
         titles.append(f"thick: {interval} of one difference, thin: of all together")
     elif level is not None:
-        titles.append(f"line: {interval}")
+        titles.append(f"line: {interval} of one difference")
     layers = marks.forest(
         titles, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
     )
@@ -232,7 +234,7 @@ def comparison_matrix(
     """Draw the differences of all pairs as fields of a square, significant ones marked.
 
     A field is the strategy of its row minus that of its column, blue where that is above 0 and
-    orange below, with a dot where the corrected p is below `alpha`. Strategies stand in the order
+    orange below, with a dot where the corrected p is at most `alpha`. Strategies stand in the order
     of their means in the first measure, the highest first.
 
     Parameters
@@ -295,7 +297,10 @@ def comparison_matrix(
     )
     finding = findings.settled(table, alpha)
     table = chart_rows.both_sides(table).with_columns(
-        pl.when(pl.col("p_corrected") < alpha).then(pl.lit("•")).otherwise(pl.lit("")).alias("mark")
+        pl.when(pl.col("p_corrected") <= alpha)
+        .then(pl.lit("•"))
+        .otherwise(pl.lit(""))
+        .alias("mark")
     )
     chart_rows.check_row_count("comparison", table)
     pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "measure", "^panel$")
@@ -303,12 +308,12 @@ def comparison_matrix(
     names = chart_rows.by_mean_difference(table)
     furthest: Any = table["difference"].abs().max()
     step = max(10, min(36, 400 // len(names)))
-    marked = f"{strategy}, minus that above   • corrected p < {alpha:g}"
+    marked = f"{strategy}, minus that above   • corrected p ≤ {alpha:g}"
     layers = marks.matrix((marked, "baseline"), names, furthest or 1.0, step)
     size: dict[str, Any] = {"width": alt.Step(step), "height": alt.Step(step)}
     believed = table.filter(pl.col("mark") != "").height // 2
     described = (
-        f"differences of {table.height // 2} pairs, {believed} with corrected p < {alpha:g}; "
+        f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {alpha:g}; "
         f"by falling mean: {', '.join(names)}"
     )
     size |= {"finding": finding, "description": described}
