@@ -2188,8 +2188,9 @@ class Graded:
     ) -> pl.Expr:
         r"""NDCG of gains normalised by the highest grade, which makes scales comparable.
 
-        The grade above irrelevant is divided by the highest one: that of the scale where
-        `scaled(highest=...)` names it, otherwise of the query's judged documents.
+        The grade at rank i above irrelevant, :math:`g(i)`, is divided by the highest one,
+        :math:`m_q`: that of the scale where `scaled(highest=...)` names it, otherwise of the
+        query's judged documents. :math:`N_n` is such that the ideal ranking has 1.
 
         .. math::
 

@@ -240,6 +240,20 @@ def test_a_narrow_window_scrolls_down_only(name: str, read: Any) -> None:
     assert page.execute_script(beyond) <= 0
 
 
+def test_the_name_of_the_book_and_its_search_stand_apart_on_a_phone(read: Any) -> None:
+    page = read("book/start")
+    metrics = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    script = (
+        "return ['.logo__title', '.search-button-field'].map(selector => "
+        "[...document.querySelectorAll(`.bd-header ${selector}`)]"
+        ".map(each => each.getBoundingClientRect()).find(({ width }) => width > 0))"
+    )
+    title, search = page.execute_script(script)
+    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert title["right"] < search["left"]
+
+
 def test_dark_is_dark_and_charts_stay_on_white(read: Any) -> None:
     page = read("book/start")
     script = (
