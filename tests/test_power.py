@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 import scipy.integrate
 import scipy.stats
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from results import close, drawn, frame_of, rng
 
 from polars_graded import (
@@ -184,6 +186,24 @@ def test_without_variation_no_power_is_known():
     for call in (queries_needed, power_curve):
         with pytest.raises(ValueError, match="measure 'ap' must vary to say how many queries it"):
             call(frame)
+
+
+@given(
+    st.lists(st.floats(-1, 1).map(lambda value: round(value, 6)), min_size=3, max_size=20),
+    st.sampled_from([0.001, 0.1, 7.0]),
+)
+def test_the_unit_of_a_measure_does_not_matter_but_the_deviation_does(values, unit):
+    assume(np.std(values) > 0.01)
+    frame = frame_of({"a": values, "b": [0.0] * len(values)})
+    other = frame.with_columns(pl.col("ap") * unit)
+    [row] = queries_needed(frame, difference=0.2).rows(named=True)
+    [same] = queries_needed(other, difference=0.2 * unit).rows(named=True)
+    assert same["queries_needed"] == row["queries_needed"]
+    assert same["power"] == pytest.approx(row["power"], rel=1e-9)
+    assert same["smallest_difference"] == pytest.approx(unit * row["smallest_difference"], rel=1e-9)
+    [half] = queries_needed(frame, difference=0.1).rows(named=True)
+    assert half["queries_needed"] >= row["queries_needed"]
+    assert half["power"] <= row["power"]
 
 
 def test_a_difference_too_small_for_anyone_has_no_number_of_queries():

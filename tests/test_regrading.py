@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from results import close
 
 from polars_graded import (
@@ -104,6 +107,41 @@ def test_measures_are_called_as_they_were_asked_for():
     for call in (unjudged_bounds, robustness_to_grading):
         result = call(FRAME, "rbp( p=.5 )", by=["x", "y"])
         assert result["measure"].unique().to_list() == ["rbp( p=.5 )"]
+
+
+def test_counts_have_bounds_too():
+    """Of x 4 and 2 documents are retrieved, of which 1 and 1 are known to be relevant."""
+    result = unjudged_bounds(FRAME, "n_retrieved", "n_relevant_retrieved", "rbp", by="x")
+    bounds = result.select("measure", "low", "high").rows()
+    assert bounds[:2] == [("n_retrieved", 4, 4), ("n_retrieved", 2, 2)]
+    assert bounds[2:4] == [("n_relevant_retrieved", 1, 3), ("n_relevant_retrieved", 1, 2)]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0, 1, 2, None]), st.booleans()), min_size=1, max_size=8
+    ).filter(lambda rows: any(grade is not None for grade, _ in rows))
+)
+def test_a_value_lies_within_its_bounds_and_rbp_within_its_residual(rows):
+    frame = pl.DataFrame(
+        {
+            "query": "a",
+            "grade": pl.Series([grade for grade, _ in rows], dtype=pl.Int64),
+            "score": pl.Series(
+                [8.0 - i if there else None for i, (_, there) in enumerate(rows)], dtype=pl.Float64
+            ),
+        }
+    )
+    # Nothing that is relevant, or retrieved, is warned of, and is none of the business here.
+    with warnings.catch_warnings(action="ignore"):
+        found = unjudged_bounds(frame, "mu_ap", "ndcg@3", "precision@2", "rbp", highest=2)
+    for row in found.rows(named=True):
+        assert row["low"] <= row["value"] <= row["high"]
+    last = found.row(-1, named=True)
+    retrieved = [grade for grade, there in rows if there]
+    unjudged = sum(0.2 * 0.8**i for i, grade in enumerate(retrieved) if grade is None)
+    assert last["residual"] == close(unjudged + 0.8 ** len(retrieved))
+    assert last["low"] + last["residual"] <= 1 + 1e-12
 
 
 def test_without_unjudged_documents_nothing_could_change():

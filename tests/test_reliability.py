@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
 from results import close, drawn, frame_of
 
 from polars_graded import order_stability, rank_correlation, swap_rate
@@ -102,6 +104,35 @@ def test_without_an_order_there_is_no_correlation():
     frame = frame_of({"a": [0.5] * 4, "b": [0.5] * 4, "c": [0.5] * 4})
     for method in ("kendall", "ap"):
         assert order_stability(frame, sizes=2, method=method).row(0) == ("ap", 2, None, None, None)
+
+
+VALUES = st.lists(
+    st.tuples(*[st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0])] * 3), min_size=2, max_size=9
+)
+
+
+@given(VALUES, st.integers(0, 9))
+def test_every_pair_of_every_sample_is_a_comparison_and_halving_a_class_moves_none(rows, seed):
+    frame = frame_of(dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True)))
+    size = len(rows) // 2
+    options = {"sizes": size, "samples": 7, "seed": seed}
+    wide, narrow = (swap_rate(frame, width=width, **options) for width in (0.25, 0.125))
+    for rates in (wide, narrow):
+        assert rates["comparisons"].sum() == 7 * 3
+        assert (rates["swaps"] <= rates["comparisons"]).all()
+    assert wide["swaps"].sum() == narrow["swaps"].sum()
+    # A measure that is best at its lowest swaps as often: only signs are counted.
+    mirrored = frame.select("strategy", "query", (1 - pl.col("ap")).alias("ap"))
+    assert swap_rate(mirrored, width=9, **options).equals(swap_rate(frame, width=9, **options))
+
+
+@given(VALUES)
+def test_the_order_from_all_queries_is_that_of_all_queries(rows):
+    frame = frame_of(dict(zip("abc", map(list, zip(*rows, strict=True)), strict=True)))
+    for method in ("kendall", "ap"):
+        found = order_stability(frame, sizes=len(rows), samples=2, method=method)
+        assert found["tau"].item() in (None, pytest.approx(1)) or method == "ap"
+        assert found["tau_low"].item() == found["tau_high"].item()
 
 
 def test_a_seed_gives_one_result():

@@ -130,7 +130,8 @@ def unjudged_bounds(
     check_columns("frame", [grade], rows.columns)
     highest = options.get("highest")
     best: Any = rows.get_column(grade).max() if highest is None else highest
-    now, filled = evaluate(rows, *names, "n_retrieved", **options), []
+    depth_too = [] if "n_retrieved" in names else ["n_retrieved"]
+    now, filled = evaluate(rows, *names, *depth_too, **options), []
     for name, columns in settled_by(options.get("by", "score")).items():
         of_one: dict[str, Any] = {**options, "by": {name: columns}}
         unjudged = pl.col(grade).is_null() & pl.col(columns[0]).is_not_null()
@@ -141,7 +142,7 @@ def unjudged_bounds(
     then = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():
-        value, other = now.get_column(name), then.get_column(name)
+        value, other = (frame.get_column(name).cast(pl.Float64) for frame in (now, then))
         both = pl.DataFrame([value.alias("value"), other.alias("other")])
         low, high = pl.min_horizontal("value", "other"), pl.max_horizontal("value", "other")
         residual = pl.lit(None, pl.Float64)
