@@ -2,32 +2,15 @@
 
 import inspect
 import re
-from pathlib import Path
 
-import numpy as np
-import pytest
 import readme_picture
+from pictures import assert_drawn_alike
 
 from polars_graded import Graded
 
-pytest.importorskip("vl_convert", reason="pictures are drawn by vl-convert")
-Image = pytest.importorskip("PIL.Image", reason="pictures are looked at by pillow")
-
-
-def pixels(path: Path) -> np.ndarray:
-    with Image.open(path) as image:
-        return np.asarray(image.convert("RGB"), dtype=np.float64)
-
 
 def test_the_picture_is_the_chart_above_it(tmp_path):
-    drawn = tmp_path / "chart.png"
-    readme_picture.draw(drawn)
-    expected, got = pixels(readme_picture.picture()), pixels(drawn)
-    assert got.shape == expected.shape
-    # Versions of the renderer may smooth the edges of letters differently; a curve that lies
-    # elsewhere changes one pixel in a hundred.
-    assert (np.abs(got - expected).max(axis=2) > 64).mean() < 0.003
-    assert np.ptp(got, axis=(0, 1)).min() > 100  # it is not blank
+    assert_drawn_alike(readme_picture.picture(), readme_picture.draw, tmp_path)
 
 
 def test_what_the_readme_links_to_is_there():

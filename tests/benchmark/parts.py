@@ -10,20 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from polars_graded import evaluate
 
 from .memory import STATUS, status
 from .table import Case, Row, Sizes, Target, at_most, compared, timed
-from .work import EIGHT, rankings
+from .work import DOCUMENTS, EIGHT, rankings, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TITLE = "Eight measures of rows in a Parquet file, in multiples of reading them at once"
 
-BATCH = 1_000_000
 NEARLY_AS_FAST = at_most(1.43)
 """No less than 70 % of the rows a second."""
 
@@ -49,8 +47,8 @@ def rows(sizes: Sizes) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="polars_graded-") as name:
         folder = Path(name)
         by_query, larger = folder / "rows.parquet", folder / "ten_times.parquet"
-        _write(by_query, sizes.rows)
-        _write(larger, 10 * sizes.rows)
+        write(by_query, sizes.rows, _batch)
+        write(larger, 10 * sizes.rows, _batch)
         cases: list[tuple[str, Measured, Path, Target | None]] = [
             ("at once", at_once, by_query, None),
             ("streamed, sorted by query", streamed, by_query, NEARLY_AS_FAST),
@@ -69,16 +67,8 @@ def rows(sizes: Sizes) -> Iterator[Row]:
             yield from compared(peaks, 1, lambda n: f"{n / 1e6:,.0f} MB")
 
 
-def _write(file: Path, n: int) -> None:
-    """So many rows, sorted by query, with no more than a few batches of them in memory."""
-
-    def batches(*_: object) -> Iterator[pl.DataFrame]:
-        for first in range(0, n, BATCH):
-            batch = rankings(min(BATCH, n - first))
-            yield batch.with_columns(pl.col("query") + first // 100)
-
-    schema = rankings(1).schema
-    register_io_source(batches, schema=schema).sink_parquet(file, engine="streaming")
+def _batch(n: int, first: int) -> pl.DataFrame:
+    return rankings(n).with_columns(pl.col("query") + first // DOCUMENTS)
 
 
 def _peak(run: Measured, file: Path) -> float:

@@ -39,11 +39,13 @@ class Peer:
     target: Target | None = None
     score_alone: Target | None = None
     """What `score` without `convert` is held to, where it is measured too."""
+    binary: bool = False
+    """Whether the gain is 1 for every grade above 0."""
 
 
-def ranx_converted(frame: pl.DataFrame) -> Any:
+def in_pandas(frame: pl.DataFrame) -> Any:
+    """The frame with names as Python's strings, without a detour over Arrow."""
     import pandas as pd
-    from ranx import Qrels, Run
 
     columns = {
         column.name: pd.Series(
@@ -51,7 +53,13 @@ def ranx_converted(frame: pl.DataFrame) -> Any:
         )
         for column in frame
     }
-    table = pd.DataFrame(columns)
+    return pd.DataFrame(columns)
+
+
+def ranx_converted(frame: pl.DataFrame) -> Any:
+    from ranx import Qrels, Run
+
+    table = in_pandas(frame)
     qrels = Qrels.from_df(table, q_id_col="query", doc_id_col="doc", score_col="grade")
     return qrels, Run.from_df(table, q_id_col="query", doc_id_col="doc", score_col="score")
 
