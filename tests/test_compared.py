@@ -18,19 +18,33 @@ from pictures import assert_drawn_alike
 on_linux = pytest.mark.skipif(not STATUS.exists(), reason=f"needs {STATUS}")
 
 
-def run_of(tool: str, rows: int, *, stopped: str | None = None, convert=0.25, evaluate=0.5):
-    run = {"tool": tool, "rows": rows, "stopped": stopped, "cores": 2, "memory": 8, "load": 0.1}
-    if stopped is None:
-        run |= {"convert": convert, "evaluate": evaluate, "gigabytes": 0.34, "python": "3.11.7"}
-        run |= {"version": "1.0"}
-    return {name: run.get(name) for name in drawn.SCHEMA}
+def run_of(tool: str, rows: int, convert: float, evaluate: float, polars: str = "2.1.0"):
+    return beginning(tool, rows) | {
+        "version": "1.0",
+        "python": "3.11.7",
+        "polars": polars,
+        "convert": convert,
+        "evaluate": evaluate,
+        "gigabytes": 0.34,
+    }
+
+
+def stop_of(tool: str, rows: int, why: str):
+    return beginning(tool, rows) | {"stopped": why}
+
+
+def beginning(tool: str, rows: int):
+    machine = {"cores": 2, "memory": 8, "load": 0.1}
+    return dict.fromkeys(drawn.SCHEMA) | {"tool": tool, "rows": rows} | machine
 
 
 SOME = [
-    run_of("a", 10_000),
-    run_of("b", 10_000, convert=3, evaluate=9.4),
-    run_of("a", 1_000_000),
-    run_of("b", 1_000_000, stopped="more than 12 GB"),
+    run_of("a", 10_000, 0.25, 0.5),
+    run_of("b", 10_000, 3, 9.4, polars="1.9.0"),
+    run_of("c", 10_000, 0.2, 0.2),
+    run_of("a", 1_000_000, 0.25, 0.5),
+    stop_of("b", 1_000_000, "more than 12 GB"),
+    stop_of("c", 1_000_000, "more than 12 GB"),
 ]
 
 
@@ -61,14 +75,19 @@ def test_each_tool_is_measured_at_every_size_until_it_stops():
 
 def test_a_cell_has_seconds_with_conversion_and_memory_or_why_there_are_none(monkeypatch):
     monkeypatch.setattr(drawn, "figures", lambda: pl.DataFrame(SOME, drawn.SCHEMA))
-    assert drawn.table().splitlines() == [
+    *rows, empty, sentences = drawn.table().splitlines()
+    assert empty == ""
+    assert rows == [
         "| tool | version | 10 thousand | 1 million | of it conversion |",
         "| --- | --- | --- | --- | --- |",
         "| a | 1.0 | 0.75 s, 0.3 GB | 0.75 s, 0.3 GB | 33% |",
-        "| b | 1.0 | 12 s, 0.3 GB | *more than 12 GB* | 24% |",
-        "",
-        "Measured on 2 cores and 8 GB of memory with nothing else to do, Python 3.11.7.",
+        "| b | 1.0, Polars 1.9.0 | 12 s, 0.3 GB | *more than 12 GB* | 24% |",
+        "| c | 1.0 | 0.4 s, 0.3 GB | *more than 12 GB* | 50% |",
     ]
+    assert sentences == (
+        "At 1 million rows b and c stop: more than 12 GB. Measured on 2 cores and 8 GB of memory "
+        "with nothing else to do, with Python 3.11.7 and Polars 2.1.0."
+    )
 
 
 def test_names_stand_apart_in_the_order_of_what_a_row_costs():
@@ -78,12 +97,14 @@ def test_names_stand_apart_in_the_order_of_what_a_row_costs():
     labels = drawn.with_labels(found, (0.1, 100))
     assert labels.select("tool", "rows", "stops", "words").rows() == [
         ("a", 1_000_000, False, "1 million rows: 0.75 s, 0.3 GB"),
+        ("c", 10_000, True, "1 million rows: more than 12 GB"),
         ("b", 10_000, True, "1 million rows: more than 12 GB"),
     ]
-    # The first has room where its line ends; the second would stand at 1,240 s, far above.
-    low, high = labels["label"]
-    assert low == pytest.approx(0.75)
-    assert 75 < high < 100
+    # The first two have room where their lines end, and would go on to: 100 times 0.4 s. The
+    # third would stand at 1,240 s, far above.
+    heights = labels["label"].to_list()
+    assert heights[:2] == pytest.approx([0.75, 40])
+    assert 75 < heights[2] < 100
 
 
 # How it is measured

@@ -89,6 +89,7 @@ def measured(tool: Peer, file: Path, ready: Path) -> dict[str, Any]:
         "gigabytes": peak / 1e9,
         "version": version_of(tool.module),
         "python": platform.python_version(),
+        "polars": pl.__version__,
         "means": values.select("ap", "ndcg").mean().row(0),
     }
 

@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace, folder: Path) -> None:
-    """Put what is found into the file of figures, a size after the other."""
+    """Put what is found into the file of figures, one size after the other."""
     facts = {
         "cores": os.cpu_count(),
         "memory": round(of_pages(os.sysconf("SC_PHYS_PAGES")) / 1e9),
@@ -68,7 +68,12 @@ def measure(options: argparse.Namespace, folder: Path) -> None:
             if "stopped" in found:
                 left.remove(tool)
             rows.append({"tool": tool, "rows": size, **facts, **found})
-            drawn.keep(rows)
+            drawn.keep(sorted(rows, key=place))
+
+
+def place(row: dict[str, Any]) -> tuple[int, int]:
+    """Where a row stands among the figures, whatever was measured anew."""
+    return row["rows"], list(TOOLS).index(row["tool"])
 
 
 def means(file: Path, *, binary: bool) -> tuple[float, ...]:
@@ -166,7 +171,7 @@ def arguments() -> argparse.Namespace:
         metavar="TOOL",
         help=f"what is measured anew: {'; '.join(TOOLS)} (all)",
     )
-    add("--scratch", help="a folder for the rows, 1.5 GB of 100 million")
+    add("--scratch", help="a folder for the rows, 0.5 GB of 100 million")
     add("--draw", action="store_true", help="draw the figures that are there, measure nothing")
     return parser.parse_args()
 

@@ -11,7 +11,7 @@ import altair as alt
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 FIGURES = Path(__file__).with_name("compared.csv")
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -24,6 +24,7 @@ SCHEMA = {
     "tool": pl.String,
     "version": pl.String,
     "python": pl.String,
+    "polars": pl.String,
     "cores": pl.Int64,
     "memory": pl.Int64,
     "load": pl.Float64,
@@ -34,6 +35,7 @@ SCHEMA = {
     "stopped": pl.String,
 }
 """A row is one tool at one size; memory and gigabytes are those of the machine and of the run."""
+MACHINE = ("cores", "memory", "python", "polars")
 
 
 # As they are kept
@@ -53,25 +55,46 @@ def keep(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def table() -> str:
-    """One row per tool and one column per size, below what is true of all."""
+    """One row per tool and one column per size, then where they stop, and what was measured on."""
     found = figures()
     sizes = found["rows"].unique().sort().to_list()
+    polars = found["polars"].drop_nulls().first()
     heads = ["tool", "version", *map(words, sizes), "of it conversion"]
     lines = [heads, ["---"] * len(heads)]
     for (tool,), runs in found.group_by("tool", maintain_order=True):
         by_size = {run["rows"]: cell(run) for run in runs.iter_rows(named=True)}
-        version = runs["version"].drop_nulls().first() or ""
         cells = [by_size.get(size, "") for size in sizes]
-        lines.append([tool, version, *cells, conversion(runs)])
+        lines.append([tool, version(runs, polars), *cells, conversion(runs)])
     rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{rows}\n\n{machine(found)}\n"
+    return f"{rows}\n\n{' '.join([*stops(found), machine(found)])}\n"
+
+
+def stops(found: pl.DataFrame) -> Iterator[str]:
+    """A sentence for each size and reason at which tools stop."""
+    stopped = found.drop_nulls("stopped")
+    for (rows, why), runs in stopped.group_by("rows", "stopped", maintain_order=True):
+        *others, last = runs["tool"]
+        names = f"{', '.join(others)} and {last} stop" if others else f"{last} stops"
+        yield f"At {words(rows)} rows {names}: {why}."
 
 
 def machine(found: pl.DataFrame) -> str:
     """What the figures were measured on."""
-    cores, memory, python = found.select("cores", "memory", "python").drop_nulls().row(0)
+    cores, memory, python, polars = found.select(MACHINE).drop_nulls().row(0)
     beside = "beside other work" if found["load"].max() > 1 else "with nothing else to do"
-    return f"Measured on {cores} cores and {memory} GB of memory {beside}, Python {python}."
+    return (
+        f"Measured on {cores} cores and {memory} GB of memory {beside}, "
+        f"with Python {python} and Polars {polars}."
+    )
+
+
+def version(runs: pl.DataFrame, polars: str) -> str:
+    """That of a tool, and that of Polars where the tool asks for another."""
+    own = runs.select("version", "polars").drop_nulls().rows()[:1]
+    return "".join(
+        of_tool if of_polars == polars else f"{of_tool}, Polars {of_polars}"
+        for of_tool, of_polars in own
+    )
 
 
 def conversion(runs: pl.DataFrame) -> str:
