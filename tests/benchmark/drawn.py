@@ -58,15 +58,15 @@ def table() -> str:
     """One row per tool and one column per size, then where they stop, and what was measured on."""
     found = figures()
     sizes = found["rows"].unique().sort().to_list()
-    polars = found["polars"].drop_nulls().first()
-    heads = ["tool", "version", *map(words, sizes), "of it conversion"]
+    heads = ["", *map(words, sizes), "conversion"]
     lines = [heads, ["---"] * len(heads)]
     for (tool,), runs in found.group_by("tool", maintain_order=True):
-        by_size = {run["rows"]: cell(run) for run in runs.iter_rows(named=True)}
+        by_size = {run["rows"]: cell(run, "<br>") for run in runs.iter_rows(named=True)}
         cells = [by_size.get(size, "") for size in sizes]
-        lines.append([tool, version(runs, polars), *cells, conversion(runs)])
+        lines.append([tool, *cells, conversion(runs)])
     rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"{rows}\n\n{' '.join([*stops(found), machine(found)])}\n"
+    sentences = "\n".join([*stops(found), machine(found)])
+    return f"{rows}\n\n{sentences}\n"
 
 
 def stops(found: pl.DataFrame) -> Iterator[str]:
@@ -75,25 +75,22 @@ def stops(found: pl.DataFrame) -> Iterator[str]:
     for (rows, why), runs in stopped.group_by("rows", "stopped", maintain_order=True):
         *others, last = runs["tool"]
         names = f"{', '.join(others)} and {last} stop" if others else f"{last} stops"
-        yield f"At {words(rows)} rows {names}: {why}."
+        yield f"At {words(rows)} rows {names}: {why.rstrip('.')}."
 
 
 def machine(found: pl.DataFrame) -> str:
-    """What the figures were measured on."""
+    """What was measured on, and with which versions."""
     cores, memory, python, polars = found.select(MACHINE).drop_nulls().row(0)
     beside = "beside other work" if found["load"].max() > 1 else "with nothing else to do"
-    return (
-        f"Measured on {cores} cores and {memory} GB of memory {beside}, "
-        f"with Python {python} and Polars {polars}."
+    tools = found.filter(pl.col("tool").str.starts_with("polars_graded").not_())
+    versions = tools.drop_nulls("version").unique("tool", maintain_order=True)
+    named = "".join(
+        f", {tool} {version}{'' if own == polars else f' with Polars {own}'}"
+        for tool, version, own in versions.select("tool", "version", "polars").rows()
     )
-
-
-def version(runs: pl.DataFrame, polars: str) -> str:
-    """That of a tool, and that of Polars where the tool asks for another."""
-    own = runs.select("version", "polars").drop_nulls().rows()[:1]
-    return "".join(
-        of_tool if of_polars == polars else f"{of_tool}, Polars {of_polars}"
-        for of_tool, of_polars in own
+    return (
+        f"Measured on {cores} cores and {memory} GB of memory {beside}; "
+        f"Python {python}, Polars {polars}{named}."
     )
 
 
@@ -106,14 +103,14 @@ def conversion(runs: pl.DataFrame) -> str:
     )
 
 
-def cell(run: dict[str, Any]) -> str:
+def cell(run: dict[str, Any], between: str = ", ") -> str:
     if run["stopped"]:
         return f"*{run['stopped']}*".replace("|", r"\|")
-    return f"{seconds(run['convert'] + run['evaluate'])}, {run['gigabytes']:.1f} GB"
+    return f"{seconds(run['convert'] + run['evaluate'])}{between}{run['gigabytes']:.1f} GB"
 
 
 def seconds(value: float) -> str:
-    return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"
+    return f"{value:.0f} s" if value >= 10 else f"{value:#.2g} s"
 
 
 def words(rows: int) -> str:
