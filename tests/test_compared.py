@@ -91,6 +91,14 @@ def test_a_cell_has_seconds_with_conversion_and_memory_or_why_there_are_none(mon
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.00644, "0.0064 s"), (1, "1.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (118.4, "118 s")],
+)
+def test_seconds_have_two_digits_or_are_whole(value, said):
+    assert drawn.seconds(value) == said
+
+
 def test_names_stand_apart_in_the_order_of_what_a_row_costs():
     found = pl.DataFrame(SOME, drawn.SCHEMA).with_columns(
         seconds=pl.col("convert") + pl.col("evaluate")

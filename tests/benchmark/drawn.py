@@ -110,7 +110,8 @@ def cell(run: dict[str, Any], between: str = ", ") -> str:
 
 
 def seconds(value: float) -> str:
-    return f"{value:.0f} s" if value >= 10 else f"{value:#.2g} s"
+    """With two digits, or whole."""
+    return f"{value:.0f} s" if value >= 9.95 else f"{value:#.2g} s"
 
 
 def words(rows: int) -> str:
@@ -130,8 +131,8 @@ def write_table() -> None:
 
 WIDTH, HEIGHT = 460, 500
 LABEL_HEIGHT = 30
-COLOURS = ("#236190", "#5aa0d2", "#d95f0b", "#19160e", "#a8791c", "#35a68e", "#b03ad0", "#85464c")
-"""One per tool in the order of the figures, apart for every kind of eye; ours are blue."""
+COLOURS = ("#236190", "#2100bd", "#d95f0b", "#19160e", "#35a68e", "#5c5205", "#85464c", "#c773e0")
+"""Those of the package, which every kind of eye tells apart, in the order of the figures."""
 FAINT, INK = "#d5d8dc", "#545b64"
 
 
