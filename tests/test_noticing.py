@@ -300,18 +300,25 @@ def test_the_column_that_would_break_ties_is_named(lazily, called, hint):
         measured(TIED.rename({"doc": called}), "ap", lazily=lazily)
 
 
-def test_ties_are_found_wherever_they_stand_in_what_is_not_large():
+def test_ties_are_found_wherever_they_stand():
     apart = TIED[[0, 3, 2, 4, 1]]
     said = "documents with the same score have different grades in 1 of 2 queries of 'score'"
     with assert_warned(said):
         evaluate(apart, "ap")
-    # Beside 20,000 rows of other queries, where they are neighbours.
-    many = pl.select(query=10 + pl.int_range(20_000), score=pl.lit(1.0), grade=pl.lit(1, pl.Int64))
-    for rows, warned in ((TIED, True), (apart, False)):
-        frame = pl.concat([many, rows.select(many.columns)])
-        with warnings.catch_warnings(record=True, action="always") as caught:
-            evaluate(frame, "ap")
-        assert bool(caught) is warned
+    # In a large frame too, whose other ties are of documents that have the same grade.
+    many = pl.select(query=10 + pl.int_range(50_000), score=pl.lit(1.0), grade=pl.lit(1, pl.Int64))
+    for rows in (TIED, apart):
+        frame = pl.concat([many, many, rows.select(many.columns)])
+        with assert_warned("documents with the same score have different grades in 1 of 50002"):
+            evaluate(frame, "precision@1")
+
+
+def test_what_a_further_column_breaks_is_no_tie():
+    with warnings.catch_warnings(action="error"):
+        evaluate(TIED, "ap", by=[["score", "doc"]])
+    doubled = pl.concat([TIED, TIED.with_columns(grade=pl.col("grade").reverse())])
+    with assert_warned("documents with the same score have different grades"):
+        evaluate(doubled.drop("doc").with_columns(k=1), "ap", by=[["score", "k"]])
 
 
 def test_ties_of_stacked_strategies_are_those_of_each():

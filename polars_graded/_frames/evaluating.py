@@ -163,9 +163,7 @@ def evaluate(
           queries or more.
         - `err`, `nerr`, `generalized_precision` and `rbp(graded=True)` where queries differ in
           their highest grade and `highest` is not said: each is on a scale of its own then.
-        - Ties that the order of rows decides: documents of other grades with the same score. (Of
-          more than 20,000 rows only those are compared that stand one below the other, as in what
-          comes from a run; `overview` counts all ties.)
+        - Ties that the order of rows decides: documents of other grades with the same score.
 
         Engines are not warned of anything: nobody there sees all queries. Their rows have no order
         either, so name what breaks `ties`.

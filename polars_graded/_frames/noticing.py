@@ -31,9 +31,6 @@ UNFAIR, FEW = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
 
-MOST_SORTED = 20_000
-"""In so many rows ties are found wherever they stand; in more, where rows are neighbours."""
-
 OF_SETS = {"precision", "recall", "f_measure", "e_measure", "success", "judged", "cg"}
 """Measures that without a cutoff are the same in any order."""
 
@@ -50,39 +47,9 @@ DOCUMENTS = {
 """What a column of documents is called."""
 
 
-def _tied(request: Request, score: Sequence[str], frame: pl.DataFrame) -> pl.Series:
-    """Whether a row is tied with the row above it, which is of the query and has another grade.
-
-    Among many rows, ties of those that stand apart are not seen: looking for them would cost as
-    much as ranking.
-    """
-    if request.ties is not None or not any(map(_looks_at_order, request.measures.values())):
-        return pl.Series([False])
-    columns = [frame.get_column(name) for name in (request.grade, *score, *request.keys)]
-    return _tied_with_row_above(columns, request.scale.irrelevant)
-
-
-def _tied_with_row_above(columns: Sequence[pl.Series], irrelevant: float) -> pl.Series:
-    """Whether each row has the keys and scores of the one above, and another grade.
-
-    Where no row has the score of the one above, that is said once for all.
-    """
-    order = None
-    if len(columns[0]) <= MOST_SORTED:
-        keys = pl.DataFrame([column.alias(str(i)) for i, column in enumerate(columns[1:])])
-        order = keys.select(pl.arg_sort_by(keys.columns)).to_series()
-        columns = [column.gather(order) for column in columns]
-    grade, score, *others = columns
-    above = (score.slice(1) == score.slice(0, max(len(score) - 1, 0))).arg_true()
-    if above.is_empty():
-        return pl.Series([False])
-    for column in others:
-        above = above.filter(column.gather(above).eq_missing(column.gather(above + 1)))
-    upper, lower = (grade.gather(rows).cast(pl.Float64) for rows in (above, above + 1))
-    upper, lower = (part.set(part <= irrelevant, None) for part in (upper, lower))
-    above = above.filter(upper.ne_missing(lower))
-    tied = above + 1 if order is None else order.gather(above + 1)
-    return pl.repeat(value=False, n=len(grade), eager=True).scatter(tied, values=True)
+def looks_at_order(request: Request) -> bool:
+    """Whether the order of rows may decide what comes out, and nobody said that it should."""
+    return request.ties is None and any(map(_looks_at_order, request.measures.values()))
 
 
 def _looks_at_order(measure: Measure) -> bool:
@@ -140,12 +107,11 @@ def notes_of_queries(request: Request, frame: pl.DataFrame, groups: Groups) -> d
 def notes_of_strategy(
     request: Request, score: Sequence[str], frame: pl.DataFrame, groups: Groups
 ) -> dict[str, pl.Series]:
-    """What is to be known of each query of a frame, and of what a strategy made of it."""
+    """What is to be known of each query of a frame, and of a strategy, before it is measured."""
     grade, first = frame.get_column(request.grade), frame.get_column(score[0])
     joined = _joined_to_the_run(request, grade, first)
     return {
         "answered": pl.Series(groups.any(first.is_not_null())),
-        "tied": pl.Series(groups.any(_tied(request, score, frame))),
         "counts_up": _counts_up(request, first, groups),
         "joined_to_the_run": constant(joined, pl.Boolean(), groups.n),
     }

@@ -22,6 +22,7 @@ from polars_graded._measuring.computing import (
     GRADES,
     SCORES,
     TIES,
+    Computed,
     check_finite,
     check_levels,
     check_without_known,
@@ -105,20 +106,23 @@ class Part:
         """The values of some strategies; null where data are unusable, with what is wrong."""
         not_finite = {name: self.not_finite(name) for name in names}
         usable = [name for name, numbers in not_finite.items() if not numbers.any()]
-        measures, error, values = [*self.measures.values()], None, {}
+        measures, error, found = [*self.measures.values()], None, {}
         try:
             documents = [self.documents(name) for name in usable]
             if documents:
                 ranking = self.ranking(usable[0])
-                values = dict(zip(usable, computed(measures, ranking, documents), strict=True))
+                found = dict(zip(usable, computed(measures, ranking, documents), strict=True))
         except UnusableDataError as caught:
             error = caught
-        nothing = [self.constant(None, measure.definition.dtype) for measure in measures]
+        nothing = Computed(
+            [self.constant(None, measure.definition.dtype) for measure in measures],
+            self.constant(value=False, dtype=pl.Boolean()),
+        )
         for name in names:
             wrong = self.constant(None, WHAT_IS_UNUSABLE)
-            if name not in values:
+            if name not in found:
                 wrong = _wrong(not_finite[name], error)
-            yield self.of_strategy(name, values.get(name, nothing), wrong)
+            yield self.of_strategy(name, found.get(name, nothing), wrong)
 
     def constant(self, value: object, dtype: pl.DataType) -> pl.Series:
         """A column of one value for each query."""
@@ -154,11 +158,13 @@ class Part:
         if groups is not self.groups:
             grades, scores = groups.lists(grades.flat), groups.lists(scores.flat)
         documents = {GRADES: grades, SCORES: scores}
-        return documents | {TIES: ties} if need_ties(measures) else documents
+        if need_ties(measures) or noticing.looks_at_order(self.request):
+            documents[TIES] = ties
+        return documents
 
-    def of_strategy(self, name: str, values: Sequence[pl.Series], wrong: pl.Series) -> pl.DataFrame:
+    def of_strategy(self, name: str, found: Computed, wrong: pl.Series) -> pl.DataFrame:
         """The columns of a strategy: keys, values, what is wrong and what is to be known."""
-        request, of_measure = self.request, dict(zip(self.measures, values, strict=True))
+        request, of_measure = self.request, dict(zip(self.measures, found.values, strict=True))
         strategy = self.constant(name, pl.String())
         if request.strategy is not None:
             strategy = self.groups.keys.get_column(request.strategy)
@@ -168,6 +174,9 @@ class Part:
         score = request.columns_of(name)
         notes = self.notes | noticing.notes_of_strategy(request, score, self.frame, self.groups)
         notes["judged_at_the_top"] = at_the_top
+        notes["tied"] = self.constant(value=False, dtype=pl.Boolean())
+        if noticing.looks_at_order(request):
+            notes["tied"] = found.decided_by_order
         return pl.DataFrame(
             [
                 strategy.alias(request.key),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,15 @@ GRADES, SCORES, TIES = "grades", "scores", "ties"
 """What there is to know of the documents of each query, each in lists of its own."""
 
 
+class Computed(NamedTuple):
+    """What comes out for the queries of a strategy."""
+
+    values: list[pl.Series]
+    """A column per measure."""
+    decided_by_order: pl.Series
+    """Whether only the order of rows tells documents apart that are tied and differ in grade."""
+
+
 def depth_of(measures: Sequence[Measure]) -> int | None:
     """How many ranked documents any of the measures looks at; None for all."""
     depths = [measure.ranked_depth for measure in measures]
@@ -42,7 +51,7 @@ def computed(
     ranking: Ranking,
     strategies: Sequence[Mapping[str, Lists]],
     known: Mapping[str, Lists] | None = None,
-) -> list[list[pl.Series]]:
+) -> list[Computed]:
     """For each strategy the values of the measures, or the error of data that they cannot take.
 
     A strategy is the documents of each query. What is found of grades that several of them have is
@@ -60,7 +69,7 @@ def computed(
     rankings = [*strategies, *([] if known is None else [known])]
     lists = [*dict.fromkeys(column for documents in rankings for column in documents.values())]
 
-    def kernel(*stretches: Ragged) -> list[list[Any]]:
+    def kernel(*stretches: Ragged) -> list[tuple[list[Any], Mask]]:
         of_column = dict(zip(lists, stretches, strict=True))
         judged = {
             grades: Judged(of_column[grades], ranking.irrelevant)
@@ -82,12 +91,13 @@ def computed(
 
         of_known = None if known is None else ranked(known)
 
-        def values_of(queries: Queries) -> list[Any]:
+        def values_of(queries: Queries) -> tuple[list[Any], Mask]:
             queries.check_grades_within_scale()
-            return [
+            values = [
                 _values(measure, given, queries, of_known, _undefined(measure, ranking))
                 for measure, given in zip(measures, arguments, strict=True)
             ]
+            return values, queries.decided_by_order
 
         # One after the other, so that what is found for one is let go before the next.
         return [values_of(ranked(documents)) for documents in strategies]
@@ -95,11 +105,14 @@ def computed(
     most = max(measure.values_per_query for measure in measures)
     chunks = batches.run(lists, kernel, values_per_query=most)
     return [
-        [
-            _series(measure, [chunk[strategy][number] for chunk in chunks])
-            for number, measure in enumerate(measures)
-        ]
-        for strategy in range(len(strategies))
+        Computed(
+            [
+                _series(measure, [values[number] for values, _ in of_strategy])
+                for number, measure in enumerate(measures)
+            ],
+            pl.Series(np.concatenate([by_order for _, by_order in of_strategy])),
+        )
+        for of_strategy in zip(*chunks, strict=True)
     ]
 
 

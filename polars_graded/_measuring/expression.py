@@ -79,7 +79,7 @@ def _expression(
         ties = need_ties(measures)
         each, *of_known_alone = (_lists(column, ties=ties) for column in columns[1:])
         try:
-            return gather(computed(measures, ranking, [each], *of_known_alone)[0])
+            return gather(computed(measures, ranking, [each], *of_known_alone)[0].values)
         except UnusableDataError as error:
             raise ValueError(sentence(ranking, error, len(unusable))) from None
 

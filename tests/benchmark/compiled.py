@@ -57,7 +57,7 @@ def measured(sizes: Sizes) -> Iterator[Row]:
 
 
 def kernels(grades: Lists) -> list[pl.Series]:
-    return computed(MEASURES, RANKING, [{GRADES: grades}])[0]
+    return computed(MEASURES, RANKING, [{GRADES: grades}])[0].values
 
 
 def compiled() -> Callable[..., Any]:

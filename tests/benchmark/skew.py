@@ -77,4 +77,4 @@ def value(measure: Measure, documents: dict[str, Lists]) -> list[pl.Series]:
     known = (
         documents if measure.needs_ties else {name: documents[name] for name in (GRADES, SCORES)}
     )
-    return computed([measure], RANKING, [known])[0]
+    return computed([measure], RANKING, [known])[0].values

@@ -58,6 +58,10 @@ class Judged:
         """How many documents of each query are judged."""
         return self.documents.count(~np.isnan(self.documents.values))
 
+    def relevance(self, grades: Floats) -> Floats:
+        """Grades above irrelevant as what they are above it; 0 for the others and the unjudged."""
+        return np.fmax(grades - self.irrelevant if self.irrelevant else grades, 0)
+
     @cached_property
     def relevant(self) -> Documents:
         """The relevant documents."""
@@ -94,6 +98,9 @@ class Queries:
     or where nothing asks for it."""
     highest: float | None
     """The highest grade of the scale, if it was given."""
+    decided_by_order: Mask
+    """Of which queries only the order of rows says which of two documents comes first that are tied
+    and have different grades; that is looked for where `ties` are."""
 
     @classmethod
     def ranked_by(
@@ -116,20 +123,25 @@ class Queries:
         out of it need not be found twice; but not where it is found for other rankings as well.
         """
         grades = judged.documents
+        by_order = np.zeros(len(grades.lengths), bool)
         if scores is None:
             found = grades.keep(~np.isnan(grades.values)) if condensed else grades
-            return cls(found.head(depth), judged, EMPTY, highest)
+            return cls(found.head(depth), judged, EMPTY, highest, by_order)
         retrieved = ~np.isnan(scores.values)
         if condensed:
             retrieved &= ~np.isnan(grades.values)
         found, scores = grades.keep(retrieved), scores.keep(retrieved)
-        places = scores.of(-scores.values if descending else scores.values).rising()
-        top = Ragged(places, scores.offsets).head(depth)
-        ranked = top.of(found.values[top.values])
-        tied = EMPTY if ties is None else top.of(ties.keep(retrieved).values[top.values])
+        places, new = scores.of(-scores.values if descending else scores.values).rising()
+        every = Ragged(places, scores.offsets)
+        top = every.head(depth)
+        ranked, tied = top.of(found.values[top.values]), EMPTY
+        if ties is not None and not new.all():
+            all_tied = every.of(ties.keep(retrieved).values[places])
+            tied = all_tied.head(depth)
+            by_order = _decided_by_order(all_tied, judged.relevance(found.values[places]))
         if alone and len(ranked.values) == len(grades.values):
             judged = Judged(ranked, judged.irrelevant)
-        return cls(ranked, judged, tied, highest)
+        return cls(ranked, judged, tied, highest, by_order)
 
     @property
     def irrelevant(self) -> float:
@@ -138,7 +150,7 @@ class Queries:
 
     def relevance(self, grades: Floats) -> Floats:
         """Grades above irrelevant as what they are above it; 0 for the others and the unjudged."""
-        return np.fmax(grades - self.irrelevant if self.irrelevant else grades, 0)
+        return self.judged.relevance(grades)
 
     def relevant(self, grades: Floats, threshold: float | None) -> Mask:
         """Which grades are above irrelevant and, where there is a threshold, reach it."""
@@ -262,3 +274,17 @@ class Queries:
         if self.highest is not None and (above := self.judged.top > self.highest).any():
             rule = f"grades must not be above `highest`, {self.highest:g}"
             raise UnusableDataError(rule, int(above.sum()))
+
+
+def _decided_by_order(ties: Ragged, worth: Floats) -> Mask:
+    """Whether of any two documents of a query that are tied one is worth more than the other.
+
+    In rank order these are neighbours.
+    """
+    above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & (worth[1:] != worth[:-1]))
+    query, of_lower = (
+        np.searchsorted(ties.offsets, place, side="right") - 1 for place in (above, above + 1)
+    )
+    decided = np.zeros(len(ties.lengths), bool)
+    decided[query[query == of_lower]] = True
+    return decided

@@ -144,10 +144,10 @@ class Ragged:
         falling = repeated(np.tile(levels, len(self.lengths)), counts.T.ravel())
         return Ragged(falling, offsets_of(counts.sum(axis=0)))
 
-    def rising(self) -> npt.NDArray[Any]:
+    def rising(self) -> tuple[npt.NDArray[Any], Mask]:
         """Where in the array the values of each list stand from the lowest up, all of them finite.
 
-        Of equal values that comes first which stands first.
+        Of equal values that comes first which stands first. Beside it which begin a set of equals.
         """
         places, new = self.rising_in_sets()
         if not new.all():
@@ -156,7 +156,7 @@ class Ragged:
             # Both numbers in one, for NumPy sorts whole numbers several at a time.
             together = np.sort(numbers << PLACE_BITS | places[tied])
             places[tied] = together & ((1 << PLACE_BITS) - 1)
-        return places
+        return places, new
 
     def tied(self) -> Mask:
         """Which values have an equal in their list; NaN has none."""
