@@ -137,7 +137,8 @@ class Ragged:
     def falling(self, n: int | None = None) -> Ragged:
         """The `n` highest values of each list, all for None, from the highest down."""
         if self.counted is None:
-            return self.of(-self.row_by_row(np.sort, -self.values, np.inf)).head(n)
+            falling = -self.row_by_row(np.sort, -self.values, np.inf)
+            return Ragged(falling, self.offsets).head(n)  # not at the ranks that documents have
         levels, counts = self.counted.values[::-1], self.counted.counts[::-1]
         if n is not None and self.lengths.max() > n:
             counts = np.diff(np.minimum(_added_up(counts), n), axis=0, prepend=0)
