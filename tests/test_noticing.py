@@ -461,6 +461,19 @@ def test_documents_that_come_twice_are_told():
     evaluate(frame, "ap")
 
 
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_documents_that_come_twice_are_told_wherever_they_stand(shuffled):
+    number = pl.int_range(2000, eager=True)
+    frame = pl.DataFrame({"query": number // 10, "doc": number, "grade": 1, "score": -number})
+    once = frame.sample(fraction=1, shuffle=shuffled, seed=1)
+    with warnings.catch_warnings(action="error"):
+        evaluate(once, "ap")
+    doubled = pl.concat([frame, frame.with_columns(score=pl.col("score") - 5000)])
+    doubled = doubled.sample(fraction=1, shuffle=shuffled, seed=1)
+    with pytest.warns(UserWarning, match="^[0-9]+ comes more than once for query"):
+        evaluate(doubled, "ap")
+
+
 @pytest.mark.parametrize("dtype", [pl.Float64, pl.Int8, pl.Float32])
 def test_ranks_of_any_type_are_told(dtype):
     frame = pl.DataFrame({"query": [1, 1], "grade": [1, 0], "rank": pl.Series([1, 2], dtype=dtype)})

@@ -231,8 +231,6 @@ def evaluate(
     frame = check_frame("frame", frame)
     request.check_schema(frame.collect_schema())
     request.check_not_stacked(frame)
-    if isinstance(frame, pl.DataFrame):
-        noticing.warn_of_doubles(request, frame)
     columns = frame.collect_schema().names()
     request = replace(request, document=noticing.column_of_documents(request, columns))
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured

@@ -14,7 +14,7 @@ from polars_graded._frames.progress import progress
 from polars_graded._frames.values import finished, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from polars_graded._frames.parts import Parts
     from polars_graded._frames.request import Request
@@ -29,16 +29,18 @@ def measured(
     request: Request, frame: pl.DataFrame | pl.LazyFrame, parts: Parts = None, *, shown: bool = True
 ) -> pl.DataFrame:
     """The values of all queries of a frame, part by part, and strategy by strategy in a part."""
-    rows = frame.lazy().select(request.columns)
+    at_hand: Iterable[pl.DataFrame]
     if isinstance(frame, pl.DataFrame) and parts is None:
-        cut = Cut(1, request.query, frame.height)
+        cut, at_hand = Cut(1, request.query, frame.height), [frame]
     else:
+        rows = frame.lazy().select(request.columns)
         cut = chosen(rows, request.query, request.strategy, parts)
+        at_hand = cut.of(rows)
         LOGGER.info("%s", cut)
     total = None if cut.rows is None else cut.rows * len(request.by)
     values = []
     with progress(str(cut), "rows", total, shown=shown) as more:
-        for part in cut.of(rows):
+        for part in at_hand:
             for of_strategy in values_of(request, part):
                 values.append(of_strategy)
                 more(part.height)
