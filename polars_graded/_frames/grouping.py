@@ -78,14 +78,14 @@ class Groups:
         # Of many chunks each value would be looked for in all of them.
         return Lists(column.rechunk(), self.offsets, self.rows)
 
-    def rows_beside(self, row: int) -> pl.Series:
-        """The rows of the group of a row."""
+    def rows_beside(self, row: int, frame: pl.DataFrame) -> pl.DataFrame:
+        """The rows of the frame that are in the group of one."""
         place = row if self.rows is None else self.rows.index_of(row) or 0
         group = np.searchsorted(self.offsets, place, side="right") - 1
         start, stop = self.offsets[group : group + 2]
         if self.rows is None:
-            return pl.int_range(start, stop, eager=True)
-        return self.rows.slice(start, stop - start)
+            return frame.slice(start, stop - start)
+        return frame[self.rows.slice(start, stop - start)]
 
     def any(self, mask: pl.Series) -> Mask:
         """Whether any row of each group is so; null is not."""

@@ -67,9 +67,11 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame, groups: Groups) -> No
     if frame.schema["doc"] == pl.Object:
         return
     for place in sorted({0, frame.height // 2, frame.height - 1}):
-        rows = frame[groups.rows_beside(place)].drop_nulls("doc")
-        again = rows.filter(pl.col("doc").is_duplicated())
-        if again.height:
+        rows = groups.rows_beside(place, frame)
+        docs = rows.get_column("doc")
+        if docs.n_unique() < len(docs) - max(0, docs.null_count() - 1):
+            rows = rows.drop_nulls("doc")
+            again = rows.filter(pl.col("doc").is_duplicated())
             apart = [
                 name
                 for name, dtype in frame.schema.items()
