@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-CHUNK_ROWS = 1 << 18
+CHUNK_ROWS = 1 << 19
 """Rows that a kernel sees at once: few enough that the arrays it makes of them stay in cache, and
 so many that threads seldom wait for the interpreter's lock."""
 
