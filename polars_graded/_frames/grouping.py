@@ -44,8 +44,8 @@ class Groups:
         frame = frame.select(keys)
         starts = _starts_of_runs(frame)
         runs, offsets = frame[starts], np.append(starts, frame.height)
-        if _are_sorted(runs):
-            return cls(runs, offsets)
+        if are_sorted(runs):
+            return cls(runs, offsets)  # in which no key comes twice
         if len(starts) > 0.75 * frame.height:
             # They stand apart, so that each row may as well be a run of its own.
             runs, offsets = frame, np.arange(frame.height + 1)
@@ -108,9 +108,9 @@ class Groups:
         return by_group.sort("group").to_series(1)
 
 
-def _are_sorted(runs: pl.DataFrame) -> bool:
-    """Whether it can be told at once that no key comes twice."""
-    return runs.width == 1 and not runs.dtypes[0].is_nested() and runs.to_series().is_sorted()
+def are_sorted(keys: pl.DataFrame) -> bool:
+    """Whether it can be told at once that keys rise."""
+    return keys.width == 1 and not keys.dtypes[0].is_nested() and keys.to_series().is_sorted()
 
 
 def constant(value: object, dtype: pl.DataType, n: int) -> pl.Series:

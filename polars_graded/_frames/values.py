@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._frames import noticing
-from polars_graded._frames.grouping import Groups, constant
+from polars_graded._frames.grouping import Groups, are_sorted, constant
 from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.sorting import in_order
 from polars_graded._frames.ties import with_ties_broken
@@ -220,11 +220,14 @@ def finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:
         each = "rankings" if request.strategy else "queries"
         _check_usable(request.ranking(request.columns_of(name)), of_it.get_column(UNUSABLE), each)
     values = values.drop(UNUSABLE)
-    strategies = pl.Series(request.key, [*request.by])
-    if request.strategy is not None:
-        strategies = in_order(values.get_column(request.key))
-    values = strategies.to_frame().join(
-        values.sort(request.query), on=request.key, nulls_equal=True, maintain_order="left_right"
-    )
+    if not are_sorted(values.select(request.query)):
+        values = values.sort(request.query)
+    if _are_compared(request):
+        strategies = pl.Series(request.key, [*request.by])
+        if request.strategy is not None:
+            strategies = in_order(values.get_column(request.key))
+        values = strategies.to_frame().join(
+            values, on=request.key, nulls_equal=True, maintain_order="left_right"
+        )
     noticing.warn(request, values)
     return values.drop(NOTES)
