@@ -59,6 +59,15 @@ def test_rows_of_one_key_are_one_group_wherever_they_stand(keys, places):
         assert as_found(Groups.of(frame, names), numbers) == groups_of(frame, names)
 
 
+@pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
+def test_keys_that_are_not_sorted_as_was_said_are_grouped_all_the_same(places):
+    frame = pl.DataFrame({"key": places, "other": [place % 2 for place in places]})
+    frame = frame.with_columns(pl.all().set_sorted())
+    numbers = pl.int_range(len(places), eager=True)
+    for names in (["key"], ["key", "other"]):
+        assert as_found(Groups.of(frame, names), numbers) == groups_of(frame, names)
+
+
 def test_zero_has_one_key_whatever_its_sign():
     frame = pl.DataFrame({"key": [0.0, -0.0, 1.0, -0.0]})
     assert sorted(np.diff(Groups.of(frame, ["key"]).offsets)) == [1, 3]

@@ -48,7 +48,7 @@ class Groups:
             return cls(runs, offsets)  # in which no key comes twice
         if len(starts) > 0.75 * frame.height:
             # They stand apart, so that each row may as well be a run of its own.
-            runs, offsets = frame, np.arange(frame.height + 1)
+            runs, offsets = _without_claims(frame), np.arange(frame.height + 1)
         groups = runs.with_row_index(RUN).group_by(keys).agg(RUN)
         if groups.height == runs.height:
             return cls(runs, offsets)
@@ -106,6 +106,12 @@ class Groups:
         values = self.lists(column).in_order().alias("value")
         by_group = pl.DataFrame([values, self.number.alias("group")]).group_by("group").agg(expr)
         return by_group.sort("group").to_series(1)
+
+
+def _without_claims(keys: pl.DataFrame) -> pl.DataFrame:
+    """The same keys, which Polars groups as they are, whatever `set_sorted` said of them."""
+    claimed = any(column.flags.get(f"SORTED_{way}") for column in keys for way in ("ASC", "DESC"))
+    return keys[np.arange(keys.height)] if claimed else keys
 
 
 def are_sorted(keys: pl.DataFrame) -> bool:

@@ -156,7 +156,7 @@ def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
         n_better_before = row - node - n_worse_before
         weight_of_worse = documents.before(np.add, np.where(worse, weight, 0.0), 0.0)
         minima = np.where(worse, weight * n_better_before, weight_of_worse - weight_of_worse[node])
-        total += np.bincount(query, minima / rank, minlength=len(total))
+        total += documents.sum(minima / rank)
         starts = np.flatnonzero(row == node)
         sizes = np.diff(starts, append=len(row))
         better_node = node + repeated(n_worse[starts + sizes] - n_worse[starts], sizes)
@@ -164,7 +164,7 @@ def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
         node = _placed(np.where(worse, node, better_node), place)
         rank, weight, as_good = (_placed(each, place) for each in (rank, weight, as_good))
     equals = row - node + 1
-    return total + np.bincount(query, weight * equals / rank, minlength=len(total))
+    return total + documents.sum(weight * equals / rank)
 
 
 def _placed(values: npt.NDArray[Any], place: Integers) -> npt.NDArray[Any]:

@@ -241,8 +241,10 @@ class Ragged:
 
     def before(self, ufunc: np.ufunc, numbers: Floats, nothing: float) -> Floats:
         """`accumulated` without the value itself, which for the first of a list is `nothing`."""
-        so_far = self.accumulated(ufunc, numbers)
-        return np.where(self.rank > 1, np.roll(so_far, 1), nothing)
+        before = np.empty(len(numbers))
+        before[1:] = self.accumulated(ufunc, numbers)[:-1]
+        before[self.offsets[:-1][self.lengths > 0]] = nothing
+        return before
 
     def sum(self, numbers: npt.NDArray[Any]) -> Floats:
         """The sum over each list of `numbers`, one per value; 0 for an empty list."""
