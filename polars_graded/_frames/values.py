@@ -84,12 +84,18 @@ class Part:
     @cached_property
     def measures(self) -> dict[str, Measure]:
         """What is measured, each once."""
-        top = [JUDGED_AT_THE_TOP] if _are_compared(self.request) else []
+        top = [JUDGED_AT_THE_TOP] if self.has_unjudged else []
         measures = {measure.name: measure for measure in [*self.request.measures.values(), *top]}
         check_without_known([*measures.values()])
         for measure in measures.values():
             check_levels(measure, self.request.scale)
         return measures
+
+    @cached_property
+    def has_unjudged(self) -> bool:
+        """Whether strategies may differ in how much of what they retrieved is judged."""
+        grades = self.frame.get_column(self.request.grade)
+        return _are_compared(self.request) and grades.null_count() > 0
 
     @cached_property
     def grades(self) -> Lists:
@@ -169,8 +175,8 @@ class Part:
         strategy = self.constant(name, pl.String())
         if request.strategy is not None:
             strategy = self.groups.keys.get_column(request.strategy)
-        at_the_top = self.constant(None, pl.Float64())
-        if _are_compared(request):
+        at_the_top = self.constant(1.0, pl.Float64())
+        if self.has_unjudged:
             at_the_top = of_measure[JUDGED_AT_THE_TOP.name]
         score = request.columns_of(name)
         notes = self.notes | noticing.notes_of_strategy(request, score, self.frame, self.groups)
