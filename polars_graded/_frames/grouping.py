@@ -42,7 +42,7 @@ class Groups:
         `judge` returns these are all rows of a query, so that there is little to group.
         """
         frame = frame.select(keys)
-        starts = _starts_of_runs(frame)
+        starts = starts_of_runs(frame)
         runs, offsets = frame[starts], np.append(starts, frame.height)
         if are_sorted(runs):
             return cls(runs, offsets)  # in which no key comes twice
@@ -124,7 +124,7 @@ def constant(value: object, dtype: pl.DataType, n: int) -> pl.Series:
     return pl.Series([value], dtype=dtype).new_from_index(0, n)
 
 
-def _starts_of_runs(frame: pl.DataFrame) -> Integers:
+def starts_of_runs(frame: pl.DataFrame) -> Integers:
     """The rows that differ from the one above, and the first."""
     if frame.is_empty():
         return np.empty(0, np.int64)

@@ -22,6 +22,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from polars_graded._checks import check_choice, check_whole_number, first_few
+from polars_graded._frames.grouping import starts_of_runs
 from polars_graded._frames.memory import memory_at_hand
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ def as_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.DataFrame
             continue
         start = batch.height - int(others.reverse().arg_max() or 0)
         part = pl.concat([*held, batch.head(start)])
-        check_together(_first_rows(part, keys), keys)
+        queries = part.select(keys)
+        check_together(queries[starts_of_runs(queries)], keys)
         yield part
         held = [batch.slice(start)]
     yield pl.concat(held)
@@ -169,12 +171,6 @@ def check_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
             "Hint: without set_sorted and parts='sorted' rows may stand in any order"
         )
         raise ValueError(msg)
-
-
-def _first_rows(part: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """The keys wherever they change, and first of all."""
-    changes = pl.any_horizontal(pl.col(key).ne_missing(pl.col(key).shift()) for key in keys)
-    return part.select(keys).filter(changes | (pl.int_range(pl.len()) == 0))
 
 
 def in_passes(frame: pl.LazyFrame, keys: Sequence[str], n: int) -> Iterator[pl.DataFrame]:

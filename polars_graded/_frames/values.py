@@ -24,8 +24,7 @@ from polars_graded._measuring.computing import (
     TIES,
     Computed,
     check_finite,
-    check_levels,
-    check_without_known,
+    check_measures,
     computed,
     depth_of,
     need_ties,
@@ -86,9 +85,7 @@ class Part:
         """What is measured, each once."""
         top = [JUDGED_AT_THE_TOP] if self.has_unjudged else []
         measures = {measure.name: measure for measure in [*self.request.measures.values(), *top]}
-        check_without_known([*measures.values()])
-        for measure in measures.values():
-            check_levels(measure, self.request.scale)
+        check_measures([*measures.values()], self.request.scale, known=False)
         return measures
 
     @cached_property

@@ -204,20 +204,18 @@ def _series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
 # What is wrong with data
 
 
-def check_without_known(measures: Sequence[Measure]) -> None:
-    """Raise where a measure has to be told which documents were known."""
-    if needy := [measure.function for measure in measures if measure.definition.known]:
+def check_measures(measures: Sequence[Measure], ranking: Ranking, *, known: bool) -> None:
+    """Raise where a measure asks for what is not there: which documents are known, or a scale."""
+    needy = [measure.function for measure in measures if measure.definition.known]
+    if needy and not known:
         msg = f"{needy[0]} needs the column of known documents, which only its method takes"
         raise ValueError(msg)
-
-
-def check_levels(measure: Measure, ranking: Ranking) -> None:
-    """Raise where a measure asks for all levels of a scale whose highest grade was not said."""
-    if measure.options.get("levels") != ALL:
+    of_all_levels = [m.function for m in measures if m.options.get("levels") == ALL]
+    if not of_all_levels:
         return
     if ranking.highest is None:
         msg = (
-            f"`levels='all'` of {measure.function} needs the highest grade, got none\n\n"
+            f"`levels='all'` of {of_all_levels[0]} needs the highest grade, got none\n\n"
             "Hint: say it by `scaled(highest=...)`, or name the levels"
         )
         raise ValueError(msg)

@@ -13,8 +13,7 @@ from polars_graded._measuring.computing import (
     SCORES,
     TIES,
     check_finite,
-    check_levels,
-    check_without_known,
+    check_measures,
     computed,
     depth_of,
     need_ties,
@@ -45,7 +44,6 @@ def several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     """
     chosen = list(measures)
     check_once([measure.name for measure in chosen])
-    check_without_known(chosen)
     dtype = pl.Struct({measure.name: measure.definition.dtype for measure in chosen})
     struct = partial(_struct, dtype=dtype)
     return _expression(chosen, ranking, struct, dtype).alias("measures")
@@ -65,8 +63,7 @@ def _expression(
     """One kernel call over the rankings of all queries, as deep as any of the measures looks."""
     of_known = None if known is None else ranking.where(known).kept()
     ranking = ranking.kept()
-    for measure in measures:
-        check_levels(measure, ranking)
+    check_measures(measures, ranking, known=known is not None)
     # The grade comes first: its name is the one that `.name.keep()` goes back to. What is wrong
     # with it comes before what Polars would say of it.
     inputs = [ranking.unusable(), _documents(measures, ranking)]
