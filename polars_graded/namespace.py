@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import polars as pl
 
 from polars_graded._checks import did_you_mean
-from polars_graded._columns import column_named
 from polars_graded._forking import check_not_forked
 from polars_graded._measuring.expression import one, several
 from polars_graded._measuring.names import ALIASES, Measure
 from polars_graded._measuring.phi import phi_relevance
 from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.shared import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,6 +69,7 @@ class Graded:
     def __init__(self, expr: pl.Expr) -> None:
         check_not_forked()
         self._ranking = Ranking(expr)
+        self._shared = Shared()
 
     def _with(self, ranking: Ranking) -> Graded:
         other = Graded(ranking.grade)
@@ -76,13 +77,13 @@ class Graded:
         return other
 
     def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
-        return one(Measure.of(function, n, **options), self._ranking)
+        return one(Measure.of(function, n, **options), self._ranking, shared=self._shared)
 
     def _of_known(self, function: str, known: str | pl.Expr, threshold: float | None) -> pl.Expr:
         if not isinstance(known, str | pl.Expr):
             msg = f"`known` must be a column name or an expression, got {known!r}"
             raise TypeError(msg)
-        of_known = column_named(known)
+        of_known = pl.col(known) if isinstance(known, str) else known
         return one(Measure.of(function, threshold=threshold), self._ranking, of_known)
 
     # How rows are read.
@@ -505,7 +506,7 @@ class Graded:
         │ b     ┆ 1.0 ┆ 1.0         │
         └───────┴─────┴─────────────┘
         """
-        return several(map(Measure.parse, names), self._ranking)
+        return several(map(Measure.parse, names), self._ranking, self._shared)
 
     # Counting relevant documents.
 
@@ -4013,6 +4014,6 @@ def graded(column: str | pl.Expr) -> Graded:
     └─────────────────┘
     """
     if isinstance(column, str | pl.Expr):
-        return Graded(column_named(column))
+        return Graded(pl.col(column) if isinstance(column, str) else column)
     msg = f"`column` must be a column name or an expression, got {column!r}"
     raise TypeError(msg)

@@ -39,7 +39,7 @@ from polars.testing import assert_frame_equal
 from registry import BOUNDS_OF_TIES, KNOWN, ROWS
 
 from polars_graded import Graded, evaluate, graded
-from polars_graded._measuring import batches, computing, ranking
+from polars_graded._measuring import batches, computing
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.kernels import ragged
 from polars_graded._measuring.names import Measure
@@ -538,23 +538,6 @@ def test_a_kernel_is_called_once_for_all_queries(calls, context, expr):
     queries = random_queries(6, 1000)
     CONTEXTS[context](frame_of(queries), expr)
     assert calls == [1000]
-
-
-@pytest.mark.parametrize("context", CONTEXTS)
-def test_what_grades_are_is_not_asked_query_by_query(monkeypatch, context):
-    asked, refused = [], ranking._refused_by_not
-    monkeypatch.setattr(
-        ranking, "_refused_by_not", lambda c: (asked.append(len(c[0])), refused(c))[1]
-    )
-    graded = pl.col("grade").graded.ranked_by("score")
-    CONTEXTS[context](frame_of(random_queries(6, 1000)), graded.ndcg(10))
-    assert len(asked) < 10
-
-
-def test_a_kernel_is_called_once_an_expression(calls):
-    exprs = [row.of(GRADED) for row in ROWS]
-    frame_of(random_queries(6, 1000)).group_by("query").agg(exprs)
-    assert calls == [1000] * len(ROWS)
 
 
 @pytest.mark.once

@@ -11,7 +11,10 @@ from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate
 from polars_graded._frames.grouping import Groups
-from polars_graded._frames.ties import with_ties_broken
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.documents import Documents
+from polars_graded._measuring.kernels.ragged import offsets_of
+from polars_graded._measuring.ranking import Ranking
 
 KEYS = {
     "numbers": [3, 1, 2],
@@ -43,9 +46,11 @@ def groups_of(frame, keys):
     return found
 
 
-def as_found(groups, numbers):
-    lists = groups.lists(numbers).in_order().to_list()
-    parts = [lists[a:b] for a, b in zip(groups.offsets, groups.offsets[1:], strict=False)]
+def as_found(frame, keys):
+    """The numbers of the rows of each group that `Groups` finds, in their order."""
+    groups = Groups.of(frame.with_row_index("row"), keys)
+    rows = groups.lists("row").flat.to_list()
+    parts = [rows[a:b] for a, b in zip(groups.offsets, groups.offsets[1:], strict=False)]
     return dict(zip([str(row) for row in groups.keys.rows()], parts, strict=True))
 
 
@@ -54,18 +59,16 @@ def as_found(groups, numbers):
 def test_rows_of_one_key_are_one_group_wherever_they_stand(keys, places):
     key = pl.Series("key", keys).gather(places)
     frame = pl.DataFrame([key, pl.Series("other", places) % 2])
-    numbers = pl.int_range(len(places), eager=True)
     for names in (["key"], ["key", "other"]):
-        assert as_found(Groups.of(frame, names), numbers) == groups_of(frame, names)
+        assert as_found(frame, names) == groups_of(frame, names)
 
 
 @pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
 def test_keys_that_are_not_sorted_as_was_said_are_grouped_all_the_same(places):
     frame = pl.DataFrame({"key": places, "other": [place % 2 for place in places]})
     frame = frame.with_columns(pl.all().set_sorted())
-    numbers = pl.int_range(len(places), eager=True)
     for names in (["key"], ["key", "other"]):
-        assert as_found(Groups.of(frame, names), numbers) == groups_of(frame, names)
+        assert as_found(frame, names) == groups_of(frame, names)
 
 
 def test_zero_has_one_key_whatever_its_sign():
@@ -76,50 +79,38 @@ def test_zero_has_one_key_whatever_its_sign():
 @pytest.mark.parametrize("keys", [["key"], ["key", "other"]])
 def test_a_frame_without_rows_has_no_groups(keys):
     frame = pl.DataFrame(schema={"key": pl.Int64, "other": pl.String})
-    groups = Groups.of(frame, keys)
-    assert groups.n == 0
-    assert groups.any(pl.Series([], dtype=pl.Boolean)).tolist() == []
+    assert Groups.of(frame, keys).n == 0
 
 
 def test_rows_that_stand_together_are_not_moved():
     frame = pl.DataFrame({"key": [2, 2, 2, 1, 1, 3], "other": [1] * 6})
-    assert Groups.of(frame, ["key"]).rows is None
-    assert Groups.of(frame, ["key", "other"]).rows is None
-    assert Groups.of(frame[::2], ["key"]).rows is None
+    for each in (frame, frame[::2]):
+        for keys in (["key"], ["key", "other"]):
+            assert Groups.of(each, keys).frame is each
 
 
-@pytest.mark.parametrize("n_runs", [4, 40])
-def test_of_any_row_and_of_all(n_runs):
-    rng = np.random.default_rng(n_runs)
-    frame = pl.DataFrame({"key": np.repeat(rng.integers(0, 5, n_runs), rng.integers(1, 4, n_runs))})
-    groups = Groups.of(frame, ["key"])
-    for share in (0.0, 0.3, 1.0):
-        mask = pl.Series("so", rng.random(frame.height) < share)
-        mask = mask.set(pl.Series(rng.random(frame.height) < share / 4), None)
-        expected = frame.with_columns(mask).group_by("key").agg(pl.col("so").any())
-        found = groups.keys.with_columns(so=groups.any(mask))
-        assert_frame_equal(found.sort("key"), expected.sort("key"))
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_values_of_lists_are_counted_empty_lists_and_nulls_too(share):
+    rng = np.random.default_rng(3)
+    lists = [rng.random(n) < share for n in (3, 0, 40, 1, 0)]
+    mask = pl.Series(np.concatenate(lists)).set(pl.Series(rng.random(44) < share / 4), None)
+    counted = Lists(mask, offsets_of(np.array([*map(len, lists)]))).count(mask)
+    parts = np.split(mask.fill_null(value=False).to_numpy(), np.cumsum([*map(len, lists)])[:-1])
+    assert counted.tolist() == [part.sum() for part in parts]
 
 
 def test_only_tied_rows_move_and_nulls_come_last():
-    frame = pl.DataFrame(
-        {
-            "query": ["a", "a", "b", "a", "a", "b"],
-            "score": [2.0, 1.0, 5.0, 2.0, 2.0, 5.0],
-            "doc": ["y", "x", "z", None, "x", "z"],
-        }
-    )
-    groups = Groups.of(frame, ["query"])
-    scores = groups.lists(frame.get_column("score"))
-    broken, numbers = with_ties_broken(groups, scores, [frame.get_column("doc")], [False])
-    docs = as_found(broken, frame.get_column("doc"))
-    assert docs == {"('a',)": ["x", "x", "y", None], "('b',)": ["z", "z"]}
-    # The two of b are equal in all that they are ranked by; no others are.
-    flat = numbers.in_order().to_list()
-    of_b = list(groups.keys.get_column("query")).index("b")
-    pair = flat[groups.offsets[of_b] : groups.offsets[of_b + 1]]
-    assert len(set(pair)) == 1
-    assert len(set(flat)) == 5
+    docs = ["y", "x", None, "x", "z", "z"]
+    scores, keys = pl.Series([2.0, 1.0, 2.0, 2.0, 5.0, 5.0]), pl.Series(docs)
+    offsets = np.array([0, 4, 6])
+    ranking = Ranking(pl.col("grade")).ranked_by(["score", "doc"], descending=[True, False])
+    lists = [Lists(each, offsets) for each in (pl.Series(range(6)), scores, keys)]
+    found = Documents.of(ranking, lists[0], lists[1:])
+    assert [docs[row] for row in found.grades.flat] == ["x", "x", "y", None, "z", "z"]
+    # The last two are equal in all that they are ranked by; no others are.
+    ties = found.ties.flat.to_list()
+    assert ties[4] == ties[5]
+    assert len(set(ties)) == 5
 
 
 def test_strategies_are_measured_together_as_alone():

@@ -784,26 +784,25 @@ NOT_NUMBERS = [
 ]
 
 
-def refused_grade(dtype: pl.DataType) -> pytest.RaisesExc:
-    """The sentence stands in one of Polars, which refuses the plan."""
-    name = str(dtype).partition("(")[0]
-    sentence = f"grade 'grade' must be a number or a Boolean, got {name}"
-    return pytest.raises(pl.exceptions.InvalidOperationError, match=sentence)
+def refused_grade() -> pytest.RaisesExc:
+    """Our sentence, before what Polars says of the plan."""
+    sentence = r"^grade 'grade' must be a number or a Boolean(\n|$)"
+    return pytest.raises(pl.exceptions.StructFieldNotFoundError, match=sentence)
 
 
-@pytest.mark.parametrize("dtype", [*NOT_NUMBERS, pl.Object], ids=str)
+@pytest.mark.parametrize("dtype", NOT_NUMBERS, ids=str)
 def test_grades_that_are_no_numbers_are_refused_when_the_query_is_planned(dtype):
     lazy = pl.LazyFrame(schema={"query": pl.Int64, "grade": dtype, "score": pl.Float64})
     for expr in (GRADED.ap(), GRADED.n_retrieved(), GRADED.measures("ap", "ndcg")):
         for planned in (lazy.group_by("query").agg(expr), lazy.select(expr.over("query"))):
-            with refused_grade(dtype):
+            with refused_grade():
                 planned.collect_schema()
 
 
-@pytest.mark.parametrize("dtype", [*NOT_NUMBERS, pl.Object], ids=str)
+@pytest.mark.parametrize("dtype", NOT_NUMBERS, ids=str)
 def test_grades_that_are_no_numbers_never_give_a_value(dtype):
     frame = pl.DataFrame({"grade": pl.Series([None, None], dtype=dtype), "score": [1, 2]})
-    with refused_grade(dtype):
+    with refused_grade():
         frame.select(GRADED.ap())
 
 
@@ -1040,13 +1039,11 @@ def test_whole_numbers_that_doubles_skip_are_refused():
 
 
 def test_columns_without_a_number_are_refused_by_name_or_kind():
-    objects = pl.Series("score", [object(), object()], dtype=pl.Object)
     frame = pl.DataFrame({"grade": [1, 0], "score": [1, 2]})
-    with pytest.raises(TypeError, match="score 'score' must be a number to rank by, got Object"):
-        frame.with_columns(objects).select(GRADED.ap())
-    words = frame.with_columns(grade=pl.Series(["a", "b"], dtype=pl.Categorical))
-    with pytest.raises(pl.exceptions.InvalidOperationError, match=r"not supported"):
-        words.lazy().select(GRADED.ap()).collect_schema()
+    objects = pl.Series([object(), object()], dtype=pl.Object)
+    for column in ("grade", "score"):
+        with pytest.raises(pl.exceptions.InvalidOperationError, match="'object' dtype"):
+            frame.with_columns(objects.alias(column)).select(GRADED.ap())
     nameless = pl.lit(pl.Series([1.0, math.inf]))
     with pytest.raises(ValueError, match=r"^score must be finite, got NaN or infinity in 1"):
         frame.select(graded("grade").ranked_by(nameless).ap())

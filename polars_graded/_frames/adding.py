@@ -16,15 +16,9 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.request import Columns, Request
 from polars_graded._frames.sorting import in_order
-from polars_graded._measuring.expression import one
+from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._measuring.expression import one, places
 from polars_graded._measuring.names import Measure
-
-SUMS = (
-    *("ndcg", "ndcng", "ncg", "dcg", "cg", "mu_ap", "ap", "gap", "q_measure"),
-    *("err", "nerr", "rbp", "recall", "generalized_recall", "r_precision", "reciprocal_rank"),
-)
-"""The measures to which a document adds what it adds, whatever stands below it."""
-
 
 RANK = "rank among the retrieved"
 """The column of ranks in the rows of a query, beside whatever columns these have."""
@@ -36,8 +30,9 @@ TIED = "tied with another"
 def check_sum(measure: str) -> Measure:
     """The measure of that name, which must be a sum over ranks, in the order of the rows."""
     found = Measure.parse(measure)
-    if found.function not in SUMS:
-        msg = f"`measure` must be a sum over ranks, one of {', '.join(SUMS)}, got {measure!r}"
+    if not found.definition.is_sum:
+        sums = ", ".join(name for name, definition in DEFINITIONS.items() if definition.is_sum)
+        msg = f"`measure` must be a sum over ranks, one of {sums}, got {measure!r}"
         raise ValueError(msg)
     if found.options.get("over") == "retrieved":
         msg = (
@@ -62,12 +57,12 @@ def ranked_documents(request: Request, rows: pl.DataFrame) -> dict[str, pl.DataF
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
         score = request.columns_of(name)
         its = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
-        ordered = request.ranking(score).put_in_order(its, request.query)
-        rank = pl.int_range(1, pl.len() + 1, dtype=pl.UInt32)
-        found[text] = ordered.with_columns(
-            pl.when(pl.col(score[0]).is_not_null()).then(rank).alias(RANK),
-            pl.struct(*score, *(request.ties or ())).is_duplicated().alias(TIED),
-        )
+        found[text] = its.with_columns(
+            places(request.ranking(score))
+            .over(request.query)
+            .struct.rename_fields([RANK, TIED])
+            .struct.unnest()
+        ).sort(*request.query, RANK, nulls_last=True, maintain_order=True)
     return found
 
 

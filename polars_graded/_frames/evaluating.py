@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 import polars as pl
 
 from polars_graded._checks import check_flag, check_frame
-from polars_graded._columns import takes_any_name
 from polars_graded._frames import noticing
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
@@ -50,7 +49,6 @@ def evaluate(
 ) -> pl.LazyFrame: ...
 @overload
 def evaluate(frame: Any, *measures: Measures, **options: Unpack[FrameOptions]) -> pl.DataFrame: ...
-@takes_any_name
 @checks_keywords
 def evaluate(
     frame: Any,

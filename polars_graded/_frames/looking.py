@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
-from polars_graded._columns import takes_any_name
 from polars_graded._frames.adding import RANK, TIED, ranked_documents, rows_of_query
 from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES, warn_the_caller
 from polars_graded._frames.request import Columns, Request
-from polars_graded._frames.sorting import in_order
-from polars_graded._measuring.expression import one
+from polars_graded._frames.values import in_order, values_of
+from polars_graded._measuring.expression import places
 from polars_graded._measuring.keywords import checks_keywords
 
 if TYPE_CHECKING:
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["overview", "side_by_side"]
 
+GRADE, RETRIEVED = "polars_graded: grade", "polars_graded: retrieved"
+"""Columns under names that no frame has."""
 
-@takes_any_name
+
 def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     """Look at a frame before measuring: what was retrieved, judged and relevant, and what not.
 
@@ -83,71 +85,52 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     │ score    ┆ 2       ┆ 1.0       ┆ 0.333333 ┆ 1           │
     └──────────┴─────────┴───────────┴──────────┴─────────────┘
     """
-    request = Request.of(["n_relevant"], **options)
-    frame = check_frame("frame", frame)
-    request.check_schema(frame.collect_schema())
-    request.check_not_stacked(frame)
-    parts = [_overview(request, frame.lazy(), *entry).collect() for entry in request.by.items()]
-    table = pl.concat(parts)
-    if request.strategy is None:
-        return table
-    return (
-        in_order(table.get_column(request.key))
-        .to_frame()
-        .join(table, on=request.key, nulls_equal=True, maintain_order="left_right")
-    )
-
-
-def _overview(
-    request: Request, frame: pl.LazyFrame, name: str, score: tuple[str, ...]
-) -> pl.LazyFrame:
-    """The overview of one entry of `by`."""
-    grade = pl.col(request.grade).cast(pl.Float64)
-    retrieved, judged = pl.col(score[0]).is_not_null(), grade.is_not_null()
-    relevant = grade > request.scale.irrelevant
-    tied = pl.struct(*score, *(request.ties or ())).filter(retrieved).is_duplicated()
-    of_query = pl.struct(
-        retrieved=retrieved.sum(),
-        judged=judged.sum(),
-        both=(retrieved & judged).sum(),
-        relevant=relevant.sum(),
-        tied=tied.sum(),
-        at_the_top=one(JUDGED_AT_THE_TOP, request.ranking(score)),
-    )
-    strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
-    queries = frame.group_by(request.keys).agg(of_query.alias(NOTES))
-    queries = queries.select(strategy.alias(request.key), pl.col(NOTES).struct.unnest())
+    request = Request.of(["n_relevant", JUDGED_AT_THE_TOP.name], **options)
+    checked = check_frame("frame", frame)
+    request.check_schema(checked.collect_schema())
+    request.check_not_stacked(checked)
+    rows = checked.lazy().select(request.columns).collect()
+    queries = in_order(request, pl.concat(values_of(request, rows))).unnest(NOTES)
     of = pl.col
-    counts = queries.group_by(request.key).agg(
+    counts = queries.group_by(request.key, maintain_order=True).agg(
         queries=pl.len(),
         least=of("retrieved").min(),
         median=of("retrieved").median(),
         most=of("retrieved").max(),
         **{
-            "retrieved": _share(of("both").sum(), of("judged").sum()),
-            "judged": _share(of("both").sum(), of("retrieved").sum()),
-            "judged@10": of("at_the_top").filter(of("retrieved") > 0).mean(),
-            "tied": _share(of("tied").sum(), of("retrieved").sum()),
+            "retrieved": _share(of("retrieved_and_judged").sum(), of("judged").sum()),
+            "judged": _share(of("retrieved_and_judged").sum(), of("retrieved").sum()),
+            "judged@10": of("judged@10").filter(of("retrieved") > 0).mean(),
+            "tied": of("retrieved").sum(),
             "none_judged": (of("judged") == 0).sum(),
-            "none_relevant": ((of("judged") > 0) & (of("relevant") == 0)).sum(),
-            "only_relevant": ((of("judged") > 0) & (of("relevant") == of("judged"))).sum(),
+            "none_relevant": ((of("judged") > 0) & (of("n_relevant") == 0)).sum(),
+            "only_relevant": ((of("judged") > 0) & (of("n_relevant") == of("judged"))).sum(),
             "none_retrieved": (of("retrieved") == 0).sum(),
         },
     )
-    rows = frame.filter(retrieved | judged).select(
-        strategy.alias(request.key), pl.struct(grade=grade).alias(NOTES)
+    of_rows = pl.concat([_rows(request, rows, *entry) for entry in request.by.items()])
+    table = counts.join(
+        of_rows, on=request.key, how="left", nulls_equal=True, maintain_order="left"
     )
-    grades = (
-        rows.group_by(request.key, NOTES)
-        .agg(rows=pl.len())
-        .select(
-            request.key,
-            pl.struct(grade=pl.col(NOTES).struct.field("grade"), rows="rows").alias(NOTES),
-        )
-        .group_by(request.key)
-        .agg(grades=pl.col(NOTES).sort())
+    whole = cs.integer() & ~cs.by_name(request.key)
+    tied = _share(of("tied_rows"), of("tied")).alias("tied")
+    return table.with_columns(tied, whole.exclude("tied").cast(pl.UInt32)).drop("tied_rows")
+
+
+def _rows(request: Request, rows: pl.DataFrame, name: str, score: tuple[str, ...]) -> pl.DataFrame:
+    """What there is to count of the rows of an entry of `by`, for each strategy."""
+    strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
+    grade, tied = pl.col(request.grade), places(request.ranking(score)).over(request.keys)
+    counted = rows.select(
+        strategy.alias(request.key),
+        grade.cast(pl.Float64).alias(GRADE),
+        pl.col(score[0]).is_not_null().alias(RETRIEVED),
+        tied.struct.field("tied").alias(TIED),
+    ).filter(pl.col(RETRIEVED) | pl.col(GRADE).is_not_null())
+    return counted.group_by(request.key).agg(
+        pl.col(TIED).sum().alias("tied_rows"),
+        pl.col(GRADE).alias("grade").value_counts(name="rows").sort().alias("grades"),
     )
-    return counts.join(grades, on=request.key, how="left", nulls_equal=True)
 
 
 def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
@@ -155,7 +138,6 @@ def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole > 0).then(part / whole)
 
 
-@takes_any_name
 @checks_keywords
 def side_by_side(
     frame: Any,

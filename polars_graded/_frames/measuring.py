@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from polars_graded._frames.noticing import warn_of_doubles
 from polars_graded._frames.parts import Cut, check_together, chosen
 from polars_graded._frames.progress import progress
 from polars_graded._frames.values import finished, values_of
@@ -41,6 +42,7 @@ def measured(
     values = []
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in at_hand:
+            warn_of_doubles(request, part)
             for of_strategy in values_of(request, part):
                 values.append(of_strategy)
                 more(part.height)

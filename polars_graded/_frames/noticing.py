@@ -15,13 +15,13 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import first_few
-from polars_graded._frames.grouping import Groups, constant
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from polars_graded._frames.request import Request
+    from polars_graded._frames.values import Part
 
 NOTES = "polars_graded: notes"
 """A column under a name that no frame has."""
@@ -30,12 +30,6 @@ JUDGED_AT_THE_TOP = Measure.of("judged", 10)
 UNFAIR, FEW = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
-
-OF_SETS = {"precision", "recall", "f_measure", "e_measure", "success", "judged", "cg"}
-"""Measures that without a cutoff are the same in any order."""
-
-OF_A_SCALE = {"err", "nerr", "generalized_precision"}
-"""Measures of grades over the highest of the scale, which a query alone may not have."""
 
 RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """What a column of ranks is called; of one called otherwise more has to look like it."""
@@ -57,17 +51,17 @@ def _looks_at_order(measure: Measure) -> bool:
     definition, whole = measure.definition, measure.n is None
     if measure.needs_ties or definition.best == "none":
         return False
-    return not (whole and measure.function in OF_SETS)
+    return not (whole and definition.is_of_sets)
 
 
-def warn_of_doubles(request: Request, frame: pl.DataFrame, groups: Groups) -> None:
+def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
     """Warn where a document comes twice for the first, the last or the query in the middle."""
     if frame.is_empty() or "doc" not in frame.columns or "doc" in request.columns:
         return
     if frame.schema["doc"] == pl.Object:
         return
     for place in sorted({0, frame.height // 2, frame.height - 1}):
-        rows = groups.rows_beside(place, frame)
+        rows = _rows_beside(frame, place, request.keys)
         docs = rows.get_column("doc")
         if docs.n_unique() < len(docs) - max(0, docs.null_count() - 1):
             rows = rows.drop_nulls("doc")
@@ -90,31 +84,36 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame, groups: Groups) -> No
             return
 
 
-def notes_of_queries(request: Request, frame: pl.DataFrame, groups: Groups) -> dict[str, pl.Series]:
-    """What is to be known of each query of a frame, whatever the strategy."""
-    grade = frame.get_column(request.grade)
-    nulls = any(frame.get_column(key).null_count() for key in request.keys)
-    highest = constant(None, pl.Float64(), groups.n)
+def _rows_beside(frame: pl.DataFrame, place: int, keys: Sequence[str]) -> pl.DataFrame:
+    """The rows of the query, and of the strategy, that one row is of."""
+    same = [frame[key].eq_missing(frame[key].slice(place, 1)) for key in keys]
+    return frame.filter(pl.all_horizontal(*same))
+
+
+def notes_of_queries(part: Part) -> dict[str, pl.Series]:
+    """What is to be known of each query, whatever the strategy."""
+    request, groups, grades = part.request, part.groups, part.grades
+    nulls = any(groups.keys.get_column(key).null_count() for key in request.keys)
+    highest = part.constant(None, pl.Float64())
     if _without_a_scale(request):
-        doubles = grade.cast(pl.Float64).fill_null(float("nan"))
-        highest = pl.Series(groups.reduced(np.fmax, doubles), nan_to_null=True)
+        doubles = grades.flat.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        best = np.fmax.reduceat(doubles, groups.offsets[:-1]) if groups.n else doubles
+        highest = pl.Series(best, nan_to_null=True)
     return {
-        "judged": pl.Series(groups.any(grade.is_not_null())),
-        "rows": pl.Series(groups.lengths) if nulls else constant(0, pl.Int64(), groups.n),
+        "judged": pl.Series(grades.count(part.judged)),
+        "rows": pl.Series(np.diff(groups.offsets)) if nulls else part.constant(0, pl.Int64()),
         "highest": highest,
     }
 
 
-def notes_of_strategy(
-    request: Request, score: Sequence[str], frame: pl.DataFrame, groups: Groups
-) -> dict[str, pl.Series]:
-    """What is to be known of each query of a frame, and of a strategy, before it is measured."""
-    grade, first = frame.get_column(request.grade), frame.get_column(score[0])
-    joined = _joined_to_the_run(request, grade, first)
+def notes_of_strategy(part: Part, score: Sequence[str]) -> dict[str, pl.Series]:
+    """What is to be known of each query, and of a strategy, before it is measured."""
+    first = part.groups.lists(score[0])
+    retrieved = first.flat.is_not_null()
     return {
-        "answered": pl.Series(groups.any(first.is_not_null())),
-        "counts_up": _counts_up(request, first, groups),
-        "joined_to_the_run": constant(joined, pl.Boolean(), groups.n),
+        "retrieved": pl.Series(first.count(retrieved)),
+        "retrieved_and_judged": pl.Series(first.count(retrieved & part.judged)),
+        "counts_up": _counts_up(part, first.flat),
     }
 
 
@@ -127,19 +126,19 @@ def _is_called_rank(column: str) -> bool:
     return not RANKS.isdisjoint(_words(column))
 
 
-def _counts_up(request: Request, values: pl.Series, groups: Groups) -> pl.Series:
+def _counts_up(part: Part, values: pl.Series) -> pl.Series:
     """Whether a score has each number from 1, or 0, once, as ranks have; null of too few.
 
     One that is not called a rank has to count in the order of rows too, where scores fall.
     """
     called_rank = _is_called_rank(values.name)
     looks_so = values.dtype.is_numeric() and (called_rank or _counts_by_row(values))
-    if not request.descending or not looks_so:
-        return constant(value=False, dtype=pl.Boolean(), n=groups.n)
+    if not part.request.descending or not looks_so:
+        return part.constant(value=False, dtype=pl.Boolean())
     score = pl.col("value")
     least = score.min()
     counts = ((least == 0) | (least == 1)) & (score.max() - least + 1 == score.count())
-    return groups.aggregated(
+    return part.groups.aggregated(
         values, counts if called_rank else pl.when(score.count() > 1).then(counts)
     )
 
@@ -158,7 +157,7 @@ def _without_a_scale(request: Request) -> list[str]:
     return [
         name
         for name, measure in request.measures.items()
-        if measure.function in OF_A_SCALE or measure.options.get("graded")
+        if measure.definition.is_of_a_scale or measure.options.get("graded")
     ]
 
 
@@ -166,16 +165,6 @@ def column_of_documents(request: Request, schema: Iterable[str]) -> str | None:
     """The column that is called as documents are, which could break ties."""
     others = (name for name in schema if name not in request.columns)
     return next((name for name in others if not DOCUMENTS.isdisjoint(_words(name))), None)
-
-
-def _joined_to_the_run(request: Request, grade: pl.Series, score: pl.Series) -> bool:
-    """Whether some of what was retrieved is not judged, but all that is judged was retrieved."""
-    if not any(measure.definition.judged for measure in request.measures.values()):
-        return False
-    if not grade.null_count():
-        return False
-    judged, retrieved = grade.is_not_null(), score.is_not_null()
-    return (retrieved & ~judged).any() and not (judged & ~retrieved).any()
 
 
 def warn(request: Request, values: pl.DataFrame) -> None:
@@ -250,14 +239,15 @@ def _in_two(request: Request, values: pl.DataFrame) -> Iterator[str]:
 def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
     """What is to be warned of; `keys` are called as no note is."""
     strategy, query = keys[:1], keys[1:]
+    joined = _are_joined_to_the_run(request, noted)
     told = noted.select(
-        (~pl.col("judged", "answered")).any(),
-        pl.col("tied", "counts_up", "joined_to_the_run").any(),
+        (pl.col("judged", "retrieved") == 0).any(),
+        pl.col("decided_by_order", "counts_up").any(),
     )
-    if noted.get_column(*strategy).n_unique() <= 1 and not any(told.row(0)):
+    if noted.get_column(*strategy).n_unique() <= 1 and not (joined or any(told.row(0))):
         return
     queries = noted.select(query).n_unique() if noted.height else 0
-    if unjudged := _those(noted, ~pl.col("judged"), query):
+    if unjudged := _those(noted, pl.col("judged") == 0, query):
         undefined = request.scale.undefined
         count = "are undefined" if undefined is None else f"count as {undefined:g}"
         yield (
@@ -266,7 +256,7 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             "Hint: judge(run, judgments) leaves such queries out, and adds the judged documents "
             "that were not retrieved, which a join lacks; overview(frame) shows what there is"
         )
-    elif queries >= FEW and noted.get_column("joined_to_the_run").all():
+    elif queries >= FEW and joined:
         yield (
             f"all documents that are judged were retrieved, in {queries} queries, while others "
             "that were retrieved are not judged: a join that starts from the run looks so, and "
@@ -275,12 +265,12 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             "overview(frame) shows what there is"
         )
     of_strategies = noted.group_by(strategy, maintain_order=True).agg(
-        pl.col("answered").any(),
+        (pl.col("retrieved") > 0).any().alias("answered"),
         pl.col("counts_up").any(),
         (pl.col("counts_up").all() & (pl.col("counts_up").count() >= FEW)).alias("all_count_up"),
-        pl.col("tied").sum(),
+        pl.col("decided_by_order").sum(),
         pl.struct(query).n_unique().alias("queries"),
-        pl.col("judged_at_the_top").filter("answered").mean(),
+        pl.col("judged_at_the_top").filter(pl.col("retrieved") > 0).mean(),
     )
     if silent := _those(of_strategies, ~pl.col("answered"), strategy):
         yield (
@@ -320,8 +310,8 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             "Hint: descending=False ranks the lowest first"
         )
         break
-    if tied := _those(of_strategies, pl.col("tied") > 0, strategy):
-        among = noted.filter("tied").select(query).n_unique()
+    if tied := _those(of_strategies, pl.col("decided_by_order") > 0, strategy):
+        among = noted.filter("decided_by_order").select(query).n_unique()
         breaks = "ties= names the column of documents, which breaks them as in trec_eval"
         if request.document is not None:
             breaks = f"ties={request.document!r} ranks them by that column, as trec_eval does"
@@ -330,6 +320,17 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             f"of {first_few(tied)}, and the order of rows decides which comes first\n\n"
             f"Hint: {breaks}; ties='order' says that the order of rows is meant"
         )
+
+
+def _are_joined_to_the_run(request: Request, noted: pl.DataFrame) -> bool:
+    """Whether some of what was retrieved is not judged, but all that is judged was retrieved."""
+    if not any(measure.definition.judged for measure in request.measures.values()):
+        return False
+    both = pl.col("retrieved_and_judged")
+    some, every = noted.select(
+        (pl.col("retrieved") > both).any(), (pl.col("judged") == both).all()
+    ).row(0)
+    return bool(some and every)
 
 
 def _those(frame: pl.DataFrame, which: pl.Expr, columns: list[str]) -> list[Any]:

@@ -126,7 +126,7 @@ class Request:
         ):
             check_columns("frame", names, schema, argument=argument)
         check_comparable([*self.keys, *(self.ties or ())], schema)
-        check_grade(self.grade, schema[self.grade])
+        check_grade(f"grade {self.grade!r}", schema[self.grade])
         for first, *_ in self.by.values():
             if schema[first] == pl.String and len(self.by) > 1:
                 msg = (
@@ -135,7 +135,7 @@ class Request:
                     "by=[['score', 'doc']]"
                 )
                 raise TypeError(msg)
-            check_score(first, schema[first])
+            check_score(f"score {first!r}", schema[first])
 
     def check_not_stacked(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
         """Raise where several strategies would be ranked as one.

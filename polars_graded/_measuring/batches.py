@@ -36,14 +36,10 @@ def list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
 
 
 class Lists:
-    """A column of lists, whose stretches are handed out as `Ragged`.
+    """A column of lists that lie end to end in `flat`, handed out in stretches as `Ragged`."""
 
-    Their values lie end to end in `flat`, or stand there at `rows`, from where they are taken only
-    when they are looked at.
-    """
-
-    def __init__(self, flat: pl.Series, offsets: Integers, rows: pl.Series | None = None) -> None:
-        self.flat, self.offsets, self.rows = flat, offsets, rows
+    def __init__(self, flat: pl.Series, offsets: Integers) -> None:
+        self.flat, self.offsets = flat, offsets
 
     @classmethod
     def of(cls, column: pl.Series) -> Lists:
@@ -54,19 +50,23 @@ class Lists:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def fields(self) -> list[Lists]:
-        """The fields of structs, each in lists of its own."""
-        return [Lists(field, self.offsets) for field in self.flat.struct.unnest().get_columns()]
+    def equals(self, other: Lists) -> bool:
+        """Whether the same values stand in the same lists."""
+        same_lengths = np.array_equal(self.offsets, other.offsets)
+        return same_lengths and self.flat.equals(other.flat, null_equal=True)
 
-    @staticmethod
-    def numbered_runs(keys: Sequence[Lists]) -> Lists:
-        """For each value of all keys a number that it shares with its equals beside it."""
-        columns = [key.in_order().alias(str(number)) for number, key in enumerate(keys)]
-        return Lists(pl.DataFrame(columns).to_struct().rle_id(), keys[0].offsets)
+    def at(self, rows: Integers) -> Lists:
+        """The same lists with the values that stand at `rows`, which stay in their list."""
+        return Lists(self.flat.gather(rows), self.offsets)
 
-    def in_order(self) -> pl.Series:
-        """All values, end to end."""
-        return self.flat if self.rows is None else self.flat.gather(self.rows)
+    def count(self, mask: pl.Series) -> Integers:
+        """How many values of each list are so; null is not."""
+        if not mask.any():
+            return np.zeros(len(self), np.int64)
+        if mask.all(ignore_nulls=False):
+            return np.diff(self.offsets)
+        so_far = np.cumsum(mask.fill_null(value=False).to_numpy())
+        return np.diff(np.concatenate(([0], so_far))[self.offsets])
 
     def as_numbers(self) -> Lists:
         """The same lists of what doubles hold and order alike: the values, or their dense ranks."""
@@ -75,16 +75,13 @@ class Lists:
             as_it_is = are_exact(flat)
         else:
             as_it_is = flat.dtype.is_float() or flat.dtype in (pl.Boolean, pl.Null)
-        return Lists(flat if as_it_is else flat.rank("dense"), self.offsets, self.rows)
+        return Lists(flat if as_it_is else flat.rank("dense"), self.offsets)
 
     def between(self, first: int, last: int) -> Ragged:
         """The lists of the queries `first` to `last - 1`."""
         start, stop = self.offsets[first], self.offsets[last]
-        if self.rows is None:
-            values = self.flat.slice(start, stop - start)
-        else:
-            values = self.flat.gather(self.rows.slice(start, stop - start))
-        return Ragged(values.cast(pl.Float64).to_numpy(), self.offsets[first : last + 1] - start)
+        values = self.flat.slice(start, stop - start).cast(pl.Float64).to_numpy()
+        return Ragged(values, self.offsets[first : last + 1] - start)
 
 
 def are_exact(numbers: pl.Series) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -17,22 +17,41 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from polars_graded._measuring.batches import Lists
+    from polars_graded._measuring.documents import Documents
     from polars_graded._measuring.kernels.errors import UnusableDataError
-    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+    from polars_graded._measuring.kernels.ragged import Floats, Mask
     from polars_graded._measuring.names import Measure
     from polars_graded._measuring.ranking import Ranking
 
-GRADES, SCORES, TIES = "grades", "scores", "ties"
-"""What there is to know of the documents of each query, each in lists of its own."""
 
+@dataclass(frozen=True)
+class Computed:
+    """What comes out for the queries of a strategy, in chunks of queries."""
 
-class Computed(NamedTuple):
-    """What comes out for the queries of a strategy."""
+    measures: Sequence[Measure]
+    chunks: Sequence[tuple[Sequence[Floats | Ragged], Mask]]
 
-    values: list[pl.Series]
-    """A column per measure."""
-    decided_by_order: pl.Series
-    """Whether only the order of rows tells documents apart that are tied and differ in grade."""
+    def column(self, number: int) -> pl.Series:
+        """The values of one of the measures; NaN is null."""
+        return _series(self.measures[number], [values[number] for values, _ in self.chunks])
+
+    def between(self, first: int, last: int) -> Computed:
+        """The values of some of the measures alone."""
+        chunks = [(values[first:last], by_order) for values, by_order in self.chunks]
+        return Computed(self.measures[first:last], chunks)
+
+    @property
+    def columns(self) -> list[pl.Series]:
+        """The values of each measure."""
+        return [*map(self.column, range(len(self.measures)))]
+
+    @property
+    def decided_by_order(self) -> pl.Series:
+        """Whether only the order of rows tells documents apart that are tied and differ in grade.
+
+        It is looked for where ties are found.
+        """
+        return pl.Series(np.concatenate([by_order for _, by_order in self.chunks]))
 
 
 def depth_of(measures: Sequence[Measure]) -> int | None:
@@ -49,15 +68,18 @@ def need_ties(measures: Sequence[Measure]) -> bool:
 def computed(
     measures: Sequence[Measure],
     ranking: Ranking,
-    strategies: Sequence[Mapping[str, Lists]],
-    known: Mapping[str, Lists] | None = None,
+    strategies: Sequence[Documents],
+    known: Lists | None = None,
+    *,
+    looks_at_order: bool = False,
 ) -> list[Computed]:
     """For each strategy the values of the measures, or the error of data that they cannot take.
 
-    A strategy is the documents of each query. What is found of grades that several of them have is
-    found once. `known` has the documents of one with the grades of known ones alone.
+    What is found of grades that several strategies have is found once. `known` are the grades of
+    known documents alone, of one strategy. What the order of rows decides is looked for where it is
+    asked for.
     """
-    as_grade = _as_grade(strategies[0][GRADES].flat.dtype)
+    as_grade = _as_grade(strategies[0].grades.flat.dtype)
     ranking = replace(
         ranking,
         irrelevant=as_grade(ranking.irrelevant),
@@ -66,22 +88,25 @@ def computed(
     depth = depth_of(measures)
     arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
 
-    rankings = [*strategies, *([] if known is None else [known])]
-    lists = [*dict.fromkeys(column for documents in rankings for column in documents.values())]
+    rankings = [*strategies]
+    if not (looks_at_order or need_ties(measures)):
+        rankings = [replace(documents, ties=None) for documents in rankings]
+    if known is not None:
+        rankings.append(replace(rankings[0], grades=known))
+    lists = [*dict.fromkeys(each for documents in rankings for each in documents.lists)]
 
-    def kernel(*stretches: Ragged) -> list[tuple[list[Any], Mask]]:
-        of_column = dict(zip(lists, stretches, strict=True))
+    def kernel(*stretches: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
+        of_lists = dict(zip(lists, stretches, strict=True))
         judged = {
-            grades: Judged(of_column[grades], ranking.irrelevant)
-            for grades in dict.fromkeys(documents[GRADES] for documents in rankings)
+            grades: Judged(of_lists[grades], ranking.irrelevant)
+            for grades in dict.fromkeys(documents.grades for documents in rankings)
         }
 
-        def ranked(documents: Mapping[str, Lists]) -> Queries:
-            stretch = {name: of_column[column] for name, column in documents.items()}
+        def ranked(documents: Documents) -> Queries:
             return Queries.ranked_by(
-                judged[documents[GRADES]],
-                stretch.get(SCORES),
-                stretch.get(TIES),
+                judged[documents.grades],
+                None if documents.scores is None else of_lists[documents.scores],
+                None if documents.ties is None else of_lists[documents.ties],
                 descending=not ranking.by or ranking.descending[0],
                 condensed=ranking.condensed,
                 depth=depth,
@@ -89,9 +114,9 @@ def computed(
                 alone=len(judged) == len(rankings),
             )
 
-        of_known = None if known is None else ranked(known)
+        of_known = None if known is None else ranked(rankings[-1])
 
-        def values_of(queries: Queries) -> tuple[list[Any], Mask]:
+        def values_of(queries: Queries) -> tuple[list[Floats | Ragged], Mask]:
             queries.check_grades_within_scale()
             values = [
                 _values(measure, given, queries, of_known, _undefined(measure, ranking))
@@ -100,20 +125,11 @@ def computed(
             return values, queries.decided_by_order
 
         # One after the other, so that what is found for one is let go before the next.
-        return [values_of(ranked(documents)) for documents in strategies]
+        return [values_of(ranked(each)) for each in rankings[: len(strategies)]]
 
     most = max(measure.values_per_query for measure in measures)
     chunks = batches.run(lists, kernel, values_per_query=most)
-    return [
-        Computed(
-            [
-                _series(measure, [values[number] for values, _ in of_strategy])
-                for number, measure in enumerate(measures)
-            ],
-            pl.Series(np.concatenate([by_order for _, by_order in of_strategy])),
-        )
-        for of_strategy in zip(*chunks, strict=True)
-    ]
+    return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
 
 
 def _as_grade(dtype: pl.DataType) -> Callable[[float], float]:
@@ -221,16 +237,6 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, *, known: bool
         raise ValueError(msg)
     if ranking.highest - ranking.irrelevant > MOST_VALUES:
         msg = f"`levels='all'` must be at most {MOST_VALUES} levels, got up to {ranking.highest:g}"
-        raise ValueError(msg)
-
-
-def check_finite(ranking: Ranking, unusable: Integers, each: str = "queries") -> None:
-    """Raise where a column has NaN or infinity, by the number of one in each query, or 0."""
-    if number := int(unusable.max(initial=0)):
-        msg = (
-            f"{ranking.column(number)} must be finite, got NaN or infinity "
-            f"in {(unusable == number).sum()} of {len(unusable)} {each}"
-        )
         raise ValueError(msg)
 
 

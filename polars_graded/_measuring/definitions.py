@@ -140,6 +140,12 @@ class Definition:
     """What such a query gets, made of the value that `undefined_as` names."""
     best: Best = "highest"
     """Which value is the best, if one is."""
+    is_of_sets: bool = False
+    """Whether without a cutoff no order of documents changes it."""
+    is_of_a_scale: bool = False
+    """Whether it takes grades over the highest of the scale, which a query alone may not have."""
+    is_sum: bool = False
+    """Whether a document adds to it what it adds, whatever stands below."""
 
     @property
     def averages_ties(self) -> bool:
@@ -177,28 +183,35 @@ B = {"b": _number(1.0, above=0, at_most=MOST_WEIGHT)}
 
 DEFINITIONS: Mapping[str, Definition] = {
     # Counting relevant documents.
-    "precision": Definition(precision.precision, THRESHOLD | TIES),
+    "precision": Definition(precision.precision, THRESHOLD | TIES, is_of_sets=True),
     "recall": Definition(
-        precision.recall, THRESHOLD | _divided_by("relevant", "cutoff") | TIES, judged=True
+        precision.recall,
+        THRESHOLD | _divided_by("relevant", "cutoff") | TIES,
+        judged=True,
+        is_of_sets=True,
+        is_sum=True,
     ),
-    "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=True),
+    "f_measure": Definition(
+        precision.f_measure, BETA | THRESHOLD | TIES, judged=True, is_of_sets=True
+    ),
     "e_measure": Definition(
         precision.e_measure,
         B | THRESHOLD | TIES,
         best="lowest",
         if_undefined=_e_if_undefined,
         judged=True,
+        is_of_sets=True,
     ),
     "max_f_measure": Definition(precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=True),
-    "r_precision": _whole(precision.r_precision, THRESHOLD | TIES),
+    "r_precision": _whole(precision.r_precision, THRESHOLD | TIES, is_sum=True),
     "precision_at_hit": Definition(
         precision.precision_at_hit,
         {"k": Option(1, check_whole_number)} | THRESHOLD | TIE_ORDER,
         ranked=WHOLE,
         has_cutoff=False,
     ),
-    "reciprocal_rank": Definition(precision.reciprocal_rank, THRESHOLD | TIES),
-    "success": Definition(precision.success, THRESHOLD | TIES),
+    "reciprocal_rank": Definition(precision.reciprocal_rank, THRESHOLD | TIES, is_sum=True),
+    "success": Definition(precision.success, THRESHOLD | TIES, is_of_sets=True),
     "bpref": _whole(precision.bpref, THRESHOLD | TIE_ORDER),
     "roc_auc": _whole(
         precision.roc_auc,
@@ -206,33 +219,49 @@ DEFINITIONS: Mapping[str, Definition] = {
         can_be_undefined=True,
         needs_pairs=True,
     ),
-    "generalized_precision": Definition(precision.generalized_precision, TIES),
-    "generalized_recall": Definition(precision.generalized_recall, TIES, judged=True),
+    "generalized_precision": Definition(
+        precision.generalized_precision, TIES, is_of_sets=True, is_of_a_scale=True
+    ),
+    "generalized_recall": Definition(
+        precision.generalized_recall, TIES, judged=True, is_of_sets=True, is_sum=True
+    ),
     # Averaging precision.
     "ap": Definition(
         average_precision.ap,
         THRESHOLD | _divided_by("relevant", "retrieved", "cutoff") | TIES,
         judged=True,
+        is_sum=True,
     ),
     "mu_ap": Definition(
-        average_precision.mu_ap, LEVELS | TIE_ORDER, judged=True, can_be_undefined=True
+        average_precision.mu_ap, LEVELS | TIE_ORDER, judged=True, can_be_undefined=True, is_sum=True
     ),
     "gap": Definition(
-        average_precision.gap, LEVELS | TIE_ORDER, judged=True, can_be_undefined=True
+        average_precision.gap, LEVELS | TIE_ORDER, judged=True, can_be_undefined=True, is_sum=True
     ),
     # Cumulating gain.
-    "cg": Definition(cumulated_gain.cg, GAIN | TIES),
-    "dcg": Definition(cumulated_gain.dcg, GAIN | DISCOUNT | TIES),
+    "cg": Definition(cumulated_gain.cg, GAIN | TIES, is_of_sets=True, is_sum=True),
+    "dcg": Definition(cumulated_gain.dcg, GAIN | DISCOUNT | TIES, is_sum=True),
     "ideal_dcg": Definition(
         cumulated_gain.ideal_dcg, GAIN | DISCOUNT, ranked=NOTHING, best="none", judged=True
     ),
     "ndcg": Definition(
-        cumulated_gain.ndcg, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
+        cumulated_gain.ndcg, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True, is_sum=True
     ),
     "ndcng": Definition(
-        cumulated_gain.ndcng, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
+        cumulated_gain.ndcng,
+        GAIN | DISCOUNT | TIES,
+        judged=True,
+        can_be_undefined=True,
+        is_sum=True,
     ),
-    "ncg": Definition(cumulated_gain.ncg, GAIN | TIES, judged=True, can_be_undefined=True),
+    "ncg": Definition(
+        cumulated_gain.ncg,
+        GAIN | TIES,
+        judged=True,
+        can_be_undefined=True,
+        is_of_sets=True,
+        is_sum=True,
+    ),
     "ideal_cg": Definition(cumulated_gain.ideal_cg, GAIN, ranked=NOTHING, best="none", judged=True),
     "ndcg_area": Definition(
         cumulated_gain.ndcg_area, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
@@ -241,8 +270,8 @@ DEFINITIONS: Mapping[str, Definition] = {
         cumulated_gain.ndcng_area, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
     ),
     # Modelling the user.
-    "err": Definition(user_models.err, TIE_ORDER),
-    "nerr": Definition(user_models.nerr, TIE_ORDER, judged=True),
+    "err": Definition(user_models.err, TIE_ORDER, is_of_a_scale=True, is_sum=True),
+    "nerr": Definition(user_models.nerr, TIE_ORDER, judged=True, is_of_a_scale=True, is_sum=True),
     "rbp": Definition(
         user_models.rbp,
         {
@@ -251,6 +280,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         }
         | THRESHOLD
         | TIES,
+        is_sum=True,
     ),
     "q_measure": Definition(
         user_models.q_measure,
@@ -261,6 +291,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         | _divided_by("relevant", "cutoff")
         | TIE_ORDER,
         judged=True,
+        is_sum=True,
     ),
     # What the user knew.
     "coverage_ratio": _whole(
@@ -276,7 +307,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         known_items.recall_effort, THRESHOLD, known=True, can_be_undefined=True
     ),
     # Counts.
-    "judged": Definition(precision.judged, TIES, needs_relevant=False),
+    "judged": Definition(precision.judged, TIES, needs_relevant=False, is_of_sets=True),
     "n_retrieved": _count(precision.n_retrieved, options={}, ranked=WHOLE, has_cutoff=False),
     "n_relevant": _count(
         precision.n_relevant, options=THRESHOLD, ranked=NOTHING, has_cutoff=False, judged=True

@@ -5,39 +5,45 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
+from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import (
-    GRADES,
-    SCORES,
-    TIES,
+from polars_graded._measuring.computing import check_measures, computed, sentence
+from polars_graded._measuring.documents import (
+    Documents,
+    check_columns_of_rows,
     check_finite,
-    check_measures,
-    computed,
-    depth_of,
-    need_ties,
-    sentence,
+    not_finite,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
+from polars_graded._measuring.kernels.queries import ranks
 from polars_graded._measuring.names import check_once
+from polars_graded._measuring.shared import Shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from polars_graded._measuring.kernels.ragged import Integers
+    from polars_graded._measuring.computing import Computed
+    from polars_graded._measuring.kernels.ragged import Floats, Ragged
     from polars_graded._measuring.names import Measure
     from polars_graded._measuring.ranking import Ranking
 
 
-def one(measure: Measure, ranking: Ranking, known: pl.Expr | None = None) -> pl.Expr:
+def one(
+    measure: Measure,
+    ranking: Ranking,
+    known: pl.Expr | None = None,
+    shared: Shared | None = None,
+) -> pl.Expr:
     """The values of a measure, named after it."""
     dtype = measure.definition.dtype
-    expr = _expression([measure], ranking, lambda series: series[0], dtype, known)
+    expr = _expression([measure], ranking, lambda found: found.column(0), dtype, known, shared)
     return expr.alias(measure.name)
 
 
-def several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
+def several(measures: Iterable[Measure], ranking: Ranking, shared: Shared | None = None) -> pl.Expr:
     """The values of measures over one ranking as a struct, one field each.
 
     Polars may hand the queries over in several batches, so an error counts those of one batch.
@@ -45,64 +51,100 @@ def several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
     chosen = list(measures)
     check_once([measure.name for measure in chosen])
     dtype = pl.Struct({measure.name: measure.definition.dtype for measure in chosen})
-    struct = partial(_struct, dtype=dtype)
-    return _expression(chosen, ranking, struct, dtype).alias("measures")
 
+    def struct(found: Computed) -> pl.Series:
+        return pl.DataFrame(found.columns).to_struct().cast(dtype)
 
-def _struct(series: Sequence[pl.Series], dtype: pl.Struct) -> pl.Series:
-    return pl.DataFrame(series).to_struct().cast(dtype)
+    return _expression(chosen, ranking, struct, dtype, None, shared).alias("measures")
 
 
 def _expression(
     measures: Sequence[Measure],
     ranking: Ranking,
-    gather: Callable[[Sequence[pl.Series]], pl.Series],
+    gather: Callable[[Computed], pl.Series],
     dtype: pl.DataType,
-    known: pl.Expr | None = None,
+    known: pl.Expr | None,
+    shared: Shared | None,
 ) -> pl.Expr:
     """One kernel call over the rankings of all queries, as deep as any of the measures looks."""
+    ranking.check_single()
+    return_dtype = ranking.as_planned(dtype)
     of_known = None if known is None else ranking.where(known).kept()
     ranking = ranking.kept()
     check_measures(measures, ranking, known=known is not None)
-    # The grade comes first: its name is the one that `.name.keep()` goes back to. What is wrong
-    # with it comes before what Polars would say of it.
-    inputs = [ranking.unusable(), _documents(measures, ranking)]
+    # The grade comes first: its name is the one that `.name.keep()` goes back to.
+    inputs = [ranking.grade, *ranking.by]
     if of_known is not None:
-        inputs.append(_documents(measures, of_known))
+        inputs.append(of_known.grade)
+    together = shared or Shared()
+    asker = together.asker(measures)
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
-        unusable = _numbers_of_columns(columns[0])
-        check_finite(ranking, unusable)
-        ties = need_ties(measures)
-        each, *of_known_alone = (_lists(column, ties=ties) for column in columns[1:])
-        try:
-            return gather(computed(measures, ranking, [each], *of_known_alone)[0].values)
-        except UnusableDataError as error:
-            raise ValueError(sentence(ranking, error, len(unusable))) from None
+        lists = [*map(Lists.of, columns)]
 
-    return pl.map_batches(inputs, kernel, is_elementwise=True, return_dtype=dtype)
+        def prepare() -> Callable[[Sequence[Measure]], Computed]:
+            documents, known = _documents(ranking, lists)
+            return partial(_computed, ranking=ranking, documents=documents, known=known)
 
+        return gather(together.values(asker, lists, prepare))
 
-def _documents(measures: Sequence[Measure], ranking: Ranking) -> pl.Expr:
-    """What measures have to know of the documents of each query, as a list."""
-    if depth_of(measures) == 0:
-        return ranking.grade.implode()
-    return ranking.documents(ties=need_ties(measures))
+    return pl.map_batches(
+        [column.implode() for column in inputs],
+        kernel,
+        is_elementwise=True,
+        return_dtype=return_dtype,
+    )
 
 
-def _lists(documents: pl.Series, *, ties: bool) -> Mapping[str, Lists]:
-    """What stands in lists of grades, or of structs of a grade and what documents are ranked by."""
-    lists = Lists.of(documents)
-    if not isinstance(lists.flat.dtype, pl.Struct):
-        return {GRADES: lists}
-    grades, *keys = lists.fields()
-    scores = keys[0].as_numbers()
-    if not ties:
-        return {GRADES: grades, SCORES: scores}
-    tied = scores if len(keys) == 1 else Lists.numbered_runs(keys)
-    return {GRADES: grades, SCORES: scores, TIES: tied}
+def _documents(ranking: Ranking, lists: Sequence[Lists]) -> tuple[Documents, Lists | None]:
+    """The documents of a ranking and, where there is one list more, the grades of known ones."""
+    grades, *others = lists
+    keys, known = others[: len(ranking.by)], others[len(ranking.by) :]
+    check_columns_of_rows(ranking, grades, keys)
+    check_finite(ranking, not_finite([grades, *keys]))
+    documents = Documents.of(ranking, grades, keys)
+    if not known:
+        return documents, None
+    return documents, known[0] if documents.rows is None else known[0].at(documents.rows)
 
 
-def _numbers_of_columns(unusable: pl.Series) -> Integers:
-    """For each query the number of a column with NaN or infinity in it, or 0."""
-    return unusable.explode(empty_as_null=False).fill_null(0).to_numpy()
+def _computed(
+    measures: Sequence[Measure], ranking: Ranking, documents: Documents, known: Lists | None
+) -> Computed:
+    try:
+        return computed(measures, ranking, [documents], known)[0]
+    except UnusableDataError as error:
+        raise ValueError(sentence(ranking, error, len(documents.grades))) from None
+
+
+def places(ranking: Ranking) -> pl.Expr:
+    """Where each row stands in its query: a struct of two fields.
+
+    They are `rank`, from 1 and null where it was not retrieved, and `tied`, whether it was and
+    another one is equal in all that is ranked by.
+    """
+
+    def kernel(columns: Sequence[pl.Series]) -> pl.Series:
+        documents, _ = _documents(ranking, [*map(Lists.of, columns)])
+        found = np.concatenate(batches.run(documents.lists, ranks_and_ties), axis=1)
+        if documents.rows is not None:
+            found[:, documents.rows] = found.copy()
+        rank = pl.Series("rank", found[0], nan_to_null=True).cast(pl.UInt32)
+        rows = pl.DataFrame([rank, pl.Series("tied", found[1] > 0)]).to_struct()
+        return batches.list_column(rows, columns[0].list.len())
+
+    def ranks_and_ties(grades: Ragged, scores: Ragged, *ties: Ragged) -> Floats:
+        falling, condensed = ranking.descending[0], ranking.condensed
+        rank = ranks(grades, scores, descending=falling, condensed=condensed).values
+        # What was not retrieved is tied with nothing, and has no score.
+        tied = (ties[0] if ties else scores).tied() & ~np.isnan(scores.values)
+        return np.stack([rank, tied])
+
+    dtype = pl.List(pl.Struct({"rank": pl.UInt32(), "tied": pl.Boolean()}))
+    lists = pl.map_batches(
+        [column.implode() for column in (ranking.grade, *ranking.by)],
+        kernel,
+        is_elementwise=True,
+        return_dtype=ranking.as_planned(dtype),
+    )
+    return lists.explode(empty_as_null=False)

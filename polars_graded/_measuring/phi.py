@@ -22,8 +22,9 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._columns import column_named, takes_any_name
 from polars_graded._measuring import batches
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.documents import not_finite
 from polars_graded._measuring.kernels.phi import (
     Points,
     box_plot_points,
@@ -32,6 +33,7 @@ from polars_graded._measuring.kernels.phi import (
     interpolated,
     own_points,
 )
+from polars_graded._measuring.ranking import is_number, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,18 +60,17 @@ def phi_relevance(
     """Give φ of every score of a query, as `Graded.phi_relevance` says."""
     chosen = _Chosen.of(control_points, whisker, floor, direction)
     kernel = partial(_relevance, chosen=chosen, undefined=undefined)
-    scores = _numbers(expr)
+    name = expr.meta.output_name(raise_if_undetermined=False)
     lists = pl.map_batches(
-        [scores.implode(), _ascending(scores), *chosen.inputs()],
+        [expr.implode(), *chosen.inputs()],
         kernel,
         is_elementwise=True,
-        return_dtype=pl.List(pl.Float64),
+        return_dtype=planned(pl.List(pl.Float64()), expr, f"score {name!r} must be a number"),
     )
     # An empty group has no row, where `explode` alone would give it one of null.
     return lists.explode(empty_as_null=False)
 
 
-@takes_any_name
 def phi_control_points(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
@@ -129,7 +130,6 @@ def phi_control_points(
     return _tidy(frame, score, query, chosen, chosen.points_of)
 
 
-@takes_any_name
 def phi_curve(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
@@ -203,23 +203,13 @@ def phi_curve(
 # From expressions and frames to lists of scores, and back.
 
 
-def _numbers(expr: pl.Expr) -> pl.Expr:
-    """The scores as floats; the sum has Polars refuse what is no number when it plans the query."""
-    return expr + 0.0
-
-
-def _ascending(scores: pl.Expr) -> pl.Expr:
-    """The scores that are there, the lowest first, as a list."""
-    return scores.drop_nulls().sort().implode()
-
-
 def _relevance(columns: Sequence[pl.Series], chosen: _Chosen, undefined: float | None) -> pl.Series:
     """φ of every score, one list per query; null where the score is."""
-    scores, ascending, *given = columns
-    _check_scores(ascending)
+    scores, *given = columns
+    lists = [_scores(scores), *map(Lists.of, chosen.given(given))]
 
-    def kernel(scores: Ragged, ascending: Ragged, *given: Ragged) -> Floats:
-        points = chosen.points_of(ascending, *given)
+    def kernel(scores: Ragged, *given: Ragged) -> Floats:
+        points = chosen.points_of(scores.ascending(), *given)
         relevance = np.full_like(scores.values, np.nan)
         known = ~np.isnan(scores.values)
         defined = np.repeat(points.scores.lengths > 0, scores.lengths)
@@ -228,24 +218,23 @@ def _relevance(columns: Sequence[pl.Series], chosen: _Chosen, undefined: float |
             relevance[known & ~defined] = undefined
         return relevance
 
-    lists = [batches.Lists.of(each) for each in (scores, ascending, *chosen.given(given))]
     relevance = np.concatenate(batches.run(lists, kernel))
     return batches.list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
 
 
-def _check_scores(ascending: pl.Series) -> None:
-    """Raise where scores are no numbers or not finite; of sorted ones an end then is not."""
-    inner = getattr(ascending.dtype, "inner", None)
-    if not (isinstance(inner, pl.DataType) and inner.is_float()):
-        msg = f"score {ascending.name!r} must be a number, got {inner}"
+def _scores(column: pl.Series) -> Lists:
+    """Lists of scores, which must be finite numbers."""
+    lists = Lists.of(column)
+    if not is_number(lists.flat.dtype):
+        msg = f"score {column.name!r} must be a number, got {lists.flat.dtype}"
         raise TypeError(msg)
-    finite = ascending.list.first().is_finite() & ascending.list.last().is_finite()
-    if not finite.all():
+    if (bad := not_finite([lists])).any():
         msg = (
-            f"score {ascending.name!r} must be finite, got NaN or infinity "
-            f"in {(~finite).sum()} of {len(finite)} queries"
+            f"score {column.name!r} must be finite, got NaN or infinity "
+            f"in {bad.sum()} of {len(bad)} queries"
         )
         raise ValueError(msg)
+    return lists
 
 
 def _tidy(
@@ -262,7 +251,7 @@ def _tidy(
     if "relevance" in wanted:
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)
-    inputs = [_ascending(_numbers(pl.col(score))).alias("scores")]
+    inputs = [pl.col(score).implode().alias("scores")]
     inputs += [points.alias("points") for points in chosen.inputs()]
     struct = pl.struct(inputs).alias(score)
     if query is None:
@@ -270,9 +259,8 @@ def _tidy(
     else:
         queries = frame.lazy().group_by(query, maintain_order=True).agg(struct).collect()
     scores, *given = queries.get_column(score).struct.unnest().get_columns()
-    _check_scores(scores.alias(score))
-    lists = [batches.Lists.of(each) for each in (scores, *chosen.given(given))]
-    chunks = batches.run(lists, kernel)
+    lists = [_scores(scores.alias(score)), *map(Lists.of, chosen.given(given))]
+    chunks = batches.run(lists, lambda scores, *own: kernel(scores.ascending(), *own))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(
@@ -314,7 +302,8 @@ class _Chosen:
             box = partial(box_plot_points, whisker=factor, floor=least, direction=direction)
             return cls(box)
         if isinstance(control_points, str | pl.Expr):
-            return cls(own_points, column_named(control_points))
+            column = pl.col(control_points) if isinstance(control_points, str) else control_points
+            return cls(own_points, column)
         scores, relevance = _check_control_points(control_points)
         return cls(partial(given_points, scores=scores, relevance=relevance))
 

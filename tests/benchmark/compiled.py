@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import GRADES, computed
+from polars_graded._measuring.computing import computed
+from polars_graded._measuring.documents import Documents
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 
@@ -57,7 +58,7 @@ def measured(sizes: Sizes) -> Iterator[Row]:
 
 
 def kernels(grades: Lists) -> list[pl.Series]:
-    return computed(MEASURES, RANKING, [{GRADES: grades}])[0].values
+    return computed(MEASURES, RANKING, [Documents(grades, None, None)])[0].columns
 
 
 def compiled() -> Callable[..., Any]:

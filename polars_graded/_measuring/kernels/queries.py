@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from polars_graded._measuring.kernels.ragged import EMPTY, Ragged, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import numpy.typing as npt
 
     from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Mask
 
@@ -127,12 +129,11 @@ class Queries:
         if scores is None:
             found = grades.keep(~np.isnan(grades.values)) if condensed else grades
             return cls(found.head(depth), judged, EMPTY, highest, by_order)
-        retrieved = ~np.isnan(scores.values)
-        if condensed:
-            retrieved &= ~np.isnan(grades.values)
-        found, scores = grades.keep(retrieved), scores.keep(retrieved)
-        places, new = scores.of(-scores.values if descending else scores.values).rising()
-        every = Ragged(places, scores.offsets)
+        retrieved, places, new = ranked_places(
+            grades, scores, descending=descending, condensed=condensed
+        )
+        found = grades.keep(retrieved)
+        every = Ragged(places, found.offsets)
         top = every.head(depth)
         ranked, tied = top.of(found.values[top.values]), EMPTY
         if ties is not None and not new.all():
@@ -274,6 +275,29 @@ class Queries:
         if self.highest is not None and (above := self.judged.top > self.highest).any():
             rule = f"grades must not be above `highest`, {self.highest:g}"
             raise UnusableDataError(rule, int(above.sum()))
+
+
+def ranked_places(
+    grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool
+) -> tuple[Mask, npt.NDArray[Any], Mask]:
+    """Which documents are ranked and, of these alone, where the first of each query stands, and on.
+
+    Beside it which begin a set of equal scores. Where scores are equal the order stays.
+    """
+    retrieved = ~np.isnan(scores.values)
+    if condensed:
+        retrieved &= ~np.isnan(grades.values)
+    found = scores.keep(retrieved)
+    return retrieved, *found.of(-found.values if descending else found.values).rising()
+
+
+def ranks(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
+    """The rank of each document, from 1; NaN where it has none."""
+    retrieved, places, _ = ranked_places(grades, scores, descending=descending, condensed=condensed)
+    found, rank = np.full(len(retrieved), np.nan), np.empty(len(places))
+    rank[places] = grades.keep(retrieved).rank
+    found[retrieved] = rank
+    return grades.of(found)
 
 
 def _decided_by_order(ties: Ragged, worth: Floats) -> Mask:

@@ -145,6 +145,11 @@ class Ragged:
         falling = repeated(np.tile(levels, len(self.lengths)), counts.T.ravel())
         return Ragged(falling, offsets_of(counts.sum(axis=0)))
 
+    def ascending(self) -> Ragged:
+        """The values of each list from the lowest up, without what is NaN."""
+        known = self.keep(~np.isnan(self.values))
+        return known.of(known.row_by_row(np.sort, known.values, np.inf))
+
     def rising(self) -> tuple[npt.NDArray[Any], Mask]:
         """Where in the array the values of each list stand from the lowest up, all of them finite.
 

@@ -1,0 +1,151 @@
+"""The documents of queries in columns of lists: checked, and with ties broken by further columns.
+
+This is what kernels rank, whether Polars imploded the lists of an expression or they are rows of a
+frame.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from polars_graded._measuring import batches
+from polars_graded._measuring.batches import Lists, are_exact
+from polars_graded._measuring.kernels.ragged import Ragged
+from polars_graded._measuring.ranking import check_grade, check_score
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_graded._measuring.kernels.ragged import Integers
+    from polars_graded._measuring.ranking import Ranking
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Grades, and what documents are ranked by, each in lists of its own."""
+
+    grades: Lists
+    scores: Lists | None
+    """Null where a document was not retrieved; None where documents stand in rank order."""
+    ties: Lists | None
+    """Numbers that those documents share which nothing but the order of rows tells apart."""
+    rows: Integers | None = None
+    """Where each document stood before ties were broken; None for where it stands."""
+
+    @classmethod
+    def of(cls, ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> Documents:
+        """Documents in lists of grades and of each key to rank by, which were checked."""
+        if not keys:
+            return cls(grades, None, None)
+        scores = keys[0].as_numbers()
+        order = _Order.of(scores, keys[1:], ranking.descending[1:]) if keys[1:] else None
+        if order is None:
+            return cls(grades, scores, scores)
+        ties = Lists(pl.Series(order.sets), scores.offsets)
+        return cls(grades.at(order.rows), scores.at(order.rows), ties, order.rows)
+
+    @cached_property
+    def lists(self) -> list[Lists]:
+        """All lists that are there, each once."""
+        lists = (self.grades, self.scores, self.ties)
+        return [each for each in dict.fromkeys(lists) if each is not None]
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Where documents stand once further keys have broken the ties of scores."""
+
+    rows: Integers
+    """At each place the document that is to stand there."""
+    sets: Integers
+    """A number that documents share which are equal in all keys."""
+
+    @classmethod
+    def of(cls, scores: Lists, keys: Sequence[Lists], descending: Sequence[bool]) -> _Order | None:
+        """The order of documents by further keys, nulls last; None where no scores are tied.
+
+        Only documents that are tied are sorted.
+        """
+        places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.tied)))
+        if not len(places):
+            return None
+        query = np.searchsorted(scores.offsets, places, side="right")
+        columns = [scores.flat, *(key.flat for key in keys)]
+        tied = pl.DataFrame(
+            [
+                pl.Series("query", query),
+                *(column.gather(places).alias(str(n)) for n, column in enumerate(columns)),
+            ]
+        )
+        falling = [False, False, *descending]
+        order = tied.select(
+            pl.arg_sort_by(tied.columns, descending=falling, nulls_last=True, maintain_order=True)
+        ).to_series()
+        # Where documents of a query that are tied stood, they stand in their new order.
+        run = tied[order].to_struct().rle_id().to_numpy()
+        sets, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
+        sets[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
+        rows[places] = places[order.to_numpy()]
+        return cls(rows, sets)
+
+
+# What must not be there
+
+
+def check_columns_of_rows(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
+    """Raise where a grade and what it is ranked by are not what they must be."""
+    check_grade(ranking.column(1), grades.flat.dtype)
+    check_exact(ranking.column(1), grades.flat)
+    for number, key in enumerate(keys, 2):
+        if number == 2:  # noqa: PLR2004, the first after the grade
+            check_score(ranking.column(number), key.flat.dtype)
+        if not np.array_equal(key.offsets, grades.offsets):
+            msg = (
+                f"{ranking.column(number)} must have one value per row, "
+                f"got {len(key.flat)} for {len(grades.flat)} rows"
+            )
+            raise ValueError(msg)
+
+
+def check_exact(name: str, grade: pl.Series) -> None:
+    """Raise where a whole number is so large that kernels, which take doubles, would round it."""
+    if not grade.dtype.is_integer() or are_exact(grade):
+        return
+    doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
+    if (rounded := doubles.ne_missing(grade)).any():
+        first = grade.filter(rounded)[0]
+        msg = f"{name} must be a number that a double can hold, got {first}"
+        raise ValueError(msg)
+
+
+def is_finite(column: pl.Series) -> bool:
+    """Whether a column is without NaN and infinity."""
+    if not column.dtype.is_float():
+        return True
+    # What is not finite has no finite sum, which is quicker to find.
+    return math.isfinite(column.sum()) or column.is_finite().all()
+
+
+def not_finite(columns: Sequence[Lists]) -> Integers:
+    """For each query the number, from 1, of a column with NaN or infinity in it; 0 without."""
+    found = np.zeros(len(columns[0]), np.int64)
+    for number, column in enumerate(columns, 1):
+        if not is_finite(column.flat):
+            found[column.count(~column.flat.is_finite()) > 0] = number
+    return found
+
+
+def check_finite(ranking: Ranking, numbers: Integers, each: str = "queries") -> None:
+    """Raise where a column has NaN or infinity, by the number of one in each query, or 0."""
+    if number := int(numbers.max(initial=0)):
+        msg = (
+            f"{ranking.column(number)} must be finite, got NaN or infinity "
+            f"in {(numbers == number).sum()} of {len(numbers)} {each}"
+        )
+        raise ValueError(msg)
