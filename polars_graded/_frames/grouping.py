@@ -9,13 +9,18 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.kernels.ragged import Integers, offsets_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polars_graded._measuring.kernels.ragged import Integers
+
 KEY = "polars_graded: {}"
 """What a key is called beside the columns of a frame; no frame has such names."""
+
+
+MANY_RUNS = 0.75
+"""Of more runs of equal keys per row it is not worth looking whether each is a group."""
 
 
 @dataclass(frozen=True)
@@ -31,24 +36,22 @@ class Groups:
     offsets: Integers
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, keys: Sequence[str]) -> Groups:
-        """The rows that have the same keys, put together where they are not.
+    def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
+        """The rows of some columns that have the same keys, put together where they are not.
 
         In files and in what `judge` returns they are, so that nothing has to be moved.
         """
-        keyed = frame.select(keys)
+        values, keyed = frame.select(columns), frame.select(keys)
         starts = starts_of_runs(keyed)
         runs = keyed[starts]
-        if are_sorted(runs) or runs.group_by(keys).len().height == runs.height:
-            return cls(frame, runs, np.append(starts, frame.height))
-        columns = [
-            column.alias(KEY.format(column.name)) for column in _without_claims(keyed).get_columns()
-        ]
-        groups = frame.with_columns(columns).group_by([each.name for each in columns]).agg(pl.all())
-        lists = groups.select(frame.columns)
-        lengths = lists.to_series().list.len().to_numpy().astype(np.int64)
+        few = len(starts) < MANY_RUNS * frame.height  # or else they hardly stand together
+        if are_sorted(runs) or (few and runs.group_by(keys).len().height == runs.height):
+            return cls(values, runs, np.append(starts, frame.height))
+        named = [column.alias(KEY.format(column.name)) for column in _without_claims(keyed)]
+        groups = values.with_columns(named).group_by([key.name for key in named]).agg(columns)
+        lists = [Lists.of(groups.get_column(name)) for name in columns]
         found = groups.select(pl.col(KEY.format(key)).alias(key) for key in keys)
-        return cls(lists.explode(lists.columns), found, offsets_of(lengths))
+        return cls(pl.DataFrame([each.flat for each in lists]), found, lists[0].offsets)
 
     @property
     def n(self) -> int:

@@ -110,8 +110,13 @@ class Request:
     @property
     def columns(self) -> list[str]:
         """The columns of a frame that are looked at, each once."""
+        return list(dict.fromkeys([*self.keys, *self.columns_of_rows]))
+
+    @property
+    def columns_of_rows(self) -> list[str]:
+        """Those of them that say something of each document, each once."""
         scores = [name for columns in self.by.values() for name in columns]
-        return list(dict.fromkeys([*self.keys, self.grade, *scores, *(self.ties or ())]))
+        return list(dict.fromkeys([self.grade, *scores, *(self.ties or ())]))
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise where a column is missing or of the wrong kind."""

@@ -56,7 +56,7 @@ once; of more, progress shows in between."""
 
 def values_of(request: Request, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
     """For each entry of `by` the values of a frame of whole queries, with notes beside them."""
-    part = Part(request, Groups.of(frame.select(request.columns), request.keys))
+    part = Part(request, Groups.of(frame, request.keys, request.columns_of_rows))
     names = [*request.by]
     size = max(1, MOST_ROWS // max(1, frame.height))
     for first in range(0, len(names), size):

@@ -10,6 +10,7 @@ from importlib.metadata import version
 
 from . import (
     compiled,
+    expressions,
     files,
     floor,
     growth,
@@ -26,6 +27,7 @@ from .table import Sizes, written
 
 SECTIONS = {
     "floor": floor,
+    "expressions": expressions,
     "shapes": shapes,
     "compiled": compiled,
     "growth": growth,

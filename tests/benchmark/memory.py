@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .expressions import implodes, side_by_side
 from .table import Case, Row, Sizes, at_most, compared
 from .work import eight, floor, rankings
 
@@ -26,13 +27,27 @@ REPEAT = 2
 
 def rows(sizes: Sizes) -> Iterator[Row]:
     if not STATUS.exists():
-        return iter([Row("peak memory", f"needs {STATUS}")])
+        yield Row("peak memory", f"needs {STATUS}")
+        return
     cases = [
         Case("the frame", lambda: float(rankings(sizes.rows).estimated_size())),
         Case("floor", partial(_in_fresh_process, floor, sizes.rows)),
         Case("the eight together", partial(_in_fresh_process, eight, sizes.rows), at_most(2)),
     ]
-    return compared(cases, min(sizes.repeat, REPEAT), lambda n: f"{n / 1e6:,.0f} MB")
+    yield from compared(cases, min(sizes.repeat, REPEAT), megabytes)
+    cases = [
+        Case("sixteen implodes", partial(_in_fresh_process, implodes, sizes.rows)),
+        Case(
+            "the eight methods side by side",
+            partial(_in_fresh_process, side_by_side, sizes.rows),
+            at_most(1.5),
+        ),
+    ]
+    yield from compared(cases, min(sizes.repeat, REPEAT), megabytes)
+
+
+def megabytes(n: float) -> str:
+    return f"{n / 1e6:,.0f} MB"
 
 
 def _in_fresh_process(run: Callable[[pl.DataFrame], object], rows: int) -> float:

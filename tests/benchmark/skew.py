@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import GRADES, SCORES, TIES, computed
+from polars_graded._measuring.computing import computed
 from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._measuring.documents import Documents
 from polars_graded._measuring.kernels.ragged import offsets_of
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
@@ -60,21 +61,14 @@ def measures() -> Iterator[Measure]:
             yield Measure.of(function, ties="average")
 
 
-def lists(lengths: np.ndarray) -> dict[str, Lists]:
+def lists(lengths: np.ndarray) -> Documents:
     """Documents of so many queries, with five grades, and four documents to a score."""
     random = np.random.default_rng(0)
-    n_rows = int(lengths.sum())
-    grades = random.integers(0, 5, n_rows)
-    scores = random.integers(0, max(n_rows // 4, 1), n_rows)
-    columns = (
-        Lists(pl.Series(grades), offsets := offsets_of(lengths)),
-        Lists(pl.Series(scores), offsets),
-    )
-    return dict(zip((GRADES, SCORES, TIES), (*columns, columns[1]), strict=True))
+    n_rows, offsets = int(lengths.sum()), offsets_of(lengths)
+    grades = Lists(pl.Series(random.integers(0, 5, n_rows)), offsets)
+    scores = Lists(pl.Series(random.integers(0, max(n_rows // 4, 1), n_rows)), offsets)
+    return Documents.of(RANKING, grades, [scores])
 
 
-def value(measure: Measure, documents: dict[str, Lists]) -> list[pl.Series]:
-    known = (
-        documents if measure.needs_ties else {name: documents[name] for name in (GRADES, SCORES)}
-    )
-    return computed([measure], RANKING, [known])[0].values
+def value(measure: Measure, documents: Documents) -> list[pl.Series]:
+    return computed([measure], RANKING, [documents])[0].columns
