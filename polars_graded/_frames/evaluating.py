@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
@@ -12,28 +12,11 @@ from polars_graded._frames import noticing
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
-from polars_graded._frames.request import By, Columns, Measures, Request
-from polars_graded._measuring.keywords import checks_keywords
+from polars_graded._frames.request import Measures, Request, RequestOptions
+from polars_graded._measuring.keywords import takes_options_of
 
 if TYPE_CHECKING:
     from typing import Unpack
-
-    from polars_graded._measuring.ranking import Undefined
-
-
-class RequestOptions(TypedDict, total=False):
-    """What `evaluate` takes to know what rows mean."""
-
-    query: Columns
-    grade: str
-    by: By
-    strategy: str | None
-    ties: Columns | None
-    descending: bool
-    irrelevant: float
-    highest: float | None
-    undefined_as: Undefined
-    condensed: bool
 
 
 class FrameOptions(RequestOptions, total=False):
@@ -49,22 +32,13 @@ def evaluate(
 ) -> pl.LazyFrame: ...
 @overload
 def evaluate(frame: Any, *measures: Measures, **options: Unpack[FrameOptions]) -> pl.DataFrame: ...
-@checks_keywords
+@takes_options_of(Request.of)
 def evaluate(
     frame: Any,
     *measures: Measures,
-    query: Columns = "query",
-    grade: str = "grade",
-    by: By = "score",
-    strategy: str | None = None,
-    ties: Columns | None = None,
-    descending: bool = True,
-    irrelevant: float = 0.0,
-    highest: float | None = None,
-    undefined_as: Undefined = "default",
-    condensed: bool = False,
     parts: Parts = None,
     progress: bool = True,
+    **options: Unpack[RequestOptions],
 ) -> Any:
     """Measure the rankings of a whole frame: one row per strategy and query.
 
@@ -210,19 +184,7 @@ def evaluate(
     │ ours     ┆ 0.75            │
     └──────────┴─────────────────┘
     """
-    request = Request.of(
-        measures,
-        query=query,
-        grade=grade,
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-        irrelevant=irrelevant,
-        highest=highest,
-        undefined_as=undefined_as,
-        condensed=condensed,
-    )
+    request = Request.of(measures, **options)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if (engine := engine_of(frame)) is not None:
         return engine.evaluated(request, frame, parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import polars as pl
 import polars.selectors as cs
@@ -10,13 +10,10 @@ import polars.selectors as cs
 from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
 from polars_graded._frames.adding import RANK, TIED, ranked_documents, rows_of_query
 from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES, warn_the_caller
-from polars_graded._frames.request import Columns, Request
+from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.values import in_order, values_of
 from polars_graded._measuring.expression import places
-from polars_graded._measuring.keywords import checks_keywords
-
-if TYPE_CHECKING:
-    from polars_graded._frames.evaluating import RequestOptions
+from polars_graded._measuring.keywords import takes_options_of
 
 __all__ = ["overview", "side_by_side"]
 
@@ -24,6 +21,7 @@ GRADE, RETRIEVED = "polars_graded: grade", "polars_graded: retrieved"
 """Columns under names that no frame has."""
 
 
+@takes_options_of(Request.of)
 def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     """Look at a frame before measuring: what was retrieved, judged and relevant, and what not.
 
@@ -34,8 +32,8 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     ----------
     frame
         Any data frame, as for `evaluate`; what is lazy is collected.
-    **options
-        The keywords of `evaluate`.
+    query, grade, by, strategy, ties, descending, irrelevant, highest, undefined_as, condensed
+        As for `evaluate`.
 
     Returns
     -------
@@ -138,19 +136,9 @@ def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
     return pl.when(whole > 0).then(part / whole)
 
 
-@checks_keywords
+@takes_options_of(Request.of)
 def side_by_side(
-    frame: Any,
-    of: Any,
-    *,
-    by: Any = "score",
-    n: int = 10,
-    query: str = "query",
-    doc: str = "doc",
-    grade: str = "grade",
-    strategy: str | None = None,
-    ties: Columns | None = None,
-    descending: bool = True,
+    frame: Any, of: Any, *, n: int = 10, doc: str = "doc", **options: Unpack[RequestOptions]
 ) -> pl.DataFrame:
     """Set the rankings of one query side by side: what each strategy has at each rank.
 
@@ -160,12 +148,10 @@ def side_by_side(
         Any data frame, as for `evaluate`.
     of
         The query to look at, a value of the column `query`.
-    by, grade, strategy, ties, descending
+    query, grade, by, strategy, ties, descending, irrelevant, highest, undefined_as, condensed
         As for `evaluate`.
     n
         How many ranks.
-    query
-        The column that tells the queries apart.
     doc
         The column to show of a document: its id, or its title.
 
@@ -212,15 +198,7 @@ def side_by_side(
     │ 3    ┆ z    ┆ null          ┆ null ┆ null          │
     └──────┴──────┴───────────────┴──────┴───────────────┘
     """
-    request = Request.of(
-        ["n_relevant"],
-        query=query,
-        grade=grade,
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-    )
+    request = Request.of(["n_relevant"], **options)
     check_whole_number("n", n)
     frame = check_frame("frame", frame)
     schema = frame.collect_schema()
@@ -232,7 +210,7 @@ def side_by_side(
     for name, its in ranked_documents(request, rows).items():
         top = its.filter(pl.col(RANK).is_not_null()).head(n)
         columns[name] = top.get_column(doc)
-        columns[f"grade of {name}"] = top.get_column(grade)
+        columns[f"grade of {name}"] = top.get_column(request.grade)
         tied[name] = top.get_column(TIED).sum()
     if request.ties is None and any(tied.values()):
         those = [f"{count} of {name!r}" for name, count in tied.items() if count]

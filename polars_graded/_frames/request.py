@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 import polars as pl
 
@@ -16,6 +16,21 @@ from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, ch
 Columns: TypeAlias = "str | Sequence[str]"
 By: TypeAlias = "str | Sequence[Columns] | Mapping[str, Columns]"
 Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
+
+
+class RequestOptions(TypedDict, total=False):
+    """What `evaluate` takes to know what rows mean."""
+
+    query: Columns
+    grade: str
+    by: By
+    strategy: str | None
+    ties: Columns | None
+    descending: bool
+    irrelevant: float
+    highest: float | None
+    undefined_as: Undefined
+    condensed: bool
 
 
 @dataclass(frozen=True)

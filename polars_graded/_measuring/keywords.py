@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from polars_graded._checks import did_you_mean
 from polars_graded._measuring.definitions import DEFINITIONS
@@ -56,13 +56,39 @@ def hint_of_option(function: str, definition: Definition, name: str, value: obje
 
 def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """The same function, which says of a keyword that it does not take what is meant."""
-    parameters = inspect.signature(function).parameters
+    return _checking(function, inspect.signature(function))
 
+
+def takes_options_of(
+    other: Callable[..., Any],
+) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """As `checks_keywords`, for a function that hands `**options` on to another one.
+
+    Help and completion show them as its own.
+    """
+
+    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        further = [
+            each
+            for name, each in inspect.signature(other).parameters.items()
+            if each.kind is each.KEYWORD_ONLY and name not in signature.parameters
+        ]
+        return _checking(function, signature.replace(parameters=[*own, *further]))
+
+    return decorated
+
+
+def _checking(
+    function: Callable[Given, Result], signature: inspect.Signature
+) -> Callable[Given, Result]:
     @wraps(function)
     def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-        check_keywords(kwargs, parameters)
+        check_keywords(kwargs, signature.parameters)
         return function(*args, **kwargs)
 
+    called.__signature__ = signature  # type: ignore[attr-defined]
     return called
 
 
