@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._columns import is_pattern
 from polars_graded._door import as_polars
 from polars_graded._forking import check_not_forked
 
@@ -148,7 +147,18 @@ def check_column_name(name: str, value: Any) -> str:
     if not isinstance(value, str):
         msg = f"`{name}` must be the name of a column, got {value!r}"
         raise TypeError(msg)
+    _check_no_pattern(value)
     return value
+
+
+def _check_no_pattern(column: str) -> None:
+    """Raise where Polars takes the name of a column for many columns, or for none."""
+    if not column or column == "*" or (column.startswith("^") and column.endswith("$")):
+        msg = (
+            f"a column must have a name that Polars takes for no pattern, got {column!r}\n\n"
+            "Hint: rename the column"
+        )
+        raise ValueError(msg)
 
 
 READERS = {
@@ -230,13 +240,7 @@ def check_columns(
             hint = made_by(name, hint)
             msg = f"`{name}` has no column {column!r}; it has {', '.join(known) or 'none'}{hint}"
             raise pl.exceptions.ColumnNotFoundError(msg)
-        if is_pattern(column):
-            # Only in frames of engines, which have their names elsewhere.
-            msg = (
-                f"a column must not have the name of a pattern, which {column!r} is to Polars\n\n"
-                "Hint: rename the column"
-            )
-            raise ValueError(msg)
+        _check_no_pattern(column)
 
 
 def check_comparable(names: Iterable[str], schema: Mapping[str, pl.DataType]) -> None:
