@@ -42,7 +42,29 @@ class Graded:
     =====  =====  =========================================================
 
     A grade is a number or a Boolean. NaN or infinity in a grade or a score raises a `ValueError`
-    that names the column and says in how many queries.
+    that names the column and says in how many queries. A query without a relevant document gets
+    what `undefined_as` says of it, for nearly all measures 0 by default.
+
+    Where measures have these parameters, they mean the same in all of them:
+
+    - `n`, the cutoff: the first n ranks count, at least 1; without it the whole list.
+    - `threshold`, the lowest relevant grade; without it any grade above irrelevant is relevant.
+    - `ties`, how tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+      `"optimistic"`, with the worst or the best of them first; and, for most measures,
+      `"average"`, the expected value over all their orders.
+    - `gain`, what a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+      (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant gains 0.
+      It is an error if the data have a grade without a gain, or 2^g is out of range (more than 1000
+      above irrelevant; `gain="linear"` and `ndcng` take such grades).
+    - `discount`, what a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)),
+      `"jarvelin"` (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
+      (1); and `base`, the base of the logarithm, above 1.
+
+    References
+    ----------
+    Chen, B. Retrieval evaluation (slides), after Baeza-Yates, R. and Ribeiro-Neto, B. (2011).
+    Modern Information Retrieval, 2nd edition. Scheel, C., Lommatzsch, A. and Albayrak, S. (2011).
+    Performance Measures for Multi-Graded Relevance.
 
     Examples
     --------
@@ -109,14 +131,6 @@ class Graded:
         the tied documents. Bounds hold for measures that never fall where a better document moves
         up, which are all but `q_measure` and `ap(over="retrieved")` with a cutoff.
 
-        Raises
-        ------
-        TypeError
-            If there is no column, or one is neither a name nor an expression; if `descending` is
-            neither True nor False nor a list of them.
-        ValueError
-            If `descending` has not one entry per column.
-
         References
         ----------
         Cabanac, G., Hubert, G., Boughanem, M. and Chrisment, C. (2010). Tie-breaking bias: effect
@@ -151,16 +165,7 @@ class Graded:
             too. Stars from 1 to 5 have `irrelevant=1`.
         highest
             The highest grade that the scale has, for measures that look at it; by default the
-            highest judged grade of the query.
-
-        Raises
-        ------
-        TypeError
-            If `irrelevant` or `highest` is not a number.
-        ValueError
-            If one of them is not finite, or `highest` is not above `irrelevant`; when the query
-            runs, if a grade is above
-            `highest`.
+            highest judged grade of the query. A grade above it is an error when the query runs.
 
         Examples
         --------
@@ -190,13 +195,6 @@ class Graded:
             A number, 0 by default as in trec_eval, LETOR and scikit-learn, or None for null,
             which leaves the query out of means.
 
-        Raises
-        ------
-        TypeError
-            If `value` is neither a number nor None.
-        ValueError
-            If `value` is not finite.
-
         Examples
         --------
         >>> df = pl.DataFrame({"query": ["a", "a", "b"], "grade": [0, 1, 0]})
@@ -225,13 +223,6 @@ class Graded:
         ----------
         grade
             The grade that is relevant; compared in the data type of the column, as Polars does.
-
-        Raises
-        ------
-        TypeError
-            If `grade` is not a number.
-        ValueError
-            If `grade` is not finite.
 
         See Also
         --------
@@ -288,11 +279,6 @@ class Graded:
         ----------
         rows
             A Boolean column, or an expression; null is False.
-
-        Raises
-        ------
-        TypeError
-            If `rows` is neither a name nor an expression.
 
         Examples
         --------
@@ -396,19 +382,6 @@ class Graded:
             Float64 from 0 to 1, as many as there are scores; null where the score is null, and in a
             query for which φ is undefined. It keeps the column's name.
 
-        Raises
-        ------
-        TypeError
-            If `control_points` are neither a column nor pairs of numbers, `whisker` or `floor` is
-            not a number or `direction` is not a string; when the query runs, if scores are not
-            numbers and Polars has not refused them while planning, or a column of control points
-            does not hold lists of pairs.
-        ValueError
-            If `control_points` are fewer than two, or their scores do not increase; if `whisker` is
-            negative, `direction` is unknown, or there is a `floor` for another direction than
-            `"high"`; when the query runs, if a score is NaN or infinite, or the control points in a
-            column are not as above.
-
         See Also
         --------
         phi_control_points : The control points of every query.
@@ -482,13 +455,6 @@ class Graded:
         Expr
             A struct, named `measures`; `unnest` makes columns of it.
 
-        Raises
-        ------
-        TypeError
-            If a name is not a string.
-        ValueError
-            If there is no name, a name twice, or one that does not name a measure.
-
         Examples
         --------
         >>> df = pl.DataFrame({"query": ["a", "a", "b"], "grade": [0, 1, 1]})
@@ -521,35 +487,19 @@ class Graded:
         A list shorter than n counts as if filled up with documents that are not relevant, so that
         the divisor is always n; without n it is the number of retrieved documents.
 
-        .. math::
-
-            P@n = \frac{1}{n} \sum_{i=1}^{n} rel(i)
+        .. math:: P@n = \frac{1}{n} \sum_{i=1}^{n} rel(i)
 
         As text: ``P@n = (rel(1) + … + rel(n)) / n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -559,8 +509,7 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides), after Baeza-Yates, R. and Ribeiro-Neto, B. (2011).
-        Modern Information Retrieval, 2nd edition.
+        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -595,39 +544,22 @@ class Graded:
 
         Relevant documents that were judged but not retrieved count as missed.
 
-        .. math::
-
-            R@n = \frac{1}{R} \sum_{i=1}^{n} rel(i)
+        .. math:: R@n = \frac{1}{R} \sum_{i=1}^{n} rel(i)
 
         As text: ``R@n = (rel(1) + … + rel(n)) / R``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         over
-            What the hits are divided by: `"relevant"`, all R relevant documents; `"cutoff"`,
-            min(n, R), so that a perfect top n gives 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            What the hits are divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
+            R), so that a perfect top n gives 1.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number, `over` is not a string or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1, `over` is unknown, `ties` is unknown or `threshold` is not finite.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -637,8 +569,7 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides), after Baeza-Yates, R. and Ribeiro-Neto, B. (2011).
-        Modern Information Retrieval, 2nd edition.
+        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -673,39 +604,21 @@ class Graded:
 
         0 where precision and recall are both 0.
 
-        .. math::
-
-            F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
+        .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
         As text: ``F = (1 + beta²) P R / (beta² P + R)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         beta
             How many times as much recall counts as precision, above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `beta` is not a number, `threshold` is not a number or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1, `beta` is not above 0, `threshold` is not finite or `ties` is
-            unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -751,38 +664,22 @@ class Graded:
 
         Lower is better: 0 is perfect, and 1 means that nothing relevant was found.
 
-        .. math::
-
-            E_b = 1 - \frac{1 + b^2}{\frac{b^2}{R} + \frac{1}{P}}
+        .. math:: E_b = 1 - \frac{1 + b^2}{\frac{b^2}{R} + \frac{1}{P}}
 
         As text: ``E = 1 - (1 + b²) / (b² / R + 1 / P)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         b
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
 
         Returns
         -------
         Expr
             Float64, one value per query, from 0 to 1. A query without a relevant document gets 1,
             or one minus what `undefined_as` says, since E is one minus F.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `b` is not a number, `threshold` is not a number or `ties`
-            is not a string.
-        ValueError
-            If `n` is below 1, `b` is not above 0, `threshold` is not finite or `ties` is unknown.
 
         See Also
         --------
@@ -827,38 +724,22 @@ class Graded:
 
         What the best cutoff would give, the trade of precision for recall left to the list.
 
-        .. math::
-
-            \max_{k \le n} F_\beta@k
+        .. math:: \max_{k \le n} F_\beta@k
 
         As text: ``the highest F@k for k from 1 to n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand, but for `"average"`:
+            see `Graded`.
         beta
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `beta` is not a number, `threshold` is not a number or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1, `beta` is not above 0, `threshold` is not finite or `ties` is
-            unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -900,33 +781,19 @@ class Graded:
 
         R counts all relevant judged documents, retrieved or not.
 
-        .. math::
-
-            P@R = \frac{1}{R} \sum_{i=1}^{R} rel(i)
+        .. math:: P@R = \frac{1}{R} \sum_{i=1}^{R} rel(i)
 
         As text: ``P@R = (rel(1) + … + rel(R)) / R``
 
         Parameters
         ----------
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `threshold` is not finite or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -970,9 +837,7 @@ class Graded:
         0 where fewer than k relevant documents were retrieved. With k = 1 it is `reciprocal_rank`;
         with k from 1 to R its mean is `ap`.
 
-        .. math::
-
-            \frac{k}{\min \{i : \sum_{j=1}^{i} rel(j) = k\}}
+        .. math:: \frac{k}{\min \{i : \sum_{j=1}^{i} rel(j) = k\}}
 
         As text: ``k / (rank of the k-th relevant document)``
 
@@ -980,24 +845,14 @@ class Graded:
         ----------
         k
             Which relevant document, at least 1.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        threshold, ties
+            The lowest relevant grade, and how tied documents stand, but for `"average"`: see
+            `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `k` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `k` is below 1, `threshold` is not finite or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1043,35 +898,19 @@ class Graded:
 
         0 if none of the first n documents is relevant. Its mean over queries is MRR.
 
-        .. math::
-
-            RR = \frac{1}{\min \{i \le n : rel(i) = 1\}}
+        .. math:: RR = \frac{1}{\min \{i \le n : rel(i) = 1\}}
 
         As text: ``RR = 1 / (rank of the first relevant document, up to n)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1116,35 +955,20 @@ class Graded:
 
         Recommenders call its mean the hit rate.
 
-        .. math::
-
-            S@n = \max_{i \le n} rel(i)
+        .. math:: S@n = \max_{i \le n} rel(i)
 
         As text: ``S@n = 1 if one of rel(1) … rel(n) is 1, else 0``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, 0 or 1, between them with averaged ties. A query without a
             relevant document gets 0, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `ties` is unknown or `threshold` is not finite.
 
         See Also
         --------
@@ -1187,32 +1011,20 @@ class Graded:
         Only judged documents count. N is the number of judged documents that are not relevant,
         and at most R of those above a hit are held against it.
 
-        .. math::
-
-            bpref = \frac{1}{R} \sum_{hits} 1 - \frac{\min(others\ above, R)}{\min(R, N)}
+        .. math:: bpref = \frac{1}{R} \sum_{hits} 1 - \frac{\min(others\ above, R)}{\min(R, N)}
 
         As text: ``bpref = (1 / R) sum over hits of 1 - min(others above, R) / min(R, N)``
 
         Parameters
         ----------
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        threshold, ties
+            The lowest relevant grade, and how tied documents stand, but for `"average"`: see
+            `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `threshold` is not finite or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1222,8 +1034,8 @@ class Graded:
 
         References
         ----------
-        Buckley, C. and Voorhees, E. M. (2004). Retrieval Evaluation with Incomplete Information,
-        in the form of trec_eval 8 and later.
+        Buckley, C. and Voorhees, E. M. (2004). Retrieval Evaluation with Incomplete Information, in
+        the form of trec_eval 8 and later.
 
         Examples
         --------
@@ -1267,7 +1079,7 @@ class Graded:
         Parameters
         ----------
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
         ties
             How tied documents stand: `"average"`, a pair of them counts half; `"pessimistic"` or
             `"optimistic"`, with the worst or the best of them first; `"order"`, as the rows do.
@@ -1278,21 +1090,13 @@ class Graded:
             Float64, one value per query, from 0 to 1. A query without a pair, since all or none of
             its judged documents are relevant, gets null, or what `undefined_as` says.
 
-        Raises
-        ------
-        TypeError
-            If `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `threshold` is not finite or `ties` is unknown.
-
         See Also
         --------
         bpref : Of pairs near the top.
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, section 2.3. Hanley, J. A. and McNeil, B. J. (1982).
+        Scheel et al. (2011), section 2.3. Hanley, J. A. and McNeil, B. J. (1982).
 
         Examples
         --------
@@ -1327,33 +1131,19 @@ class Graded:
         names it, otherwise of the query's judged documents. A list shorter than n counts as
         filled up with 0.
 
-        .. math::
-
-            gP@n = \frac{1}{n} \sum_{i=1}^{n} \frac{g(i)}{m_q}
+        .. math:: gP@n = \frac{1}{n} \sum_{i=1}^{n} \frac{g(i)}{m_q}
 
         As text: ``gP@n = (g(1) / m_q + … + g(n) / m_q) / n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, ties
+            The cutoff and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1362,8 +1152,7 @@ class Graded:
 
         References
         ----------
-        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR
-        evaluation.
+        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR evaluation.
 
         Examples
         --------
@@ -1396,33 +1185,19 @@ class Graded:
 
         Judged documents that were not retrieved count among all relevance.
 
-        .. math::
-
-            gR@n = \frac{\sum_{i=1}^{n} g(i)}{\sum_{judged} g}
+        .. math:: gR@n = \frac{\sum_{i=1}^{n} g(i)}{\sum_{judged} g}
 
         As text: ``gR@n = (g(1) + … + g(n)) / (sum of g over what is judged)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, ties
+            The cutoff and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1431,8 +1206,7 @@ class Graded:
 
         References
         ----------
-        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR
-        evaluation.
+        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR evaluation.
 
         Examples
         --------
@@ -1469,40 +1243,22 @@ class Graded:
 
         A relevant document below rank n, or not retrieved, adds 0.
 
-        .. math::
-
-            AP = \frac{1}{R} \sum_{i=1}^{n} P@i \cdot rel(i)
+        .. math:: AP = \frac{1}{R} \sum_{i=1}^{n} P@i \cdot rel(i)
 
         As text: ``AP = (1 / R) sum over i <= n of P@i rel(i)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         over
-            What the sum is divided by: `"relevant"`, all R relevant documents; `"retrieved"`,
-            those seen (0 if none is); `"cutoff"`, min(n, R), so that a perfect top n gives 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            What the sum is divided by: `"relevant"`, all R relevant documents; `"retrieved"`, those
+            seen (0 if none is); `"cutoff"`, min(n, R), so that a perfect top n gives 1.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number, `over` is not a string or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1, `over` is unknown, `threshold` is not finite or `ties` is unknown;
-            if ties are averaged `over` what was retrieved, which has no closed form.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1512,9 +1268,8 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equations 1 and 2. `over="retrieved"`: Chen, B. Retrieval evaluation (slides),
-        method 1.
+        Scheel et al. (2011), equations 1 and 2. `over="retrieved"`: Chen, B. Retrieval evaluation
+        (slides), method 1.
 
         Examples
         --------
@@ -1550,42 +1305,26 @@ class Graded:
         the level from the next lower one. With two levels it is `ap`. Its mean over queries is
         μMAP.
 
-        .. math::
-
-            \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
+        .. math:: \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
 
         As text: ``μAP = (sum over levels t of AP(t) d(t)) / (sum over levels t of d(t))``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, ties
+            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
         levels
             The levels L of the scale, increasing; by default the relevance grades that the judged
-            documents of the query use. AP is 0 at a level that no document of the query reaches;
-            a level at or below irrelevant does not count. `"all"` are those of the scale, which
-            needs `scaled(highest=...)`: from one above irrelevant up to the highest in steps of
-            one. With levels that all queries share, the mean over queries is the mean over levels
-            of MAP at the level.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+            documents of the query use. AP is 0 at a level that no document of the query reaches; a
+            level at or below irrelevant does not count. `"all"` are those of the scale, which needs
+            `scaled(highest=...)`: from one above irrelevant up to the highest in steps of one. With
+            levels that all queries share, the mean over queries is the mean over levels of MAP at
+            the level.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `levels` are neither a sequence of numbers nor a string or
-            `ties` is not a
-            string.
-        ValueError
-            If `n` is below 1, `levels` do not increase or are `"all"` without a highest
-            grade, or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1594,8 +1333,7 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 4.
+        Scheel et al. (2011), equation 4.
 
         Examples
         --------
@@ -1639,31 +1377,17 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, ties
+            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
         levels
             The grades that may be the least that is enough, each equally likely, increasing; by
             default every unit of the grade is, so that V is proportional to the grade. `"all"` are
             those of the scale, as in `mu_ap`.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `levels` are neither a sequence of numbers nor a string or
-            `ties` is not a
-            string.
-        ValueError
-            If `n` is below 1, `levels` do not increase or are `"all"` without a highest
-            grade, or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1672,8 +1396,8 @@ class Graded:
 
         References
         ----------
-        Robertson, S. E., Kanoulas, E. and Yilmaz, E. (2010). Extending Average Precision to
-        Graded Relevance Judgments.
+        Robertson, S. E., Kanoulas, E. and Yilmaz, E. (2010). Extending Average Precision to Graded
+        Relevance Judgments.
 
         Examples
         --------
@@ -1709,40 +1433,19 @@ class Graded:
 
         Unjudged documents gain 0.
 
-        .. math::
-
-            CG@n = \sum_{i=1}^{n} gain(i)
+        .. math:: CG@n = \sum_{i=1}^{n} gain(i)
 
         As text: ``CG@n = gain(1) + … + gain(n)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, gain, ties
+            The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, not below 0. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping or `ties` is not
-            a string.
-        ValueError
-            If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
-            `gain` maps no gain to a grade, or 2^g is out of range (grades more than 1000 above
-            irrelevant; `gain="linear"` and `ndcng` take them).
+            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1786,39 +1489,19 @@ class Graded:
 
         `ndcg` without a discount.
 
-        .. math::
-
-            NCG@n = \frac{CG@n}{ICG@n}
+        .. math:: NCG@n = \frac{CG@n}{ICG@n}
 
         As text: ``NCG@n = CG@n / ICG@n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, gain, ties
+            The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping or `ties` is not
-            a string.
-        ValueError
-            If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
-            `gain` maps no gain to a grade, or 2^g is out of range.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1864,9 +1547,7 @@ class Graded:
 
         `ideal_dcg` without a discount. It does not depend on the ranking.
 
-        .. math::
-
-            ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
+        .. math:: ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
 
         As text: ``ICG@n = gain(1) + … + gain(n) in the best order``
 
@@ -1875,23 +1556,12 @@ class Graded:
         n
             The cutoff, at least 1; all judged documents without.
         gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
+            What a grade is worth: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, not below 0. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `gain` is neither a string nor a mapping.
-        ValueError
-            If `n` is below 1 or `gain` is unknown; when the query runs, if `gain` maps no gain to a
-            grade, or 2^g is out of range.
+            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1937,46 +1607,20 @@ class Graded:
 
         Unjudged documents gain 0.
 
-        .. math::
-
-            DCG@n = \sum_{i=1}^{n} \frac{gain(i)}{\log_2(i + 1)}
+        .. math:: DCG@n = \sum_{i=1}^{n} \frac{gain(i)}{\log_2(i + 1)}
 
         As text: ``DCG@n = sum over i <= n of gain(i) / log2(i + 1)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, gain, discount, base, ties
+            The cutoff, what a grade is worth, how ranks are discounted and how tied documents
+            stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, not below 0. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is
-            out of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
+            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1987,8 +1631,8 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 3 without its normalisation. Järvelin, K. and Kekäläinen, J. (2002).
+        Scheel et al. (2011), equation 3 without its normalisation. Järvelin, K. and Kekäläinen, J.
+        (2002).
 
         Examples
         --------
@@ -2023,41 +1667,19 @@ class Graded:
 
         Judged documents that were not retrieved are among them.
 
-        .. math::
-
-            IDCG@n = \max_{order} DCG@n
+        .. math:: IDCG@n = \max_{order} DCG@n
 
         As text: ``IDCG@n = DCG@n in the best order``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
+        n, gain, discount, base
+            The cutoff, what a grade is worth and how ranks are discounted: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, not below 0. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string or `base` is not a number.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
-            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
-            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -2066,8 +1688,7 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 3: the inverse of its N.
+        Scheel et al. (2011), equation 3: the inverse of its N.
 
         Examples
         --------
@@ -2103,46 +1724,20 @@ class Graded:
 
         The best order is that of all judged documents, retrieved or not.
 
-        .. math::
-
-            NDCG@n = \frac{DCG@n}{IDCG@n}
+        .. math:: NDCG@n = \frac{DCG@n}{IDCG@n}
 
         As text: ``NDCG@n = DCG@n / IDCG@n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, gain, discount, base, ties
+            The cutoff, what a grade is worth, how ranks are discounted and how tied documents
+            stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is
-            out of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2153,8 +1748,7 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 3.
+        Scheel et al. (2011), equation 3.
 
         Examples
         --------
@@ -2201,36 +1795,17 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, discount, base, ties
+            The cutoff, how ranks are discounted and how tied documents stand: see `Graded`.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose
-            gains then stand for the grades, that of the highest grade for m_q. With linear gain
-            the value is that of `ndcg`.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
+            then stand for the grades, that of the highest grade for m_q. With linear gain the value
+            is that of `ndcg`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2240,8 +1815,7 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 5.
+        Scheel et al. (2011), equation 5.
 
         Examples
         --------
@@ -2283,9 +1857,7 @@ class Graded:
         `ideal_dcg_curve` gives that one. For the two queries of the slides (linear gain,
         discount `"jarvelin"`, 15 ranks) the mean of ratios is 0.25, the ratio of means 0.24.
 
-        .. math::
-
-            \frac{1}{n} \sum_{k=1}^{n} NDCG@k
+        .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCG@k
 
         As text: ``(NDCG@1 + … + NDCG@n) / n``
 
@@ -2293,36 +1865,14 @@ class Graded:
         ----------
         n
             The cutoff, at least 1; the length of the list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        gain, discount, base, ties
+            What a grade is worth, how ranks are discounted and how tied documents stand: see
+            `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is out
-            of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2331,8 +1881,7 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides). Scheel, C., Lommatzsch, A. and Albayrak, S.
-        (2011). Performance Measures for Multi-Graded Relevance, table 2, column mean.
+        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2, column mean.
 
         Examples
         --------
@@ -2383,9 +1932,7 @@ class Graded:
 
         The mean of `ndcng_curve`.
 
-        .. math::
-
-            \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
+        .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
 
         As text: ``(NDCNG@1 + … + NDCNG@n) / n``
 
@@ -2394,33 +1941,16 @@ class Graded:
         n
             The cutoff, at least 1; the length of the list without.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose
-            gains then stand for the grades, that of the highest grade for m_q. With linear gain
-            the value is that of `ndcg`.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
+            then stand for the grades, that of the highest grade for m_q. With linear gain the value
+            is that of `ndcg`.
+        discount, base, ties
+            How ranks are discounted and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2429,8 +1959,7 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides). Scheel, C., Lommatzsch, A. and Albayrak, S.
-        (2011). Performance Measures for Multi-Graded Relevance, table 2, column mean.
+        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2, column mean.
 
         Examples
         --------
@@ -2476,24 +2005,13 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        n, ties
+            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2536,32 +2054,19 @@ class Graded:
 
         The best order is that of all judged documents, retrieved or not.
 
-        .. math::
-
-            nERR = \frac{ERR}{ERR_{ideal}}
+        .. math:: nERR = \frac{ERR}{ERR_{ideal}}
 
         As text: ``nERR = ERR / (ERR of the best order)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        n, ties
+            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2607,41 +2112,23 @@ class Graded:
         With p = 0.8 five documents are looked at on average. The value of a perfect list stays
         below 1 unless the list is endless.
 
-        .. math::
-
-            RBP = (1 - p) \sum_i rel(i)\, p^{i-1}
+        .. math:: RBP = (1 - p) \sum_i rel(i)\, p^{i-1}
 
         As text: ``RBP = (1 - p) sum over i of rel(i) p^(i - 1)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         p
             How patient the user is, above 0 and below 1.
         graded
             Whether a relevant document counts as its grade over the highest one instead of 1.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `p` is not a number, `graded` is not True or False,
-            `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `p` is not between 0 and 1, `threshold` is not finite or `ties` is
-            unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2696,35 +2183,21 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, ties
+            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
         beta
             How much the gain counts beside the hits, from 0 to 1e4.
         gain
             What a grade is worth: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1),
-            or a mapping from grade to gain, whose gains do not fall; what is not relevant gains
-            0.
+            or a mapping from grade to gain, whose gains do not fall; what is not relevant gains 0.
         over
             What the sum is divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
             R), so that a perfect top n gives 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `beta` is not a number, `gain` is neither a string nor a
-            mapping, `over` is not a string or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `gain` is unknown, `over` is unknown, `beta` is below 0 or `ties` is
-            unknown; when the query runs, if `gain` maps no gain to a grade.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2764,9 +2237,7 @@ class Graded:
 
         U are the relevant documents that the user knew, R_k those of them that were retrieved.
 
-        .. math::
-
-            \frac{|R_k|}{|U|}
+        .. math:: \frac{|R_k|}{|U|}
 
         As text: ``|R_k| / |U|``
 
@@ -2776,20 +2247,13 @@ class Graded:
             The column, or an expression for it, of whether the user knew the document; null is
             False.
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, from 0 to 1. A query without a relevant document, or
             without a known one, gets 0, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `known` is neither a column name nor an expression or `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
 
         See Also
         --------
@@ -2831,9 +2295,7 @@ class Graded:
         R_k are the retrieved relevant documents that the user knew, R_u those they did not. 0
         where no relevant document was retrieved.
 
-        .. math::
-
-            \frac{|R_u|}{|R_u| + |R_k|}
+        .. math:: \frac{|R_u|}{|R_u| + |R_k|}
 
         As text: ``|R_u| / (|R_u| + |R_k|)``
 
@@ -2843,20 +2305,12 @@ class Graded:
             The column, or an expression for it, of whether the user knew the document; null is
             False.
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `known` is neither a column name nor an expression or `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2897,9 +2351,7 @@ class Graded:
         U are the relevant documents that the user knew, R_k and R_u the known and the new ones
         that were retrieved. Above 1 the user finds more than expected.
 
-        .. math::
-
-            \frac{|R_k| + |R_u|}{|U|}
+        .. math:: \frac{|R_k| + |R_u|}{|U|}
 
         As text: ``(|R_k| + |R_u|) / |U|``
 
@@ -2909,20 +2361,13 @@ class Graded:
             The column, or an expression for it, of whether the user knew the document; null is
             False.
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, not below 0. A query without a relevant document, or
             without a known one, gets 0, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `known` is neither a column name nor an expression or `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
 
         See Also
         --------
@@ -2963,9 +2408,7 @@ class Graded:
 
         U are the relevant documents that the user knew, A is all that was retrieved.
 
-        .. math::
-
-            \frac{|U|}{|A|}
+        .. math:: \frac{|U|}{|A|}
 
         As text: ``|U| / |A|``
 
@@ -2975,20 +2418,13 @@ class Graded:
             The column, or an expression for it, of whether the user knew the document; null is
             False.
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, not below 0. A query without a relevant document, or for
             which nothing was retrieved, gets 0, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `known` is neither a column name nor an expression or `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
 
         See Also
         --------
@@ -3038,24 +2474,13 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, ties
+            The cutoff and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, from 0 to 1. `undefined_as` does not apply.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
 
         See Also
         --------
@@ -3122,19 +2547,12 @@ class Graded:
         Parameters
         ----------
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
             UInt32, one count per query. `undefined_as` does not apply.
-
-        Raises
-        ------
-        TypeError
-            If `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
 
         See Also
         --------
@@ -3175,25 +2593,14 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand, but for `"average"`:
+            see `Graded`.
 
         Returns
         -------
         Expr
             UInt32, one count per query. `undefined_as` does not apply.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `threshold` is not finite or `ties` is unknown.
 
         See Also
         --------
@@ -3235,9 +2642,7 @@ class Graded:
 
         The value at rank k is `precision(k)`, also below the end of the list.
 
-        .. math::
-
-            k \mapsto P@k
+        .. math:: k \mapsto P@k
 
         As text: ``P@1, P@2, … P@n``
 
@@ -3245,25 +2650,14 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `threshold` is not finite or `ties` is unknown.
 
         See Also
         --------
@@ -3304,9 +2698,7 @@ class Graded:
 
         The value at rank k is `recall(k)`: below its end a list keeps its last value.
 
-        .. math::
-
-            k \mapsto R@k
+        .. math:: k \mapsto R@k
 
         As text: ``R@1, R@2, … R@n``
 
@@ -3314,25 +2706,14 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `threshold` is not finite or `ties` is unknown.
 
         See Also
         --------
@@ -3379,27 +2760,14 @@ class Graded:
             The last rank, from 1 to 16777216; the length of the list without.
         beta
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query, of values from 0 to 1. A query without a relevant
             document has a list of 0, or of what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `beta` is not a number, `threshold` is not a number or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1 or too large, `beta` is not above 0, `threshold` is not finite or
-            `ties` is unknown.
 
         See Also
         --------
@@ -3451,12 +2819,8 @@ class Graded:
             The last rank, from 1 to 16777216; the length of the list without.
         b
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
@@ -3464,15 +2828,6 @@ class Graded:
             List(Float64), one list per query, of values from 0 to 1. A query without a relevant
             document has a list of 1, or of one minus what
             `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `b` is not a number, `threshold` is not a number or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1 or too large, `b` is not above 0, `threshold` is not finite or
-            `ties` is unknown.
 
         See Also
         --------
@@ -3517,9 +2872,7 @@ class Graded:
         documents has been found; 0 at a level that the ranking does not reach. (trec_eval rounds
         r times R to a whole number of documents, which can be one less.)
 
-        .. math::
-
-            P(r) = \max_{r' \ge r} P(r')
+        .. math:: P(r) = \max_{r' \ge r} P(r')
 
         As text: ``P(r) = the highest precision at a recall of r or more``
 
@@ -3527,26 +2880,15 @@ class Graded:
         ----------
         recall_levels
             How many levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        threshold, ties
+            The lowest relevant grade, and how tied documents stand, but for `"average"`: see
+            `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query with a value for each level, from 0 to 1. A query
             without a relevant document has 0 at every level, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `recall_levels` are neither a whole number nor a sequence of numbers, `threshold` is
-            not a number or `ties` is not a string.
-        ValueError
-            If `recall_levels` do not increase from 0 to 1, `threshold` is not finite or `ties` is
-            unknown.
 
         See Also
         --------
@@ -3593,9 +2935,7 @@ class Graded:
 
         The value at rank k is `cg(k)`: below its end a list keeps its last value.
 
-        .. math::
-
-            k \mapsto CG@k
+        .. math:: k \mapsto CG@k
 
         As text: ``CG@1, CG@2, … CG@n``
 
@@ -3603,30 +2943,14 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        gain, ties
+            What a grade is worth and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping or `ties` is not
-            a string.
-        ValueError
-            If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
-            `gain` maps no gain to a grade, or 2^g is out of range (grades more than 1000 above
-            irrelevant; `gain="linear"` and `ndcng` take them).
 
         See Also
         --------
@@ -3669,9 +2993,7 @@ class Graded:
 
         The value at rank k is `dcg(k)`: below its end a list keeps its last value.
 
-        .. math::
-
-            k \mapsto DCG@k
+        .. math:: k \mapsto DCG@k
 
         As text: ``DCG@1, DCG@2, … DCG@n``
 
@@ -3679,36 +3001,15 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        gain, discount, base, ties
+            What a grade is worth, how ranks are discounted and how tied documents stand: see
+            `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is out
-            of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
 
         See Also
         --------
@@ -3750,9 +3051,7 @@ class Graded:
 
         The value at rank k is `ideal_dcg(k)`: below its end a list keeps its last value.
 
-        .. math::
-
-            k \mapsto IDCG@k
+        .. math:: k \mapsto IDCG@k
 
         As text: ``IDCG@1, IDCG@2, … IDCG@n``
 
@@ -3760,31 +3059,14 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was judged without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
+        gain, discount, base
+            What a grade is worth and how ranks are discounted: see `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string or `base` is not a number.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
-            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
-            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
 
         See Also
         --------
@@ -3827,9 +3109,7 @@ class Graded:
 
         The value at rank k is `ndcg(k)`. With `discount="none"` it is the NCG curve.
 
-        .. math::
-
-            k \mapsto NDCG@k
+        .. math:: k \mapsto NDCG@k
 
         As text: ``NDCG@1, NDCG@2, … NDCG@n``
 
@@ -3837,36 +3117,15 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        gain, discount, base, ties
+            What a grade is worth, how ranks are discounted and how tied documents stand: see
+            `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is out
-            of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
 
         See Also
         --------
@@ -3876,8 +3135,7 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides). Scheel, C., Lommatzsch, A. and Albayrak, S.
-        (2011). Performance Measures for Multi-Graded Relevance, table 2.
+        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2.
 
         Examples
         --------
@@ -3911,9 +3169,7 @@ class Graded:
 
         The value at rank k is `ndcng(k)`.
 
-        .. math::
-
-            k \mapsto NDCNG@k
+        .. math:: k \mapsto NDCNG@k
 
         As text: ``NDCNG@1, NDCNG@2, … NDCNG@n``
 
@@ -3922,33 +3178,17 @@ class Graded:
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose
-            gains then stand for the grades, that of the highest grade for m_q. With linear gain
-            the value is that of `ndcg`.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
+            then stand for the grades, that of the highest grade for m_q. With linear gain the value
+            is that of `ndcg`.
+        discount, base, ties
+            How ranks are discounted and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
             query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
 
         See Also
         --------
@@ -3958,8 +3198,7 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, table 2.
+        Scheel et al. (2011), table 2.
 
         Examples
         --------
@@ -3993,11 +3232,6 @@ def graded(column: str | pl.Expr) -> Graded:
     ----------
     column
         The column of grades, or an expression for it.
-
-    Raises
-    ------
-    TypeError
-        If `column` is neither a name nor an expression.
 
     Examples
     --------
