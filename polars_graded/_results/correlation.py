@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice
-from polars_graded._columns import takes_any_name
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import check_per_query, mean_of
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["rank_correlation"]
 
 
-@takes_any_name
 @finds_keys
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -58,12 +56,6 @@ def rank_correlation(
     DataFrame
         `measure`, `reference` (both String), `strategies` (UInt32) and `tau` (Float64), from -1 to
         1, null where a measure gives all strategies the same mean, or there are fewer than two.
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `compare`, but any number of strategies will do; also if there are fewer than two
-        measures.
 
     Notes
     -----

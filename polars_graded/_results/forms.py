@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from polars_graded._checks import check_choice, check_frame, check_number, check_whole_number
-from polars_graded._columns import takes_any_name
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import finds_keys
@@ -28,7 +27,6 @@ LONG = ("measure", "cutoff", "value")
 """What `long_form` gives beside columns that are no measures."""
 
 
-@takes_any_name
 @finds_keys
 def long_form(
     per_query: Any, *measures: str, query: str = "query", strategy: str = "strategy"
@@ -96,7 +94,6 @@ def long_form(
     return pl.concat(parts).collect()
 
 
-@takes_any_name
 @finds_keys
 def paper_table(
     per_query: Any,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import (
     check_choice,
@@ -29,7 +30,7 @@ from polars_graded._frames.noticing import warn_the_caller
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from polars_graded._measuring.definitions import Best
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
@@ -58,9 +59,10 @@ def check_per_query(
     missing: Missing = "error",
 ) -> Grid:
     """The measures that are named, or all that there are, of each strategy for each query."""
-    check_choice("missing", missing, get_args(Missing))
-    numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
-    return Grid(collected_keys(per_query, numbers, query=query, strategy=strategy), missing)
+    found = check_segments(
+        per_query, measures, query=query, strategy=strategy, segments=None, missing=missing
+    )
+    return found[0][1]
 
 
 def check_segments(
@@ -76,11 +78,12 @@ def check_segments(
 
     All have the same strategies. Without segments it is one, whose key has no column.
     """
+    check_choice("missing", missing, get_args(Missing))
     keys = segments_of(segments)
     if not keys:
-        grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-        return [(pl.DataFrame(height=1), grid)]
-    check_choice("missing", missing, get_args(Missing))
+        numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
+        rows = collected_keys(per_query, numbers, query=query, strategy=strategy)
+        return [(pl.DataFrame(height=1), Grid(rows, missing))]
     schema = check_frame("per_query", per_query).collect_schema()
     check_columns("per_query", keys, schema)
     wanted = [strategy, query, *keys, *measures]
@@ -272,16 +275,26 @@ class Grid:
     def results(self, measure: str) -> Results:
         """The values of a measure for the queries that count."""
         values = self.values(measure)
-        self._check(np.isinf(values), measure, "must be finite, got infinity")
+        name = f"measure {measure!r}"
+        self._check(np.isinf(values), name, "must be finite, got infinity")
         rule = f"must be within {LARGEST:g} of 0, since it is squared, got a larger value"
-        self._check(np.abs(values) > LARGEST, measure, rule)
+        self._check(np.abs(values) > LARGEST, name, rule)
         absent = np.isnan(values)
-        if self.missing == "error":
-            rule = "must have a value for each strategy and query, got none, null or NaN"
-            hint = "\n\nHint: missing='drop' or missing='zero' allows it"
-            self._check(absent, measure, rule, hint)
+        self._check_present(absent, name)
         whole = ~absent.any(axis=0)
         return Results(measure, self.queries.filter(pl.Series(whole)), values[:, whole])
+
+    def several(self, strategies: int = 2) -> Iterator[Results]:
+        """The values of each measure, of at least this many strategies and two queries."""
+        if len(self.strategies) < strategies:
+            msg = f"there must be at least {strategies} strategies, got {len(self.strategies)}"
+            raise ValueError(msg)
+        for measure in self.measures:
+            results = self.results(measure)
+            if results.n < 2:  # noqa: PLR2004
+                msg = f"measure {measure!r} must have at least 2 queries, got {results.n}"
+                raise ValueError(msg)
+            yield results
 
     def curve_length(self, *curves: str) -> int:
         """How long the lists of curves are, 0 where there is none."""
@@ -303,18 +316,9 @@ class Grid:
         points = np.full((len(lists), length), np.nan)
         flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
         points[there] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
-        if np.isinf(points).any():
-            msg = f"curve {curve!r} must be finite, got infinity"
-            raise ValueError(msg)
-        absent = np.isnan(points).any(axis=1)
-        if self.missing == "error" and absent.any():
-            keys = self.frame[:, :2].row(int(absent.argmax()))
-            msg = (
-                f"curve {curve!r} must have a value for each strategy and query, got none, null or "
-                f"NaN {absent.sum()} times, first in {keys[1]!r} of {keys[0]!r}\n\n"
-                "Hint: missing='drop' or missing='zero' allows it"
-            )
-            raise ValueError(msg)
+        name = f"curve {curve!r}"
+        self._check(np.isinf(points).any(axis=1), name, "must be finite, got infinity")
+        self._check_present(np.isnan(points).any(axis=1), name)
         return self._counted(points).reshape(*self.shape, length)
 
     def _counted(self, values: Floats) -> Floats:
@@ -325,13 +329,19 @@ class Grid:
             else values
         )
 
-    def _check(self, wrong: Mask, measure: str, rule: str, hint: str = "") -> None:
+    def _check_present(self, absent: Mask, name: str) -> None:
+        """Raise where a value is missing and must not be."""
+        if self.missing == "error":
+            rule = "must have a value for each strategy and query, got none, null or NaN"
+            self._check(absent, name, rule, "missing='drop' or missing='zero' allows it")
+
+    def _check(self, wrong: Mask, name: str, rule: str, hint: str = "") -> None:
         """Raise where a value is wrong, with how many queries have one and some of them."""
         if wrong.any():
             rows = self.frame[:, :2].filter(pl.Series(wrong.ravel()))
             count = f"{rows.to_series(1).n_unique()} of {len(self.queries)} queries"
-            msg = f"measure {measure!r} {rule} in {count}: {_first(rows)}{hint}"
-            raise ValueError(msg)
+            msg = f"{name} {rule} in {count}: {_first(rows)}"
+            raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
 
 
 @dataclass(frozen=True)
@@ -374,9 +384,8 @@ class Results:
             return np.full(count, np.nan)
         # As far as they differ from one of them: what they share, however large, rounds nothing.
         every, first = np.arange(count), np.zeros(count, dtype=np.int64)
-        differences = self.differences(every, first)
-        rounding = np.where(differences == 0, 0, self.tolerances(every, first)).mean(axis=1)
-        means = differences.mean(axis=1)
+        means = self.differences(every, first).mean(axis=1)
+        rounding = self.tolerances(every, first).mean(axis=1)
         rising = np.argsort(means)
         higher = np.diff(means[rising]) > np.maximum(rounding[rising[1:]], rounding[rising[:-1]])
         places = np.empty(count)
@@ -384,33 +393,24 @@ class Results:
         return places if self.higher_is_better else -places
 
     def tolerances(self, a: Integers, b: Integers) -> Floats:
-        """How far apart two values can be that are the same: a row per pair of strategies."""
-        size = np.maximum(np.abs(self.values[a]), np.abs(self.values[b]))
-        return np.multiply(ROUNDING, np.maximum(size, self.floor))
+        """How far off differences between strategies can be by rounding: a row per pair.
+
+        It is 0 where rounding alone parts the two values: they are the same.
+        """
+        x, y = self.values[a], self.values[b]
+        size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
+        tolerances: Floats = np.multiply(ROUNDING, size)
+        tolerances[np.abs(x - y) <= tolerances] = 0
+        return tolerances
 
     def differences(self, a: Integers, b: Integers) -> Floats:
-        """The differences between strategies, a row per pair, without what rounding adds to them.
-
-        Two values that rounding parts are the same, and so are differences that it parts where all
-        of a pair are the same.
-        """
+        """The differences between strategies, a row per pair; 0 where rounding alone parts them."""
         differences: Floats = self.values[a] - self.values[b]
-        if not self.n:
-            return differences
         doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
         rows = np.flatnonzero(doubtful.any(axis=1))
         if len(rows):
-            tied = np.abs(differences[rows]) <= self.tolerances(a[rows], b[rows])
-            differences[rows] = np.where(tied, 0, differences[rows])
-        # Where all are the same, the first and the last are.
-        apart = np.abs(differences[:, 0] - differences[:, -1])
-        rows = np.flatnonzero(apart <= 2 * self.rounding.max())
-        if len(rows):
-            some = differences[rows]
-            tolerances = np.where(some == 0, 0, self.tolerances(a[rows], b[rows]))
-            same = (some - tolerances).max(axis=1) <= (some + tolerances).min(axis=1)
-            surest = some[np.arange(len(rows)), tolerances.argmin(axis=1)]
-            differences[rows] = np.where(same[:, np.newaxis], surest[:, np.newaxis], some)
+            same = self.tolerances(a[rows], b[rows]) == 0
+            differences[rows] = np.where(same, 0, differences[rows])
         return differences
 
 
@@ -430,19 +430,26 @@ def bests(means: pl.Series, which: Best) -> list[int]:
     return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
 
 
+# What comes out
+
+
+def table(
+    statistics: Mapping[str, Any] | Sequence[Mapping[str, Any]], **dtypes: pl.DataType
+) -> pl.DataFrame:
+    """Statistics in columns or in rows as a frame: counts are UInt32, and what is NaN is null.
+
+    Counts that may be larger have another type.
+    """
+    frame = pl.DataFrame(statistics, schema_overrides=dtypes, infer_schema_length=None)
+    return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
+
+
 # Means
 
 
 def mean_of(values: Floats) -> float:
     """The mean, NaN of no value."""
     return float(values.mean()) if len(values) else np.nan
-
-
-def std_of(values: Floats) -> float:
-    """The standard deviation, NaN for fewer than two values."""
-    if len(values) < 2:  # noqa: PLR2004
-        return np.nan
-    return float(values.std(ddof=1)) if np.ptp(values) else 0.0
 
 
 def mean_margin(std: Any, n: Any, confidence: float) -> Any:

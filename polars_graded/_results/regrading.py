@@ -18,7 +18,6 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._columns import takes_any_name
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import settled_by
 from polars_graded._measuring.names import Measure
@@ -43,7 +42,6 @@ MOST_LEVELS = 5
 """With more levels there are too many ways to merge them."""
 
 
-@takes_any_name
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: str, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
@@ -77,12 +75,6 @@ def unjudged_bounds(
         - `low` and `high` (Float64), the smaller and the larger of it and the value with unjudged
           documents of the highest grade;
         - `residual` (Float64) of `rbp`, null for other measures and where `value` is.
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `evaluate`; also if a measure is a curve, or `condensed` is True, which leaves no
-        unjudged document.
 
     See Also
     --------
@@ -158,7 +150,6 @@ def unjudged_bounds(
     return pl.concat(tables)
 
 
-@takes_any_name
 def robustness_to_grading(
     frame: pl.DataFrame | pl.LazyFrame,
     *measures: str,
@@ -180,8 +171,8 @@ def robustness_to_grading(
     gradings
         Other gradings under names of their own: a column of the frame, as another grader's, an
         expression, or a mapping from grades to grades, which keeps those that it does not name. By
-        default every way to merge neighbouring levels, each group taking its lowest grade; and
-        `moved`.
+        default every way to merge neighbouring levels, of which there may be five, each group
+        taking its lowest grade; and `moved`.
     moved
         The share of judged documents whose grade is moved by one level at random, up or down, as a
         grading "10 % moved"; 0 for none. It is only there by default.
@@ -209,12 +200,6 @@ def robustness_to_grading(
           the other way round;
         - `flipped` (List), the strategies whose difference from this one is lost, gained or
           reversed, in the order of strategies.
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `evaluate`; also if there are fewer than two strategies, a measure is a curve, no
-        gradings are given and there are more than five levels, or none are left to merge.
 
     See Also
     --------
