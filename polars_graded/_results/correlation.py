@@ -6,11 +6,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
+import polars as pl  # noqa: TC002, examples use it
 
 from polars_graded._checks import check_choice
 from polars_graded._results.keys import finds_keys
-from polars_graded._results.per_query import check_per_query, mean_of
+from polars_graded._results.per_query import check_per_query, mean_of, table
 
 if TYPE_CHECKING:
     from polars_graded._measuring.kernels.ragged import Floats
@@ -115,13 +115,13 @@ def rank_correlation(
     tau = [correlation(order[x], order[y]) for x, y in pairs]
     if method == "ap" and reference is None:
         tau = [(t + tau_ap(order[y], order[x])) / 2 for t, (x, y) in zip(tau, pairs, strict=True)]
-    return pl.DataFrame(
-        [
-            pl.Series("measure", [name for name, _ in pairs], dtype=pl.String),
-            pl.Series("reference", [name for _, name in pairs], dtype=pl.String),
-            pl.Series("strategies", [len(grid.strategies)] * len(pairs), dtype=pl.UInt32),
-            pl.Series("tau", tau, dtype=pl.Float64).fill_nan(None),
-        ]
+    return table(
+        {
+            "measure": [name for name, _ in pairs],
+            "reference": [name for _, name in pairs],
+            "strategies": [len(grid.strategies)] * len(pairs),
+            "tau": tau,
+        }
     )
 
 

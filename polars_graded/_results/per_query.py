@@ -111,18 +111,17 @@ def segments_of(segments: str | Sequence[str] | None) -> list[str]:
     return [check_column_name("segments", name) for name in check_list("segments", segments)]
 
 
-def check_free_names(
-    taken: Iterable[str], *, segments: str | Sequence[str] | None = None, **keys: str
-) -> None:
-    """Raise where a key has the name of another column of the result."""
-    named = [*keys.items(), *(("segments", name) for name in segments_of(segments))]
-    for argument, name in named:
-        if name in set(taken):
-            msg = (
-                f"`{argument}` must not have the name of a column of the result, got {name!r}"
-                f"\n\nHint: rename the column"
-            )
-            raise ValueError(msg)
+def check_free_names(taken: Iterable[str], **keys: str | Sequence[str] | None) -> None:
+    """Raise where a key, which an argument names, has the name of another column of the result."""
+    columns = {*taken}
+    for argument, named in keys.items():
+        for name in segments_of(named):
+            if name in columns:
+                msg = (
+                    f"`{argument}` must not have the name of a column of the result, got {name!r}"
+                    "\n\nHint: rename the column"
+                )
+                raise ValueError(msg)
 
 
 def measures_and_curves(
@@ -478,12 +477,9 @@ def curve_means(
     points = curves.select(*keys, at, *columns).explode(
         positions.name, *columns, empty_as_null=False
     )
-    statistics = [
-        (
-            pl.col(column).mean(),
-            pl.col(column).count().alias(f"queries of {column}"),
-            pl.col(column).std().alias(f"std of {column}"),
-        )
-        for column in columns
-    ]
-    return points.group_by(*keys, positions.name, maintain_order=True).agg(*sum(statistics, ()))
+    values = pl.col(columns)
+    return points.group_by(*keys, positions.name, maintain_order=True).agg(
+        values.mean(),
+        values.count().name.prefix("queries of "),
+        values.std().name.prefix("std of "),
+    )

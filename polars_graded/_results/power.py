@@ -188,11 +188,11 @@ def significance_levels(
     for pairs, p in _achieved(grid, options):
         falling = np.argsort(-p, kind="stable")
         columns = {
-            "measure": pl.Series([pairs.results.measure]).new_from_index(0, len(p)),
-            "place": pl.Series(np.arange(1, len(p) + 1)).cast(pl.UInt32),
+            "measure": [pairs.results.measure] * len(p),
+            "place": np.arange(1, len(p) + 1, dtype=np.uint32),
             key: grid.strategies.gather(pairs.a[falling]),
             "baseline": grid.strategies.gather(pairs.b[falling]),
-            "p_corrected": pl.Series(p[falling]),
+            "p_corrected": p[falling],
         }
         tables.append(pl.DataFrame(columns))
     return pl.concat(tables)

@@ -115,9 +115,7 @@ def unjudged_bounds(
     rows = check_collected("frame", frame)
     chosen = _with_one_value(measures)
     keys, names = _keys(rows, options), list(chosen)
-    check_free_names(BOUNDS, strategy=keys[0])
-    for name in keys[1:]:
-        check_free_names(BOUNDS, query=name)
+    check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
     grade = check_column_name("grade", options.get("grade", "grade"))
     check_columns("frame", [grade], rows.columns)
     highest = options.get("highest")
@@ -134,19 +132,15 @@ def unjudged_bounds(
     then = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():
-        value, other = (frame.get_column(name).cast(pl.Float64) for frame in (now, then))
-        both = pl.DataFrame([value.alias("value"), other.alias("other")])
-        low, high = pl.min_horizontal("value", "other"), pl.max_horizontal("value", "other")
+        both = now.with_columns(then.get_column(name).alias("other"))
+        value = pl.col(name).cast(pl.Float64)
+        low, high = pl.min_horizontal(value, "other"), pl.max_horizontal(value, "other")
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
-            depth = now.get_column("n_retrieved").clip(upper_bound=measure.n)
-            beyond = pl.lit(measure.options["p"] ** depth.cast(pl.Float64).to_numpy())
-            residual = high - low + beyond
-        tables.append(
-            now.select(pl.lit(name).alias("measure"), *keys).hstack(
-                both.select("value", low=low, high=high, residual=residual)
-            )
-        )
+            depth = now.get_column("n_retrieved").clip(upper_bound=measure.n).cast(pl.Float64)
+            residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
+        named = pl.lit(name).alias("measure")
+        tables.append(both.select(named, *keys, value=value, low=low, high=high, residual=residual))
     return pl.concat(tables)
 
 
@@ -259,18 +253,14 @@ def robustness_to_grading(
             for name, each in _check_gradings(gradings).items()
         }
     names = list(chosen)
-    result, first = [], None
-    for name, grades in {AS_GIVEN: rows.get_column(grade), **others}.items():
-        anew = rows.with_columns(grades.alias(grade))
-        values = (
-            evaluate(anew, *names, **options)
-            if first is None
-            else _quietly(anew, names, dict(options))
-        )
-        found = _Conclusions(values, names, strategy, query, level)
-        first = found if first is None else first
-        result += [found.against(first, name, measure) for measure in names]
-    return pl.concat(result)
+    as_given = _Conclusions(evaluate(rows, *names, **options), names, strategy, query, level)
+    found = {AS_GIVEN: as_given}
+    for name, grades in others.items():
+        values = _quietly(rows.with_columns(grades.alias(grade)), names, dict(options))
+        found[name] = _Conclusions(values, names, strategy, query, level)
+    return pl.concat(
+        each.against(as_given, name, measure) for name, each in found.items() for measure in names
+    )
 
 
 BOUNDS = ("measure", "value", "low", "high", "residual")
