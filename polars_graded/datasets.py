@@ -51,7 +51,7 @@ def reference_rankings(
     uniform: bool = True,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Make judged documents in their ideal order, as many as one likes of each relevance level.
+    """Make judged documents in their ideal order, with as many levels of relevance as you like.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
 
 
 def worked_example(paper: str) -> pl.DataFrame:
-    """Give the example that a paper works out by hand.
+    """Return the example that a paper works out by hand.
 
     Parameters
     ----------

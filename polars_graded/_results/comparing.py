@@ -125,9 +125,9 @@ def compare(
     confidence
         The confidence of the intervals, between 0 and 1.
     rope
-        The region of practical equivalence: a mean difference of at most this is none in
-        practice. With it the result says how probable it is that the strategy is better, the same
-        in practice, or worse.
+        The region of practical equivalence: a mean difference of at most this counts as none
+        in practice. With it the result says how probable it is that the strategy is better, worse
+        or neither.
     missing
         What to do where a strategy lacks a query, or a value is null or NaN: raise an `"error"`,
         `"drop"` the query of that measure for all strategies, or count it as `"zero"`.
@@ -406,7 +406,7 @@ def differences(
     Parameters
     ----------
     per_query, query, strategy, missing
-        As for `compare`; strategies other than the two are of no account.
+        As for `compare`; other strategies than the two do not matter.
     measures
         The column to compare, for a precision histogram `"r_precision"`; or a list of several.
     a, b

@@ -31,7 +31,7 @@ LONG = ("measure", "cutoff", "value")
 def long_form(
     per_query: Any, *measures: str, query: str = "query", strategy: str = "strategy"
 ) -> pl.DataFrame:
-    """Put the measures of a result below one another, their cutoffs apart: ready for a chart.
+    """Put the measures of a result below one another, cutoffs in a column of their own, for charts.
 
     Parameters
     ----------

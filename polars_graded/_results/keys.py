@@ -1,4 +1,4 @@
-"""Any frame of results in, and which of its columns are keys where nobody says."""
+"""Which columns of a frame of results tell its rows apart, where no argument says."""
 
 from __future__ import annotations
 

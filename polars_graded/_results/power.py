@@ -241,12 +241,12 @@ def queries_needed(
     per_query, *measures, query, strategy, missing
         As for `compare`.
     difference
-        The difference of means that is to be found, above 0, in the unit of the measure.
+        The difference of means to look for, above 0, in the unit of the measure.
     power
-        How probable it is to be that such a difference is found significant, between 0 and 1.
+        The chance that such a difference is found significant, between 0 and 1.
     alpha
-        The level of significance, between 0 and 1. For m comparisons corrected after Bonferroni it
-        is a part of m.
+        The level of significance, between 0 and 1. For m comparisons, corrected after Bonferroni,
+        it is one m-th of the whole.
 
     Returns
     -------
@@ -268,8 +268,8 @@ def queries_needed(
     -----
     A variance that was measured on few queries is itself uncertain: with 25 queries s is off by
     some 15 %, and so the number of queries by some 30 %. A power that is worked out for the
-    difference that was found says no more than its p value (Hoenig, Heisey 2001): `difference` is
-    what would matter.
+    difference that was found says no more than its p value (Hoenig, Heisey 2001): let `difference`
+    be one that would matter.
 
     References
     ----------

@@ -132,15 +132,15 @@ def unjudged_bounds(
     then = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():
-        both = now.with_columns(then.get_column(name).alias("other"))
-        value = pl.col(name).cast(pl.Float64)
-        low, high = pl.min_horizontal(value, "other"), pl.max_horizontal(value, "other")
+        value = now.get_column(name).cast(pl.Float64)
+        other = then.get_column(name).cast(pl.Float64)
+        low, high = pl.min_horizontal(value, other), pl.max_horizontal(value, other)
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
             depth = now.get_column("n_retrieved").clip(upper_bound=measure.n).cast(pl.Float64)
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
         named = pl.lit(name).alias("measure")
-        tables.append(both.select(named, *keys, value=value, low=low, high=high, residual=residual))
+        tables.append(now.select(named, *keys, value=value, low=low, high=high, residual=residual))
     return pl.concat(tables)
 
 
@@ -154,7 +154,7 @@ def robustness_to_grading(
     seed: int = 0,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame:
-    """Say whether conclusions survive another grading: orders of strategies, and what is believed.
+    """Say whether conclusions survive another grading: the order of strategies, and what differs.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ ROBUSTNESS = (
 
 
 class _Conclusions:
-    """What the values of one grading say: means, an order, and which differences are believed."""
+    """What the values of one grading say: means, an order, and significant differences."""
 
     def __init__(
         self,
