@@ -125,18 +125,24 @@ def rank_correlation(
     )
 
 
-def kendall(x: Floats, y: Floats) -> float:
-    """Kendall's tau-b, NaN where all of one order are tied."""
-    from scipy.stats import kendalltau
-
-    if not (_vary(x) and _vary(y)):
-        return np.nan
-    # SciPy divides by one root after the other, which makes 0.9999999999999998 of equal orders.
-    return round(float(kendalltau(x, y).statistic), 15)
+def kendall(x: Floats, reference: Floats) -> float:
+    """Kendall's tau-b of two orders, NaN where all of one are tied."""
+    return float(kendalls(_signs(x)[np.newaxis], reference)[0])
 
 
-def _vary(means: Floats) -> bool:
-    return len(np.unique(means)) > 1
+def kendalls(signs: Floats, reference: Floats) -> Floats:
+    """Kendall's tau-b of many orders with another, each a row of the signs of its pairs."""
+    others = _signs(reference)
+    pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
+    tau = np.full(len(signs), np.nan)
+    np.divide(signs @ others, pairs, out=tau, where=pairs > 0)
+    return tau
+
+
+def _signs(order: Floats) -> Floats:
+    """Which of each pair of strategies is the better one."""
+    a, b = np.triu_indices(len(order), 1)
+    return np.sign(order[a] - order[b])
 
 
 def tau_ap(x: Floats, reference: Floats) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl  # noqa: TC002, examples use it
 
 from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
-from polars_graded._results.correlation import tau_ap
+from polars_graded._results.correlation import kendalls, tau_ap
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import check_per_query, mean_of, table
 
@@ -216,13 +216,13 @@ def order_stability(
     check_whole_number("seed", seed, at_least=0)
     tails = [(1 - share) / 2, (1 + share) / 2]
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    correlation = kendalls if method == "kendall" else _taus_ap
     rows = []
     for results in grid.several():
         for size in _sizes(sizes, results.n):
-            correlation = _kendall if method == "kendall" else _ap
             tau = np.concatenate(
                 [
-                    correlation(results, _differences(results, drawn))
+                    correlation(_signs(results, drawn), results.order)
                     for drawn in _samples(results, size, draws, seed)
                 ]
             )
@@ -272,21 +272,14 @@ def _differences(results: Results, drawn: Integers) -> Floats:
     return differences
 
 
-def _kendall(results: Results, differences: Floats) -> Floats:
-    """Kendall's tau-b of each sample's order with that of all queries, NaN where one has none."""
-    order = results.order if results.higher_is_better else -results.order
-    a, b = np.triu_indices(len(order), 1)
-    whole, signs = np.sign(order[a] - order[b]), np.sign(differences)
-    pairs = np.sqrt(np.count_nonzero(whole) * np.count_nonzero(signs, axis=1).astype(float))
-    tau = np.full(len(signs), np.nan)
-    np.divide(signs @ whole, pairs, out=tau, where=pairs > 0)
-    return tau
+def _signs(results: Results, drawn: Integers) -> Floats:
+    """Which of each pair of strategies is the better one: a row per sample."""
+    return np.sign(_differences(results, drawn)) * (1 if results.higher_is_better else -1)
 
 
-def _ap(results: Results, differences: Floats) -> Floats:
+def _taus_ap(signs: Floats, whole: Floats) -> Floats:
     """AP correlation of each sample's order with that of all queries, NaN where one has none."""
-    whole, count = results.order, len(results.values)
-    signs = np.sign(differences) * (1 if results.higher_is_better else -1)
+    count = len(whole)
     square = np.zeros((len(signs), count, count))
     a, b = np.triu_indices(count, 1)
     square[:, a, b], square[:, b, a] = signs, -signs
