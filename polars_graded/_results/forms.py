@@ -82,16 +82,14 @@ def long_form(
     cutoffs = {name: each.n for name, each in measures_of.items() if each and each.n is not None}
     without = {name: name.removesuffix(f"@{n}") for name, n in cutoffs.items()}
     measure = pl.col("measure")
-    return (
-        frame.select(*others, pl.col(numbers).cast(pl.Float64))
-        .unpivot(numbers, index=others, variable_name="measure", value_name="value")
-        .select(
-            *others,
-            measure.replace(without),
-            measure.replace_strict(cutoffs, default=None, return_dtype=pl.Int64).alias("cutoff"),
-            "value",
-        )
-        .collect()
+    # Only an eager frame keeps the order of rows.
+    wide = frame.select(*others, pl.col(numbers).cast(pl.Float64)).collect()
+    long = wide.unpivot(numbers, index=others, variable_name="measure", value_name="value")
+    return long.select(
+        *others,
+        measure.replace(without),
+        measure.replace_strict(cutoffs, default=None, return_dtype=pl.Int64).alias("cutoff"),
+        "value",
     )
 
 
