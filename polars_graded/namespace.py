@@ -515,9 +515,7 @@ class Graded:
         --------
         Relevant are ranks 1, 3 and 4 of query a, and none of query b.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.precision(2), g.precision())
         shape: (2, 3)
@@ -575,9 +573,7 @@ class Graded:
         --------
         Of the 3 relevant documents of query a, 1 is first and 2 are among the first 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.recall(1), g.recall(3))
         shape: (2, 3)
@@ -635,9 +631,7 @@ class Graded:
         --------
         Query a: P = 1/2 and R = 1/3 give 2 · 1/6 / (5/6).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.f_measure(2))
         shape: (2, 2)
@@ -695,9 +689,7 @@ class Graded:
         --------
         Query a: 1 - 2 / (3 + 2).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.e_measure(2))
         shape: (2, 2)
@@ -754,9 +746,7 @@ class Graded:
         --------
         Query a: 2/4, 2/5, 4/6 and 6/7 at ranks 1 to 4.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.max_f_measure(), g.max_f_measure(2))
         shape: (2, 3)
@@ -808,9 +798,7 @@ class Graded:
         --------
         Query a has R = 3, and 2 of its first 3 documents are relevant.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.r_precision())
         shape: (2, 2)
@@ -868,9 +856,7 @@ class Graded:
         --------
         The second relevant document of query a is third, the third fourth.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.precision_at_hit(k=2), g.precision_at_hit(k=3)
@@ -925,9 +911,7 @@ class Graded:
         --------
         In query a the first relevant document is first, the first of grade 2 or more third.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.reciprocal_rank(), g.reciprocal_rank(threshold=2)
@@ -983,9 +967,7 @@ class Graded:
         --------
         The first document of query a has grade 1.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.success(1), g.success(1, threshold=2))
         shape: (2, 3)
@@ -1041,9 +1023,7 @@ class Graded:
         --------
         Query a has R = 3 and N = 1: the other document is above two of three hits.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.bpref())
         shape: (2, 2)
@@ -1102,9 +1082,7 @@ class Graded:
         --------
         In query a one of the three relevant documents is above the other one.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.roc_auc())
         shape: (2, 2)
@@ -1158,9 +1136,7 @@ class Graded:
         --------
         Query a: (1/3 + 0) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.generalized_precision(2))
         shape: (2, 2)
@@ -1212,9 +1188,7 @@ class Graded:
         --------
         Query a: 1 of 6.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.generalized_recall(2))
         shape: (2, 2)
@@ -1275,9 +1249,7 @@ class Graded:
         --------
         Query a: (1/1 + 2/3 + 3/4) / 3, and with grade 2 as threshold (1/3 + 2/4) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ap(), g.ap(threshold=2))
         shape: (2, 3)
@@ -1339,9 +1311,7 @@ class Graded:
         --------
         Query a has AP 0.8056, 0.4167 and 0.3333 at thresholds 1, 2 and 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.mu_ap())
         shape: (2, 2)
@@ -1403,9 +1373,7 @@ class Graded:
         --------
         Query a: (1 + (1 + 3)/3 + (1 + 2 + 2)/4) / 6.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.gap())
         shape: (2, 2)
@@ -1461,9 +1429,7 @@ class Graded:
         --------
         Query a gains 1 + 0 + 7 + 3, and with linear gain 1 + 0 + 3 among the first 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.cg(), g.cg(3, gain="linear"))
         shape: (2, 3)
@@ -1518,9 +1484,7 @@ class Graded:
         --------
         Query a: 1 of 3 at rank 1, 4 of 6 at rank 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.ncg(1, gain="linear"), g.ncg(3, gain="linear")
@@ -1577,9 +1541,7 @@ class Graded:
         --------
         Query a: 3 + 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ideal_cg(2, gain="linear"))
         shape: (2, 2)
@@ -1638,9 +1600,7 @@ class Graded:
         --------
         Query a: 1/log2(2) + 7/log2(4), and 1/1 + 7/3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.dcg(3), g.dcg(3, discount="zipf"))
         shape: (2, 3)
@@ -1694,9 +1654,7 @@ class Graded:
         --------
         Query a: 7, and 7/log2(2) + 3/log2(3) + 1/log2(4).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ideal_dcg(1), g.ideal_dcg(3))
         shape: (2, 3)
@@ -1754,9 +1712,7 @@ class Graded:
         --------
         Query a: 1/7, and (1 + 3/2) / (3 + 2/log2(3) + 1/2).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcg(1), g.ndcg(3, gain="linear"))
         shape: (2, 3)
@@ -1821,9 +1777,7 @@ class Graded:
         --------
         Query a: (2^(1/3) - 1) / (2^1 - 1).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcng(1))
         shape: (2, 2)
@@ -1887,9 +1841,7 @@ class Graded:
         --------
         Query a: (1/3 + 1/(3 + 2/log2(3))) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcg_area(2, gain="linear"))
         shape: (2, 2)
@@ -1905,9 +1857,7 @@ class Graded:
         Beside it the area under the ratio of means, over queries a and c. The mean of the one is
         (0.283986 + 1) / 2; the other is that of (1 + 1) / (3 + 1) and (1 + 1) / (4.26186 + 1).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["c"] * 2, "grade": [1, 0, 3, 2, 1, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaacc"), "grade": [1, 0, 3, 2, 1, 0]})
         >>> curves = [g.dcg_curve(2, gain="linear"), g.ideal_dcg_curve(2, gain="linear")]
         >>> dcg, ideal = (
         ...     df.group_by("query", maintain_order=True)
@@ -1965,9 +1915,7 @@ class Graded:
         --------
         Query a: (1/3 + 1/(3 + 2/log2(3))) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcng_area(2, gain="linear"))
         shape: (2, 2)
@@ -2027,9 +1975,7 @@ class Graded:
         --------
         Query a: 1/8 + 7/8 · 7/8 / 3 + 7/8 · 1/8 · 3/8 / 4.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.err())
         shape: (2, 2)
@@ -2081,9 +2027,7 @@ class Graded:
         --------
         Query a: (1/8) / (7/8).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.nerr(1))
         shape: (2, 2)
@@ -2143,9 +2087,7 @@ class Graded:
         --------
         Query a: (1 + 1/4 + 1/8) / 2, and (1/3 + 1/4 + 2/3 · 1/8) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.rbp(p=0.5), g.rbp(p=0.5, graded=True))
         shape: (2, 3)
@@ -2213,9 +2155,7 @@ class Graded:
         --------
         Query a: ((1 + 1) / (1 + 3) + (2 + 4) / (3 + 6) + (3 + 6) / (4 + 6)) / 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.q_measure())
         shape: (2, 2)
@@ -2489,9 +2429,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.judged(2))
         shape: (2, 2)
@@ -2522,9 +2460,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.n_retrieved())
         shape: (2, 2)
@@ -2561,9 +2497,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.n_relevant(), g.n_relevant(threshold=2)
@@ -2610,9 +2544,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.n_relevant_retrieved(), g.n_relevant_retrieved(2)
@@ -2670,9 +2602,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.precision_curve(3))
         shape: (2, 2)
@@ -2725,9 +2655,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.recall_curve(3))
         shape: (2, 2)
@@ -2783,9 +2711,7 @@ class Graded:
         --------
         Query a: 2/4, 2/5 and 4/6.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.f_measure_curve(3))
         shape: (2, 2)
@@ -2842,9 +2768,7 @@ class Graded:
         --------
         Query a: 1 - 2/4, 1 - 2/5 and 1 - 4/6.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.e_measure_curve(3))
         shape: (2, 2)
@@ -2903,9 +2827,7 @@ class Graded:
         --------
         Query a reaches recall 1/3 with precision 1, 2/3 with 2/3 and 1 with 3/4.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.interpolated_precision(recall_levels=3)
@@ -2963,9 +2885,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.cg_curve(3, gain="linear"))
         shape: (2, 2)
@@ -3022,9 +2942,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.dcg_curve(3))
         shape: (2, 2)
@@ -3079,9 +2997,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ideal_dcg_curve(3))
         shape: (2, 2)
@@ -3139,9 +3055,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcg_curve(3))
         shape: (2, 2)
@@ -3202,9 +3116,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcng_curve(3))
         shape: (2, 2)

@@ -163,25 +163,23 @@ def measures_and_curves(
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
     # Numbers beside measures, such as what is known of a query, are none unless they are named.
-    measures = {name for name in schema if Measure.parsed(name)}
-    found = []
-    for each in ("number", "curve"):
-        columns = [name for name in schema if name not in keys and kind(name) == each]
-        measured = [name for name in columns if name in measures]
-        default = measured if measured and each == "number" else columns
-        found.append([name for name in named if name in columns] or default)
-        left = [name for name in columns if name not in found[-1] and schema[name].is_float()]
-        if left and not named and each == "number":
-            warn_the_caller(
-                f"numbers whose column is not called like a measure are left out: "
-                f"{', '.join(map(repr, left))}\n\n"
-                f"Hint: name the measures that are meant, as in {left[0]!r}, or drop the column"
-            )
-    check_columns("per_query", [*found[0], *found[1]], schema)
-    if not any(found[: len(wanted)]):
+    numbers = [name for name in schema if name not in keys and kind(name) == "number"]
+    lists = [name for name in schema if name not in keys and kind(name) == "curve"]
+    measured = [name for name in numbers if Measure.parsed(name)]
+    found = [name for name in named if name in numbers] or measured or numbers
+    found_curves = [name for name in named if name in lists] or lists
+    left = [name for name in numbers if name not in found and schema[name].is_float()]
+    if left and not named:
+        warn_the_caller(
+            f"numbers whose column is not called like a measure are left out: "
+            f"{', '.join(map(repr, left))}\n\n"
+            f"Hint: name the measures that are meant, as in {left[0]!r}, or drop the column"
+        )
+    check_columns("per_query", [*found, *found_curves], schema)
+    if not (found or (curves and found_curves)):
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
-    return found[0], found[1]
+    return found, found_curves
 
 
 def collected_keys(
