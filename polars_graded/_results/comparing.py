@@ -66,7 +66,7 @@ def compare(
     resamples: int = 10_000,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
-    r"""Compare strategies pair by pair: how much better, and can it be believed.
+    r"""Compare strategies pair by pair: how much better one is, and whether that may be chance.
 
     Each row of the result is one pair by one measure: every strategy against the baseline, or
     without one each pair once. Differences are strategy minus baseline, paired by query.
@@ -106,8 +106,7 @@ def compare(
         - `"permutation"`: Fisher's randomisation test: how often :math:`|\bar d|` is as large or
           larger when the sign of each difference is tossed. All :math:`2^n` signs where these are
           at most `resamples`; else `resamples` random ones, with p = (larger + 1) /
-          (resamples + 1).
-          Interval as for `"t"`.
+          (resamples + 1). Interval as for `"t"`.
         - `"bootstrap"`: the studentised bootstrap. Queries are drawn anew, and p is how often
           :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
           counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where
@@ -190,10 +189,10 @@ def compare(
     than :math:`\alpha`, 1 - `confidence`; of m pairs it is
 
     - :math:`\alpha / m` for `"bonferroni"`. All intervals hold together at `confidence`;
-    - for `"holm"` the same, but for a difference that Holm believes and Bonferroni does not: it has
-      the chance of the step at which it was believed, :math:`\alpha / (m - k + 1)` for the k-th
+    - for `"holm"` the same, but for a difference that Holm finds and Bonferroni does not: it has
+      the chance of the step at which it was found, :math:`\alpha / (m - k + 1)` for the k-th
       smallest p value. Intervals that strictly belong to Holm's procedure would say of what it
-      believes only that it is not 0 (Strassburger, Bretz 2008), so these are Bonferroni's wherever
+      finds only that it is not 0 (Strassburger, Bretz 2008), so these are Bonferroni's wherever
       both agree;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, which finds R differences (at least 1): the
       false coverage rate of Benjamini and Yekutieli (2005) is held;

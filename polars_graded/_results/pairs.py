@@ -67,7 +67,7 @@ class Pairs:
     def snapped(self, part: slice) -> Floats:
         """The differences of some pairs in steps so small that nothing but rounding is lost.
 
-        Those of a pair that rounding parts are then the same.
+        Those of a pair that differ by rounding alone are then the same.
         """
         _, exponents = np.frexp(self.tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)

@@ -1,8 +1,8 @@
 """The frame that `evaluate` returns: one row per strategy and query, one column per measure.
 
-What every statistic, chart and page needs to know of it stands here once: what makes such a frame,
-which of its columns are measures, each strategy beside each query, what is done about missing
-values, which value is best, and means with their margins.
+Every statistic, chart and page asks here what such a frame must be, which of its columns are
+measures, what each strategy has for each query, what becomes of missing values, which value is
+best, and how far a mean is to be trusted.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 Missing: TypeAlias = Literal["error", "drop", "zero"]
 
 ROUNDING = 1e-12
-"""Values that lie closer than this share of the larger are the same number, rounded otherwise."""
+"""Values that are closer than this share of the larger are the same but for rounding."""
 
 LARGEST = 1e150
 """How far from 0 a value may be: beyond, its square is no number."""
 
 SHOWN = 3
-"""How many of the keys that are in the way an error names."""
+"""The most keys that an error names."""
 
 
 # What a frame must be
@@ -222,9 +222,9 @@ natural_order = sorting.natural_order
 
 
 def as_they_come(strategies: pl.Series) -> pl.Series:
-    """Each strategy once: as they come where the rows of each stand together, else sorted.
+    """Each strategy once, in the order of rows where those of each are together, else sorted.
 
-    They come so from `evaluate`, which keeps the order that strategies are named in.
+    They are together as `evaluate` returns them, in the order that strategies are named in.
     """
     together = strategies.rle().struct.field("value").alias(strategies.name)
     return together if together.n_unique() == len(together) else sorting.in_order(strategies)
@@ -375,7 +375,7 @@ class Results:
 
     @property
     def order(self) -> Floats:
-        """Where the means put the strategies, the best highest; rounding does not part them."""
+        """Where the means put the strategies, the best highest; ties in spite of rounding."""
         count = len(self.values)
         if not count or not self.n:
             return np.full(count, np.nan)
@@ -392,7 +392,7 @@ class Results:
     def tolerances(self, a: Integers, b: Integers) -> Floats:
         """How far off differences between strategies can be by rounding: a row per pair.
 
-        It is 0 where rounding alone parts the two values: they are the same.
+        It is 0 where the two values are the same but for rounding.
         """
         x, y = self.values[a], self.values[b]
         size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
@@ -401,7 +401,7 @@ class Results:
         return tolerances
 
     def differences(self, a: Integers, b: Integers) -> Floats:
-        """The differences between strategies, a row per pair; 0 where rounding alone parts them."""
+        """The differences between strategies, a row per pair; 0 where that is rounding."""
         differences: Floats = self.values[a] - self.values[b]
         doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
         rows = np.flatnonzero(doubtful.any(axis=1))
@@ -421,7 +421,7 @@ def best_of(measure: str) -> Best:
 
 
 def bests(means: pl.Series, which: Best) -> list[int]:
-    """The places of the best means; rounding parts none of them."""
+    """The places of the best means, of all that are the same but for rounding."""
     rounded = means.round(12)
     top = {"highest": rounded.max(), "lowest": rounded.min(), "none": None}[which]
     return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
@@ -457,7 +457,7 @@ def mean_margin(std: Any, n: Any, confidence: float) -> Any:
 
 
 def confidence_of(margin: Any, std: Any, n: Any) -> Any:
-    """The confidence of Student's interval that reaches so far, as `mean_margin` says how far."""
+    """The confidence of Student's interval with this margin: the inverse of `mean_margin`."""
     from scipy.special import stdtr
 
     return 2 * stdtr(n - 1, margin * np.sqrt(n) / std) - 1

@@ -32,7 +32,7 @@ FEWEST_STRATEGIES = 3
 """With fewer there is one pair, which says nothing of a share."""
 
 MOST_QUERIES = 2**40
-"""More queries than anyone has."""
+"""The most queries that are looked for: more than anyone has."""
 
 
 @finds_keys
@@ -52,7 +52,7 @@ def discriminative_power(
     """Say which share of all pairs of strategies each measure tells apart.
 
     The larger it is, the more a measure makes of the same queries. It does not say that a measure
-    is right: one may tell strategies apart by what no user cares for.
+    is right: it may tell strategies apart by something that no user cares for.
 
     Parameters
     ----------

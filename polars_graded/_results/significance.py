@@ -328,7 +328,7 @@ def _finite(ends: Floats) -> Floats:
 
 
 def _about(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
-    """The interval about a mean. It ends at 0 where rounding alone parts it from there."""
+    """The interval about a mean. An end that is 0 but for rounding is 0."""
     low, high = mean - margin, mean + margin
     return np.where(np.abs(low) <= rounding, 0, low), np.where(np.abs(high) <= rounding, 0, high)
 
@@ -477,9 +477,9 @@ def _holm(p: Floats) -> Floats:
 
 
 def _levels_of_holm(p: Floats, level: float) -> Floats:
-    """Bonferroni's, which hold together, unless Holm believes a difference that it does not.
+    """Bonferroni's, which hold together, unless Holm finds a difference that it does not.
 
-    Then it is the level of the step at which Holm does.
+    Then it is the level of the step at which Holm finds it.
     """
     levels = _levels_of_bonferroni(p, level)
     order = np.argsort(p)
