@@ -44,12 +44,7 @@ TOP = 10
 
 
 def reference_rankings(
-    queries: int = 1,
-    *,
-    documents: int = 100,
-    levels: int = 5,
-    uniform: bool = True,
-    seed: int = 0,
+    queries: int = 1, *, documents: int = 100, levels: int = 5, uniform: bool = True, seed: int = 0
 ) -> pl.DataFrame:
     """Make judged documents in their ideal order, with as many levels of relevance as you like.
 

@@ -723,8 +723,7 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand, but for `"average"`:
-            see `Graded`.
+            The cutoff, the lowest relevant grade and ties, but for `"average"`: see `Graded`.
         beta
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
 
@@ -834,8 +833,7 @@ class Graded:
         k
             Which relevant document, at least 1.
         threshold, ties
-            The lowest relevant grade, and how tied documents stand, but for `"average"`: see
-            `Graded`.
+            The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
@@ -1000,8 +998,7 @@ class Graded:
         Parameters
         ----------
         threshold, ties
-            The lowest relevant grade, and how tied documents stand, but for `"average"`: see
-            `Graded`.
+            The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
@@ -1284,7 +1281,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
+            The cutoff and ties, but for `"average"`: see `Graded`.
         levels
             The levels L of the scale, increasing; by default the relevance grades that the judged
             documents of the query use. AP is 0 at a level that no document of the query reaches; a
@@ -1348,7 +1345,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
+            The cutoff and ties, but for `"average"`: see `Graded`.
         levels
             The grades that may be the least that is enough, each equally likely, increasing; by
             default every unit of the grade is, so that V is proportional to the grade. `"all"` are
@@ -1576,8 +1573,7 @@ class Graded:
         Parameters
         ----------
         n, gain, discount, base, ties
-            The cutoff, what a grade is worth, how ranks are discounted and how tied documents
-            stand: see `Graded`.
+            The cutoff, gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
@@ -1634,7 +1630,7 @@ class Graded:
         Parameters
         ----------
         n, gain, discount, base
-            The cutoff, what a grade is worth and how ranks are discounted: see `Graded`.
+            The cutoff, gains and discounts: see `Graded`.
 
         Returns
         -------
@@ -1689,8 +1685,7 @@ class Graded:
         Parameters
         ----------
         n, gain, discount, base, ties
-            The cutoff, what a grade is worth, how ranks are discounted and how tied documents
-            stand: see `Graded`.
+            The cutoff, gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
@@ -1820,8 +1815,7 @@ class Graded:
         n
             The cutoff, at least 1; the length of the list without.
         gain, discount, base, ties
-            What a grade is worth, how ranks are discounted and how tied documents stand: see
-            `Graded`.
+            Gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
@@ -1954,7 +1948,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
+            The cutoff and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
@@ -2007,7 +2001,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
+            The cutoff and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
@@ -2126,7 +2120,7 @@ class Graded:
         Parameters
         ----------
         n, ties
-            The cutoff, and how tied documents stand, but for `"average"`: see `Graded`.
+            The cutoff and ties, but for `"average"`: see `Graded`.
         beta
             How much the gain counts beside the hits, from 0 to 1e4.
         gain
@@ -2528,8 +2522,7 @@ class Graded:
         Parameters
         ----------
         n, threshold, ties
-            The cutoff, the lowest relevant grade and how tied documents stand, but for `"average"`:
-            see `Graded`.
+            The cutoff, the lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
@@ -2588,8 +2581,7 @@ class Graded:
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -2642,8 +2634,7 @@ class Graded:
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -2752,8 +2743,7 @@ class Graded:
         -------
         Expr
             List(Float64), one list per query, of values from 0 to 1. A query without a relevant
-            document has a list of 1, or of one minus what
-            `undefined_as` says.
+            document has a list of 1, or of one minus what `undefined_as` says.
 
         See Also
         --------
@@ -2805,14 +2795,12 @@ class Graded:
         recall_levels
             How many levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
         threshold, ties
-            The lowest relevant grade, and how tied documents stand, but for `"average"`: see
-            `Graded`.
+            The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each level, from 0 to 1. A query
-            without a relevant document has 0 at every level, or what `undefined_as` says.
+            List(Float64), one value for each level, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -2871,8 +2859,7 @@ class Graded:
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
 
         See Also
         --------
@@ -2922,14 +2909,12 @@ class Graded:
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
         gain, discount, base, ties
-            What a grade is worth, how ranks are discounted and how tied documents stand: see
-            `Graded`.
+            Gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
 
         See Also
         --------
@@ -2978,13 +2963,12 @@ class Graded:
         n
             The last rank, at least 1; a list is as long as what was judged without.
         gain, discount, base
-            What a grade is worth and how ranks are discounted: see `Graded`.
+            Gains and discounts: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
 
         See Also
         --------
@@ -3034,14 +3018,12 @@ class Graded:
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
         gain, discount, base, ties
-            What a grade is worth, how ranks are discounted and how tied documents stand: see
-            `Graded`.
+            Gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -3101,8 +3083,7 @@ class Graded:
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
+            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------

@@ -280,12 +280,7 @@ def compare(
     └─────────┴──────┴──────┴────────┴─────┴─────────┘
     """
     options = Options.of(
-        test,
-        correction,
-        confidence=confidence,
-        seed=seed,
-        resamples=resamples,
-        progress=progress,
+        test, correction, confidence=confidence, seed=seed, resamples=resamples, progress=progress
     )
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     grids = check_segments(

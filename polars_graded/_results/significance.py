@@ -506,9 +506,7 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
     "bonferroni": Correction(_bonferroni, _levels_of_bonferroni, "corrected after Bonferroni"),
     "holm": Correction(_holm, _levels_of_holm, "corrected after Holm"),
     "benjamini_hochberg": Correction(
-        _benjamini_hochberg,
-        _levels_of_benjamini_hochberg,
-        "corrected after Benjamini and Hochberg",
+        _benjamini_hochberg, _levels_of_benjamini_hochberg, "corrected after Benjamini and Hochberg"
     ),
 }
 
