@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polars_graded._checks import check_choice, check_frame, check_number, check_whole_number
+from polars_graded._checks import (
+    check_choice,
+    check_columns,
+    check_frame,
+    check_number,
+    check_whole_number,
+)
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import finds_keys
@@ -71,6 +77,7 @@ def long_form(
         for name in frame.collect_schema()
         if name not in numbers and (name in (query, strategy) or Measure.parsed(name) is None)
     ]
+    check_columns("per_query", others, others)
     for name in others:
         if name in LONG:
             msg = (

@@ -32,11 +32,13 @@ def finds_keys(function: Callable[Given, Result]) -> Callable[Given, Result]:
     @wraps(function)
     def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
         check_keywords(kwargs, signature.parameters)
-        given = signature.bind_partial(*args, **kwargs)
-        if first in given.arguments:  # else the function says what it lacks
-            frame = given.arguments[first] = check_frame(first, given.arguments[first])
-            named = {key: given.arguments[key] for key in KEYS if key in given.arguments}
-            given.arguments |= found_keys(frame.collect_schema().names(), named)
+        try:
+            given = signature.bind(*args, **kwargs)
+        except TypeError:
+            return function(*args, **kwargs)  # which says what is wrong
+        frame = given.arguments[first] = check_frame(first, given.arguments[first])
+        named = {key: given.arguments[key] for key in KEYS if key in given.arguments}
+        given.arguments |= found_keys(frame.collect_schema().names(), named)
         return function(*given.args, **given.kwargs)
 
     return called
