@@ -20,7 +20,6 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._columns import column_named, takes_any_name
 from polars_graded._forking import check_not_forked
 
 if TYPE_CHECKING:
@@ -45,14 +44,9 @@ TOP = 10
 
 
 def reference_rankings(
-    queries: int = 1,
-    *,
-    documents: int = 100,
-    levels: int = 5,
-    uniform: bool = True,
-    seed: int = 0,
+    queries: int = 1, *, documents: int = 100, levels: int = 5, uniform: bool = True, seed: int = 0
 ) -> pl.DataFrame:
-    """Make judged documents in their ideal order, as many as one likes of each relevance level.
+    """Make judged documents in their ideal order, with as many levels of relevance as you like.
 
     Parameters
     ----------
@@ -74,11 +68,6 @@ def reference_rankings(
     -------
     DataFrame
         `query`, `doc` and `grade`, by query and falling grade.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is not a whole number, or too small.
 
     See Also
     --------
@@ -123,7 +112,6 @@ def reference_rankings(
     return _rankings(n_queries, n_documents).with_columns(pl.Series("grade", grades))
 
 
-@takes_any_name
 def swapped_rankings(
     rankings: pl.DataFrame,
     swaps: int | Iterable[int],
@@ -156,11 +144,6 @@ def swapped_rankings(
     DataFrame
         The rows of `rankings` for each number of swaps, in ideal order, between columns `swaps`
         and `score`. Scores are n for the first rank down to 1 for the last of n documents.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a number of swaps is not a whole number or negative, or comes twice.
 
     See Also
     --------
@@ -300,11 +283,6 @@ def popularity_rankings(
         in `scenario_1` the documents at ranks 10 and 11 of the ideal order are swapped, in
         `scenario_2` its first 10 are inverted. By query and falling popularity.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is of the wrong kind, or out of its range.
-
     Notes
     -----
     The paper prints scenario 2 as the inverted ideal ranking. Inverted as a whole, its first 10
@@ -394,11 +372,6 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     Expr
         `grade`, Int64 from 0 to the number of cuts; null where the score is null.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the cuts are not numbers, or do not increase from 1 on.
-
     References
     ----------
     Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, section 3.
@@ -425,7 +398,7 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     if not isinstance(score, str | pl.Expr):
         msg = f"`score` must be a column name or an expression, got {score!r}"
         raise TypeError(msg)
-    expr = column_named(score)
+    expr = pl.col(score) if isinstance(score, str) else score
     rank = expr.rank("ordinal", descending=True)
     return pl.sum_horizontal(
         ((rank <= cut).cast(pl.Int64) for cut in ranks), ignore_nulls=False
@@ -433,7 +406,7 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
 
 
 def worked_example(paper: str) -> pl.DataFrame:
-    """Give the example that a paper works out by hand.
+    """Return the example that a paper works out by hand.
 
     Parameters
     ----------
@@ -449,11 +422,6 @@ def worked_example(paper: str) -> pl.DataFrame:
     DataFrame
         `query`, `doc`, `grade` and `score`, in rank order; a relevant document that was not
         retrieved has no score. `"moniz"` has `popularity` in place of the grade.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no such paper.
 
     Examples
     --------

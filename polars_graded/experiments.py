@@ -14,7 +14,6 @@ from polars_graded._checks import (
     check_list,
     check_whole_number,
 )
-from polars_graded._columns import takes_any_name
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._measuring.names import Measure
 from polars_graded.datasets import popularity_rankings, reference_rankings, swapped_rankings
@@ -101,7 +100,6 @@ def robustness_to_levels(
     return pl.concat(parts).sort("measure", "levels", "swaps")
 
 
-@takes_any_name
 def threshold_profile(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
@@ -127,7 +125,8 @@ def threshold_profile(
     query
         The column that tells the queries apart.
     thresholds
-        The grades from which on a document is relevant; by default every grade above 0 there is.
+        The grades from which on a document is relevant; by default every grade above 0 there is,
+        of which there may be 20.
     measures
         What to measure beside `ap` at the thresholds, as for `evaluate`.
 
@@ -135,11 +134,6 @@ def threshold_profile(
     -------
     DataFrame
         `grade`, `strategy`, `measure` and `mean`, the mean over queries, sorted by them in turn.
-
-    Raises
-    ------
-    ValueError
-        If `thresholds` is None and there are more than 20 grades.
 
     References
     ----------
@@ -179,7 +173,6 @@ def threshold_profile(
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
 
 
-@takes_any_name
 def ndcg_by_relevance(
     frame: pl.DataFrame | pl.LazyFrame,
     *,
@@ -212,11 +205,6 @@ def ndcg_by_relevance(
     DataFrame
         `strategy`, the query, `n`, `ndcg`, `ndcg_phi` and `difference`, which is `ndcg` -
         `ndcg_phi`; sorted by strategy, query and n.
-
-    Raises
-    ------
-    ValueError
-        If `query` has the name of another of these columns.
 
     References
     ----------

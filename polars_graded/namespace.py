@@ -42,7 +42,29 @@ class Graded:
     =====  =====  =========================================================
 
     A grade is a number or a Boolean. NaN or infinity in a grade or a score raises a `ValueError`
-    that names the column and says in how many queries.
+    that names the column and says in how many queries. A query without a relevant document gets
+    what `undefined_as` says of it, for nearly all measures 0 by default.
+
+    Where measures have these parameters, they mean the same in all of them:
+
+    - `n`, the cutoff: the first n ranks count, at least 1; without it the whole list.
+    - `threshold`, the lowest relevant grade; without it any grade above irrelevant is relevant.
+    - `ties`, how tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+      `"optimistic"`, with the worst or the best of them first; and, for most measures,
+      `"average"`, the expected value over all their orders.
+    - `gain`, what a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
+      (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant gains 0.
+      It is an error if the data have a grade without a gain, or 2^g is out of range (more than 1000
+      above irrelevant; `gain="linear"` and `ndcng` take such grades).
+    - `discount`, what a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)),
+      `"jarvelin"` (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
+      (1); and `base`, the base of the logarithm, above 1.
+
+    References
+    ----------
+    Chen, B. Retrieval evaluation (slides), after Baeza-Yates, R. and Ribeiro-Neto, B. (2011).
+    Modern Information Retrieval, 2nd edition. Scheel, C., Lommatzsch, A. and Albayrak, S. (2011).
+    Performance Measures for Multi-Graded Relevance.
 
     Examples
     --------
@@ -110,14 +132,6 @@ class Graded:
         the tied documents. Bounds hold for measures that never fall where a better document moves
         up, which are all but `q_measure` and `ap(over="retrieved")` with a cutoff.
 
-        Raises
-        ------
-        TypeError
-            If there is no column, or one is neither a name nor an expression; if `descending` is
-            neither True nor False nor a list of them.
-        ValueError
-            If `descending` has not one entry per column.
-
         References
         ----------
         Cabanac, G., Hubert, G., Boughanem, M. and Chrisment, C. (2010). Tie-breaking bias: effect
@@ -152,16 +166,7 @@ class Graded:
             too. Stars from 1 to 5 have `irrelevant=1`.
         highest
             The highest grade that the scale has, for measures that look at it; by default the
-            highest judged grade of the query.
-
-        Raises
-        ------
-        TypeError
-            If `irrelevant` or `highest` is not a number.
-        ValueError
-            If one of them is not finite, or `highest` is not above `irrelevant`; when the query
-            runs, if a grade is above
-            `highest`.
+            highest judged grade of the query. A grade above it is an error when the query runs.
 
         Examples
         --------
@@ -191,13 +196,6 @@ class Graded:
             A number, 0 by default as in trec_eval, LETOR and scikit-learn, or None for null,
             which leaves the query out of means.
 
-        Raises
-        ------
-        TypeError
-            If `value` is neither a number nor None.
-        ValueError
-            If `value` is not finite.
-
         Examples
         --------
         >>> df = pl.DataFrame({"query": ["a", "a", "b"], "grade": [0, 1, 0]})
@@ -226,13 +224,6 @@ class Graded:
         ----------
         grade
             The grade that is relevant; compared in the data type of the column, as Polars does.
-
-        Raises
-        ------
-        TypeError
-            If `grade` is not a number.
-        ValueError
-            If `grade` is not finite.
 
         See Also
         --------
@@ -289,11 +280,6 @@ class Graded:
         ----------
         rows
             A Boolean column, or an expression; null is False.
-
-        Raises
-        ------
-        TypeError
-            If `rows` is neither a name nor an expression.
 
         Examples
         --------
@@ -397,19 +383,6 @@ class Graded:
             Float64 from 0 to 1, as many as there are scores; null where the score is null, and in a
             query for which φ is undefined. It keeps the column's name.
 
-        Raises
-        ------
-        TypeError
-            If `control_points` are neither a column nor pairs of numbers, `whisker` or `floor` is
-            not a number or `direction` is not a string; when the query runs, if scores are not
-            numbers and Polars has not refused them while planning, or a column of control points
-            does not hold lists of pairs.
-        ValueError
-            If `control_points` are fewer than two, or their scores do not increase; if `whisker` is
-            negative, `direction` is unknown, or there is a `floor` for another direction than
-            `"high"`; when the query runs, if a score is NaN or infinite, or the control points in a
-            column are not as above.
-
         See Also
         --------
         phi_control_points : The control points of every query.
@@ -483,13 +456,6 @@ class Graded:
         Expr
             A struct, named `measures`; `unnest` makes columns of it.
 
-        Raises
-        ------
-        TypeError
-            If a name is not a string.
-        ValueError
-            If there is no name, a name twice, or one that does not name a measure.
-
         Examples
         --------
         >>> df = pl.DataFrame({"query": ["a", "a", "b"], "grade": [0, 1, 1]})
@@ -522,35 +488,19 @@ class Graded:
         A list shorter than n counts as if filled up with documents that are not relevant, so that
         the divisor is always n; without n it is the number of retrieved documents.
 
-        .. math::
-
-            P@n = \frac{1}{n} \sum_{i=1}^{n} rel(i)
+        .. math:: P@n = \frac{1}{n} \sum_{i=1}^{n} rel(i)
 
         As text: ``P@n = (rel(1) + … + rel(n)) / n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -560,16 +510,13 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides), after Baeza-Yates, R. and Ribeiro-Neto, B. (2011).
-        Modern Information Retrieval, 2nd edition.
+        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
         Relevant are ranks 1, 3 and 4 of query a, and none of query b.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.precision(2), g.precision())
         shape: (2, 3)
@@ -596,39 +543,22 @@ class Graded:
 
         Relevant documents that were judged but not retrieved count as missed.
 
-        .. math::
-
-            R@n = \frac{1}{R} \sum_{i=1}^{n} rel(i)
+        .. math:: R@n = \frac{1}{R} \sum_{i=1}^{n} rel(i)
 
         As text: ``R@n = (rel(1) + … + rel(n)) / R``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         over
-            What the hits are divided by: `"relevant"`, all R relevant documents; `"cutoff"`,
-            min(n, R), so that a perfect top n gives 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            What the hits are divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
+            R), so that a perfect top n gives 1.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number, `over` is not a string or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1, `over` is unknown, `ties` is unknown or `threshold` is not finite.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -638,16 +568,13 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides), after Baeza-Yates, R. and Ribeiro-Neto, B. (2011).
-        Modern Information Retrieval, 2nd edition.
+        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
         Of the 3 relevant documents of query a, 1 is first and 2 are among the first 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.recall(1), g.recall(3))
         shape: (2, 3)
@@ -674,39 +601,21 @@ class Graded:
 
         0 where precision and recall are both 0.
 
-        .. math::
-
-            F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
+        .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
         As text: ``F = (1 + beta²) P R / (beta² P + R)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         beta
             How many times as much recall counts as precision, above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `beta` is not a number, `threshold` is not a number or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1, `beta` is not above 0, `threshold` is not finite or `ties` is
-            unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -723,9 +632,7 @@ class Graded:
         --------
         Query a: P = 1/2 and R = 1/3 give 2 · 1/6 / (5/6).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.f_measure(2))
         shape: (2, 2)
@@ -752,38 +659,22 @@ class Graded:
 
         Lower is better: 0 is perfect, and 1 means that nothing relevant was found.
 
-        .. math::
-
-            E_b = 1 - \frac{1 + b^2}{\frac{b^2}{R} + \frac{1}{P}}
+        .. math:: E_b = 1 - \frac{1 + b^2}{\frac{b^2}{R} + \frac{1}{P}}
 
         As text: ``E = 1 - (1 + b²) / (b² / R + 1 / P)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         b
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
 
         Returns
         -------
         Expr
             Float64, one value per query, from 0 to 1. A query without a relevant document gets 1,
             or one minus what `undefined_as` says, since E is one minus F.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `b` is not a number, `threshold` is not a number or `ties`
-            is not a string.
-        ValueError
-            If `n` is below 1, `b` is not above 0, `threshold` is not finite or `ties` is unknown.
 
         See Also
         --------
@@ -799,9 +690,7 @@ class Graded:
         --------
         Query a: 1 - 2 / (3 + 2).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.e_measure(2))
         shape: (2, 2)
@@ -828,38 +717,21 @@ class Graded:
 
         What the best cutoff would give, the trade of precision for recall left to the list.
 
-        .. math::
-
-            \max_{k \le n} F_\beta@k
+        .. math:: \max_{k \le n} F_\beta@k
 
         As text: ``the highest F@k for k from 1 to n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and ties, but for `"average"`: see `Graded`.
         beta
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `beta` is not a number, `threshold` is not a number or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1, `beta` is not above 0, `threshold` is not finite or `ties` is
-            unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -874,9 +746,7 @@ class Graded:
         --------
         Query a: 2/4, 2/5, 4/6 and 6/7 at ranks 1 to 4.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.max_f_measure(), g.max_f_measure(2))
         shape: (2, 3)
@@ -901,33 +771,19 @@ class Graded:
 
         R counts all relevant judged documents, retrieved or not.
 
-        .. math::
-
-            P@R = \frac{1}{R} \sum_{i=1}^{R} rel(i)
+        .. math:: P@R = \frac{1}{R} \sum_{i=1}^{R} rel(i)
 
         As text: ``P@R = (rel(1) + … + rel(R)) / R``
 
         Parameters
         ----------
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `threshold` is not finite or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -942,9 +798,7 @@ class Graded:
         --------
         Query a has R = 3, and 2 of its first 3 documents are relevant.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.r_precision())
         shape: (2, 2)
@@ -971,9 +825,7 @@ class Graded:
         0 where fewer than k relevant documents were retrieved. With k = 1 it is `reciprocal_rank`;
         with k from 1 to R its mean is `ap`.
 
-        .. math::
-
-            \frac{k}{\min \{i : \sum_{j=1}^{i} rel(j) = k\}}
+        .. math:: \frac{k}{\min \{i : \sum_{j=1}^{i} rel(j) = k\}}
 
         As text: ``k / (rank of the k-th relevant document)``
 
@@ -981,24 +833,13 @@ class Graded:
         ----------
         k
             Which relevant document, at least 1.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        threshold, ties
+            The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `k` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `k` is below 1, `threshold` is not finite or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1014,9 +855,7 @@ class Graded:
         --------
         The second relevant document of query a is third, the third fourth.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.precision_at_hit(k=2), g.precision_at_hit(k=3)
@@ -1044,35 +883,19 @@ class Graded:
 
         0 if none of the first n documents is relevant. Its mean over queries is MRR.
 
-        .. math::
-
-            RR = \frac{1}{\min \{i \le n : rel(i) = 1\}}
+        .. math:: RR = \frac{1}{\min \{i \le n : rel(i) = 1\}}
 
         As text: ``RR = 1 / (rank of the first relevant document, up to n)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `ties` is unknown or `threshold` is not finite.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1087,9 +910,7 @@ class Graded:
         --------
         In query a the first relevant document is first, the first of grade 2 or more third.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.reciprocal_rank(), g.reciprocal_rank(threshold=2)
@@ -1117,35 +938,20 @@ class Graded:
 
         Recommenders call its mean the hit rate.
 
-        .. math::
-
-            S@n = \max_{i \le n} rel(i)
+        .. math:: S@n = \max_{i \le n} rel(i)
 
         As text: ``S@n = 1 if one of rel(1) … rel(n) is 1, else 0``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, 0 or 1, between them with averaged ties. A query without a
             relevant document gets 0, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `ties` is unknown or `threshold` is not finite.
 
         See Also
         --------
@@ -1160,9 +966,7 @@ class Graded:
         --------
         The first document of query a has grade 1.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.success(1), g.success(1, threshold=2))
         shape: (2, 3)
@@ -1188,32 +992,19 @@ class Graded:
         Only judged documents count. N is the number of judged documents that are not relevant,
         and at most R of those above a hit are held against it.
 
-        .. math::
-
-            bpref = \frac{1}{R} \sum_{hits} 1 - \frac{\min(others\ above, R)}{\min(R, N)}
+        .. math:: bpref = \frac{1}{R} \sum_{hits} 1 - \frac{\min(others\ above, R)}{\min(R, N)}
 
         As text: ``bpref = (1 / R) sum over hits of 1 - min(others above, R) / min(R, N)``
 
         Parameters
         ----------
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        threshold, ties
+            The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `threshold` is not finite or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1223,16 +1014,14 @@ class Graded:
 
         References
         ----------
-        Buckley, C. and Voorhees, E. M. (2004). Retrieval Evaluation with Incomplete Information,
-        in the form of trec_eval 8 and later.
+        Buckley, C. and Voorhees, E. M. (2004). Retrieval Evaluation with Incomplete Information, in
+        the form of trec_eval 8 and later.
 
         Examples
         --------
         Query a has R = 3 and N = 1: the other document is above two of three hits.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.bpref())
         shape: (2, 2)
@@ -1268,7 +1057,7 @@ class Graded:
         Parameters
         ----------
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
         ties
             How tied documents stand: `"average"`, a pair of them counts half; `"pessimistic"` or
             `"optimistic"`, with the worst or the best of them first; `"order"`, as the rows do.
@@ -1279,29 +1068,19 @@ class Graded:
             Float64, one value per query, from 0 to 1. A query without a pair, since all or none of
             its judged documents are relevant, gets null, or what `undefined_as` says.
 
-        Raises
-        ------
-        TypeError
-            If `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `threshold` is not finite or `ties` is unknown.
-
         See Also
         --------
         bpref : Of pairs near the top.
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, section 2.3. Hanley, J. A. and McNeil, B. J. (1982).
+        Scheel et al. (2011), section 2.3. Hanley, J. A. and McNeil, B. J. (1982).
 
         Examples
         --------
         In query a one of the three relevant documents is above the other one.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.roc_auc())
         shape: (2, 2)
@@ -1328,33 +1107,19 @@ class Graded:
         names it, otherwise of the query's judged documents. A list shorter than n counts as
         filled up with 0.
 
-        .. math::
-
-            gP@n = \frac{1}{n} \sum_{i=1}^{n} \frac{g(i)}{m_q}
+        .. math:: gP@n = \frac{1}{n} \sum_{i=1}^{n} \frac{g(i)}{m_q}
 
         As text: ``gP@n = (g(1) / m_q + … + g(n) / m_q) / n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, ties
+            The cutoff and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1363,16 +1128,13 @@ class Graded:
 
         References
         ----------
-        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR
-        evaluation.
+        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR evaluation.
 
         Examples
         --------
         Query a: (1/3 + 0) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.generalized_precision(2))
         shape: (2, 2)
@@ -1397,33 +1159,19 @@ class Graded:
 
         Judged documents that were not retrieved count among all relevance.
 
-        .. math::
-
-            gR@n = \frac{\sum_{i=1}^{n} g(i)}{\sum_{judged} g}
+        .. math:: gR@n = \frac{\sum_{i=1}^{n} g(i)}{\sum_{judged} g}
 
         As text: ``gR@n = (g(1) + … + g(n)) / (sum of g over what is judged)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, ties
+            The cutoff and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1432,16 +1180,13 @@ class Graded:
 
         References
         ----------
-        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR
-        evaluation.
+        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR evaluation.
 
         Examples
         --------
         Query a: 1 of 6.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.generalized_recall(2))
         shape: (2, 2)
@@ -1470,40 +1215,22 @@ class Graded:
 
         A relevant document below rank n, or not retrieved, adds 0.
 
-        .. math::
-
-            AP = \frac{1}{R} \sum_{i=1}^{n} P@i \cdot rel(i)
+        .. math:: AP = \frac{1}{R} \sum_{i=1}^{n} P@i \cdot rel(i)
 
         As text: ``AP = (1 / R) sum over i <= n of P@i rel(i)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         over
-            What the sum is divided by: `"relevant"`, all R relevant documents; `"retrieved"`,
-            those seen (0 if none is); `"cutoff"`, min(n, R), so that a perfect top n gives 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            What the sum is divided by: `"relevant"`, all R relevant documents; `"retrieved"`, those
+            seen (0 if none is); `"cutoff"`, min(n, R), so that a perfect top n gives 1.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number, `over` is not a string or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1, `over` is unknown, `threshold` is not finite or `ties` is unknown;
-            if ties are averaged `over` what was retrieved, which has no closed form.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1513,17 +1240,14 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equations 1 and 2. `over="retrieved"`: Chen, B. Retrieval evaluation (slides),
-        method 1.
+        Scheel et al. (2011), equations 1 and 2. `over="retrieved"`: Chen, B. Retrieval evaluation
+        (slides), method 1.
 
         Examples
         --------
         Query a: (1/1 + 2/3 + 3/4) / 3, and with grade 2 as threshold (1/3 + 2/4) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ap(), g.ap(threshold=2))
         shape: (2, 3)
@@ -1551,42 +1275,26 @@ class Graded:
         the level from the next lower one. With two levels it is `ap`. Its mean over queries is
         μMAP.
 
-        .. math::
-
-            \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
+        .. math:: \mu AP = \frac{1}{\sum_{t \in L} d^t} \sum_{t \in L} AP^t d^t
 
         As text: ``μAP = (sum over levels t of AP(t) d(t)) / (sum over levels t of d(t))``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, ties
+            The cutoff and ties, but for `"average"`: see `Graded`.
         levels
             The levels L of the scale, increasing; by default the relevance grades that the judged
-            documents of the query use. AP is 0 at a level that no document of the query reaches;
-            a level at or below irrelevant does not count. `"all"` are those of the scale, which
-            needs `scaled(highest=...)`: from one above irrelevant up to the highest in steps of
-            one. With levels that all queries share, the mean over queries is the mean over levels
-            of MAP at the level.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+            documents of the query use. AP is 0 at a level that no document of the query reaches; a
+            level at or below irrelevant does not count. `"all"` are those of the scale, which needs
+            `scaled(highest=...)`: from one above irrelevant up to the highest in steps of one. With
+            levels that all queries share, the mean over queries is the mean over levels of MAP at
+            the level.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `levels` are neither a sequence of numbers nor a string or
-            `ties` is not a
-            string.
-        ValueError
-            If `n` is below 1, `levels` do not increase or are `"all"` without a highest
-            grade, or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1595,16 +1303,13 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 4.
+        Scheel et al. (2011), equation 4.
 
         Examples
         --------
         Query a has AP 0.8056, 0.4167 and 0.3333 at thresholds 1, 2 and 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.mu_ap())
         shape: (2, 2)
@@ -1640,31 +1345,17 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, ties
+            The cutoff and ties, but for `"average"`: see `Graded`.
         levels
             The grades that may be the least that is enough, each equally likely, increasing; by
             default every unit of the grade is, so that V is proportional to the grade. `"all"` are
             those of the scale, as in `mu_ap`.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `levels` are neither a sequence of numbers nor a string or
-            `ties` is not a
-            string.
-        ValueError
-            If `n` is below 1, `levels` do not increase or are `"all"` without a highest
-            grade, or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1673,16 +1364,14 @@ class Graded:
 
         References
         ----------
-        Robertson, S. E., Kanoulas, E. and Yilmaz, E. (2010). Extending Average Precision to
-        Graded Relevance Judgments.
+        Robertson, S. E., Kanoulas, E. and Yilmaz, E. (2010). Extending Average Precision to Graded
+        Relevance Judgments.
 
         Examples
         --------
         Query a: (1 + (1 + 3)/3 + (1 + 2 + 2)/4) / 6.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.gap())
         shape: (2, 2)
@@ -1710,40 +1399,19 @@ class Graded:
 
         Unjudged documents gain 0.
 
-        .. math::
-
-            CG@n = \sum_{i=1}^{n} gain(i)
+        .. math:: CG@n = \sum_{i=1}^{n} gain(i)
 
         As text: ``CG@n = gain(1) + … + gain(n)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, gain, ties
+            The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, not below 0. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping or `ties` is not
-            a string.
-        ValueError
-            If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
-            `gain` maps no gain to a grade, or 2^g is out of range (grades more than 1000 above
-            irrelevant; `gain="linear"` and `ndcng` take them).
+            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1759,9 +1427,7 @@ class Graded:
         --------
         Query a gains 1 + 0 + 7 + 3, and with linear gain 1 + 0 + 3 among the first 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.cg(), g.cg(3, gain="linear"))
         shape: (2, 3)
@@ -1787,39 +1453,19 @@ class Graded:
 
         `ndcg` without a discount.
 
-        .. math::
-
-            NCG@n = \frac{CG@n}{ICG@n}
+        .. math:: NCG@n = \frac{CG@n}{ICG@n}
 
         As text: ``NCG@n = CG@n / ICG@n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, gain, ties
+            The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping or `ties` is not
-            a string.
-        ValueError
-            If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
-            `gain` maps no gain to a grade, or 2^g is out of range.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1836,9 +1482,7 @@ class Graded:
         --------
         Query a: 1 of 3 at rank 1, 4 of 6 at rank 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.ncg(1, gain="linear"), g.ncg(3, gain="linear")
@@ -1865,9 +1509,7 @@ class Graded:
 
         `ideal_dcg` without a discount. It does not depend on the ranking.
 
-        .. math::
-
-            ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
+        .. math:: ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
 
         As text: ``ICG@n = gain(1) + … + gain(n) in the best order``
 
@@ -1876,23 +1518,12 @@ class Graded:
         n
             The cutoff, at least 1; all judged documents without.
         gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
+            What a grade is worth: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, not below 0. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `gain` is neither a string nor a mapping.
-        ValueError
-            If `n` is below 1 or `gain` is unknown; when the query runs, if `gain` maps no gain to a
-            grade, or 2^g is out of range.
+            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1908,9 +1539,7 @@ class Graded:
         --------
         Query a: 3 + 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ideal_cg(2, gain="linear"))
         shape: (2, 2)
@@ -1938,46 +1567,19 @@ class Graded:
 
         Unjudged documents gain 0.
 
-        .. math::
-
-            DCG@n = \sum_{i=1}^{n} \frac{gain(i)}{\log_2(i + 1)}
+        .. math:: DCG@n = \sum_{i=1}^{n} \frac{gain(i)}{\log_2(i + 1)}
 
         As text: ``DCG@n = sum over i <= n of gain(i) / log2(i + 1)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, gain, discount, base, ties
+            The cutoff, gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, not below 0. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is
-            out of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
+            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1988,16 +1590,14 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 3 without its normalisation. Järvelin, K. and Kekäläinen, J. (2002).
+        Scheel et al. (2011), equation 3 without its normalisation. Järvelin, K. and Kekäläinen, J.
+        (2002).
 
         Examples
         --------
         Query a: 1/log2(2) + 7/log2(4), and 1/1 + 7/3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.dcg(3), g.dcg(3, discount="zipf"))
         shape: (2, 3)
@@ -2024,41 +1624,19 @@ class Graded:
 
         Judged documents that were not retrieved are among them.
 
-        .. math::
-
-            IDCG@n = \max_{order} DCG@n
+        .. math:: IDCG@n = \max_{order} DCG@n
 
         As text: ``IDCG@n = DCG@n in the best order``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
+        n, gain, discount, base
+            The cutoff, gains and discounts: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, not below 0. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string or `base` is not a number.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
-            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
-            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -2067,16 +1645,13 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 3: the inverse of its N.
+        Scheel et al. (2011), equation 3: the inverse of its N.
 
         Examples
         --------
         Query a: 7, and 7/log2(2) + 3/log2(3) + 1/log2(4).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ideal_dcg(1), g.ideal_dcg(3))
         shape: (2, 3)
@@ -2104,46 +1679,19 @@ class Graded:
 
         The best order is that of all judged documents, retrieved or not.
 
-        .. math::
-
-            NDCG@n = \frac{DCG@n}{IDCG@n}
+        .. math:: NDCG@n = \frac{DCG@n}{IDCG@n}
 
         As text: ``NDCG@n = DCG@n / IDCG@n``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, gain, discount, base, ties
+            The cutoff, gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is
-            out of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2154,16 +1702,13 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 3.
+        Scheel et al. (2011), equation 3.
 
         Examples
         --------
         Query a: 1/7, and (1 + 3/2) / (3 + 2/log2(3) + 1/2).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcg(1), g.ndcg(3, gain="linear"))
         shape: (2, 3)
@@ -2202,36 +1747,17 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, discount, base, ties
+            The cutoff, how ranks are discounted and how tied documents stand: see `Graded`.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose
-            gains then stand for the grades, that of the highest grade for m_q. With linear gain
-            the value is that of `ndcg`.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
+            then stand for the grades, that of the highest grade for m_q. With linear gain the value
+            is that of `ndcg`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2241,16 +1767,13 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, equation 5.
+        Scheel et al. (2011), equation 5.
 
         Examples
         --------
         Query a: (2^(1/3) - 1) / (2^1 - 1).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcng(1))
         shape: (2, 2)
@@ -2284,9 +1807,7 @@ class Graded:
         `ideal_dcg_curve` gives that one. For the two queries of the slides (linear gain,
         discount `"jarvelin"`, 15 ranks) the mean of ratios is 0.25, the ratio of means 0.24.
 
-        .. math::
-
-            \frac{1}{n} \sum_{k=1}^{n} NDCG@k
+        .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCG@k
 
         As text: ``(NDCG@1 + … + NDCG@n) / n``
 
@@ -2294,36 +1815,13 @@ class Graded:
         ----------
         n
             The cutoff, at least 1; the length of the list without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        gain, discount, base, ties
+            Gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is out
-            of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2332,16 +1830,13 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides). Scheel, C., Lommatzsch, A. and Albayrak, S.
-        (2011). Performance Measures for Multi-Graded Relevance, table 2, column mean.
+        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2, column mean.
 
         Examples
         --------
         Query a: (1/3 + 1/(3 + 2/log2(3))) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcg_area(2, gain="linear"))
         shape: (2, 2)
@@ -2357,9 +1852,7 @@ class Graded:
         Beside it the area under the ratio of means, over queries a and c. The mean of the one is
         (0.283986 + 1) / 2; the other is that of (1 + 1) / (3 + 1) and (1 + 1) / (4.26186 + 1).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["c"] * 2, "grade": [1, 0, 3, 2, 1, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaacc"), "grade": [1, 0, 3, 2, 1, 0]})
         >>> curves = [g.dcg_curve(2, gain="linear"), g.ideal_dcg_curve(2, gain="linear")]
         >>> dcg, ideal = (
         ...     df.group_by("query", maintain_order=True)
@@ -2384,9 +1877,7 @@ class Graded:
 
         The mean of `ndcng_curve`.
 
-        .. math::
-
-            \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
+        .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCNG@k
 
         As text: ``(NDCNG@1 + … + NDCNG@n) / n``
 
@@ -2395,33 +1886,16 @@ class Graded:
         n
             The cutoff, at least 1; the length of the list without.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose
-            gains then stand for the grades, that of the highest grade for m_q. With linear gain
-            the value is that of `ndcg`.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
+            then stand for the grades, that of the highest grade for m_q. With linear gain the value
+            is that of `ndcg`.
+        discount, base, ties
+            How ranks are discounted and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2430,16 +1904,13 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides). Scheel, C., Lommatzsch, A. and Albayrak, S.
-        (2011). Performance Measures for Multi-Graded Relevance, table 2, column mean.
+        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2, column mean.
 
         Examples
         --------
         Query a: (1/3 + 1/(3 + 2/log2(3))) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcng_area(2, gain="linear"))
         shape: (2, 2)
@@ -2477,24 +1948,13 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        n, ties
+            The cutoff and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2510,9 +1970,7 @@ class Graded:
         --------
         Query a: 1/8 + 7/8 · 7/8 / 3 + 7/8 · 1/8 · 3/8 / 4.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.err())
         shape: (2, 2)
@@ -2537,32 +1995,19 @@ class Graded:
 
         The best order is that of all judged documents, retrieved or not.
 
-        .. math::
-
-            nERR = \frac{ERR}{ERR_{ideal}}
+        .. math:: nERR = \frac{ERR}{ERR_{ideal}}
 
         As text: ``nERR = ERR / (ERR of the best order)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        n, ties
+            The cutoff and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2577,9 +2022,7 @@ class Graded:
         --------
         Query a: (1/8) / (7/8).
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.nerr(1))
         shape: (2, 2)
@@ -2608,41 +2051,23 @@ class Graded:
         With p = 0.8 five documents are looked at on average. The value of a perfect list stays
         below 1 unless the list is endless.
 
-        .. math::
-
-            RBP = (1 - p) \sum_i rel(i)\, p^{i-1}
+        .. math:: RBP = (1 - p) \sum_i rel(i)\, p^{i-1}
 
         As text: ``RBP = (1 - p) sum over i of rel(i) p^(i - 1)``
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         p
             How patient the user is, above 0 and below 1.
         graded
             Whether a relevant document counts as its grade over the highest one instead of 1.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `p` is not a number, `graded` is not True or False,
-            `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `p` is not between 0 and 1, `threshold` is not finite or `ties` is
-            unknown.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2657,9 +2082,7 @@ class Graded:
         --------
         Query a: (1 + 1/4 + 1/8) / 2, and (1/3 + 1/4 + 2/3 · 1/8) / 2.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.rbp(p=0.5), g.rbp(p=0.5, graded=True))
         shape: (2, 3)
@@ -2697,35 +2120,21 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
+        n, ties
+            The cutoff and ties, but for `"average"`: see `Graded`.
         beta
             How much the gain counts beside the hits, from 0 to 1e4.
         gain
             What a grade is worth: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1),
-            or a mapping from grade to gain, whose gains do not fall; what is not relevant gains
-            0.
+            or a mapping from grade to gain, whose gains do not fall; what is not relevant gains 0.
         over
             What the sum is divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
             R), so that a perfect top n gives 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `beta` is not a number, `gain` is neither a string nor a
-            mapping, `over` is not a string or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `gain` is unknown, `over` is unknown, `beta` is below 0 or `ties` is
-            unknown; when the query runs, if `gain` maps no gain to a grade.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2741,9 +2150,7 @@ class Graded:
         --------
         Query a: ((1 + 1) / (1 + 3) + (2 + 4) / (3 + 6) + (3 + 6) / (4 + 6)) / 3.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.q_measure())
         shape: (2, 2)
@@ -2765,9 +2172,7 @@ class Graded:
 
         U are the relevant documents that the user knew, R_k those of them that were retrieved.
 
-        .. math::
-
-            \frac{|R_k|}{|U|}
+        .. math:: \frac{|R_k|}{|U|}
 
         As text: ``|R_k| / |U|``
 
@@ -2777,20 +2182,13 @@ class Graded:
             The column, or an expression for it, of whether the user knew the document; null is
             False.
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, from 0 to 1. A query without a relevant document, or
             without a known one, gets 0, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `known` is neither a column name nor an expression or `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
 
         See Also
         --------
@@ -2832,9 +2230,7 @@ class Graded:
         R_k are the retrieved relevant documents that the user knew, R_u those they did not. 0
         where no relevant document was retrieved.
 
-        .. math::
-
-            \frac{|R_u|}{|R_u| + |R_k|}
+        .. math:: \frac{|R_u|}{|R_u| + |R_k|}
 
         As text: ``|R_u| / (|R_u| + |R_k|)``
 
@@ -2844,20 +2240,12 @@ class Graded:
             The column, or an expression for it, of whether the user knew the document; null is
             False.
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 0,
-            or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `known` is neither a column name nor an expression or `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
+            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2898,9 +2286,7 @@ class Graded:
         U are the relevant documents that the user knew, R_k and R_u the known and the new ones
         that were retrieved. Above 1 the user finds more than expected.
 
-        .. math::
-
-            \frac{|R_k| + |R_u|}{|U|}
+        .. math:: \frac{|R_k| + |R_u|}{|U|}
 
         As text: ``(|R_k| + |R_u|) / |U|``
 
@@ -2910,20 +2296,13 @@ class Graded:
             The column, or an expression for it, of whether the user knew the document; null is
             False.
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, not below 0. A query without a relevant document, or
             without a known one, gets 0, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `known` is neither a column name nor an expression or `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
 
         See Also
         --------
@@ -2964,9 +2343,7 @@ class Graded:
 
         U are the relevant documents that the user knew, A is all that was retrieved.
 
-        .. math::
-
-            \frac{|U|}{|A|}
+        .. math:: \frac{|U|}{|A|}
 
         As text: ``|U| / |A|``
 
@@ -2976,20 +2353,13 @@ class Graded:
             The column, or an expression for it, of whether the user knew the document; null is
             False.
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, not below 0. A query without a relevant document, or for
             which nothing was retrieved, gets 0, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `known` is neither a column name nor an expression or `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
 
         See Also
         --------
@@ -3039,24 +2409,13 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        n, ties
+            The cutoff and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             Float64, one value per query, from 0 to 1. `undefined_as` does not apply.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number or `ties` is not a string.
-        ValueError
-            If `n` is below 1 or `ties` is unknown.
 
         See Also
         --------
@@ -3065,9 +2424,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.judged(2))
         shape: (2, 2)
@@ -3098,9 +2455,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.n_retrieved())
         shape: (2, 2)
@@ -3123,19 +2478,12 @@ class Graded:
         Parameters
         ----------
         threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
+            The lowest relevant grade: see `Graded`.
 
         Returns
         -------
         Expr
             UInt32, one count per query. `undefined_as` does not apply.
-
-        Raises
-        ------
-        TypeError
-            If `threshold` is not a number.
-        ValueError
-            If `threshold` is not finite.
 
         See Also
         --------
@@ -3144,9 +2492,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.n_relevant(), g.n_relevant(threshold=2)
@@ -3176,25 +2522,13 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the whole list without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        n, threshold, ties
+            The cutoff, the lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
         Expr
             UInt32, one count per query. `undefined_as` does not apply.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `threshold` is not finite or `ties` is unknown.
 
         See Also
         --------
@@ -3204,9 +2538,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.n_relevant_retrieved(), g.n_relevant_retrieved(2)
@@ -3236,9 +2568,7 @@ class Graded:
 
         The value at rank k is `precision(k)`, also below the end of the list.
 
-        .. math::
-
-            k \mapsto P@k
+        .. math:: k \mapsto P@k
 
         As text: ``P@1, P@2, … P@n``
 
@@ -3246,25 +2576,13 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `threshold` is not finite or `ties` is unknown.
+            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -3277,9 +2595,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.precision_curve(3))
         shape: (2, 2)
@@ -3305,9 +2621,7 @@ class Graded:
 
         The value at rank k is `recall(k)`: below its end a list keeps its last value.
 
-        .. math::
-
-            k \mapsto R@k
+        .. math:: k \mapsto R@k
 
         As text: ``R@1, R@2, … R@n``
 
@@ -3315,25 +2629,13 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `threshold` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `threshold` is not finite or `ties` is unknown.
+            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -3345,9 +2647,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.recall_curve(3))
         shape: (2, 2)
@@ -3380,27 +2680,14 @@ class Graded:
             The last rank, from 1 to 16777216; the length of the list without.
         beta
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query, of values from 0 to 1. A query without a relevant
             document has a list of 0, or of what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `beta` is not a number, `threshold` is not a number or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1 or too large, `beta` is not above 0, `threshold` is not finite or
-            `ties` is unknown.
 
         See Also
         --------
@@ -3416,9 +2703,7 @@ class Graded:
         --------
         Query a: 2/4, 2/5 and 4/6.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.f_measure_curve(3))
         shape: (2, 2)
@@ -3452,28 +2737,14 @@ class Graded:
             The last rank, from 1 to 16777216; the length of the list without.
         b
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        threshold, ties
+            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
             List(Float64), one list per query, of values from 0 to 1. A query without a relevant
-            document has a list of 1, or of one minus what
-            `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `b` is not a number, `threshold` is not a number or
-            `ties` is not a string.
-        ValueError
-            If `n` is below 1 or too large, `b` is not above 0, `threshold` is not finite or
-            `ties` is unknown.
+            document has a list of 1, or of one minus what `undefined_as` says.
 
         See Also
         --------
@@ -3488,9 +2759,7 @@ class Graded:
         --------
         Query a: 1 - 2/4, 1 - 2/5 and 1 - 4/6.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.e_measure_curve(3))
         shape: (2, 2)
@@ -3518,9 +2787,7 @@ class Graded:
         documents has been found; 0 at a level that the ranking does not reach. (trec_eval rounds
         r times R to a whole number of documents, which can be one less.)
 
-        .. math::
-
-            P(r) = \max_{r' \ge r} P(r')
+        .. math:: P(r) = \max_{r' \ge r} P(r')
 
         As text: ``P(r) = the highest precision at a recall of r or more``
 
@@ -3528,26 +2795,13 @@ class Graded:
         ----------
         recall_levels
             How many levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
-        threshold
-            The lowest relevant grade; without it any grade above irrelevant is relevant.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first.
+        threshold, ties
+            The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each level, from 0 to 1. A query
-            without a relevant document has 0 at every level, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `recall_levels` are neither a whole number nor a sequence of numbers, `threshold` is
-            not a number or `ties` is not a string.
-        ValueError
-            If `recall_levels` do not increase from 0 to 1, `threshold` is not finite or `ties` is
-            unknown.
+            List(Float64), one value for each level, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -3562,9 +2816,7 @@ class Graded:
         --------
         Query a reaches recall 1/3 with precision 1, 2/3 with 2/3 and 1 with 3/4.
 
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(
         ...     g.interpolated_precision(recall_levels=3)
@@ -3594,9 +2846,7 @@ class Graded:
 
         The value at rank k is `cg(k)`: below its end a list keeps its last value.
 
-        .. math::
-
-            k \mapsto CG@k
+        .. math:: k \mapsto CG@k
 
         As text: ``CG@1, CG@2, … CG@n``
 
@@ -3604,30 +2854,13 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        gain, ties
+            What a grade is worth and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping or `ties` is not
-            a string.
-        ValueError
-            If `n` is below 1, `gain` is unknown or `ties` is unknown; when the query runs, if
-            `gain` maps no gain to a grade, or 2^g is out of range (grades more than 1000 above
-            irrelevant; `gain="linear"` and `ndcng` take them).
+            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
 
         See Also
         --------
@@ -3640,9 +2873,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.cg_curve(3, gain="linear"))
         shape: (2, 2)
@@ -3670,9 +2901,7 @@ class Graded:
 
         The value at rank k is `dcg(k)`: below its end a list keeps its last value.
 
-        .. math::
-
-            k \mapsto DCG@k
+        .. math:: k \mapsto DCG@k
 
         As text: ``DCG@1, DCG@2, … DCG@n``
 
@@ -3680,36 +2909,13 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        gain, discount, base, ties
+            Gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is out
-            of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
+            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
 
         See Also
         --------
@@ -3722,9 +2928,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.dcg_curve(3))
         shape: (2, 2)
@@ -3751,9 +2955,7 @@ class Graded:
 
         The value at rank k is `ideal_dcg(k)`: below its end a list keeps its last value.
 
-        .. math::
-
-            k \mapsto IDCG@k
+        .. math:: k \mapsto IDCG@k
 
         As text: ``IDCG@1, IDCG@2, … IDCG@n``
 
@@ -3761,31 +2963,13 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was judged without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
+        gain, discount, base
+            Gains and discounts: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, not below 0. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string or `base` is not a number.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown or `discount` is unknown;
-            when the query runs, if `gain` maps no gain to a grade, or 2^g is out of range (grades
-            more than 1000 above irrelevant; `gain="linear"` and `ndcng` take them).
+            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
 
         See Also
         --------
@@ -3798,9 +2982,7 @@ class Graded:
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ideal_dcg_curve(3))
         shape: (2, 2)
@@ -3828,9 +3010,7 @@ class Graded:
 
         The value at rank k is `ndcg(k)`. With `discount="none"` it is the NCG curve.
 
-        .. math::
-
-            k \mapsto NDCG@k
+        .. math:: k \mapsto NDCG@k
 
         As text: ``NDCG@1, NDCG@2, … NDCG@n``
 
@@ -3838,36 +3018,13 @@ class Graded:
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
-        gain
-            What a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-            (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant
-            gains 0.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+        gain, discount, base, ties
+            Gains, discounts and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade, or 2^g is out
-            of range (grades more than 1000 above irrelevant; `gain="linear"` and `ndcng` take
-            them).
+            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -3877,14 +3034,11 @@ class Graded:
 
         References
         ----------
-        Chen, B. Retrieval evaluation (slides). Scheel, C., Lommatzsch, A. and Albayrak, S.
-        (2011). Performance Measures for Multi-Graded Relevance, table 2.
+        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2.
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcg_curve(3))
         shape: (2, 2)
@@ -3912,9 +3066,7 @@ class Graded:
 
         The value at rank k is `ndcng(k)`.
 
-        .. math::
-
-            k \mapsto NDCNG@k
+        .. math:: k \mapsto NDCNG@k
 
         As text: ``NDCNG@1, NDCNG@2, … NDCNG@n``
 
@@ -3923,33 +3075,16 @@ class Graded:
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose
-            gains then stand for the grades, that of the highest grade for m_q. With linear gain
-            the value is that of `ndcg`.
-        discount
-            What a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)), `"jarvelin"`
-            (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"` (1).
-        base
-            The base of the logarithm, above 1.
-        ties
-            How tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
-            `"optimistic"`, with the worst or the best of them first; `"average"`, the expected
-            value over all their orders.
+            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
+            then stand for the grades, that of the highest grade for m_q. With linear gain the value
+            is that of `ndcg`.
+        discount, base, ties
+            How ranks are discounted and how tied documents stand: see `Graded`.
 
         Returns
         -------
         Expr
-            List(Float64), one list per query with a value for each rank 1 to n, from 0 to 1. A
-            query without a relevant document has 0 at every rank, or what `undefined_as` says.
-
-        Raises
-        ------
-        TypeError
-            If `n` is not a whole number, `gain` is neither a string nor a mapping, `discount` is
-            not a string, `base` is not a number or `ties` is not a string.
-        ValueError
-            If `n` is below 1, `base` is not above 1, `gain` is unknown, `discount` is unknown or
-            `ties` is unknown; when the query runs, if `gain` maps no gain to a grade.
+            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -3959,14 +3094,11 @@ class Graded:
 
         References
         ----------
-        Scheel, C., Lommatzsch, A. and Albayrak, S. (2011). Performance Measures for Multi-Graded
-        Relevance, table 2.
+        Scheel et al. (2011), table 2.
 
         Examples
         --------
-        >>> df = pl.DataFrame(
-        ...     {"query": ["a"] * 4 + ["b"] * 2, "grade": [1, 0, 3, 2, 0, 0]}
-        ... )
+        >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
         >>> df.group_by("query", maintain_order=True).agg(g.ndcng_curve(3))
         shape: (2, 2)
@@ -3994,11 +3126,6 @@ def graded(column: str | pl.Expr) -> Graded:
     ----------
     column
         The column of grades, or an expression for it.
-
-    Raises
-    ------
-    TypeError
-        If `column` is neither a name nor an expression.
 
     Examples
     --------

@@ -107,6 +107,24 @@ def test_what_no_table_is_made_of_is_refused(options, sentence):
 # Keys that nobody names
 
 
+def test_rows_stay_in_order_measure_by_measure():
+    values = [n / 1000 for n in range(1000)]
+    wide = pl.DataFrame({"strategy": "x", "query": range(1000), "ap": values, "ndcg@5": values})
+    for frame in (wide, wide.lazy(), pl.concat([wide[:500], wide[500:]], rechunk=False)):
+        found = long_form(frame)
+        assert found["query"].to_list() == [*range(1000)] * 2
+        assert found["measure"].to_list() == ["ap"] * 1000 + ["ndcg"] * 1000
+        assert found["value"].to_list() == values * 2
+
+
+def test_differences_that_rounding_parts_stand_by_query():
+    """0.3 - 0.2 is less than 0.1, and 0.2 - 0.1 is that."""
+    rows = {"a": [0.5, 0.3, 0.2, 0.1], "b": [0.1, 0.2, 0.1, 0.0]}
+    columns = {"strategy": ["a"] * 4 + ["b"] * 4, "query": [0, 1, 2, 3] * 2}
+    frame = pl.DataFrame({**columns, "ap": [*rows["a"], *rows["b"]]})
+    assert differences(frame, "ap", "a", "b")["query"].to_list() == [0, 1, 2, 3]
+
+
 def test_results_know_their_keys_by_name_or_place():
     plain = PER_QUERY.drop("price")
     named = plain.rename({"strategy": "model", "query": "user"})

@@ -18,7 +18,7 @@ from polars_graded import compare, evaluate, read_letor
 from polars_graded._results import significance
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import Results
-from polars_graded._results.significance import CORRECTIONS, LEVELS, TESTS, Options
+from polars_graded._results.significance import CORRECTIONS, TESTS, Options
 
 pytestmark = pytest.mark.once  # what is computed, scipy and NumPy compute
 
@@ -208,7 +208,7 @@ HOCHBERG = [
 
 
 def corrected(correction, p):
-    return CORRECTIONS[correction](np.array(p, dtype=float)).tolist()
+    return CORRECTIONS[correction].of(np.array(p, dtype=float)).tolist()
 
 
 def test_corrections_of_worked_examples():
@@ -297,12 +297,12 @@ def test_bonferronis_intervals_are_students_at_a_part_of_the_level():
 def test_levels_of_worked_examples():
     """0.05 over four; Holm believes the third at its half, where Bonferroni does not."""
     p = np.array([0.001, 0.6, 0.02, 0.012])
-    assert LEVELS["none"](p, 0.05).tolist() == [0.05] * 4
-    assert LEVELS["bonferroni"](p, 0.05).tolist() == close([0.0125] * 4)
+    assert CORRECTIONS["none"].levels(p, 0.05).tolist() == [0.05] * 4
+    assert CORRECTIONS["bonferroni"].levels(p, 0.05).tolist() == close([0.0125] * 4)
     # In order: 0.001 <= 0.05/4, 0.012 <= 0.05/3, 0.02 <= 0.05/2, 0.6 > 0.05/1.
-    assert LEVELS["holm"](p, 0.05).tolist() == close([0.0125, 0.0125, 0.025, 0.0125])
+    assert CORRECTIONS["holm"].levels(p, 0.05).tolist() == close([0.0125, 0.0125, 0.025, 0.0125])
     # Three of four are found, so each interval errs with 3/4 of 0.05.
-    assert LEVELS["benjamini_hochberg"](p, 0.05).tolist() == close([0.0375] * 4)
+    assert CORRECTIONS["benjamini_hochberg"].levels(p, 0.05).tolist() == close([0.0375] * 4)
 
 
 @pytest.mark.parametrize("correction", ["none", "bonferroni", "holm"])
@@ -424,10 +424,8 @@ def covered(draw, n_queries, batches):
     generator, holds = rng(5), []
     for seed in range(batches):
         pairs = of_pairs(np.array([draw(generator, n_queries) for _ in range(50)]))
-        options = Options(0.95, seed, 999, iter)
-        low, high = significance.outcome_of("bootstrap", pairs, options).interval(
-            np.full(50, LEVEL)
-        )
+        options = Options.of("bootstrap", None, seed=seed, resamples=999)
+        low, high = significance.outcome_of(pairs, options).interval(np.full(50, LEVEL))
         holds.extend((low <= 0) & (high >= 0))
     return np.mean(holds)
 

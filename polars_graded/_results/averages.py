@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 import polars as pl
 
 from polars_graded._checks import check_frame, check_number
-from polars_graded._columns import takes_any_name
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import check_free_names, curve_means, segments_of
@@ -32,7 +31,6 @@ def average_curves(
     segments: str | Sequence[str] | None = None,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame: ...
-@takes_any_name
 def average_curves(
     frame: Any,
     *curves: str,
@@ -62,12 +60,6 @@ def average_curves(
     DataFrame or LazyFrame
         The strategy, the segments, `rank` (UInt32, from 1; or `recall`, Float64, for interpolated
         precision) and one column per curve, strategies in the order of `evaluate`.
-
-    Raises
-    ------
-    ValueError
-        If a measure is not a curve, a curve has no cutoff, or two differ in it; if a segment has
-        the name of another column of the result; as `evaluate`.
 
     References
     ----------
@@ -133,7 +125,6 @@ def summary_table(
 def summary_table(
     frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame: ...
-@takes_any_name
 def summary_table(
     frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame | pl.LazyFrame:

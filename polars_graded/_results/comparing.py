@@ -13,9 +13,8 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_list, check_number
-from polars_graded._columns import takes_any_name
 from polars_graded._results.keys import finds_keys
-from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.pairs import Pairs, mean_and_std, pairs_of
 from polars_graded._results.per_query import (
     Missing,
     Results,
@@ -24,10 +23,9 @@ from polars_graded._results.per_query import (
     check_segments,
     collected_keys,
     mean_margin,
-    mean_of,
     measures_and_curves,
     place_of,
-    std_of,
+    table,
 )
 from polars_graded._results.significance import (
     CorrectionName,
@@ -36,7 +34,6 @@ from polars_graded._results.significance import (
     TestName,
     agreeing_levels,
     corrected,
-    correction_of,
     outcome_of,
 )
 
@@ -44,17 +41,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats, Integers
+    from polars_graded._results.per_query import Grid
 
 __all__ = ["compare", "differences", "summarise"]
 
 GEOMETRIC_FLOOR = 1e-5
 """What a value below it counts as in a geometric mean, as in trec_eval."""
 
-DIFFERENCES = ("value_a", "value_b", "difference", "winner")
-"""What `differences` gives beside the query."""
 
-
-@takes_any_name
 @finds_keys
 def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -72,7 +66,7 @@ def compare(
     resamples: int = 10_000,
     progress: Progress | None = None,
 ) -> pl.DataFrame:
-    r"""Compare strategies pair by pair: how much better, and can it be believed.
+    r"""Compare strategies pair by pair: how much better one is, and whether that may be chance.
 
     Each row of the result is one pair by one measure: every strategy against the baseline, or
     without one each pair once. Differences are strategy minus baseline, paired by query.
@@ -111,8 +105,8 @@ def compare(
           Interval as for `"t"`.
         - `"permutation"`: Fisher's randomisation test: how often :math:`|\bar d|` is as large or
           larger when the sign of each difference is tossed. All :math:`2^n` signs where these are
-          at most `resamples`; else so many random ones, with p = (larger + 1) / (resamples + 1).
-          Interval as for `"t"`.
+          at most `resamples`; else `resamples` random ones, with p = (larger + 1) /
+          (resamples + 1). Interval as for `"t"`.
         - `"bootstrap"`: the studentised bootstrap. Queries are drawn anew, and p is how often
           :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
           counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where
@@ -130,9 +124,9 @@ def compare(
     confidence
         The confidence of the intervals, between 0 and 1.
     rope
-        The region of practical equivalence: a mean difference of at most so much is none in
-        practice. With it the result says how probable it is that the strategy is better, the same
-        in practice, or worse.
+        The region of practical equivalence: a mean difference of at most this counts as none
+        in practice. With it the result says how probable it is that the strategy is better, worse
+        or neither.
     missing
         What to do where a strategy lacks a query, or a value is null or NaN: raise an `"error"`,
         `"drop"` the query of that measure for all strategies, or count it as `"zero"`.
@@ -164,15 +158,9 @@ def compare(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a measure is not one number per query, as a curve is not.
     ValueError
-        If no measure is left, or one is named twice; if there are fewer than two strategies or no
-        such baseline; if a strategy is null or has a query twice; if a value is infinite, further
-        from 0 than 1e150, or missing as `missing` does not allow; if a key has the name of another
-        column of the result; if `correction` is not `"none"` where it must be.
+        If a strategy is null or has a query twice; if a value is infinite, further from 0 than
+        1e150, or missing as `missing` does not allow.
 
     See Also
     --------
@@ -201,10 +189,10 @@ def compare(
     than :math:`\alpha`, 1 - `confidence`; of m pairs it is
 
     - :math:`\alpha / m` for `"bonferroni"`. All intervals hold together at `confidence`;
-    - for `"holm"` the same, but for a difference that Holm believes and Bonferroni does not: it has
-      the chance of the step at which it was believed, :math:`\alpha / (m - k + 1)` for the k-th
+    - for `"holm"` the same, but for a difference that Holm finds and Bonferroni does not: it has
+      the chance of the step at which it was found, :math:`\alpha / (m - k + 1)` for the k-th
       smallest p value. Intervals that strictly belong to Holm's procedure would say of what it
-      believes only that it is not 0 (Strassburger, Bretz 2008), so these are Bonferroni's wherever
+      finds only that it is not 0 (Strassburger, Bretz 2008), so these are Bonferroni's wherever
       both agree;
     - :math:`\alpha R / m` for `"benjamini_hochberg"`, which finds R differences (at least 1): the
       false coverage rate of Benjamini and Yekutieli (2005) is held;
@@ -291,14 +279,8 @@ def compare(
     │ 4       ┆ 3    ┆ 1    ┆ 0      ┆ 1.5 ┆ 0.25    │
     └─────────┴──────┴──────┴────────┴─────┴─────────┘
     """
-    correction = correction_of(test, correction)
     options = Options.of(
-        test,
-        correction,
-        confidence=confidence,
-        seed=seed,
-        resamples=resamples,
-        progress=progress,
+        test, correction, confidence=confidence, seed=seed, resamples=resamples, progress=progress
     )
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     grids = check_segments(
@@ -307,23 +289,21 @@ def compare(
     strategies = grids[0][1].strategies
     check_free_names(COLUMNS, strategy=strategies.name, segments=segments)
     a, b = pairs_of(strategies, baseline)
-    names = {
-        **_keys([key for key, _ in grids], len(a)),
-        strategies.name: strategies.gather(np.tile(a, len(grids))),
-        "baseline": strategies.gather(np.tile(b, len(grids))),
-    }
+    names = [
+        *_segments(grids, len(a)),
+        strategies.gather(np.tile(a, len(grids))),
+        strategies.gather(np.tile(b, len(grids))).alias("baseline"),
+    ]
     tables = []
     for measure in grids[0][1].measures:
         pairs = [Pairs(grid.results(measure), a, b) for _, grid in grids]
-        statistics = _statistics(pairs, test, correction, options)
+        statistics = _statistics(pairs, options)
         if margin is not None:
             statistics |= _equivalence(pairs, margin)
-        named = pl.Series([measure]).new_from_index(0, len(grids) * len(a))
-        tables.append(pl.DataFrame({"measure": named} | names | statistics))
+        tables.append(_of_measure(measure, names, table(statistics)))
     return pl.concat(tables)
 
 
-@takes_any_name
 @finds_keys
 def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -365,11 +345,6 @@ def summarise(
           :math:`\bar x \pm t_{n-1} s / \sqrt n`, null where there are fewer than two queries or
           all values are the same.
 
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `compare`, but any number of strategies will do.
-
     References
     ----------
     Robertson: On GMAP, and other transformations, 2006.
@@ -394,27 +369,16 @@ def summarise(
         per_query, measures, query=query, strategy=strategy, segments=segments, missing=missing
     )
     strategies = grids[0][1].strategies
-    check_free_names(["measure", *SUMMARY], strategy=strategies.name, segments=segments)
+    names = [*_segments(grids, len(strategies)), pl.concat([strategies] * len(grids))]
     tables = []
     for measure in grids[0][1].measures:
-        rows = [
-            _summary(values, confidence)
-            for _, grid in grids
-            for values in grid.results(measure).values
-        ]
-        summary = pl.DataFrame(rows, schema=SUMMARY, orient="row")
-        names = {
-            "measure": pl.Series([measure]).new_from_index(0, len(rows)),
-            **_keys([key for key, _ in grids], len(strategies)),
-            strategies.name: pl.concat([strategies] * len(grids)),
-        }
-        tables.append(
-            pl.DataFrame(names).hstack(summary.with_columns(pl.col(pl.Float64).fill_nan(None)))
-        )
+        each = [_summary(grid.results(measure).values, confidence) for _, grid in grids]
+        summary = pl.concat(each)
+        check_free_names(["measure", *summary.columns], strategy=strategies.name, segments=segments)
+        tables.append(_of_measure(measure, names, summary))
     return pl.concat(tables)
 
 
-@takes_any_name
 @finds_keys
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -436,7 +400,7 @@ def differences(
     Parameters
     ----------
     per_query, query, strategy, missing
-        As for `compare`; strategies other than the two are of no account.
+        As for `compare`; other strategies than the two do not matter.
     measures
         The column to compare, for a precision histogram `"r_precision"`; or a list of several.
     a, b
@@ -452,11 +416,6 @@ def differences(
         `difference` (a minus b, all Float64) and `winner`, the better of the two strategies, null
         for a tie. Better and tie are as for `compare`. A list of measures gives one row per measure
         and query, with the measure in a first column `measure`.
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `compare`; also if there is no strategy `a` or `b`, or they are the same.
 
     References
     ----------
@@ -485,7 +444,7 @@ def differences(
     """
     check_choice("order", order, ("difference", "query"))
     names = [measures] if isinstance(measures, str) else check_list("measures", measures)
-    check_free_names(["measure", *DIFFERENCES], query=query)
+    check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=query)
     measures_and_curves(per_query, names, query=query, strategy=strategy)
     frame = collected_keys(per_query, names, query=query, strategy=strategy)
     known = frame[strategy].unique().sort()
@@ -498,15 +457,11 @@ def differences(
     i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
     tables = [_side_by_side(grid.results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
-        tables = [
-            table.sort("difference", descending=True, maintain_order=True) for table in tables
-        ]
+        falling = pl.col("difference").round(12)
+        tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
     if isinstance(measures, str):
         return tables[0]
-    return pl.concat(
-        table.select(pl.lit(name).alias("measure"), pl.all())
-        for name, table in zip(names, tables, strict=True)
-    )
+    return pl.concat(_of_measure(name, [], each) for name, each in zip(names, tables, strict=True))
 
 
 def _side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
@@ -536,39 +491,24 @@ COLUMNS = (
 )
 """What `compare` gives beside its keys."""
 
-SUMMARY = {
-    "queries": pl.UInt32,
-    "mean": pl.Float64,
-    "std": pl.Float64,
-    "median": pl.Float64,
-    "geometric_mean": pl.Float64,
-    "ci_low": pl.Float64,
-    "ci_high": pl.Float64,
-}
+
+def _of_measure(measure: str, names: Sequence[pl.Series], statistics: pl.DataFrame) -> pl.DataFrame:
+    """The statistics of a measure, behind its name and other columns of names."""
+    first = pl.Series("measure", [measure]).new_from_index(0, statistics.height)
+    return pl.DataFrame([first, *names, *statistics])
 
 
-def _keys(keys: Sequence[pl.DataFrame], height: int) -> dict[str, pl.Series]:
+def _segments(grids: Sequence[tuple[pl.DataFrame, Grid]], height: int) -> list[pl.Series]:
     """The columns of segments, each as often as it has rows."""
-    every = pl.concat([key[[0] * height] for key in keys])
-    return {name: every[name] for name in every.columns}
+    return pl.concat([key[[0] * height] for key, _ in grids]).get_columns()
 
 
-def _floats(name: str, values: Floats) -> pl.Series:
-    return pl.Series(name, values, dtype=pl.Float64, nan_to_null=True)
-
-
-def _counts(name: str, values: Integers) -> pl.Series:
-    return pl.Series(name, values).cast(pl.UInt32)
-
-
-def _statistics(
-    pairs: Sequence[Pairs], test: TestName, correction: CorrectionName, options: Options
-) -> dict[str, pl.Series]:
+def _statistics(pairs: Sequence[Pairs], options: Options) -> dict[str, Floats | Integers]:
     """What is said of each pair, segment by segment, in the order in which it is read."""
-    found = [outcome_of(test, each, options) for each in pairs]
+    found = [outcome_of(each, options) for each in pairs]
     p = np.concatenate([each.p for each in found])
     level = 1 - options.confidence
-    levels = np.split(agreeing_levels(correction, p, level), len(found))
+    levels = np.split(agreeing_levels(options.correction, p, level), len(found))
     plain = [each.interval(np.full(len(each.p), level)) for each in found]
     agreeing = [each.agreeing(at) for each, at in zip(found, levels, strict=True)]
     low, high = np.concatenate(plain, axis=1)
@@ -580,28 +520,27 @@ def _statistics(
     n = np.concatenate([np.full(len(each), each.n) for each in pairs])
     better = pairs[0].results.higher_is_better
     return {
-        "difference": _floats("difference", difference),
-        "ci_low": _floats("ci_low", low),
-        "ci_high": _floats("ci_high", high),
-        "p_corrected": _floats("p_corrected", corrected(correction, p)),
-        "simultaneous_low": _floats("simultaneous_low", simultaneous_low),
-        "simultaneous_high": _floats("simultaneous_high", simultaneous_high),
-        "d_z": _floats("d_z", _ratio(difference, std)),
-        "wins": _counts("wins", higher if better else lower),
-        "ties": _counts("ties", n - higher - lower),
-        "losses": _counts("losses", lower if better else higher),
-        "mean": _floats("mean", mean),
-        "baseline_mean": _floats("baseline_mean", baseline_mean),
-        "relative_difference": _floats("relative_difference", _ratio(difference, baseline_mean)),
-        "queries": _counts("queries", n),
-        "p_value": _floats("p_value", p),
+        "difference": difference,
+        "ci_low": low,
+        "ci_high": high,
+        "p_corrected": corrected(options.correction, p),
+        "simultaneous_low": simultaneous_low,
+        "simultaneous_high": simultaneous_high,
+        "d_z": _ratio(difference, std),
+        "wins": higher if better else lower,
+        "ties": n - higher - lower,
+        "losses": lower if better else higher,
+        "mean": mean,
+        "baseline_mean": baseline_mean,
+        "relative_difference": _ratio(difference, baseline_mean),
+        "queries": n,
+        "p_value": p,
     }
 
 
 def _both_means(pairs: Pairs) -> tuple[Floats, Floats]:
     """The means of both strategies of each pair."""
-    values = pairs.results.values
-    means = values.mean(axis=1) if pairs.n else np.full(len(values), np.nan)
+    means, _ = mean_and_std(pairs.results.values)
     return means[pairs.a], means[pairs.b]
 
 
@@ -612,15 +551,15 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     return ratio
 
 
-def _equivalence(pairs: Sequence[Pairs], rope: float) -> dict[str, pl.Series]:
+def _equivalence(pairs: Sequence[Pairs], rope: float) -> dict[str, Floats | Integers]:
     """How probable it is that a strategy is better, the same in practice, or worse."""
     worse, better = np.concatenate([_beyond(each, rope) for each in pairs], axis=1)
     if not pairs[0].results.higher_is_better:
         worse, better = better, worse
     return {
-        "probability_better": _floats("probability_better", better),
-        "probability_equal": _floats("probability_equal", 1 - better - worse),
-        "probability_worse": _floats("probability_worse", worse),
+        "probability_better": better,
+        "probability_equal": 1 - better - worse,
+        "probability_worse": worse,
     }
 
 
@@ -635,10 +574,20 @@ def _beyond(pairs: Pairs, rope: float) -> tuple[Floats, Floats]:
     return below, above
 
 
-def _summary(values: Floats, confidence: float) -> tuple[float, ...]:
-    """The statistics of one strategy, NaN where there is none."""
-    n, mean, std = len(values), mean_of(values), std_of(values)
-    margin = mean_margin(std, n, confidence) if std > 0 else np.nan
-    median = float(np.median(values)) if n else np.nan
-    geometric = float(np.exp(mean_of(np.log(np.maximum(values, GEOMETRIC_FLOOR)))))
-    return n, mean, std, median, geometric, mean - margin, mean + margin
+def _summary(values: Floats, confidence: float) -> pl.DataFrame:
+    """The statistics of each strategy."""
+    n = values.shape[1]
+    mean, std = mean_and_std(values)
+    margin = mean_margin(np.where(std > 0, std, np.nan), n, confidence)
+    known = values if n else np.full((len(values), 1), np.nan)
+    return table(
+        {
+            "queries": np.full(len(values), n),
+            "mean": mean,
+            "std": std,
+            "median": np.median(known, axis=1),
+            "geometric_mean": np.exp(np.log(np.maximum(known, GEOMETRIC_FLOOR)).mean(axis=1)),
+            "ci_low": mean - margin,
+            "ci_high": mean + margin,
+        }
+    )

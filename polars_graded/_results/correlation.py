@@ -6,12 +6,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
+import polars as pl  # noqa: TC002, examples use it
 
 from polars_graded._checks import check_choice
-from polars_graded._columns import takes_any_name
 from polars_graded._results.keys import finds_keys
-from polars_graded._results.per_query import check_per_query, mean_of
+from polars_graded._results.per_query import check_per_query, mean_of, table
 
 if TYPE_CHECKING:
     from polars_graded._measuring.kernels.ragged import Floats
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["rank_correlation"]
 
 
-@takes_any_name
 @finds_keys
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -58,12 +56,6 @@ def rank_correlation(
     DataFrame
         `measure`, `reference` (both String), `strategies` (UInt32) and `tau` (Float64), from -1 to
         1, null where a measure gives all strategies the same mean, or there are fewer than two.
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `compare`, but any number of strategies will do; also if there are fewer than two
-        measures.
 
     Notes
     -----
@@ -123,28 +115,34 @@ def rank_correlation(
     tau = [correlation(order[x], order[y]) for x, y in pairs]
     if method == "ap" and reference is None:
         tau = [(t + tau_ap(order[y], order[x])) / 2 for t, (x, y) in zip(tau, pairs, strict=True)]
-    return pl.DataFrame(
-        [
-            pl.Series("measure", [name for name, _ in pairs], dtype=pl.String),
-            pl.Series("reference", [name for _, name in pairs], dtype=pl.String),
-            pl.Series("strategies", [len(grid.strategies)] * len(pairs), dtype=pl.UInt32),
-            pl.Series("tau", tau, dtype=pl.Float64).fill_nan(None),
-        ]
+    return table(
+        {
+            "measure": [name for name, _ in pairs],
+            "reference": [name for _, name in pairs],
+            "strategies": [len(grid.strategies)] * len(pairs),
+            "tau": tau,
+        }
     )
 
 
-def kendall(x: Floats, y: Floats) -> float:
-    """Kendall's tau-b, NaN where all of one order are tied."""
-    from scipy.stats import kendalltau
-
-    if not (_vary(x) and _vary(y)):
-        return np.nan
-    # SciPy divides by one root after the other, which makes 0.9999999999999998 of equal orders.
-    return round(float(kendalltau(x, y).statistic), 15)
+def kendall(x: Floats, reference: Floats) -> float:
+    """Kendall's tau-b of two orders, NaN where all of one are tied."""
+    return float(kendalls(_signs(x)[np.newaxis], reference)[0])
 
 
-def _vary(means: Floats) -> bool:
-    return len(np.unique(means)) > 1
+def kendalls(signs: Floats, reference: Floats) -> Floats:
+    """Kendall's tau-b of many orders with another, each a row of the signs of its pairs."""
+    others = _signs(reference)
+    pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
+    tau = np.full(len(signs), np.nan)
+    np.divide(signs @ others, pairs, out=tau, where=pairs > 0)
+    return tau
+
+
+def _signs(order: Floats) -> Floats:
+    """Which of each pair of strategies is the better one."""
+    a, b = np.triu_indices(len(order), 1)
+    return np.sign(order[a] - order[b])
 
 
 def tau_ap(x: Floats, reference: Floats) -> float:

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from polars_graded._checks import check_choice, check_frame, check_number, check_whole_number
-from polars_graded._columns import takes_any_name
+from polars_graded._checks import (
+    check_choice,
+    check_columns,
+    check_frame,
+    check_number,
+    check_whole_number,
+)
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import best_of, bests, measures_and_curves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from polars_graded._results.per_query import Missing
     from polars_graded._results.significance import CorrectionName, TestName
@@ -28,12 +33,11 @@ LONG = ("measure", "cutoff", "value")
 """What `long_form` gives beside columns that are no measures."""
 
 
-@takes_any_name
 @finds_keys
 def long_form(
     per_query: Any, *measures: str, query: str = "query", strategy: str = "strategy"
 ) -> pl.DataFrame:
-    """Put the measures of a result below one another, their cutoffs apart: ready for a chart.
+    """Put the measures of a result below one another, cutoffs in a column of their own, for charts.
 
     Parameters
     ----------
@@ -73,6 +77,7 @@ def long_form(
         for name in frame.collect_schema()
         if name not in numbers and (name in (query, strategy) or Measure.parsed(name) is None)
     ]
+    check_columns("per_query", others, others)
     for name in others:
         if name in LONG:
             msg = (
@@ -80,23 +85,21 @@ def long_form(
                 "Hint: rename the column"
             )
             raise ValueError(msg)
-    parts = []
-    for name in numbers:
-        measure = Measure.parsed(name)
-        cutoff = None if measure is None else measure.n
-        called = name if cutoff is None else name.removesuffix(f"@{cutoff}")
-        parts.append(
-            frame.select(
-                *others,
-                pl.lit(called).alias("measure"),
-                pl.lit(cutoff, pl.Int64).alias("cutoff"),
-                pl.col(name).cast(pl.Float64).alias("value"),
-            )
-        )
-    return pl.concat(parts).collect()
+    measures_of = {name: Measure.parsed(name) for name in numbers}
+    cutoffs = {name: each.n for name, each in measures_of.items() if each and each.n is not None}
+    without = {name: name.removesuffix(f"@{n}") for name, n in cutoffs.items()}
+    measure = pl.col("measure")
+    # Only an eager frame keeps the order of rows.
+    wide = frame.select(*others, pl.col(numbers).cast(pl.Float64)).collect()
+    long = wide.unpivot(numbers, index=others, variable_name="measure", value_name="value")
+    return long.select(
+        *others,
+        measure.replace(without),
+        measure.replace_strict(cutoffs, default=None, return_dtype=pl.Int64).alias("cutoff"),
+        "value",
+    )
 
 
-@takes_any_name
 @finds_keys
 def paper_table(
     per_query: Any,
@@ -153,13 +156,10 @@ def paper_table(
     means = summarise(per_query, *measures, **keys)  # type: ignore[arg-type]
     names = means.get_column(strategy).unique(maintain_order=True).to_list()
     letters = {name: _letter(place) for place, name in enumerate(names)}
-    beaten = _beaten(
-        compare(per_query, *measures, **keys, test=test, correction=correction)  # type: ignore[arg-type]
-        if len(names) > 1
-        else None,
-        strategy,
-        alpha,
-    )
+    beaten: dict[tuple[str, Any], set[Any]] = {}
+    if len(names) > 1:
+        compared = compare(per_query, *measures, **keys, test=test, correction=correction)  # type: ignore[arg-type]
+        beaten = _beaten(compared.filter(pl.col("p_corrected") <= alpha), strategy)
     columns: dict[str, list[Cell]] = {}
     for (measure,), of_it in means.group_by("measure", maintain_order=True):
         values = dict(of_it.select(strategy, "mean").iter_rows())
@@ -193,21 +193,15 @@ def _letter(place: int) -> str:
     return letters
 
 
-def _beaten(
-    compared: pl.DataFrame | None, strategy: str, alpha: float
-) -> Mapping[tuple[Any, Any], set[Any]]:
+def _beaten(told_apart: pl.DataFrame, strategy: str) -> dict[tuple[str, Any], set[Any]]:
     """Whom each strategy beats by each measure."""
-    found: dict[tuple[Any, Any], set[Any]] = {}
-    if compared is None:
-        return found
-    told = compared.filter(pl.col("p_corrected") <= alpha)
-    rows = told.select("measure", strategy, "baseline", "difference").iter_rows()
+    found: dict[tuple[str, Any], set[Any]] = {}
+    rows = told_apart.select("measure", strategy, "baseline", "difference").iter_rows()
     for measure, a, b, difference in rows:
         which = best_of(measure)
-        if which == "none" or not difference:
-            continue
-        winner, loser = (a, b) if (difference > 0) == (which == "highest") else (b, a)
-        found.setdefault((measure, winner), set()).add(loser)
+        if which != "none" and difference:
+            winner, loser = (a, b) if (difference > 0) == (which == "highest") else (b, a)
+            found.setdefault((measure, winner), set()).add(loser)
     return found
 
 

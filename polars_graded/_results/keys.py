@@ -1,4 +1,4 @@
-"""Any frame of results in, and which of its columns are keys where nobody says."""
+"""Which columns of a frame of results tell its rows apart, where no argument says."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+KEYS = ("strategy", "query")
+"""What tells rows of results apart, in the order in which `evaluate` puts it."""
+
 
 def finds_keys(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """The same function of results, which takes a frame of any kind and finds its key columns.
@@ -23,23 +26,20 @@ def finds_keys(function: Callable[Given, Result]) -> Callable[Given, Result]:
     Where `strategy` or `query` is not named and there is no column of that name, it is the first or
     the second column, which is where `evaluate` puts them.
     """
-    parameters = inspect.signature(function).parameters
-    first = next(iter(parameters))
-    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    signature = inspect.signature(function)
+    first = next(iter(signature.parameters))
 
     @wraps(function)
     def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-        if not takes_any:
-            check_keywords(kwargs, parameters)
-        if not args and first not in kwargs:
-            return function(*args, **kwargs)  # which says what it lacks
-        frame = check_frame(first, args[0] if args else kwargs[first])
-        keys = {name: kwargs[name] for name in ("strategy", "query") if name in kwargs}
-        named = found_keys(frame.collect_schema().names(), keys)
-        kwargs.update({name: column for name, column in named.items() if name in parameters})
-        if args:
-            return function(frame, *args[1:], **kwargs)  # type: ignore[arg-type]
-        return function(*args, **{**kwargs, first: frame})  # type: ignore[arg-type]
+        check_keywords(kwargs, signature.parameters)
+        try:
+            given = signature.bind(*args, **kwargs)
+        except TypeError:
+            return function(*args, **kwargs)  # which says what is wrong
+        frame = given.arguments[first] = check_frame(first, given.arguments[first])
+        named = {key: given.arguments[key] for key in KEYS if key in given.arguments}
+        given.arguments |= found_keys(frame.collect_schema().names(), named)
+        return function(*given.args, **given.kwargs)
 
     return called
 
@@ -47,8 +47,8 @@ def finds_keys(function: Callable[Given, Result]) -> Callable[Given, Result]:
 def found_keys(columns: Sequence[str], named: Mapping[str, object]) -> dict[str, object]:
     """The columns of strategies and queries, where they are named or can be told."""
     keys = dict(named)
-    for place, key in enumerate(("strategy", "query")):
-        taken = [*keys.values(), *({"strategy", "query"} - {key})]
+    for place, key in enumerate(KEYS):
+        taken = [*keys.values(), *({*KEYS} - {key})]
         if key in keys or key in columns or place >= len(columns):
             continue
         if columns[place] not in taken and Measure.parsed(columns[place]) is None:

@@ -51,7 +51,7 @@ class Pairs:
         return len(self.a)
 
     def parts(self, per_pair: int, most: int = PART) -> Iterator[slice]:
-        """The pairs in parts of so many numbers at most, where each pair has some."""
+        """The pairs in parts of at most `most` numbers, where each pair has `per_pair`."""
         step = max(1, most // max(1, per_pair))
         for start in range(0, len(self), step):
             yield slice(start, start + step)
@@ -60,11 +60,19 @@ class Pairs:
         """The differences of some pairs: a row per pair and a column per query."""
         return self.results.differences(self.a[part], self.b[part])
 
-    def tolerances(self, part: slice, differences: Floats) -> Floats:
+    def tolerances(self, part: slice) -> Floats:
         """How far off the differences of some pairs can be by rounding; no difference is exact."""
-        tolerances = self.results.tolerances(self.a[part], self.b[part])
-        tolerances[differences == 0] = 0
-        return tolerances
+        return self.results.tolerances(self.a[part], self.b[part])
+
+    def snapped(self, part: slice) -> Floats:
+        """The differences of some pairs in steps so small that nothing but rounding is lost.
+
+        Those of a pair that differ by rounding alone are then the same.
+        """
+        _, exponents = np.frexp(self.tolerances(part).max(axis=1, keepdims=True))
+        steps = np.ldexp(1.0, exponents)
+        snapped: Floats = np.rint(self.differences(part) / steps) * steps
+        return snapped
 
     @cached_property
     def statistics(self) -> Statistics:
@@ -73,19 +81,22 @@ class Pairs:
         higher, lower = np.zeros((2, len(self)), dtype=np.int64)
         for part in self.parts(self.n) if self.n else ():
             differences = self.differences(part)
-            mean[part], std[part] = _mean_and_std(differences)
+            mean[part], std[part] = mean_and_std(differences)
+            if (std[part] <= self.results.rounding.max()).any():
+                same = np.ptp(differences, axis=1) <= self.tolerances(part).max(axis=1)
+                std[part][same] = 0
             higher[part] = np.count_nonzero(differences > 0, axis=1)
             lower[part] = np.count_nonzero(differences < 0, axis=1)
         return Statistics(mean, std, higher, lower)
 
 
-def _mean_and_std(differences: Floats) -> tuple[Floats, Floats]:
-    """The mean and the standard deviation of each row, which is NaN for one value."""
-    n = differences.shape[1]
-    mean = differences.mean(axis=1)
+def mean_and_std(values: Floats) -> tuple[Floats, Floats]:
+    """The mean and the standard deviation of each row, NaN where there is none."""
+    count, n = values.shape
+    mean = values.mean(axis=1) if n else np.full(count, np.nan)
     if n < 2:  # noqa: PLR2004
-        return mean, np.full(len(mean), np.nan)
-    deviations = differences - mean[:, np.newaxis]
+        return mean, np.full(count, np.nan)
+    deviations = values - mean[:, np.newaxis]
     highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
     largest = np.maximum(highest, -lowest)
     # Squares of what is smaller would be 0. A power of 2 changes no digit.

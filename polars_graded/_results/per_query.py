@@ -1,8 +1,8 @@
 """The frame that `evaluate` returns: one row per strategy and query, one column per measure.
 
-What every statistic, chart and page needs to know of it stands here once: what makes such a frame,
-which of its columns are measures, each strategy beside each query, what is done about missing
-values, which value is best, and means with their margins.
+Every statistic, chart and page asks here what such a frame must be, which of its columns are
+measures, what each strategy has for each query, what becomes of missing values, which value is
+best, and how far a mean is to be trusted.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import (
     check_choice,
@@ -29,7 +30,7 @@ from polars_graded._frames.noticing import warn_the_caller
 from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from polars_graded._measuring.definitions import Best
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
 Missing: TypeAlias = Literal["error", "drop", "zero"]
 
 ROUNDING = 1e-12
-"""Values that lie closer than this share of the larger are the same number, rounded otherwise."""
+"""Values that are closer than this share of the larger are the same but for rounding."""
 
 LARGEST = 1e150
 """How far from 0 a value may be: beyond, its square is no number."""
 
 SHOWN = 3
-"""How many of the keys that are in the way an error names."""
+"""The most keys that an error names."""
 
 
 # What a frame must be
@@ -58,9 +59,10 @@ def check_per_query(
     missing: Missing = "error",
 ) -> Grid:
     """The measures that are named, or all that there are, of each strategy for each query."""
-    check_choice("missing", missing, get_args(Missing))
-    numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
-    return Grid(collected_keys(per_query, numbers, query=query, strategy=strategy), missing)
+    found = check_segments(
+        per_query, measures, query=query, strategy=strategy, segments=None, missing=missing
+    )
+    return found[0][1]
 
 
 def check_segments(
@@ -76,11 +78,12 @@ def check_segments(
 
     All have the same strategies. Without segments it is one, whose key has no column.
     """
+    check_choice("missing", missing, get_args(Missing))
     keys = segments_of(segments)
     if not keys:
-        grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-        return [(pl.DataFrame(height=1), grid)]
-    check_choice("missing", missing, get_args(Missing))
+        numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
+        rows = collected_keys(per_query, numbers, query=query, strategy=strategy)
+        return [(pl.DataFrame(height=1), Grid(rows, missing))]
     schema = check_frame("per_query", per_query).collect_schema()
     check_columns("per_query", keys, schema)
     wanted = [strategy, query, *keys, *measures]
@@ -108,18 +111,17 @@ def segments_of(segments: str | Sequence[str] | None) -> list[str]:
     return [check_column_name("segments", name) for name in check_list("segments", segments)]
 
 
-def check_free_names(
-    taken: Iterable[str], *, segments: str | Sequence[str] | None = None, **keys: str
-) -> None:
-    """Raise where a key has the name of another column of the result."""
-    named = [*keys.items(), *(("segments", name) for name in segments_of(segments))]
-    for argument, name in named:
-        if name in set(taken):
-            msg = (
-                f"`{argument}` must not have the name of a column of the result, got {name!r}"
-                f"\n\nHint: rename the column"
-            )
-            raise ValueError(msg)
+def check_free_names(taken: Iterable[str], **keys: str | Sequence[str] | None) -> None:
+    """Raise where a key, which an argument names, has the name of another column of the result."""
+    columns = {*taken}
+    for argument, named in keys.items():
+        for name in segments_of(named):
+            if name in columns:
+                msg = (
+                    f"`{argument}` must not have the name of a column of the result, got {name!r}"
+                    "\n\nHint: rename the column"
+                )
+                raise ValueError(msg)
 
 
 def measures_and_curves(
@@ -161,25 +163,23 @@ def measures_and_curves(
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
     # Numbers beside measures, such as what is known of a query, are none unless they are named.
-    measures = {name for name in schema if Measure.parsed(name)}
-    found = []
-    for each in ("number", "curve"):
-        columns = [name for name in schema if name not in keys and kind(name) == each]
-        measured = [name for name in columns if name in measures]
-        default = measured if measured and each == "number" else columns
-        found.append([name for name in named if name in columns] or default)
-        left = [name for name in columns if name not in found[-1] and schema[name].is_float()]
-        if left and not named and each == "number":
-            warn_the_caller(
-                f"numbers whose column is not called like a measure are left out: "
-                f"{', '.join(map(repr, left))}\n\n"
-                f"Hint: name the measures that are meant, as in {left[0]!r}, or drop the column"
-            )
-    check_columns("per_query", [*found[0], *found[1]], schema)
-    if not any(found[: len(wanted)]):
+    numbers = [name for name in schema if name not in keys and kind(name) == "number"]
+    lists = [name for name in schema if name not in keys and kind(name) == "curve"]
+    measured = [name for name in numbers if Measure.parsed(name)]
+    found = [name for name in named if name in numbers] or measured or numbers
+    found_curves = [name for name in named if name in lists] or lists
+    left = [name for name in numbers if name not in found and schema[name].is_float()]
+    if left and not named:
+        warn_the_caller(
+            f"numbers whose column is not called like a measure are left out: "
+            f"{', '.join(map(repr, left))}\n\n"
+            f"Hint: name the measures that are meant, as in {left[0]!r}, or drop the column"
+        )
+    check_columns("per_query", [*found, *found_curves], schema)
+    if not (found or (curves and found_curves)):
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
-    return found[0], found[1]
+    return found, found_curves
 
 
 def collected_keys(
@@ -222,9 +222,9 @@ natural_order = sorting.natural_order
 
 
 def as_they_come(strategies: pl.Series) -> pl.Series:
-    """Each strategy once: as they come where the rows of each stand together, else sorted.
+    """Each strategy once, in the order of rows where those of each are together, else sorted.
 
-    They come so from `evaluate`, which keeps the order that strategies are named in.
+    They are together as `evaluate` returns them, in the order that strategies are named in.
     """
     together = strategies.rle().struct.field("value").alias(strategies.name)
     return together if together.n_unique() == len(together) else sorting.in_order(strategies)
@@ -272,16 +272,26 @@ class Grid:
     def results(self, measure: str) -> Results:
         """The values of a measure for the queries that count."""
         values = self.values(measure)
-        self._check(np.isinf(values), measure, "must be finite, got infinity")
+        name = f"measure {measure!r}"
+        self._check(np.isinf(values), name, "must be finite, got infinity")
         rule = f"must be within {LARGEST:g} of 0, since it is squared, got a larger value"
-        self._check(np.abs(values) > LARGEST, measure, rule)
+        self._check(np.abs(values) > LARGEST, name, rule)
         absent = np.isnan(values)
-        if self.missing == "error":
-            rule = "must have a value for each strategy and query, got none, null or NaN"
-            hint = "\n\nHint: missing='drop' or missing='zero' allows it"
-            self._check(absent, measure, rule, hint)
+        self._check_present(absent, name)
         whole = ~absent.any(axis=0)
         return Results(measure, self.queries.filter(pl.Series(whole)), values[:, whole])
+
+    def several(self, strategies: int = 2) -> Iterator[Results]:
+        """The values of each measure, of at least this many strategies and two queries."""
+        if len(self.strategies) < strategies:
+            msg = f"there must be at least {strategies} strategies, got {len(self.strategies)}"
+            raise ValueError(msg)
+        for measure in self.measures:
+            results = self.results(measure)
+            if results.n < 2:  # noqa: PLR2004
+                msg = f"measure {measure!r} must have at least 2 queries, got {results.n}"
+                raise ValueError(msg)
+            yield results
 
     def curve_length(self, *curves: str) -> int:
         """How long the lists of curves are, 0 where there is none."""
@@ -303,18 +313,9 @@ class Grid:
         points = np.full((len(lists), length), np.nan)
         flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
         points[there] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
-        if np.isinf(points).any():
-            msg = f"curve {curve!r} must be finite, got infinity"
-            raise ValueError(msg)
-        absent = np.isnan(points).any(axis=1)
-        if self.missing == "error" and absent.any():
-            keys = self.frame[:, :2].row(int(absent.argmax()))
-            msg = (
-                f"curve {curve!r} must have a value for each strategy and query, got none, null or "
-                f"NaN {absent.sum()} times, first in {keys[1]!r} of {keys[0]!r}\n\n"
-                "Hint: missing='drop' or missing='zero' allows it"
-            )
-            raise ValueError(msg)
+        name = f"curve {curve!r}"
+        self._check(np.isinf(points).any(axis=1), name, "must be finite, got infinity")
+        self._check_present(np.isnan(points).any(axis=1), name)
         return self._counted(points).reshape(*self.shape, length)
 
     def _counted(self, values: Floats) -> Floats:
@@ -325,13 +326,19 @@ class Grid:
             else values
         )
 
-    def _check(self, wrong: Mask, measure: str, rule: str, hint: str = "") -> None:
+    def _check_present(self, absent: Mask, name: str) -> None:
+        """Raise where a value is missing and must not be."""
+        if self.missing == "error":
+            rule = "must have a value for each strategy and query, got none, null or NaN"
+            self._check(absent, name, rule, "missing='drop' or missing='zero' allows it")
+
+    def _check(self, wrong: Mask, name: str, rule: str, hint: str = "") -> None:
         """Raise where a value is wrong, with how many queries have one and some of them."""
         if wrong.any():
             rows = self.frame[:, :2].filter(pl.Series(wrong.ravel()))
             count = f"{rows.to_series(1).n_unique()} of {len(self.queries)} queries"
-            msg = f"measure {measure!r} {rule} in {count}: {_first(rows)}{hint}"
-            raise ValueError(msg)
+            msg = f"{name} {rule} in {count}: {_first(rows)}"
+            raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
 
 
 @dataclass(frozen=True)
@@ -368,15 +375,14 @@ class Results:
 
     @property
     def order(self) -> Floats:
-        """Where the means put the strategies, the best highest; rounding does not part them."""
+        """Where the means put the strategies, the best highest; ties in spite of rounding."""
         count = len(self.values)
         if not count or not self.n:
             return np.full(count, np.nan)
         # As far as they differ from one of them: what they share, however large, rounds nothing.
         every, first = np.arange(count), np.zeros(count, dtype=np.int64)
-        differences = self.differences(every, first)
-        rounding = np.where(differences == 0, 0, self.tolerances(every, first)).mean(axis=1)
-        means = differences.mean(axis=1)
+        means = self.differences(every, first).mean(axis=1)
+        rounding = self.tolerances(every, first).mean(axis=1)
         rising = np.argsort(means)
         higher = np.diff(means[rising]) > np.maximum(rounding[rising[1:]], rounding[rising[:-1]])
         places = np.empty(count)
@@ -384,33 +390,24 @@ class Results:
         return places if self.higher_is_better else -places
 
     def tolerances(self, a: Integers, b: Integers) -> Floats:
-        """How far apart two values can be that are the same: a row per pair of strategies."""
-        size = np.maximum(np.abs(self.values[a]), np.abs(self.values[b]))
-        return np.multiply(ROUNDING, np.maximum(size, self.floor))
+        """How far off differences between strategies can be by rounding: a row per pair.
+
+        It is 0 where the two values are the same but for rounding.
+        """
+        x, y = self.values[a], self.values[b]
+        size = np.maximum(np.maximum(np.abs(x), np.abs(y)), self.floor)
+        tolerances: Floats = np.multiply(ROUNDING, size)
+        tolerances[np.abs(x - y) <= tolerances] = 0
+        return tolerances
 
     def differences(self, a: Integers, b: Integers) -> Floats:
-        """The differences between strategies, a row per pair, without what rounding adds to them.
-
-        Two values that rounding parts are the same, and so are differences that it parts where all
-        of a pair are the same.
-        """
+        """The differences between strategies, a row per pair; 0 where that is rounding."""
         differences: Floats = self.values[a] - self.values[b]
-        if not self.n:
-            return differences
         doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
         rows = np.flatnonzero(doubtful.any(axis=1))
         if len(rows):
-            tied = np.abs(differences[rows]) <= self.tolerances(a[rows], b[rows])
-            differences[rows] = np.where(tied, 0, differences[rows])
-        # Where all are the same, the first and the last are.
-        apart = np.abs(differences[:, 0] - differences[:, -1])
-        rows = np.flatnonzero(apart <= 2 * self.rounding.max())
-        if len(rows):
-            some = differences[rows]
-            tolerances = np.where(some == 0, 0, self.tolerances(a[rows], b[rows]))
-            same = (some - tolerances).max(axis=1) <= (some + tolerances).min(axis=1)
-            surest = some[np.arange(len(rows)), tolerances.argmin(axis=1)]
-            differences[rows] = np.where(same[:, np.newaxis], surest[:, np.newaxis], some)
+            same = self.tolerances(a[rows], b[rows]) == 0
+            differences[rows] = np.where(same, 0, differences[rows])
         return differences
 
 
@@ -424,10 +421,24 @@ def best_of(measure: str) -> Best:
 
 
 def bests(means: pl.Series, which: Best) -> list[int]:
-    """The places of the best means; rounding parts none of them."""
+    """The places of the best means, of all that are the same but for rounding."""
     rounded = means.round(12)
     top = {"highest": rounded.max(), "lowest": rounded.min(), "none": None}[which]
     return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
+
+
+# What comes out
+
+
+def table(
+    statistics: Mapping[str, Any] | Sequence[Mapping[str, Any]], **dtypes: pl.DataType
+) -> pl.DataFrame:
+    """Statistics in columns or in rows as a frame: counts are UInt32, and what is NaN is null.
+
+    Counts that may be larger have another type.
+    """
+    frame = pl.DataFrame(statistics, schema_overrides=dtypes, infer_schema_length=None)
+    return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 
 
 # Means
@@ -438,13 +449,6 @@ def mean_of(values: Floats) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
-def std_of(values: Floats) -> float:
-    """The standard deviation, NaN for fewer than two values."""
-    if len(values) < 2:  # noqa: PLR2004
-        return np.nan
-    return float(values.std(ddof=1)) if np.ptp(values) else 0.0
-
-
 def mean_margin(std: Any, n: Any, confidence: float) -> Any:
     """How far Student's interval of the mean of n values reaches to either side of it."""
     from scipy.special import stdtrit
@@ -453,7 +457,7 @@ def mean_margin(std: Any, n: Any, confidence: float) -> Any:
 
 
 def confidence_of(margin: Any, std: Any, n: Any) -> Any:
-    """The confidence of Student's interval that reaches so far, as `mean_margin` says how far."""
+    """The confidence of Student's interval with this margin: the inverse of `mean_margin`."""
     from scipy.special import stdtr
 
     return 2 * stdtr(n - 1, margin * np.sqrt(n) / std) - 1
@@ -471,12 +475,9 @@ def curve_means(
     points = curves.select(*keys, at, *columns).explode(
         positions.name, *columns, empty_as_null=False
     )
-    statistics = [
-        (
-            pl.col(column).mean(),
-            pl.col(column).count().alias(f"queries of {column}"),
-            pl.col(column).std().alias(f"std of {column}"),
-        )
-        for column in columns
-    ]
-    return points.group_by(*keys, positions.name, maintain_order=True).agg(*sum(statistics, ()))
+    values = pl.col(columns)
+    return points.group_by(*keys, positions.name, maintain_order=True).agg(
+        values.mean(),
+        values.count().name.prefix("queries of "),
+        values.std().name.prefix("std of "),
+    )

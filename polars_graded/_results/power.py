@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
-from polars_graded._columns import takes_any_name
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.pairs import Pairs, pairs_of
-from polars_graded._results.per_query import check_free_names, check_per_query
+from polars_graded._results.per_query import check_free_names, check_per_query, table
 from polars_graded._results.significance import (
     CorrectionName,
     Options,
@@ -33,10 +32,9 @@ FEWEST_STRATEGIES = 3
 """With fewer there is one pair, which says nothing of a share."""
 
 MOST_QUERIES = 2**40
-"""More queries than anyone has."""
+"""The most queries that are looked for: more than anyone has."""
 
 
-@takes_any_name
 @finds_keys
 def discriminative_power(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -54,14 +52,14 @@ def discriminative_power(
     """Say which share of all pairs of strategies each measure tells apart.
 
     The larger it is, the more a measure makes of the same queries. It does not say that a measure
-    is right: one may tell strategies apart by what no user cares for.
+    is right: it may tell strategies apart by something that no user cares for.
 
     Parameters
     ----------
     per_query, *measures, query, strategy, test, correction, missing, seed, resamples, progress
         As for `compare`; `"randomised_tukey"` holds for all pairs together.
     alpha
-        A pair is told apart where its corrected p value is at most so much.
+        A pair is told apart where its corrected p value is at most this.
 
     Returns
     -------
@@ -69,11 +67,6 @@ def discriminative_power(
         One row per measure, in their order: `measure` (String), `strategies`, `pairs` and
         `told_apart` (UInt32), and `discriminative_power`, the latter over the former (Float64,
         from 0 to 1).
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `compare`; also if there are fewer than three strategies or two queries.
 
     See Also
     --------
@@ -112,23 +105,22 @@ def discriminative_power(
     """
     level = check_number("alpha", alpha, above=0, below=1)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
     rows = []
-    found = _achieved(grid, test, correction, seed, resamples, progress)
-    for pairs, p in found:
+    for pairs, p in _achieved(grid, options):
         told_apart = int(np.count_nonzero(p <= level))
-        counts = len(grid.strategies), len(pairs), told_apart
-        rows.append((pairs.results.measure, *counts, told_apart / len(pairs)))
-    schema = {
-        "measure": pl.String,
-        "strategies": pl.UInt32,
-        "pairs": pl.UInt32,
-        "told_apart": pl.UInt32,
-        "discriminative_power": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+        rows.append(
+            {
+                "measure": pairs.results.measure,
+                "strategies": len(grid.strategies),
+                "pairs": len(pairs),
+                "told_apart": told_apart,
+                "discriminative_power": told_apart / len(pairs),
+            }
+        )
+    return table(rows)
 
 
-@takes_any_name
 @finds_keys
 def significance_levels(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -158,11 +150,6 @@ def significance_levels(
         One row per measure and pair, by falling p value: `measure` (String), `place` (UInt32, from
         1), the strategy (under the name of its column), `baseline`, and `p_corrected` (Float64). A
         pair without a p value counts as not told apart: it has 1.
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `discriminative_power`.
 
     See Also
     --------
@@ -196,53 +183,37 @@ def significance_levels(
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     key = grid.strategies.name
     check_free_names(["measure", "place", "baseline", "p_corrected"], strategy=key)
+    options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
     tables = []
-    for pairs, p in _achieved(grid, test, correction, seed, resamples, progress):
+    for pairs, p in _achieved(grid, options):
         falling = np.argsort(-p, kind="stable")
         columns = {
-            "measure": pl.Series([pairs.results.measure]).new_from_index(0, len(p)),
-            "place": pl.Series(np.arange(1, len(p) + 1)).cast(pl.UInt32),
+            "measure": [pairs.results.measure] * len(p),
+            "place": np.arange(1, len(p) + 1, dtype=np.uint32),
             key: grid.strategies.gather(pairs.a[falling]),
             "baseline": grid.strategies.gather(pairs.b[falling]),
-            "p_corrected": pl.Series(p[falling]),
+            "p_corrected": p[falling],
         }
         tables.append(pl.DataFrame(columns))
     return pl.concat(tables)
 
 
-def _achieved(
-    grid: Grid,
-    test: TestName,
-    correction: CorrectionName,
-    seed: int,
-    resamples: int,
-    progress: Progress | None,
-) -> Iterator[tuple[Pairs, Floats]]:
+def _achieved(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
     """All pairs by each measure, and their p values, 1 where there is none."""
-    options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
     for pairs in _all_pairs(grid, FEWEST_STRATEGIES):
-        p = corrected(correction, outcome_of(test, pairs, options).p)
+        p = corrected(options.correction, outcome_of(pairs, options).p)
         yield pairs, np.nan_to_num(p, nan=1.0)
 
 
 def _all_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
-    """All pairs by each measure, of so many strategies at least and two queries."""
-    count = len(grid.strategies)
-    if count < fewest:
-        msg = f"there must be at least {fewest} strategies, got {count}"
-        raise ValueError(msg)
-    for measure in grid.measures:
-        results = grid.results(measure)
-        if results.n < 2:  # noqa: PLR2004
-            msg = f"measure {measure!r} must have at least 2 queries, got {results.n}"
-            raise ValueError(msg)
+    """All pairs by each measure, of at least `fewest` strategies and two queries."""
+    for results in grid.several(fewest):
         yield Pairs(results, *pairs_of(grid.strategies))
 
 
 # How many queries
 
 
-@takes_any_name
 @finds_keys
 def queries_needed(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -270,12 +241,12 @@ def queries_needed(
     per_query, *measures, query, strategy, missing
         As for `compare`.
     difference
-        The difference of means that is to be found, above 0, in the unit of the measure.
+        The difference of means to look for, above 0, in the unit of the measure.
     power
-        How probable it is to be that such a difference is found significant, between 0 and 1.
+        The chance that such a difference is found significant, between 0 and 1.
     alpha
-        The level of significance, between 0 and 1. For m comparisons corrected after Bonferroni it
-        is a part of m.
+        The level of significance, between 0 and 1. For m comparisons, corrected after Bonferroni,
+        it is one m-th of the whole.
 
     Returns
     -------
@@ -289,12 +260,6 @@ def queries_needed(
 
         `queries_needed` is null where it is more than :math:`2^{40}`.
 
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `compare`; also if there are fewer than two strategies or queries, if all differences of
-        each pair are the same, or if an argument is not within its bounds.
-
     See Also
     --------
     power_curve : The power of any number of queries.
@@ -303,8 +268,8 @@ def queries_needed(
     -----
     A variance that was measured on few queries is itself uncertain: with 25 queries s is off by
     some 15 %, and so the number of queries by some 30 %. A power that is worked out for the
-    difference that was found says no more than its p value (Hoenig, Heisey 2001): `difference` is
-    what would matter.
+    difference that was found says no more than its p value (Hoenig, Heisey 2001): let `difference`
+    be one that would matter.
 
     References
     ----------
@@ -340,27 +305,24 @@ def queries_needed(
     wanted = check_number("power", power, above=0, below=1)
     level = check_number("alpha", alpha, above=0, below=1)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-    rows: list[tuple[Any, ...]] = []
+    rows = []
     for pairs in _all_pairs(grid, 2):
         std, n = _pooled_std(pairs), pairs.n
         effect = looked_for / std
-        needed = _fewest_queries(effect, wanted, level)
-        at_hand = float(power_of(n, effect, level))
-        smallest = _smallest_effect(n, wanted, level) * std
-        rows.append((pairs.results.measure, n, std, looked_for, needed, at_hand, smallest))
-    schema = {
-        "measure": pl.String,
-        "queries": pl.UInt32,
-        "std": pl.Float64,
-        "difference": pl.Float64,
-        "queries_needed": pl.UInt64,
-        "power": pl.Float64,
-        "smallest_difference": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+        rows.append(
+            {
+                "measure": pairs.results.measure,
+                "queries": n,
+                "std": std,
+                "difference": looked_for,
+                "queries_needed": _fewest_queries(effect, wanted, level),
+                "power": float(power_of(n, effect, level)),
+                "smallest_difference": _smallest_effect(n, wanted, level) * std,
+            }
+        )
+    return table(rows, queries_needed=pl.UInt64())
 
 
-@takes_any_name
 @finds_keys
 def power_curve(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -386,13 +348,7 @@ def power_curve(
     -------
     DataFrame
         One row per measure and number of queries: `measure` (String), `queries` (UInt64), `power`
-        (Float64) and `at_hand` (Boolean), whether so many queries are
-        at hand.
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `queries_needed`.
+        (Float64) and `at_hand` (Boolean), whether this is the number at hand.
 
     See Also
     --------
@@ -436,12 +392,12 @@ def power_curve(
         asked = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
         at = np.unique([*asked, n])
         columns = {
-            "measure": pl.Series([pairs.results.measure]).new_from_index(0, len(at)),
-            "queries": pl.Series(at).cast(pl.UInt64),
-            "power": pl.Series(power_of(at, looked_for / std, level)),
-            "at_hand": pl.Series(at == n),
+            "measure": [pairs.results.measure] * len(at),
+            "queries": at,
+            "power": power_of(at, looked_for / std, level),
+            "at_hand": at == n,
         }
-        tables.append(pl.DataFrame(columns))
+        tables.append(table(columns, queries=pl.UInt64()))
     return pl.concat(tables)
 
 
@@ -487,7 +443,7 @@ def _fewest_queries(effect: float, power: float, alpha: float) -> int | None:
 
 
 def _smallest_effect(n: int, power: float, alpha: float) -> float:
-    """The smallest effect that so many queries show with this power, in deviations."""
+    """The smallest effect that n queries show with this power, in deviations."""
     from scipy.optimize import brentq
 
     if power <= alpha:  # which no effect at all has

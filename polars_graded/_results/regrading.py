@@ -18,7 +18,6 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._columns import takes_any_name
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import settled_by
 from polars_graded._measuring.names import Measure
@@ -43,7 +42,6 @@ MOST_LEVELS = 5
 """With more levels there are too many ways to merge them."""
 
 
-@takes_any_name
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: str, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
@@ -77,12 +75,6 @@ def unjudged_bounds(
         - `low` and `high` (Float64), the smaller and the larger of it and the value with unjudged
           documents of the highest grade;
         - `residual` (Float64) of `rbp`, null for other measures and where `value` is.
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `evaluate`; also if a measure is a curve, or `condensed` is True, which leaves no
-        unjudged document.
 
     See Also
     --------
@@ -123,9 +115,7 @@ def unjudged_bounds(
     rows = check_collected("frame", frame)
     chosen = _with_one_value(measures)
     keys, names = _keys(rows, options), list(chosen)
-    check_free_names(BOUNDS, strategy=keys[0])
-    for name in keys[1:]:
-        check_free_names(BOUNDS, query=name)
+    check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
     grade = check_column_name("grade", options.get("grade", "grade"))
     check_columns("frame", [grade], rows.columns)
     highest = options.get("highest")
@@ -142,23 +132,18 @@ def unjudged_bounds(
     then = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():
-        value, other = (frame.get_column(name).cast(pl.Float64) for frame in (now, then))
-        both = pl.DataFrame([value.alias("value"), other.alias("other")])
-        low, high = pl.min_horizontal("value", "other"), pl.max_horizontal("value", "other")
+        value = now.get_column(name).cast(pl.Float64)
+        other = then.get_column(name).cast(pl.Float64)
+        low, high = pl.min_horizontal(value, other), pl.max_horizontal(value, other)
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
-            depth = now.get_column("n_retrieved").clip(upper_bound=measure.n)
-            beyond = pl.lit(measure.options["p"] ** depth.cast(pl.Float64).to_numpy())
-            residual = high - low + beyond
-        tables.append(
-            now.select(pl.lit(name).alias("measure"), *keys).hstack(
-                both.select("value", low=low, high=high, residual=residual)
-            )
-        )
+            depth = now.get_column("n_retrieved").clip(upper_bound=measure.n).cast(pl.Float64)
+            residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
+        named = pl.lit(name).alias("measure")
+        tables.append(now.select(named, *keys, value=value, low=low, high=high, residual=residual))
     return pl.concat(tables)
 
 
-@takes_any_name
 def robustness_to_grading(
     frame: pl.DataFrame | pl.LazyFrame,
     *measures: str,
@@ -169,7 +154,7 @@ def robustness_to_grading(
     seed: int = 0,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame:
-    """Say whether conclusions survive another grading: orders of strategies, and what is believed.
+    """Say whether conclusions survive another grading: the order of strategies, and what differs.
 
     Parameters
     ----------
@@ -180,8 +165,8 @@ def robustness_to_grading(
     gradings
         Other gradings under names of their own: a column of the frame, as another grader's, an
         expression, or a mapping from grades to grades, which keeps those that it does not name. By
-        default every way to merge neighbouring levels, each group taking its lowest grade; and
-        `moved`.
+        default every way to merge neighbouring levels, of which there may be five, each group
+        taking its lowest grade; and `moved`.
     moved
         The share of judged documents whose grade is moved by one level at random, up or down, as a
         grading "10 % moved"; 0 for none. It is only there by default.
@@ -209,12 +194,6 @@ def robustness_to_grading(
           the other way round;
         - `flipped` (List), the strategies whose difference from this one is lost, gained or
           reversed, in the order of strategies.
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `evaluate`; also if there are fewer than two strategies, a measure is a curve, no
-        gradings are given and there are more than five levels, or none are left to merge.
 
     See Also
     --------
@@ -274,18 +253,14 @@ def robustness_to_grading(
             for name, each in _check_gradings(gradings).items()
         }
     names = list(chosen)
-    result, first = [], None
-    for name, grades in {AS_GIVEN: rows.get_column(grade), **others}.items():
-        anew = rows.with_columns(grades.alias(grade))
-        values = (
-            evaluate(anew, *names, **options)
-            if first is None
-            else _quietly(anew, names, dict(options))
-        )
-        found = _Conclusions(values, names, strategy, query, level)
-        first = found if first is None else first
-        result += [found.against(first, name, measure) for measure in names]
-    return pl.concat(result)
+    as_given = _Conclusions(evaluate(rows, *names, **options), names, strategy, query, level)
+    found = {AS_GIVEN: as_given}
+    for name, grades in others.items():
+        values = _quietly(rows.with_columns(grades.alias(grade)), names, dict(options))
+        found[name] = _Conclusions(values, names, strategy, query, level)
+    return pl.concat(
+        each.against(as_given, name, measure) for name, each in found.items() for measure in names
+    )
 
 
 BOUNDS = ("measure", "value", "low", "high", "residual")
@@ -299,7 +274,7 @@ ROBUSTNESS = (
 
 
 class _Conclusions:
-    """What the values of one grading say: means, an order, and which differences are believed."""
+    """What the values of one grading say: means, an order, and significant differences."""
 
     def __init__(
         self,

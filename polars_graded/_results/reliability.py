@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
+import polars as pl  # noqa: TC002, examples use it
 
 from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
-from polars_graded._columns import takes_any_name
-from polars_graded._results.correlation import tau_ap
+from polars_graded._results.correlation import kendalls, tau_ap
 from polars_graded._results.keys import finds_keys
-from polars_graded._results.per_query import check_per_query
+from polars_graded._results.per_query import check_per_query, mean_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +27,6 @@ SIZES = 10
 """How many numbers of queries are tried where none are asked for."""
 
 
-@takes_any_name
 @finds_keys
 def swap_rate(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -71,12 +69,6 @@ def swap_rate(
         - `comparisons` and `swaps` (UInt32), of all pairs in all samples, and `swap_rate`
           (Float64, from 0 to 1), the latter over the former.
 
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `compare`; also if there are fewer than two strategies or queries, or a size is more
-        than half of the queries.
-
     See Also
     --------
     order_stability : How alike the order of all strategies is.
@@ -118,9 +110,8 @@ def swap_rate(
     check_whole_number("seed", seed, at_least=0)
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     rows = []
-    for measure in grid.measures:
-        results = grid.results(measure)
-        for size in _sizes(results, sizes, results.n // 2):
+    for results in grid.several():
+        for size in _sizes(sizes, results.n // 2):
             compared: dict[int, list[int]] = {}
             for drawn in _samples(results, 2 * size, draws, seed):
                 first = _differences(results, drawn[:, :size])
@@ -134,21 +125,20 @@ def swap_rate(
                     total[0] += int(count)
                     total[1] += int(swaps)
             for each, (count, swaps) in sorted(compared.items()):
-                ends = each * step, (each + 1) * step
-                rows.append((measure, size, *ends, count, swaps, swaps / count))
-    schema = {
-        "measure": pl.String,
-        "queries": pl.UInt32,
-        "difference_from": pl.Float64,
-        "difference_to": pl.Float64,
-        "comparisons": pl.UInt32,
-        "swaps": pl.UInt32,
-        "swap_rate": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+                rows.append(
+                    {
+                        "measure": results.measure,
+                        "queries": size,
+                        "difference_from": each * step,
+                        "difference_to": (each + 1) * step,
+                        "comparisons": count,
+                        "swaps": swaps,
+                        "swap_rate": swaps / count,
+                    }
+                )
+    return table(rows)
 
 
-@takes_any_name
 @finds_keys
 def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -186,12 +176,6 @@ def order_stability(
         One row per measure and size: `measure` (String), `queries` (UInt32), and the mean `tau` of
         the samples with the quantiles `tau_low` and `tau_high` (Float64, from -1 to 1; null where
         all strategies have one mean).
-
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `compare`; also if there are fewer than two strategies or queries, or a size is more
-        than all queries.
 
     See Also
     --------
@@ -232,39 +216,32 @@ def order_stability(
     check_whole_number("seed", seed, at_least=0)
     tails = [(1 - share) / 2, (1 + share) / 2]
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    correlation = kendalls if method == "kendall" else _taus_ap
     rows = []
-    for measure in grid.measures:
-        results = grid.results(measure)
-        for size in _sizes(results, sizes, results.n):
-            correlation = _kendall if method == "kendall" else _ap
+    for results in grid.several():
+        for size in _sizes(sizes, results.n):
             tau = np.concatenate(
                 [
-                    correlation(results, _differences(results, drawn))
+                    correlation(_signs(results, drawn), results.order)
                     for drawn in _samples(results, size, draws, seed)
                 ]
             )
             tau = tau[~np.isnan(tau)]
-            known = [tau.mean(), *np.quantile(tau, tails)] if len(tau) else [None] * 3
-            rows.append((measure, size, *known))
-    schema = {
-        "measure": pl.String,
-        "queries": pl.UInt32,
-        "tau": pl.Float64,
-        "tau_low": pl.Float64,
-        "tau_high": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema, orient="row")
+            low, high = np.quantile(tau, tails) if len(tau) else (np.nan, np.nan)
+            rows.append(
+                {
+                    "measure": results.measure,
+                    "queries": size,
+                    "tau": mean_of(tau),
+                    "tau_low": low,
+                    "tau_high": high,
+                }
+            )
+    return table(rows)
 
 
-def _sizes(results: Results, asked: int | Sequence[int] | None, most: int) -> list[int]:
-    """The numbers of queries to draw, at most so many."""
-    count = len(results.values)
-    if count < 2:  # noqa: PLR2004
-        msg = f"there must be at least 2 strategies, got {count}"
-        raise ValueError(msg)
-    if results.n < 2:  # noqa: PLR2004
-        msg = f"measure {results.measure!r} must have at least 2 queries, got {results.n}"
-        raise ValueError(msg)
+def _sizes(asked: int | Sequence[int] | None, most: int) -> list[int]:
+    """The numbers of queries to draw, none above `most`."""
     if asked is None:
         spread = np.geomspace(min(5, most), most, SIZES).round()
         return [int(size) for size in np.unique(spread)]
@@ -295,21 +272,14 @@ def _differences(results: Results, drawn: Integers) -> Floats:
     return differences
 
 
-def _kendall(results: Results, differences: Floats) -> Floats:
-    """Kendall's tau-b of each sample's order with that of all queries, NaN where one has none."""
-    order = results.order if results.higher_is_better else -results.order
-    a, b = np.triu_indices(len(order), 1)
-    whole, signs = np.sign(order[a] - order[b]), np.sign(differences)
-    pairs = np.sqrt(np.count_nonzero(whole) * np.count_nonzero(signs, axis=1).astype(float))
-    tau = np.full(len(signs), np.nan)
-    np.divide(signs @ whole, pairs, out=tau, where=pairs > 0)
-    return tau
+def _signs(results: Results, drawn: Integers) -> Floats:
+    """Which of each pair of strategies is the better one: a row per sample."""
+    return np.sign(_differences(results, drawn)) * (1 if results.higher_is_better else -1)
 
 
-def _ap(results: Results, differences: Floats) -> Floats:
+def _taus_ap(signs: Floats, whole: Floats) -> Floats:
     """AP correlation of each sample's order with that of all queries, NaN where one has none."""
-    whole, count = results.order, len(results.values)
-    signs = np.sign(differences) * (1 if results.higher_is_better else -1)
+    count = len(whole)
     square = np.zeros((len(signs), count, count))
     a, b = np.triu_indices(count, 1)
     square[:, a, b], square[:, b, a] = signs, -signs
