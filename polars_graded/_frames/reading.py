@@ -511,7 +511,9 @@ def _tables(file: TextFile, formats: Sequence[Format]) -> Iterator[pl.DataFrame]
             known, header = next((each, match) for each, match in found if match)
             # Its line stays, empty, so that lines are counted right.
             block = block._replace(text=block.text[header.end() :])  # noqa: PLW2901
-        table = _table_of_csv(block, known)
+        table = _table_of_csv(block.text, known)
+        if table is None:
+            table = _table_of_csv(_tidied(block.text), known)
         yield _table(block, known) if table is None else table
 
 
@@ -559,10 +561,9 @@ def _documents(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFram
 # Lines of the same fields
 
 
-def _table_of_csv(block: Block, known: Format) -> pl.DataFrame | None:
+def _table_of_csv(text: bytes, known: Format) -> pl.DataFrame | None:
     """The rows as Polars reads them as CSV; None where it might not read what `_table` does."""
-    text = _tidied(block.text)
-    if b"\r" in text:
+    if b"\t" in text or b"\r" in text:
         return None
     try:
         # An empty line goes before: what begins like a compressed file would be unpacked.
