@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
-import polars as pl
-
-from polars_graded._columns import takes_any_name
 from polars_graded._frames.engines import engine_of
-from polars_graded._frames.joining import Join
-from polars_graded._frames.judging_later import judged_later
-from polars_graded._frames.matching import (
-    check_keys,
-    check_match,
-    check_one_strategy,
-    check_schemas,
-    look_at,
-    usable,
-)
-from polars_graded._frames.tables import judgments_table, runs_table
+from polars_graded._frames.inputs import judgments_table, runs_table
+from polars_graded._frames.judged_rows import judged_rows
 from polars_graded._measuring.keywords import checks_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Unpack
 
-    from polars_graded._frames.tables import Frame, Runs
+    import polars as pl
 
 __all__ = ["judge"]
 
@@ -46,7 +34,6 @@ def judge(
 ) -> pl.LazyFrame: ...
 @overload
 def judge(run: Any, judgments: Any, **options: Unpack[_Options]) -> pl.DataFrame: ...
-@takes_any_name
 @checks_keywords
 def judge(
     run: Any,
@@ -213,31 +200,4 @@ def judge(
         return engine.judged(run, judgments, query, doc, grade, strategy, unjudged_below)
     runs = runs_table(run, query, doc, strategy)
     judged = judgments_table(judgments, query, doc, grade)
-    judge_them = judged_later if isinstance(runs.table, pl.LazyFrame) else _judged
-    return judge_them(runs, judged, query, doc, grade, unjudged_below)
-
-
-def _judged(
-    runs: Runs, judgments: Frame, query: str, doc: str, grade: str, unjudged_below: float | None
-) -> pl.DataFrame:
-    """All rows joined at once."""
-    run, judgments = runs.table.lazy().collect(), judgments.lazy().collect()
-    check_schemas(run.schema, judgments.schema, query, doc, grade, runs.strategy)
-    strategy = _strategy_column(run, runs.strategy)
-    pair = [query, doc]
-    key = pair if strategy is None else [strategy, *pair]
-    check_match(run.schema, judgments.schema, pair, key)
-    check_keys(run, "run", key)
-    join = Join(usable(judgments, pair, grade, unjudged_below), query, doc, strategy)
-    retrieved = join.add(run)
-    look_at(join)
-    return pl.concat([retrieved, *join.missed()], how="diagonal")
-
-
-def _strategy_column(run: pl.DataFrame, strategy: str | None) -> str | None:
-    """The column of strategies: the one that is named, or "strategy" if it names a single one."""
-    if strategy is not None or "strategy" not in run.columns:
-        return strategy
-    strategies = run["strategy"].drop_nulls().unique()
-    check_one_strategy(strategies.to_list())
-    return "strategy" if len(strategies) else None
+    return judged_rows(runs, judged, query, doc, grade, unjudged_below)

@@ -9,8 +9,8 @@ import polars as pl
 from polars_graded._checks import check_number
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema, schema_of
-from polars_graded._frames.matching import check_match, check_schemas, usable
-from polars_graded._frames.tables import judgments_table
+from polars_graded._frames.inputs import judgments_table
+from polars_graded._frames.judge_checks import check_match, check_schemas, usable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
