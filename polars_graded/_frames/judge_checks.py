@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def check_schemas(
     run: pl.Schema, judgments: pl.Schema, query: str, doc: str, grade: str, strategy: str | None
-) -> None:
-    """Raise where a run and judgments of these columns cannot be joined."""
+) -> list[str]:
+    """The columns that tell rows of the run apart; raise where the two cannot be joined."""
     for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
         check_columns("run", [] if name is None else [name], run, argument=argument)
     if grade not in judgments and grade in run:
@@ -30,12 +30,8 @@ def check_schemas(
         raise pl.exceptions.ColumnNotFoundError(msg)
     for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
         check_columns("judgments", [name], judgments, argument=argument)
-
-
-def check_match(
-    run: pl.Schema, judgments: pl.Schema, pair: Sequence[str], key: Sequence[str]
-) -> None:
-    """Raise where columns of the two are not those to join by, and others to measure by."""
+    pair = [query, doc]
+    key = pair if strategy is None else [strategy, *pair]
     for column in pair:
         ours, theirs = run[column], judgments[column]
         if ours != theirs:
@@ -55,6 +51,7 @@ def check_match(
         # Its null is what tells a document that was missed from a retrieved one.
         msg = f"`run` must have a column to rank by, such as a score, got {_listed([*run])}"
         raise ValueError(msg)
+    return key
 
 
 def _listed(columns: Sequence[str]) -> str:

@@ -19,7 +19,6 @@ from polars_graded._frames.joining import Hashes, Join, hashes_of
 from polars_graded._frames.judge_checks import (
     check_distinct,
     check_keys,
-    check_match,
     check_no_nulls,
     check_one_strategy,
     check_overlap,
@@ -46,12 +45,10 @@ def judged_rows(
 ) -> Frame:
     """The rows; what the columns of a lazy run show is refused at once."""
     ours, theirs = runs.table.collect_schema(), judgments.collect_schema()
-    check_schemas(ours, theirs, query, doc, grade, runs.strategy)
     alone = runs.strategy is None and "strategy" in ours
     strategy = "strategy" if alone else runs.strategy
     pair = [query, doc]
-    key = pair if strategy is None else [strategy, *pair]
-    check_match(ours, theirs, pair, key)
+    key = check_schemas(ours, theirs, query, doc, grade, strategy)
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
     if isinstance(judgments, pl.DataFrame):

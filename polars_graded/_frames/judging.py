@@ -50,8 +50,8 @@ def judge(
     A row is a document of a query: retrieved and judged, retrieved only (its grade is null) or
     judged only (its score is null, as is every other column of the run). Every judged document of
     every judged query is there for every strategy, so a query that a strategy failed to answer
-    counts as a failure instead of vanishing from the mean. A judgment whose grade is null is none:
-    it is as if its row were not there.
+    counts as a failure instead of vanishing from the mean. A judgment whose grade is null does
+    not count: it is as if its row were not there.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def judge(
         query, and a column called "strategy" may hold one value only, which added rows get too. A
         mapping of strategies has it under this name, or else "strategy".
     unjudged_below
-        A judgment with a lower grade is none: with 0, documents that a qrels file marks by -1 as
+        A judgment with a lower grade does not count: with 0, documents that a qrels file marks by -1 as
         pooled but not judged are unjudged, as trec_eval has them. By default every grade is a
         judgment.
 
@@ -100,8 +100,6 @@ def judge(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a frame lacks a column.
     TypeError
         If `query` or `doc` has another data type in one frame than in the other.
     ValueError

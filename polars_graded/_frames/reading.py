@@ -147,16 +147,9 @@ def read_letor(paths: Paths) -> pl.DataFrame:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import polars_graded as pg
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "fold1.txt"
-    ...     _ = path.write_text(
-    ...         "2 qid:1 1:3.0 2:0.5 #docid = 40626\n"
-    ...         "0 qid:1 2:0.25 #docid = 7612\n"
-    ...     )
-    ...     pg.read_letor(path)
+    >>> lines = b"2 qid:1 1:3.0 2:0.5 #docid = 40626\n0 qid:1 2:0.25 #docid = 7612\n"
+    >>> pg.read_letor(lines)
     shape: (2, 5)
     ┌───────┬───────┬───────┬─────┬──────┐
     │ query ┆ doc   ┆ grade ┆ f1  ┆ f2   │
@@ -204,13 +197,8 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import polars_graded as pg
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "qrels.txt"
-    ...     _ = path.write_text("301 0 FBIS3-10082 1\n301 0 CR93E-1282 -1\n")
-    ...     pg.read_qrels(path)
+    >>> pg.read_qrels(b"301 0 FBIS3-10082 1\n301 0 CR93E-1282 -1\n")
     shape: (2, 3)
     ┌───────┬─────────────┬───────┐
     │ query ┆ doc         ┆ grade │
