@@ -79,9 +79,9 @@ def judge(
         query, and a column called "strategy" may hold one value only, which added rows get too. A
         mapping of strategies has it under this name, or else "strategy".
     unjudged_below
-        A judgment with a lower grade does not count: with 0, documents that a qrels file marks by -1 as
-        pooled but not judged are unjudged, as trec_eval has them. By default every grade is a
-        judgment.
+        A judgment with a lower grade does not count: with 0, documents that a qrels file marks by
+        -1 as pooled but not judged are unjudged, as trec_eval has them. By default every grade is
+        a judgment.
 
     Returns
     -------
