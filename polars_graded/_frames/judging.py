@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
+from polars_graded._forking import check_not_forked
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.inputs import judgments_table, runs_table
 from polars_graded._frames.judged_rows import judged_rows
@@ -193,6 +194,7 @@ def judge(
     │ score    ┆ q2    ┆ 1.0    ┆ 1.0             │
     └──────────┴───────┴────────┴─────────────────┘
     """
+    check_not_forked()
     engine = engine_of(run)
     if engine is not None and hasattr(engine, "judged"):
         return engine.judged(run, judgments, query, doc, grade, strategy, unjudged_below)

@@ -476,7 +476,7 @@ def _named_files(paths: Runs, named_by: NamedBy) -> list[tuple[TextFile, str | N
     check_choice("named_by", named_by, ("tag", "file"))
     if isinstance(paths, Mapping):
         if not paths:
-            files_of([])
+            files_of([])  # says that there must be one
         for name in paths:
             if not isinstance(name, str):
                 msg = f"`paths` must name each strategy by a string, got {name!r}"
