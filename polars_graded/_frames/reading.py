@@ -286,7 +286,7 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     r"""Read LETOR files lazily: as `read_letor`, a slice of lines at a time, when it is collected.
 
     Files may be larger than memory where what is done with them needs less. A malformed line is an
-    error when it is reached.
+    error when it is reached (a ComputeError, in Polars before 2).
 
     Parameters
     ----------
@@ -294,20 +294,13 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"fold*/test.txt.gz"`.
     n_features
         How many features there are, which a lazy frame has to know before it reads. By default the
-        highest number in the first 4096 lines of the first file.
+        highest number in the first 4096 lines of the first file; a higher one is an error then.
 
     Returns
     -------
     LazyFrame
         As `read_letor`, but ``grade`` is Float64 always, and the columns are ``f1`` to ``fm`` for
         m = `n_features`.
-
-    Raises
-    ------
-    ValueError
-        When it is collected, if a line is malformed or has a feature beyond
-        the last: file, line number, rule and the line are named (within a ComputeError, in Polars
-        before 2).
 
     See Also
     --------
@@ -350,7 +343,7 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
 def scan_qrels(paths: Paths) -> pl.LazyFrame:
     r"""Read TREC judgments lazily: as `read_qrels`, a block of lines at a time, when collected.
 
-    A malformed line is an error when it is reached.
+    A malformed line is an error when it is reached (a ComputeError, in Polars before 2).
 
     Parameters
     ----------
@@ -362,12 +355,6 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     LazyFrame
         As `read_qrels`, but ``grade`` is Float64 always, since a lazy frame has to know before it
         reads.
-
-    Raises
-    ------
-    ValueError
-        When it is collected, if a line is malformed: file, line number, rule
-        and the line are named (within a ComputeError, in Polars before 2).
 
     See Also
     --------
@@ -400,7 +387,7 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     r"""Read TREC runs lazily: as `read_run`, a block of lines at a time, when it is collected.
 
     Files may be larger than memory where what is done with them needs less. A malformed line is an
-    error when it is reached.
+    error when it is reached (a ComputeError, in Polars before 2).
 
     Parameters
     ----------
@@ -414,13 +401,6 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     -------
     LazyFrame
         The columns of `read_run`.
-
-    Raises
-    ------
-    ValueError
-        When it is collected, if a line is malformed: file, line number, rule
-        and the line are named; if a file that names its strategy has several tags (within a
-        ComputeError, in Polars before 2).
 
     See Also
     --------
