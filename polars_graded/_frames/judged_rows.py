@@ -12,6 +12,7 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import check_number
 from polars_graded._frames.inputs import no_row_for
@@ -61,7 +62,7 @@ def judged_rows(
         if isinstance(judged, pl.LazyFrame):
             judged = usable(judged.collect(), pair, grade, unjudged_below)
         columns = [name for name in schema if name in {*key, *wanted}]
-        judged = judged.select(name for name in columns if name in theirs)
+        judged = judged.select(cs.by_name([name for name in columns if name in theirs]))
         narrow = runs.select([name for name in columns if name in ours])
         if by:
             join = Join(judged.sort(query, maintain_order=True), query, doc, strategy)
@@ -69,7 +70,7 @@ def judged_rows(
         else:
             join = Join(judged, query, doc, strategy, [*runs.named])
             parts = _as_they_are(narrow, join, key, alone=alone)
-        empty = schema.to_frame().select(columns)
+        empty = schema.to_frame().select(cs.by_name(columns))
         for part in parts:
             yield pl.concat([empty, part], how="diagonal")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
+from polars_graded._checks import check_column_name
 from polars_graded._forking import check_not_forked
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.inputs import judgments_table, runs_table
@@ -195,6 +196,10 @@ def judge(
     └──────────┴───────┴────────┴─────────────────┘
     """
     check_not_forked()
+    for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
+        check_column_name(argument, name)
+    if strategy is not None:
+        check_column_name("strategy", strategy)
     engine = engine_of(run)
     if engine is not None and hasattr(engine, "judged"):
         return engine.judged(run, judgments, query, doc, grade, strategy, unjudged_below)
