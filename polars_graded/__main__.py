@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import signal
 import sys
@@ -95,7 +96,8 @@ def _run(parser: _Parser, options: argparse.Namespace) -> None:
         names = [measure.name for measure in measures]
         added = [name for name in OF_REPORT if options.report and name not in names]
         frame, ranked = _ranked(options)
-        evaluated = _evaluated(frame, ranked, options, added)
+        scale = {name: vars(options)[name] for name in ("highest", "undefined_as", "condensed")}
+        evaluated = evaluate(frame, *options.measure, *added, **ranked, **scale).lazy().collect()
         per_query = evaluated.drop(added)
         printed = _printed(per_query, measures, options)
         if options.per_query:
@@ -144,6 +146,35 @@ def _named(path: Path) -> Iterator[None]:
         raise OSError(msg) from None
 
 
+HELP = {
+    "--letor": "LETOR (SVMlight) files, plain or gzip, or .parquet files with columns query, grade "
+    "and scores",
+    "--qrels": "a TREC judgment file and the runs to judge, plain or gzip, or .parquet files with "
+    "columns query, doc and grade or score",
+    "--strategy": "the features of a LETOR file to rank by, such as f1 f9; all by default",
+    "--grade": "the column of grades in a LETOR file",
+    "--measure": f"what to measure; {' '.join(MEASURES)} by default",
+    "--irrelevant": "the grade that means not relevant, 0 by default; 1 for stars from 1 to 5",
+    "--highest": "the highest grade that the scale has",
+    "--undefined-as": "what a query without a relevant document gets, 0 by default; none leaves it "
+    "out of means and comparisons",
+    "--condensed": "drop documents that were not judged from the rankings",
+    "--unjudged-below": "a judgment with a lower grade is none, as in trec_eval with 0, where -1 "
+    "marks documents that were pooled and not judged",
+    "--ties": "what breaks ties: the document, descending, as trec_eval does (by default with "
+    "--qrels), or the order of rows (by default with --letor, with a warning)",
+    "--baseline": "the strategy to compare all others with; all pairs with --test or --correction "
+    "alone",
+    "--test": "how to test differences; t by default",
+    "--correction": "how to correct p values for their number; holm by default",
+    "--per-query": "write the values of every strategy and query to a .csv or .parquet file",
+    "--report": "write one .html page that shows which strategy leads and how sure that is, with "
+    "differences, curves, queries and their documents, linked; it needs no network; beside what is "
+    f"measured it has {', '.join(OF_REPORT)}",
+}
+"""What each option is for."""
+
+
 def _parser() -> _Parser:
     named = [name for name, definition in DEFINITIONS.items() if not definition.known]
     parser = _Parser(
@@ -156,97 +187,26 @@ def _parser() -> _Parser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     files = parser.add_mutually_exclusive_group()
-    files.add_argument(
-        "--letor",
-        nargs="+",
-        metavar="FILE",
-        help="LETOR (SVMlight) files, plain or gzip, or .parquet files with columns query, grade "
-        "and scores",
-    )
-    files.add_argument(
-        "--qrels",
-        nargs="+",
-        metavar=("FILE", "RUN"),
-        help="a TREC judgment file and the runs to judge, plain or gzip, or .parquet files with "
-        "columns query, doc and grade or score",
-    )
-    parser.add_argument(
-        "--strategy",
-        nargs="+",
-        metavar="COLUMN",
-        help="the features of a LETOR file to rank by, such as f1 f9; all by default",
-    )
-    parser.add_argument(
-        "--grade", default="grade", metavar="COLUMN", help="the column of grades in a LETOR file"
-    )
-    parser.add_argument(
-        "--measure",
-        nargs="+",
-        default=MEASURES,
-        metavar="NAME",
-        help=f"what to measure; {' '.join(MEASURES)} by default",
-    )
-    parser.add_argument(
-        "--irrelevant",
-        type=float,
-        default=0.0,
-        metavar="GRADE",
-        help="the grade that means not relevant, 0 by default; 1 for stars from 1 to 5",
-    )
-    parser.add_argument(
-        "--highest", type=float, metavar="GRADE", help="the highest grade that the scale has"
-    )
-    parser.add_argument(
-        "--undefined-as",
-        type=_value_or_none,
-        default=0.0,
-        metavar="VALUE",
-        help="what a query without a relevant document gets, 0 by default; none leaves it out of "
-        "means and comparisons",
-    )
-    parser.add_argument(
-        "--condensed",
-        action="store_true",
-        help="drop documents that were not judged from the rankings",
-    )
-    parser.add_argument(
-        "--unjudged-below",
-        type=float,
-        metavar="GRADE",
-        help="a judgment with a lower grade is none, as in trec_eval with 0, where -1 marks "
-        "documents that were pooled and not judged",
-    )
-    parser.add_argument(
-        "--ties",
-        choices=("doc", "order"),
-        help="what breaks ties: the document, descending, as trec_eval does (by default with "
-        "--qrels), or the order of rows (by default with --letor, with a warning)",
-    )
-    parser.add_argument(
-        "--baseline",
-        metavar="NAME",
-        help="the strategy to compare all others with; all pairs with --test or --correction alone",
-    )
-    parser.add_argument("--test", choices=TESTS, help="how to test differences; t by default")
-    parser.add_argument(
-        "--correction",
-        choices=CORRECTIONS,
-        help="how to correct p values for their number; holm by default",
-    )
-    parser.add_argument(
-        "--per-query",
-        type=Path,
-        metavar="FILE",
-        help="write the values of every strategy and query to a .csv or .parquet file",
-    )
-    parser.add_argument(
-        "--report",
-        type=Path,
-        metavar="FILE",
-        help="write one .html page that shows which strategy leads and how sure that is, with "
-        "differences, curves, queries and their documents, linked; it needs no network;"
-        f" beside what is measured it has {', '.join(OF_REPORT)}",
-    )
+
+    def option(name: str, to: Any = parser, **settings: Any) -> None:
+        to.add_argument(name, help=HELP[name], **settings)
+
+    option("--letor", to=files, nargs="+", metavar="FILE")
+    option("--qrels", to=files, nargs="+", metavar=("FILE", "RUN"))
+    option("--strategy", nargs="+", metavar="COLUMN")
+    option("--grade", default="grade", metavar="COLUMN")
+    option("--measure", nargs="+", default=MEASURES, metavar="NAME")
+    option("--irrelevant", type=float, default=0.0, metavar="GRADE")
+    option("--highest", type=float, metavar="GRADE")
+    option("--undefined-as", type=_value_or_none, default=0.0, metavar="VALUE")
+    option("--condensed", action="store_true")
+    option("--unjudged-below", type=float, metavar="GRADE")
+    option("--ties", choices=("doc", "order"))
+    option("--baseline", metavar="NAME")
+    option("--test", choices=TESTS)
+    option("--correction", choices=CORRECTIONS)
+    option("--per-query", type=Path, metavar="FILE")
+    option("--report", type=Path, metavar="FILE")
     return parser
 
 
@@ -310,24 +270,6 @@ def _ranked(
     return frame, ranked
 
 
-def _evaluated(
-    frame: pl.DataFrame | pl.LazyFrame,
-    ranked: Mapping[str, Any],
-    options: argparse.Namespace,
-    added: Sequence[str],
-) -> pl.DataFrame:
-    """The values of every strategy and query that the options ask for, and those that are added."""
-    given = {
-        "highest": options.highest,
-        "undefined_as": options.undefined_as,
-        "condensed": options.condensed,
-    }
-    values: pl.DataFrame | pl.LazyFrame = evaluate(
-        frame, *options.measure, *added, **ranked, **given
-    )
-    return values.lazy().collect()
-
-
 def _shown_too(
     frame: pl.DataFrame | pl.LazyFrame, ranked: Mapping[str, Any], options: argparse.Namespace
 ) -> dict[str, Any]:
@@ -336,20 +278,23 @@ def _shown_too(
         msg = "the runs may exceed memory, so the report shows no documents"
         warnings.warn(msg, stacklevel=2)
         return _comparing(options)
-    doc = "doc" if "doc" in frame.columns else None
     settings = {
-        "Highest grade": None if options.highest is None else f"{options.highest:g}",
-        "Unjudged documents": "dropped from the rankings" if options.condensed else None,
-        "Judgments": None
-        if options.unjudged_below is None
-        else f"none below grade {options.unjudged_below:g}",
+        "Highest grade": options.highest is not None and f"{options.highest:g}",
+        "Unjudged documents": options.condensed and "dropped from the rankings",
+        "Judgments": options.unjudged_below is not None
+        and f"none below grade {options.unjudged_below:g}",
         "Queries without a relevant document": "are left out"
         if options.undefined_as is None
         else f"count as {options.undefined_as:g}",
     }
-    said = {name: text for name, text in settings.items() if text is not None}
-    shown = {"strategy": "strategy", **ranked, "frame": frame, "doc": doc, "settings": said}
-    return {**_comparing(options), **shown}
+    return {
+        **_comparing(options),
+        "strategy": "strategy",
+        **ranked,
+        "frame": frame,
+        "doc": "doc" if "doc" in frame.columns else None,
+        "settings": {name: text for name, text in settings.items() if text},
+    }
 
 
 def _features(files: Sequence[str]) -> pl.DataFrame:
@@ -507,13 +452,11 @@ def _comparison(per_query: pl.DataFrame, names: Iterable[str], options: argparse
 def _comparing(options: argparse.Namespace) -> dict[str, Any]:
     """How strategies are compared."""
     test: TestName = options.test or "t"
-    correction = correction_of(test, options.correction)
-    missing = "error" if options.undefined_as is not None else "drop"
     return {
         "baseline": options.baseline,
         "test": test,
-        "correction": correction,
-        "missing": missing,
+        "correction": correction_of(test, options.correction),
+        "missing": "error" if options.undefined_as is not None else "drop",
     }
 
 
@@ -532,14 +475,10 @@ def _marked(means: pl.Series, which: Best) -> pl.Series:
     return _written(means) + pl.Series(stars, dtype=pl.String)
 
 
-def _written(numbers: pl.Series, least: float | None = None) -> pl.Series:
+def _written(numbers: pl.Series, least: float = -math.inf) -> pl.Series:
     """Numbers with four decimals, below `least` just that; an empty cell for null."""
     cells = [
-        ""
-        if number is None
-        else f"<{least:.4f}"
-        if least is not None and number < least
-        else f"{number:.4f}"
+        "" if number is None else f"<{least:.4f}" if number < least else f"{number:.4f}"
         for number in numbers
     ]
     return pl.Series(numbers.name, cells, dtype=pl.String)

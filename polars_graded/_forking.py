@@ -13,7 +13,7 @@ def check_not_forked() -> None:
     if _left_behind:
         msg = (
             "this process was forked from one that had used Polars, whose threads it lacks: it "
-            "would wait for them without end\n\n"
+            "would deadlock\n\n"
             "Hint: multiprocessing.get_context('spawn'), or 'forkserver', starts processes that can"
         )
         raise RuntimeError(msg)

@@ -340,7 +340,7 @@ def test_spark_refuses_what_cannot_be_judged(spark):
     run, judgments = (spark.createDataFrame(rows.to_arrow()) for rows in JUDGED_BY_HAND.values())
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="`run` has no column 'strategy'"):
         judge(run, judgments, strategy="strategy")
-    with pytest.raises(ValueError, match="column 'strategy', of which no argument speaks"):
+    with pytest.raises(ValueError, match="column 'strategy' that no argument names; its"):
         judge(run.withColumnRenamed("my.run", "strategy"), judgments)
     with pytest.raises(TypeError, match=r'"query" must have one data type, got Int64 .* String'):
         judge(run.selectExpr("1L AS query", "doc", "score"), judgments)

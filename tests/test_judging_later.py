@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate, judge, scan_qrels, scan_run
 from polars_graded._frames import joining, parts
-from polars_graded._frames.judging_later import SEVERAL_ARE_SORTED
+from polars_graded._frames.judged_rows import SEVERAL_ARE_SORTED
 from polars_graded._frames.measuring import ERRORS_OF_SOURCES_KEEP_THEIR_KIND
 
 # Strategies of these runs did not answer all the same queries, as those of real ones do.
@@ -328,7 +328,7 @@ def test_doubles_are_found_in_files_of_hashes_and_those_of_one_hash_are_told_apa
         judge(run.lazy(), JUDGMENTS).collect()
     few = RUN.head(300)
     monkeypatch.setattr(
-        "polars_graded._frames.judging_later.hashes_of",
+        "polars_graded._frames.judged_rows.hashes_of",
         lambda frame, key: frame.get_column(key[0]).hash(),
     )
     with warnings.catch_warnings():

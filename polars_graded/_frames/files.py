@@ -1,4 +1,4 @@
-"""Text files a block of whole lines at a time: paths, patterns and open files, plain or gzip."""
+"""Text files some whole lines at a time: paths, patterns and open files, plain or gzip."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import io
 import os
 import zlib
 from collections.abc import Iterable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from polars_graded._forking import check_not_forked
 
@@ -52,101 +52,67 @@ class TextFile:
         name = getattr(self.source, "name", None)
         return name if isinstance(name, str) else f"<{type(self.source).__name__}>"
 
-    @contextmanager
-    def opened(self) -> Iterator[IO[bytes]]:
-        """The file, without what gzip made of it; an open file stays open."""
-        if isinstance(self.source, Path):
-            with self.source.open("rb") as file, _unpacked(file) as text:
-                yield text
-        elif isinstance(self.source, bytes):
-            with _unpacked(io.BytesIO(self.source)) as text:
-                yield text
-        else:
-            with _unpacked(self.source) as text:
-                yield text
+    def blocks(self) -> Iterator[Block]:
+        """All lines, the last one too where it does not end."""
+        first = 1
+        with _opened(self.source) as opened:
+            while text := self._lines(opened):
+                known = text.removeprefix(_BYTE_ORDER_MARK) if first == 1 else text
+                yield Block(self.name, known, first)
+                first += text.count(b"\n")
+
+    def _lines(self, opened: IO[bytes]) -> bytes:
+        try:
+            return opened.read(BLOCK_BYTES) + opened.readline()
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            msg = f"{self.name} must be a whole gzip file, got a damaged one: {error}"
+            raise ValueError(msg) from None
 
 
 @contextmanager
-def _unpacked(file: IO[Any]) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked where its first two say that it is gzip."""
-    if isinstance(file, io.TextIOBase) or not file.seekable():
-        content = file.read()
-        # What is no text at all is left to be found in its line.
-        file = io.BytesIO(
-            content.encode(errors="surrogatepass") if isinstance(content, str) else content
-        )
-    start = file.tell()
-    packed = file.read(len(_GZIP)) == _GZIP
-    file.seek(start)
-    if not packed:
-        yield file
-        return
-    with gzip.GzipFile(fileobj=file) as unpacked:
-        yield cast("IO[bytes]", unpacked)
+def _opened(source: Any) -> Iterator[Any]:
+    """A file of bytes, unpacked where its first two say that it is gzip; an open one stays open."""
+    with ExitStack() as stack:
+        file = stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
+        if isinstance(file, bytes):
+            file = io.BytesIO(file)
+        elif isinstance(file, io.TextIOBase) or not file.seekable():
+            content: Any = file.read()
+            if isinstance(content, str):
+                # What is no text at all is left to be found in its line.
+                content = content.encode(errors="surrogatepass")
+            file = io.BytesIO(content)
+        start = file.tell()
+        packed = file.read(len(_GZIP)) == _GZIP
+        file.seek(start)
+        yield stack.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
 
 
-def check_paths(name: str, value: Any) -> list[Source]:
-    """`value` as a list of what can be read; not empty."""
+def files_of(paths: Any) -> list[TextFile]:
+    """The files that `paths` name; one that does not exist and has `*`, `?` or `[` is a pattern."""
     check_not_forked()
-    several = isinstance(value, Iterable) and not (
-        isinstance(value, str | os.PathLike | bytes) or hasattr(value, "read")
-    )
-    sources = list(value) if several else [value]
+    alone = isinstance(paths, str | os.PathLike | bytes) or hasattr(paths, "read")
+    sources = [paths] if alone or not isinstance(paths, Iterable) else list(paths)
     if not sources:
-        msg = f"`{name}` must name at least one file, got none"
+        msg = "`paths` must name at least one file, got none"
         raise ValueError(msg)
-    for source in sources:
-        if not (isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")):
-            msg = f"`{name}` must be a path, an open file or a list of them, got {source!r}"
-            raise TypeError(msg)
-        if isinstance(source, str | os.PathLike) and "\0" in os.fspath(source):
-            msg = f"`{name}` must be paths without a NUL, got {os.fspath(source)!r}"
-            raise ValueError(msg)
-    return sources
+    return [file for source in sources for file in _files_of_one(source)]
 
 
-def text_files(sources: Iterable[Source]) -> list[TextFile]:
-    """The files; a path that does not exist and has `*`, `?` or `[` is a pattern of several."""
-    files: list[TextFile] = []
-    for source in sources:
-        if not isinstance(source, str | os.PathLike):
-            files.append(TextFile(source))
-        elif glob.has_magic(os.fspath(source)) and not Path(source).exists():
-            found = sorted(glob.glob(os.fspath(source), recursive=True))  # noqa: PTH207
-            if not found:
-                msg = f"no file has a name like {os.fspath(source)!r}"
-                raise FileNotFoundError(msg)
-            files += [TextFile(Path(path)) for path in found]
-        else:
-            files.append(TextFile(Path(source)))
-    return files
-
-
-def blocks_of(file: TextFile) -> Iterator[Block]:
-    """All lines of a file, the last one too where it does not end."""
-    first = 1
-    begun: list[bytes] = []  # a line, and more than one piece of it where it is long
-    with file.opened() as opened:
-        while piece := _read(file, opened):
-            end = piece.rfind(b"\n") + 1
-            if not end:
-                begun.append(piece)
-                continue
-            text = b"".join([*begun, piece[:end]])
-            yield _block(file, text, first)
-            first += text.count(b"\n")
-            begun = [piece[end:]]
-    if text := b"".join(begun):
-        yield _block(file, text, first)
-
-
-def _read(file: TextFile, opened: IO[bytes]) -> bytes:
-    try:
-        return opened.read(BLOCK_BYTES)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        msg = f"{file.name} must be a whole gzip file, got a damaged one: {error}"
-        raise ValueError(msg) from None
-
-
-def _block(file: TextFile, text: bytes, first: int) -> Block:
-    return Block(file.name, text.removeprefix(_BYTE_ORDER_MARK) if first == 1 else text, first)
+def _files_of_one(source: Any) -> list[TextFile]:
+    if isinstance(source, bytes) or hasattr(source, "read"):
+        return [TextFile(source)]
+    if not isinstance(source, str | os.PathLike):
+        msg = f"`paths` must be a path, an open file or a list of them, got {source!r}"
+        raise TypeError(msg)
+    path = os.fspath(source)
+    if "\0" in path:
+        msg = f"`paths` must be paths without a NUL, got {path!r}"
+        raise ValueError(msg)
+    if not glob.has_magic(path) or Path(path).exists():
+        return [TextFile(Path(path))]
+    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+    if not found:
+        msg = f"no file has a name like {path!r}"
+        raise FileNotFoundError(msg)
+    return [TextFile(Path(each)) for each in found]

@@ -19,13 +19,13 @@ FOUND = "polars_graded: found"
 that no frame has."""
 
 MOST_COUNTED = 1 << 20
-"""So many counts of queries may wait before those of the same query are put together."""
+"""At most this many counts of queries wait before those of the same query are put together."""
 
 MOST_HASHES = 1 << 22
-"""So many hashes of rows are held (32 MiB); more are written to files."""
+"""At most this many hashes of rows are held (32 MiB), or one block; more are written to files."""
 
 SOME = 1000
-"""So many documents without a judgment say how identifiers are written."""
+"""At most this many documents without a judgment say how identifiers are written."""
 
 FILES = 64
 """Files of hashes, each for one range of them."""
@@ -70,7 +70,7 @@ class Hashes:
     def add(self, hashes: pl.Series) -> None:
         """Keep the hashes of some more rows."""
         self._held.append(hashes)
-        if sum(map(len, self._held)) > MOST_HASHES:
+        if len(self._held) > 1 and sum(map(len, self._held)) > MOST_HASHES:
             self._write()
 
     def repeated(self) -> pl.Series:

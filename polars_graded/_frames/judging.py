@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
-import polars as pl
-
-from polars_graded._columns import takes_any_name
+from polars_graded._checks import check_column_name
+from polars_graded._forking import check_not_forked
 from polars_graded._frames.engines import engine_of
-from polars_graded._frames.joining import Join
-from polars_graded._frames.judging_later import judged_later
-from polars_graded._frames.matching import (
-    check_keys,
-    check_match,
-    check_one_strategy,
-    check_schemas,
-    look_at,
-    usable,
-)
-from polars_graded._frames.tables import judgments_table, runs_table
+from polars_graded._frames.inputs import judgments_table, runs_table
+from polars_graded._frames.judged_rows import judged_rows
 from polars_graded._measuring.keywords import checks_keywords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Unpack
 
-    from polars_graded._frames.tables import Frame, Runs
+    import polars as pl
 
 __all__ = ["judge"]
 
@@ -46,7 +36,6 @@ def judge(
 ) -> pl.LazyFrame: ...
 @overload
 def judge(run: Any, judgments: Any, **options: Unpack[_Options]) -> pl.DataFrame: ...
-@takes_any_name
 @checks_keywords
 def judge(
     run: Any,
@@ -63,8 +52,8 @@ def judge(
     A row is a document of a query: retrieved and judged, retrieved only (its grade is null) or
     judged only (its score is null, as is every other column of the run). Every judged document of
     every judged query is there for every strategy, so a query that a strategy failed to answer
-    counts as a failure instead of vanishing from the mean. A judgment whose grade is null is none:
-    it is as if its row were not there.
+    counts as a failure instead of vanishing from the mean. A judgment whose grade is null does
+    not count: it is as if its row were not there.
 
     Parameters
     ----------
@@ -92,9 +81,9 @@ def judge(
         query, and a column called "strategy" may hold one value only, which added rows get too. A
         mapping of strategies has it under this name, or else "strategy".
     unjudged_below
-        A judgment with a lower grade is none: with 0, documents that a qrels file marks by -1 as
-        pooled but not judged are unjudged, as trec_eval has them. By default every grade is a
-        judgment.
+        A judgment with a lower grade does not count: with 0, documents that a qrels file marks by
+        -1 as pooled but not judged are unjudged, as trec_eval has them. By default every grade is
+        a judgment.
 
     Returns
     -------
@@ -113,8 +102,6 @@ def judge(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a frame lacks a column.
     TypeError
         If `query` or `doc` has another data type in one frame than in the other.
     ValueError
@@ -208,36 +195,14 @@ def judge(
     │ score    ┆ q2    ┆ 1.0    ┆ 1.0             │
     └──────────┴───────┴────────┴─────────────────┘
     """
+    check_not_forked()
+    for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
+        check_column_name(argument, name)
+    if strategy is not None:
+        check_column_name("strategy", strategy)
     engine = engine_of(run)
     if engine is not None and hasattr(engine, "judged"):
         return engine.judged(run, judgments, query, doc, grade, strategy, unjudged_below)
     runs = runs_table(run, query, doc, strategy)
     judged = judgments_table(judgments, query, doc, grade)
-    judge_them = judged_later if isinstance(runs.table, pl.LazyFrame) else _judged
-    return judge_them(runs, judged, query, doc, grade, unjudged_below)
-
-
-def _judged(
-    runs: Runs, judgments: Frame, query: str, doc: str, grade: str, unjudged_below: float | None
-) -> pl.DataFrame:
-    """All rows joined at once."""
-    run, judgments = runs.table.lazy().collect(), judgments.lazy().collect()
-    check_schemas(run.schema, judgments.schema, query, doc, grade, runs.strategy)
-    strategy = _strategy_column(run, runs.strategy)
-    pair = [query, doc]
-    key = pair if strategy is None else [strategy, *pair]
-    check_match(run.schema, judgments.schema, pair, key)
-    check_keys(run, "run", key)
-    join = Join(usable(judgments, pair, grade, unjudged_below), query, doc, strategy)
-    retrieved = join.add(run)
-    look_at(join)
-    return pl.concat([retrieved, *join.missed()], how="diagonal")
-
-
-def _strategy_column(run: pl.DataFrame, strategy: str | None) -> str | None:
-    """The column of strategies: the one that is named, or "strategy" if it names a single one."""
-    if strategy is not None or "strategy" not in run.columns:
-        return strategy
-    strategies = run["strategy"].drop_nulls().unique()
-    check_one_strategy(strategies.to_list())
-    return "strategy" if len(strategies) else None
+    return judged_rows(runs, judged, query, doc, grade, unjudged_below)

@@ -1,27 +1,30 @@
-"""Runs, judgments and features from the files they come in: TREC's and LETOR's formats.
+"""Runs, judgments and features from the files they come in: TREC's, BEIR's and LETOR's formats.
 
-A file is read a block of lines at a time. A tidy block, with one blank or one tab between its
-fields, is what Polars reads as CSV. Any other is taken apart with expressions, so a good file is
-never looped over in Python. What is wrong with a line is an expression too: every rule picks the
-rows that break it, and the first such line is the error.
+A file is read a block of lines at a time. Lines of the same fields are what Polars reads as CSV
+once single blanks part their fields. Where it finds anything odd, and in LETOR's files, lines are
+taken apart with expressions: every rule picks the first row that breaks it, and the first such line
+is the error. A good file is never looped over in Python.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import check_choice, check_whole_number
-from polars_graded._frames.files import Block, TextFile, blocks_of, check_paths, text_files
+from polars_graded._frames.files import Block, TextFile, files_of
 from polars_graded._frames.noticing import warn_the_caller
 from polars_graded._frames.sources import read_later
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from polars_graded._frames.files import Paths
 
@@ -38,33 +41,45 @@ _EXACT = 2**53
 """Up to here every whole number is a Float64, in which measures are computed."""
 
 
-class _Layout(NamedTuple):
-    """A line of a fixed number of fields between blanks."""
+_NUMBERS = {"grade": pl.Float64(), "score": pl.Float64(), "rank": pl.Int64()}
+"""The types of fields that are no texts. A grade must be exact besides."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format whose lines have the same fields between blanks."""
 
     line: str
+    """What a message calls a line."""
     fields: tuple[str, ...]
-    numbers: dict[str, pl.DataType]
     rest: str = ""
-    """What may follow the last field."""
+    """A pattern of what may follow the last field."""
+    header: re.Pattern[bytes] = re.compile(b"")
+    """What files of this format begin with."""
+
+    @property
+    def schema(self) -> pl.Schema:
+        """The types of all fields."""
+        return pl.Schema({name: _NUMBERS.get(name, pl.String()) for name in self.fields})
 
 
-_JUDGMENT = _Layout(
-    line="a judgment",
-    fields=("query", "iteration", "doc", "grade"),
-    numbers={"grade": pl.Float64()},
+_JUDGMENTS = (
+    Format(
+        line="a judgment below BEIR's header",
+        fields=("query", "doc", "grade"),
+        header=re.compile(rb"[ \t]*query-id[ \t]+corpus-id[ \t]+score[ \t\r]*(?=\n|$)"),
+    ),
+    Format(line="a judgment", fields=("query", "iteration", "doc", "grade")),
 )
-_JUDGMENT_OF_BEIR = _Layout(
-    line="a judgment below BEIR's header",
-    fields=("query", "doc", "grade"),
-    numbers={"grade": pl.Float64()},
-)
-_HEADER_OF_BEIR = re.compile(rb"[ \t]*query-id[ \t]+corpus-id[ \t]+score[ \t\r]*(?=\n|$)")
-_RETRIEVED = _Layout(
-    line="a retrieved document",
-    fields=("query", "Q0", "doc", "rank", "score", "tag"),
-    numbers={"rank": pl.Int64(), "score": pl.Float64()},
-    # trec_eval skips what stands after the tag.
-    rest=f"(?:[{_BLANKS}].*)?",
+"""The formats of judgments; a file has the first whose header it has."""
+
+_RUNS = (
+    Format(
+        line="a retrieved document",
+        fields=("query", "Q0", "doc", "rank", "score", "tag"),
+        # trec_eval skips what stands after the tag.
+        rest=f"(?:[{_BLANKS}].*)?",
+    ),
 )
 
 _JUDGMENT_SCHEMA = pl.Schema({"query": pl.String, "doc": pl.String, "grade": pl.Float64})
@@ -78,11 +93,11 @@ _RUN_SCHEMA = pl.Schema(
     }
 )
 
-_LETOR_FIELDS = ("grade", "query", "features", "comment")
 # No character can belong to two groups, so one pass over the line finds them: three times as fast.
 _LETOR_LINE = (
     rf"^([^{_BLANKS}#]+)[{_BLANKS}]+qid:([^{_BLANKS}#]+)((?:[{_BLANKS}][^#]*)?)(?:#(.*))?$"
 )
+_LETOR_FIELDS = ("grade", "query", "features", "comment")
 _LETOR_DOC = rf"(?:^|[{_BLANKS}])docid[{_BLANKS}]*=[{_BLANKS}]*{_FIELD}"
 _MOST_FEATURES = 2**16 - 1
 # Every feature number up to the highest is a column. What one may cost is bounded: half a gigabyte,
@@ -120,12 +135,8 @@ def read_letor(paths: Paths) -> pl.DataFrame:
 
     Raises
     ------
-    FileNotFoundError
-        If a file does not exist, or a pattern has none.
-    TypeError
-        If `paths` is neither a file nor several.
     ValueError
-        If no file is given, or a line is malformed: file, line number, rule and the line are named.
+        If a line is malformed: file, line number, rule and the line are named.
         Grades and features must be finite, and a grade that is written whole below 2**53, to be
         exact. A feature number must not leave nearly all values out where that takes more than half
         a gigabyte, since every number up to the highest becomes a column.
@@ -136,16 +147,9 @@ def read_letor(paths: Paths) -> pl.DataFrame:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import polars_graded as pg
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "fold1.txt"
-    ...     _ = path.write_text(
-    ...         "2 qid:1 1:3.0 2:0.5 #docid = 40626\n"
-    ...         "0 qid:1 2:0.25 #docid = 7612\n"
-    ...     )
-    ...     pg.read_letor(path)
+    >>> lines = b"2 qid:1 1:3.0 2:0.5 #docid = 40626\n0 qid:1 2:0.25 #docid = 7612\n"
+    >>> pg.read_letor(lines)
     shape: (2, 5)
     ┌───────┬───────┬───────┬─────┬──────┐
     │ query ┆ doc   ┆ grade ┆ f1  ┆ f2   │
@@ -156,8 +160,7 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     │ 1     ┆ 7612  ┆ 0     ┆ 0.0 ┆ 0.25 │
     └───────┴───────┴───────┴─────┴──────┘
     """
-    empty = pl.DataFrame(schema=_JUDGMENT_SCHEMA)
-    frame = pl.concat([empty, *_documents(_files(paths), _Columns())], how="diagonal")
+    frame = _whole(_JUDGMENT_SCHEMA, _documents(files_of(paths), _Width()))
     return _with_whole_grades(frame).with_columns(pl.col("^f[0-9]+$").fill_null(0.0))
 
 
@@ -184,12 +187,8 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
 
     Raises
     ------
-    FileNotFoundError
-        If a file does not exist, or a pattern has none.
-    TypeError
-        If `paths` is neither a file nor several.
     ValueError
-        If no file is given, or a line is malformed: file, line number, rule and the line are named.
+        If a line is malformed: file, line number, rule and the line are named.
         A grade must be finite, and one that is written whole below 2**53, to be exact.
 
     See Also
@@ -198,13 +197,8 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> import polars_graded as pg
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "qrels.txt"
-    ...     _ = path.write_text("301 0 FBIS3-10082 1\n301 0 CR93E-1282 -1\n")
-    ...     pg.read_qrels(path)
+    >>> pg.read_qrels(b"301 0 FBIS3-10082 1\n301 0 CR93E-1282 -1\n")
     shape: (2, 3)
     ┌───────┬─────────────┬───────┐
     │ query ┆ doc         ┆ grade │
@@ -215,8 +209,7 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
     │ 301   ┆ CR93E-1282  ┆ -1    │
     └───────┴─────────────┴───────┘
     """
-    empty = pl.DataFrame(schema=_JUDGMENT_SCHEMA)
-    return _with_whole_grades(pl.concat([empty, *_judgments(_files(paths))]))
+    return _with_whole_grades(_whole(_JUDGMENT_SCHEMA, _judgments(files_of(paths))))
 
 
 def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
@@ -246,12 +239,8 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
 
     Raises
     ------
-    FileNotFoundError
-        If a file does not exist, or a pattern has none.
-    TypeError
-        If `paths` is neither a file nor several.
     ValueError
-        If no file is given, or a line is malformed: file, line number, rule and the line are named.
+        If a line is malformed: file, line number, rule and the line are named.
         A rank must be whole and a score finite. If a file whose strategy is not named by its tag
         has several tags.
 
@@ -290,15 +279,14 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     │ 301   ┆ CR93E-1282 ┆ 0.5   ┆ 1    ┆ ours     │
     └───────┴────────────┴───────┴──────┴──────────┘
     """
-    empty = pl.DataFrame(schema=_RUN_SCHEMA)
-    return pl.concat([empty, *_runs(_named_files(paths, named_by))])
+    return _whole(_RUN_SCHEMA, _runs(_named_files(paths, named_by)))
 
 
 def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     r"""Read LETOR files lazily: as `read_letor`, a slice of lines at a time, when it is collected.
 
     Files may be larger than memory where what is done with them needs less. A malformed line is an
-    error when it is reached.
+    error when it is reached (a ComputeError, in Polars before 2).
 
     Parameters
     ----------
@@ -306,24 +294,13 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
         A file, or several: paths, or patterns such as `"fold*/test.txt.gz"`.
     n_features
         How many features there are, which a lazy frame has to know before it reads. By default the
-        highest number in the first 4096 lines of the first file.
+        highest number in the first 4096 lines of the first file; a higher one is an error then.
 
     Returns
     -------
     LazyFrame
         As `read_letor`, but ``grade`` is Float64 always, and the columns are ``f1`` to ``fm`` for
         m = `n_features`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file does not exist, or a pattern has none.
-    TypeError
-        If `paths` is neither a path nor several, or `n_features` not a whole number.
-    ValueError
-        If no file is given. When it is collected, if a line is malformed or has a feature beyond
-        the last: file, line number, rule and the line are named (within a ComputeError, in Polars
-        before 2).
 
     See Also
     --------
@@ -348,19 +325,17 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     │ 1     ┆ 0.0   ┆ 0.25 │
     └───────┴───────┴──────┘
     """
-    files = _scanned_files(paths)
+    files = _read_again(files_of(paths))
     if n_features is None:
-        first = next(_documents(files, _Columns()), pl.DataFrame())
+        first = next(_documents(files, _Width()), pl.DataFrame())
         n_features = sum(name not in _JUDGMENT_SCHEMA for name in first.columns)
     check_whole_number("n_features", n_features, at_least=0, at_most=_MOST_FEATURES)
     features = {f"f{number}": pl.Float64() for number in range(1, n_features + 1)}
     schema = pl.Schema({**_JUDGMENT_SCHEMA, **features})
 
-    def frames(_: Collection[str]) -> Iterator[pl.DataFrame]:
-        for frame in _documents(files, _Columns(n_features)):
-            absent = [pl.lit(None, dtype).alias(name) for name, dtype in features.items()]
-            absent = absent[frame.width - len(_JUDGMENT_SCHEMA) :]
-            yield frame.with_columns(absent).with_columns(pl.col(list(features)).fill_null(0.0))
+    def frames(_: object) -> Iterator[pl.DataFrame]:
+        for frame in _documents(files, _Width(n_features)):
+            yield _whole(schema, [frame]).with_columns(pl.col(list(features)).fill_null(0.0))
 
     return read_later(schema, frames)
 
@@ -368,7 +343,7 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
 def scan_qrels(paths: Paths) -> pl.LazyFrame:
     r"""Read TREC judgments lazily: as `read_qrels`, a block of lines at a time, when collected.
 
-    A malformed line is an error when it is reached.
+    A malformed line is an error when it is reached (a ComputeError, in Polars before 2).
 
     Parameters
     ----------
@@ -380,16 +355,6 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     LazyFrame
         As `read_qrels`, but ``grade`` is Float64 always, since a lazy frame has to know before it
         reads.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file does not exist, or a pattern has none.
-    TypeError
-        If `paths` is neither a path nor several.
-    ValueError
-        If no file is given. When it is collected, if a line is malformed: file, line number, rule
-        and the line are named (within a ComputeError, in Polars before 2).
 
     See Also
     --------
@@ -414,7 +379,7 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     │ 301   ┆ FBIS3-10082 ┆ 1.0   │
     └───────┴─────────────┴───────┘
     """
-    files = _scanned_files(paths)
+    files = _read_again(files_of(paths))
     return read_later(_JUDGMENT_SCHEMA, lambda _: _judgments(files))
 
 
@@ -422,7 +387,7 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     r"""Read TREC runs lazily: as `read_run`, a block of lines at a time, when it is collected.
 
     Files may be larger than memory where what is done with them needs less. A malformed line is an
-    error when it is reached.
+    error when it is reached (a ComputeError, in Polars before 2).
 
     Parameters
     ----------
@@ -436,17 +401,6 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     -------
     LazyFrame
         The columns of `read_run`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file does not exist, or a pattern has none.
-    TypeError
-        If `paths` is neither a path nor several.
-    ValueError
-        If no file is given. When it is collected, if a line is malformed: file, line number, rule
-        and the line are named; if a file that names its strategy has several tags (within a
-        ComputeError, in Polars before 2).
 
     See Also
     --------
@@ -473,115 +427,155 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     └──────────┴───────┴───────────┘
     """
     files = _named_files(paths, named_by)
-    _check_scanned(named.file for named in files)
+    _read_again(file for file, _ in files)
     return read_later(_RUN_SCHEMA, lambda _: _runs(files))
 
 
 # Reading
 
 
-def _scanned_files(paths: Paths) -> list[TextFile]:
-    files = _files(paths)
-    _check_scanned(files)
-    return files
+def _whole(schema: pl.Schema, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """Frames one below the other, with all columns of the schema."""
+    return pl.concat([schema.to_frame(), *frames], how="diagonal")
 
 
-def _check_scanned(files: Iterable[TextFile]) -> None:
-    """Raise where a file is not there, or can be read only once."""
+def _read_again(files: Iterable[TextFile]) -> list[TextFile]:
+    """The files, which must be there, and not be of those that can be read only once."""
+    files = list(files)
     for file in files:
         if not isinstance(file.source, Path):
             msg = f"`paths` of a lazy frame must be paths, which can be read again, got {file.name}"
             raise TypeError(msg)
         with file.source.open("rb"):
             pass
+    return files
 
 
-class _Named(NamedTuple):
-    """A file of a run, and what its strategy is called where its tag does not say."""
-
-    file: TextFile
-    strategy: str | None = None
-
-
-def _files(paths: Paths) -> list[TextFile]:
-    return text_files(check_paths("paths", paths))
-
-
-def _named_files(paths: Runs, named_by: NamedBy) -> list[_Named]:
+def _named_files(paths: Runs, named_by: NamedBy) -> list[tuple[TextFile, str | None]]:
+    """The files, and what the strategy of each is called where its tag does not say."""
     check_choice("named_by", named_by, ("tag", "file"))
     if isinstance(paths, Mapping):
         if not paths:
-            msg = "`paths` must name at least one file, got none"
-            raise ValueError(msg)
+            files_of([])  # says that there must be one
         for name in paths:
             if not isinstance(name, str):
                 msg = f"`paths` must name each strategy by a string, got {name!r}"
                 raise TypeError(msg)
-        return [_Named(file, name) for name, of_it in paths.items() for file in _files(of_it)]
-    files = _files(paths)
+        return [(file, name) for name, of_it in paths.items() for file in files_of(of_it)]
+    files = files_of(paths)
     if named_by == "tag":
-        return [_Named(file) for file in files]
+        return [(file, None) for file in files]
     names = [file.source.name if isinstance(file.source, Path) else file.name for file in files]
     if len(set(names)) < len(names):
         names = [file.name for file in files]
-    return [_Named(file, name) for file, name in zip(files, names, strict=True)]
+    return list(zip(files, names, strict=True))
 
 
-def _tables(files: Iterable[TextFile], layout: _Layout) -> Iterator[pl.DataFrame]:
-    """The rows of files whose lines all have the same fields, a block after the other."""
-    for file in files:
-        for block in blocks_of(file):
-            yield _table(block, layout)
+def _tables(file: TextFile, formats: Sequence[Format]) -> Iterator[pl.DataFrame]:
+    """The rows of a file in one of the formats, a block after the other."""
+    for block in file.blocks():
+        if block.first == 1:
+            found = ((each, each.header.match(block.text)) for each in formats)
+            known, header = next((each, match) for each, match in found if match)
+            # Its line stays, empty, so that lines are counted right.
+            block = block._replace(text=block.text[header.end() :])  # noqa: PLW2901
+        table = _table_of_csv(block.text, known)
+        if table is None:
+            table = _table_of_csv(_tidied(block.text), known)
+        yield _table(block, known) if table is None else table
 
 
 def _judgments(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
     for file in files:
-        layout = _JUDGMENT
-        for block in blocks_of(file):
-            if block.first == 1 and (header := _HEADER_OF_BEIR.match(block.text)):
-                layout = _JUDGMENT_OF_BEIR
-                # Its line stays, empty, so that lines are counted right.
-                block = block._replace(text=block.text[header.end() :])  # noqa: PLW2901
-            yield _table(block, layout).select("query", "doc", "grade")
+        for table in _tables(file, _JUDGMENTS):
+            yield table.select(_JUDGMENT_SCHEMA.names())
 
 
-def _runs(files: Iterable[_Named]) -> Iterator[pl.DataFrame]:
-    files = [*files]
+def _runs(files: Sequence[tuple[TextFile, str | None]]) -> Iterator[pl.DataFrame]:
     for file, strategy in files:
-        tag, n_rows = None, 0
-        for table in _tables([file], _RETRIEVED):
-            run = table.select("query", "doc", "score", "rank", strategy="tag")
-            n_rows += run.height
-            if strategy is None:
-                yield run
-                continue
-            if run.is_empty():
-                continue
-            if tag is None:
-                tag = run["strategy"][0]
-            others = run["strategy"].filter(run["strategy"] != tag)
-            if others.len():
-                msg = (
-                    f"{file.name} must have one tag to be named {strategy!r},"
-                    f" got {tag!r} and {others[0]!r}"
+        n_rows, tags = 0, pl.Series(dtype=pl.String)
+        for table in _tables(file, _RUNS):
+            n_rows += table.height
+            run = table.rename({"tag": "strategy"}).select(_RUN_SCHEMA.names())
+            if strategy is not None:
+                tags = tags.append(run["strategy"].unique(maintain_order=True)).unique(
+                    maintain_order=True
                 )
-                raise ValueError(msg)
-            yield run.with_columns(strategy=pl.lit(strategy))
+                if len(tags) > 1:
+                    msg = (
+                        f"{file.name} must have one tag to be named {strategy!r},"
+                        f" got {tags[0]!r} and {tags[1]!r}"
+                    )
+                    raise ValueError(msg)
+                run = run.with_columns(strategy=pl.lit(strategy))
+            yield run
         if not n_rows and len(files) > 1:
             warn_the_caller(f"{file.name} has no line, and is no strategy beside the others")
 
 
-def _documents(files: Iterable[TextFile], columns: _Columns) -> Iterator[pl.DataFrame]:
+def _documents(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFrame]:
     """The documents of LETOR files, each slice with the features that it has."""
     lines_before = 0
     for file in files:
         last = 0
-        for block in blocks_of(file):
+        for block in file.blocks():
             lines = _lines(block)
             last = block.first + lines.height - 1
             for part in lines.iter_slices(_LETOR_SLICE):
-                yield _letor(block.file, part, lines_before, columns)
+                yield _documents_of(file.name, part, lines_before, width)
         lines_before += last
+
+
+# Lines of the same fields
+
+
+def _table_of_csv(text: bytes, known: Format) -> pl.DataFrame | None:
+    """The rows as Polars reads them as CSV; None where it might not read what `_table` does."""
+    if b"\t" in text or b"\r" in text:
+        return None
+    try:
+        # An empty line goes before: what begins like a compressed file would be unpacked.
+        table = pl.read_csv(
+            b"\n" + text,
+            separator=" ",
+            has_header=False,
+            skip_lines=1,
+            quote_char=None,
+            schema=known.schema,
+        )
+    except (pl.exceptions.PolarsError, OSError):
+        return None
+    fine = [pl.all().is_not_null().all(), cs.float().is_finite().all()]
+    if "grade" in known.fields:
+        fine.append((pl.col("grade").abs() < _EXACT).all())
+    return table if table.select(pl.all_horizontal(fine)).item() else None
+
+
+def _tidied(text: bytes) -> bytes:
+    """The same lines with one blank between their fields, and none that is empty."""
+    text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+    for twice, once in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
+        while twice in text:
+            text = text.replace(twice, once)
+    return text.strip(b" \n")
+
+
+def _table(block: Block, known: Format) -> pl.DataFrame:
+    """The rows of any block, or the first line that is malformed."""
+    lines = _lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
+    pattern = f"[{_BLANKS}]+".join([_FIELD] * len(known.fields))
+    rows = _taken_apart(lines, f"^{pattern}{known.rest}$", known.fields)
+    fields = f"{len(known.fields)} fields, {' '.join(known.fields)}"
+    count = pl.col("line").str.count_matches(_FIELD)
+    _check_lines(
+        block.file,
+        rows,
+        _first_fault(
+            rows, pl.col("query").is_null(), f"{known.line} has {fields}, got {{}}", count
+        ),
+        *_wrong_numbers(rows, known.fields),
+    )
+    return rows.select(known.fields).cast(known.schema)
 
 
 def _lines(block: Block) -> pl.DataFrame:
@@ -607,70 +601,17 @@ def _lines(block: Block) -> pl.DataFrame:
     return lines.slice(1).with_columns(line, fault=pl.coalesce(wrong_byte, within))
 
 
-def _table(block: Block, layout: _Layout) -> pl.DataFrame:
-    """The rows of a block whose lines all have the same fields."""
-    table = _tidy_table(block.text, layout)
-    if table is None:
-        table = _tidy_table(_tidied(block.text), layout)
-    return _any_table(block, layout) if table is None else table
+def _taken_apart(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> pl.DataFrame:
+    """A column for every group of the pattern, all null where a line does not match."""
+    groups = pl.col("line").str.extract_groups(pattern).struct.rename_fields(fields)
+    return lines.with_columns(groups.struct.unnest()).with_row_index("row")
 
 
-def _tidied(text: bytes) -> bytes:
-    """The same lines with one blank between their fields, and none that is empty."""
-    text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
-    for twice, once in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
-        while twice in text:
-            text = text.replace(twice, once)
-    return text.strip(b" \n")
+# LETOR's lines
 
 
-def _tidy_table(text: bytes, layout: _Layout) -> pl.DataFrame | None:
-    """The rows as Polars reads them as CSV; None where it might not read what `_any_table` does."""
-    blank, other = (" ", b"\t") if b" " in text else ("\t", b" ")
-    if other in text or b"\r" in text:
-        return None
-    schema = {name: layout.numbers.get(name, pl.String()) for name in layout.fields}
-    try:
-        # An empty line goes before: what begins like a compressed file would be unpacked.
-        table = pl.read_csv(
-            b"\n" + text,
-            separator=blank,
-            has_header=False,
-            skip_lines=1,
-            quote_char=None,
-            schema=schema,
-        )
-    except (pl.exceptions.PolarsError, OSError):
-        return None
-    numbers = [pl.col(name).is_finite().all() for name in layout.numbers]
-    fine = table.null_count().sum_horizontal().item() == 0
-    fine = fine and table.select(pl.all_horizontal(numbers)).item()
-    if "grade" in layout.numbers:
-        fine = fine and table.select((pl.col("grade").abs() < _EXACT).all()).item()
-    return table if fine else None
-
-
-def _any_table(block: Block, layout: _Layout) -> pl.DataFrame:
-    """The rows of any block, or the first line that is malformed."""
-    lines = _lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
-    fields = f"[{_BLANKS}]+".join([_FIELD] * len(layout.fields))
-    rows = _take_apart(lines, f"^{fields}{layout.rest}$", layout.fields)
-    rule = f"{layout.line} has {len(layout.fields)} fields, {' '.join(layout.fields)}, got "
-    count = pl.col("line").str.count_matches(_FIELD)
-    _check_lines(
-        block.file,
-        rows,
-        _complaints(rows, pl.col("fault").is_not_null(), pl.col("fault")),
-        _complaints(rows, pl.col("query").is_null(), rule, count),
-        *(_not_numbers(rows, name, dtype) for name, dtype in layout.numbers.items()),
-        *([_inexact_grades(rows)] if "grade" in layout.numbers else []),
-    )
-    numbers = [pl.col(name).cast(dtype) for name, dtype in layout.numbers.items()]
-    return rows.select(layout.fields).with_columns(numbers)
-
-
-class _Columns:
-    """How many columns the features take, which a slip of the pen must not make thousands of."""
+class _Width:
+    """How many columns the features take, so that a typo cannot create thousands."""
 
     def __init__(self, most: int = _MOST_FEATURES) -> None:
         self.most = most
@@ -681,7 +622,7 @@ class _Columns:
         """Count some lines; raise where a feature number would make columns of nothing."""
         self.lines += rows.height
         self.values += features.height
-        highest = features.select(pl.col("index").max().fill_null(0)).item()
+        highest = _highest(features)
         if highest > self.highest:
             self.highest = highest
             row = features.filter(index=highest)["row"][0]
@@ -694,25 +635,23 @@ class _Columns:
                 f" {_CELLS_PER_VALUE} values out, got {self.highest}, so many columns"
                 f" for the {self.values} values of {self.lines} lines"
             )
-            _raise(file, number, sentence, line)
+            _refuse(file, number, sentence, line)
 
 
-def _letor(file: str, lines: pl.DataFrame, lines_before: int, columns: _Columns) -> pl.DataFrame:
+def _documents_of(file: str, lines: pl.DataFrame, lines_before: int, width: _Width) -> pl.DataFrame:
     """The documents of some lines of a file, with the features that they have."""
     has_document = (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
     lines = lines.filter(has_document | pl.col("fault").is_not_null())
-    rows = _take_apart(lines, _LETOR_LINE, _LETOR_FIELDS)
-    features = _letor_features(rows)
+    rows = _taken_apart(lines, _LETOR_LINE, _LETOR_FIELDS)
+    features = _features(rows)
     _check_lines(
         file,
         rows,
-        _complaints(rows, pl.col("fault").is_not_null(), pl.col("fault")),
-        _complaints(rows, pl.col("query").is_null(), "a line begins with a grade and qid:query"),
-        _not_numbers(rows, "grade", pl.Float64()),
-        _inexact_grades(rows),
-        *_feature_complaints(features, columns.most),
+        _first_fault(rows, pl.col("query").is_null(), "a line begins with a grade and qid:query"),
+        *_wrong_numbers(rows, ["grade"]),
+        *_wrong_features(features, width.most),
     )
-    columns.add(file, rows, features)
+    width.add(file, rows, features)
     doc = pl.col("comment").str.extract(_LETOR_DOC)
     number = (pl.col("number") + lines_before).cast(pl.String)
     grade = pl.col("grade").cast(pl.Float64)
@@ -720,7 +659,7 @@ def _letor(file: str, lines: pl.DataFrame, lines_before: int, columns: _Columns)
     return documents.hstack(_dense(features, documents.height))
 
 
-def _letor_features(rows: pl.DataFrame) -> pl.DataFrame:
+def _features(rows: pl.DataFrame) -> pl.DataFrame:
     """One row per feature: its text and its two numbers, null where they are none."""
     text = pl.col("features").str.replace_all("\t", " ", literal=True)
     parts = pl.col("feature").str.splitn(":", 2).struct.rename_fields(["index", "value"])
@@ -733,19 +672,18 @@ def _letor_features(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _highest(features: pl.DataFrame) -> int:
+    highest: int = features.select(pl.col("index").max().fill_null(0)).item()
+    return highest
+
+
 def _dense(features: pl.DataFrame, height: int) -> pl.DataFrame:
     """Columns f1 to fm of so many rows, null where a row does not have the feature."""
-    width = features.select(pl.col("index").max().fill_null(0)).item()
+    width = _highest(features)
     places = features.select(pl.col("row").cast(pl.Int64) * width + pl.col("index") - 1).to_series()
     cells = pl.repeat(None, height * width, dtype=pl.Float64, eager=True)
     cells = cells.scatter(places, features["value"])
     return pl.DataFrame([cells.gather_every(width, i).alias(f"f{i + 1}") for i in range(width)])
-
-
-def _take_apart(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> pl.DataFrame:
-    """A column for every group of the pattern, all null where a line does not match."""
-    groups = pl.col("line").str.extract_groups(pattern).struct.rename_fields(fields)
-    return lines.with_columns(groups.struct.unnest()).with_row_index("row")
 
 
 def _with_whole_grades(frame: pl.DataFrame) -> pl.DataFrame:
@@ -755,81 +693,58 @@ def _with_whole_grades(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(whole) if same.all() else frame
 
 
-# Malformed lines: a complaint is a row number and a sentence
+# What is wrong with a line
+
+Fault: TypeAlias = tuple[int, str]
+"""A row, and what is said of it."""
 
 
-def _complaints(rows: pl.DataFrame, wrong: pl.Expr, *sentence: str | pl.Expr) -> pl.DataFrame:
-    # Not `pl.format`: it panics where the first chunk of a column is empty (Polars issue 25525).
-    parts = [pl.lit(part) if isinstance(part, str) else part for part in sentence]
-    return rows.filter(wrong).select("row", pl.concat_str(parts).alias("sentence"))
+def _first_fault(
+    rows: pl.DataFrame, wrong: pl.Expr, sentence: str, *values: pl.Expr
+) -> list[Fault]:
+    """The first row that breaks a rule, if there is one."""
+    bad = rows.filter(wrong).head(1)
+    said = [bad.select(value.cast(pl.String).str.head(_SHOWN_CHARACTERS)) for value in values]
+    return [(row, sentence.format(*(each.item() for each in said))) for row in bad["row"]]
 
 
-def _not_numbers(rows: pl.DataFrame, name: str, dtype: pl.DataType) -> pl.DataFrame:
-    number = pl.col(name).cast(dtype, strict=False)
-    kind = "whole" if dtype.is_integer() else "finite"
-    return _complaints(
-        rows,
-        pl.col(name).is_not_null() & ~number.is_finite().fill_null(value=False),
-        f"a {name} is a {kind} number, got '",
-        pl.col(name).str.head(_SHOWN_CHARACTERS),
-        "'",
-    )
+def _wrong_numbers(rows: pl.DataFrame, names: Iterable[str]) -> Iterator[list[Fault]]:
+    for name in (name for name in names if name in _NUMBERS):
+        text, dtype = pl.col(name), _NUMBERS[name]
+        number = text.cast(dtype, strict=False)
+        wrong = text.is_not_null() & ~number.is_finite().fill_null(value=False)
+        kind = "whole" if dtype.is_integer() else "finite"
+        yield _first_fault(rows, wrong, f"a {name} is a {kind} number, got '{{}}'", text)
+        if name == "grade":
+            inexact = text.str.contains(r"^[+-]?[0-9]+$") & (number.abs() >= _EXACT)
+            rule = f"a grade that is written whole is below {_EXACT}, to be exact, got '{{}}'"
+            yield _first_fault(rows, inexact, rule, text)
 
 
-def _inexact_grades(rows: pl.DataFrame) -> pl.DataFrame:
-    number = pl.col("grade").cast(pl.Float64, strict=False).abs()
-    return _complaints(
-        rows,
-        pl.col("grade").str.contains(r"^[+-]?[0-9]+$") & (number >= _EXACT),
-        f"a grade that is written whole is below {_EXACT}, to be exact, got '",
-        pl.col("grade").str.head(_SHOWN_CHARACTERS),
-        "'",
-    )
-
-
-def _feature_complaints(features: pl.DataFrame, most: int) -> list[pl.DataFrame]:
-    fine = (pl.col("index") > 0) & pl.col("value").is_finite()
-    place = pl.col("row").cast(pl.Int64) * 2**16 + pl.col("index")
+def _wrong_features(features: pl.DataFrame, most: int) -> Iterator[list[Fault]]:
+    feature, index = pl.col("feature"), pl.col("index")
+    fine = (index > 0) & pl.col("value").is_finite()
+    rule = f"a feature is number:value, a number from 1 to {_MOST_FEATURES} and a finite value"
+    yield _first_fault(features, ~fine.fill_null(value=False), f"{rule}, got '{{}}'", feature)
+    rule = f"a feature number is at most `n_features`, {most}, got '{{}}'"
+    yield _first_fault(features, index > most, rule, feature)
+    place = pl.col("row").cast(pl.Int64) * 2**16 + index
     # Counting distinct places is many times faster than finding the ones that come again.
-    again = features.clear()
     if features.select(place.n_unique()).item() < features.height:
-        again = features.filter(place.is_duplicated())
-    shown = pl.col("feature").str.head(_SHOWN_CHARACTERS)
-    return [
-        _complaints(
-            features,
-            ~fine.fill_null(value=False),
-            f"a feature is number:value, a number from 1 to {_MOST_FEATURES} and a finite value,"
-            " got '",
-            shown,
-            "'",
-        ),
-        _complaints(
-            features,
-            pl.col("index") > most,
-            f"a feature number is at most `n_features`, {most}, got '",
-            shown,
-            "'",
-        ),
-        _complaints(
-            again,
-            pl.col("index").is_not_null(),
-            "a line has a feature once, got number ",
-            pl.col("index"),
-            " again",
-        ),
-    ]
+        again = index.is_not_null() & place.is_duplicated()
+        yield _first_fault(features, again, "a line has a feature once, got number {} again", index)
 
 
-def _check_lines(file: str, rows: pl.DataFrame, *complaints: pl.DataFrame) -> None:
-    """Raise for the first line with a complaint; where it has several, the first that is given."""
-    found = pl.concat(complaints).sort("row", maintain_order=True)
-    if found.height:
-        row, sentence = found.row(0)
-        _raise(file, rows["number"][row], sentence, rows["line"][row])
+def _check_lines(file: str, rows: pl.DataFrame, *faults: list[Fault]) -> None:
+    """Raise for the first line with a fault; where it has several, the first that is given."""
+    as_text = _first_fault(rows, pl.col("fault").is_not_null(), "{}", pl.col("fault"))
+    found = [fault for of_rule in (as_text, *faults) for fault in of_rule]
+    if found:
+        row, sentence = min(found, key=itemgetter(0))
+        _refuse(file, rows["number"][row], sentence, rows["line"][row])
 
 
-def _raise(file: str, number: int, sentence: str, line: str) -> NoReturn:
+def _refuse(file: str, number: int, sentence: str, line: str) -> NoReturn:
     if len(line) > _SHOWN_CHARACTERS:
         line = line[:_SHOWN_CHARACTERS] + "..."
     msg = f"{file}, line {number}: {sentence}: {line!r}"

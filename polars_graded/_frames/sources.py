@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars.selectors as cs
 from polars.io.plugins import register_io_source
 
 if TYPE_CHECKING:
@@ -25,13 +26,13 @@ def read_later(
     ) -> Iterator[pl.DataFrame]:
         wanted = schema.names() if columns is None else columns
         if n_rows == 0:
-            yield schema.to_frame().select(wanted)
+            yield schema.to_frame().select(cs.by_name(wanted))
             return
         for whole in frames(wanted):
             frame = whole if n_rows is None else whole.head(n_rows)
             if n_rows is not None:
                 n_rows -= frame.height
-            frame = frame.select(wanted)
+            frame = frame.select(cs.by_name(wanted))
             yield frame if predicate is None else frame.filter(predicate)
             if n_rows == 0:
                 return

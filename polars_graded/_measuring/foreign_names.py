@@ -20,46 +20,53 @@ class Call(NamedTuple):
     """What else has to be said."""
 
 
-TREC_EVAL = {
-    r"map": "ap",
-    r"map_cut[_.](\d+)": "ap@{0}",
-    r"P[_.](\d+)": "precision@{0}",
-    r"recall[_.](\d+)": "recall@{0}",
-    r"success[_.](\d+)": "success@{0}",
-    r"relative_P[_.](\d+)": "recall(over=cutoff)@{0}",
-    r"ndcg_cut[_.](\d+)": "ndcg(gain=linear)@{0}",
-    r"recip_rank": "reciprocal_rank",
-    r"Rprec": "r_precision",
-    r"set_P": "precision",
-    r"set_recall": "recall",
-    r"set_F": "f_measure",
-    r"num_ret": "n_retrieved",
-    r"num_rel": "n_relevant",
-    r"num_rel_ret": "n_relevant_retrieved",
-    r"iprec_at_recall_([\d.]+)": "interpolated_precision(recall_levels=[{0}])",
-}
+FIRST = ", with .list.first() of its column"
+"""What has to be said besides of a number that is a list of one here."""
 
-RANX = {
-    r"hits(@\d+)?": "n_relevant_retrieved{0}",
-    r"hit_rate(@\d+)?": "success{0}",
-    r"f1(@\d+)?": "f_measure{0}",
-    r"mrr(@\d+)?": "reciprocal_rank{0}",
-    r"map(@\d+)?": "ap{0}",
-    r"r-precision": "r_precision",
-    r"dcg_burges(@\d+)?": "dcg{0}",
-    r"ndcg_burges(@\d+)?": "ndcg{0}",
+CALLS: dict[str, dict[str, str | tuple[str, str]]] = {
+    "trec_eval": {
+        r"map": "ap",
+        r"map_cut[_.](\d+)": "ap@{0}",
+        r"P[_.](\d+)": "precision@{0}",
+        r"recall[_.](\d+)": "recall@{0}",
+        r"success[_.](\d+)": "success@{0}",
+        r"relative_P[_.](\d+)": "recall(over=cutoff)@{0}",
+        r"ndcg_cut[_.](\d+)": "ndcg(gain=linear)@{0}",
+        r"recip_rank": "reciprocal_rank",
+        r"Rprec": "r_precision",
+        r"set_P": "precision",
+        r"set_recall": "recall",
+        r"set_F": "f_measure",
+        r"num_ret": "n_retrieved",
+        r"num_rel": "n_relevant",
+        r"num_rel_ret": "n_relevant_retrieved",
+        r"iprec_at_recall_([\d.]+)": ("interpolated_precision(recall_levels=[{0}])", FIRST),
+    },
+    "ranx": {
+        r"hits(@\d+)?": "n_relevant_retrieved{0}",
+        r"hit_rate(@\d+)?": "success{0}",
+        r"f1(@\d+)?": "f_measure{0}",
+        r"mrr(@\d+)?": "reciprocal_rank{0}",
+        r"map(@\d+)?": "ap{0}",
+        r"r-precision": "r_precision",
+        r"dcg_burges(@\d+)?": "dcg{0}",
+        r"ndcg_burges(@\d+)?": "ndcg{0}",
+    },
+    "scikit-learn": {
+        r"(?:label_ranking_)?average_precision(?:_score)?": "ap",
+        r"roc_auc_score": "roc_auc",
+        r"(n?dcg)_score": "{0}(gain=linear, ties=average)",
+        r"(n?dcg)_score\(k=(\d+)\)": "{0}(gain=linear, ties=average)@{1}",
+    },
+    "a method": {r"(\w+)\((\d+)\)": "{0}@{1}"},  # as it is called in Python
+    "LightGBM": {r"map(@\d+)": ("ap(over=cutoff){0}", " with undefined_as=1")},
+    "XGBoost": {
+        r"map(@\d+)": ("ap(over=cutoff){0}", " with undefined_as=1"),
+        r"map(@\d+)-": "ap(over=cutoff){0}",
+        r"ndcg(@\d+)?-": "ndcg{0}",
+    },
 }
-
-SCIKIT_LEARN = {
-    r"average_precision(?:_score)?": "ap",
-    r"label_ranking_average_precision(?:_score)?": "ap",
-    r"roc_auc_score": "roc_auc",
-    r"ndcg_score(?:\(k=(\d+)\))?": "ndcg(gain=linear, ties=average){@0}",
-    r"dcg_score(?:\(k=(\d+)\))?": "dcg(gain=linear, ties=average){@0}",
-}
-
-A_CALL = {r"(\w+)\((\d+)\)": "{0}@{1}"}
-"""A method as it is called in Python."""
+"""By tool: patterns of names, and the call here, with what else has to be said."""
 
 IR_MEASURES = {
     "AP": "ap",
@@ -121,47 +128,21 @@ def said_elsewhere(name: str) -> str | None:
 
 def calls_here(name: str) -> list[Call]:
     """What a name means in other tools, as calls of measures here; empty where it is none."""
-    found = [_of_ir_measures(name.strip())]
-    for tool, table in (
-        ("trec_eval", TREC_EVAL),
-        ("ranx", RANX),
-        ("scikit-learn", SCIKIT_LEARN),
-        ("a method", A_CALL),
-    ):
-        found += [Call(tool, call) for call in _filled(name.strip(), table)]
-    if boosted := re.fullmatch(r"(ndcg|map)(@\d+)?(-?)", name.strip()):
-        function, cutoff, minus = boosted.groups("")
-        if function == "map" and cutoff:
-            for tool in ("XGBoost",) if minus else ("LightGBM", "XGBoost"):
-                further = "" if minus else " with undefined_as=1"
-                found.append(Call(tool, f"ap(over=cutoff){cutoff}", further))
-        elif function == "ndcg" and minus:
-            found.append(Call("XGBoost", f"ndcg{cutoff}"))
-    return [
-        call._replace(further=f"{call.further}, with .list.first() of its column")
-        if call.measure.startswith("interpolated_precision(recall_levels=[")
-        else call
-        for call in found
-        if call is not None
-    ]
+    name = name.strip()
+    found = _of_ir_measures(name)
+    for tool, calls in CALLS.items():
+        for pattern, call in calls.items():
+            if match := re.fullmatch(pattern, name):
+                measure, further = (call, "") if isinstance(call, str) else call
+                found.append(Call(tool, measure.format(*match.groups("")), further))
+    return found
 
 
-def _filled(name: str, table: dict[str, str]) -> list[str]:
-    """The calls whose pattern the name has, with what its groups hold."""
-    calls = []
-    for pattern, call in table.items():
-        if match := re.fullmatch(pattern, name):
-            groups = [group or "" for group in match.groups()]
-            cutoff = f"@{groups[0]}" if groups and groups[0] else ""
-            calls.append(call.replace("{@0}", cutoff).format(*groups))
-    return calls
-
-
-def _of_ir_measures(name: str) -> Call | None:
-    """A measure as ir_measures writes it: `AP(rel=2)@100`."""
+def _of_ir_measures(name: str) -> list[Call]:
+    """What ir_measures calls so: `AP(rel=2)@100`."""
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
     if match is None or match[1] not in IR_MEASURES:
-        return None
+        return []
     function, cutoff = IR_MEASURES[match[1]], match[3]
     given = dict(re.findall(r"(\w+)\s*=\s*(\{[^}]*\}|[^,]+)", match[2] or ""))
     options, further = {}, ""
@@ -176,13 +157,13 @@ def _of_ir_measures(name: str) -> Call | None:
     if function == "f_measure" and "beta" in given:
         options["beta"] = f"{math.sqrt(float(given.pop('beta'))):g}"  # its beta is our beta squared
     if function == "interpolated_precision" and cutoff:
-        options["recall_levels"], cutoff = f"[{cutoff}]", None
+        options["recall_levels"], cutoff, further = f"[{cutoff}]", None, further + FIRST
     for option, value in given.items():
-        if (option, value.strip()) == ("rel", "1"):
-            continue
-        options["threshold" if option == "rel" else option] = value.strip()
+        if (option, value.strip()) != ("rel", "1"):
+            options["threshold" if option == "rel" else option] = value.strip()
     if function == "rbp" and options.get("p") == "0.8":
         del options["p"]
     written = ", ".join(f"{option}={value}" for option, value in options.items())
     brackets = f"({written})" if written else ""
-    return Call("ir_measures", f"{function}{brackets}{f'@{cutoff}' if cutoff else ''}", further)
+    measure = f"{function}{brackets}{f'@{cutoff}' if cutoff else ''}"
+    return [Call("ir_measures", measure, further)]

@@ -9,8 +9,8 @@ import polars as pl
 from polars_graded._checks import check_number
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema, schema_of
-from polars_graded._frames.matching import check_match, check_schemas, usable
-from polars_graded._frames.tables import judgments_table
+from polars_graded._frames.inputs import judgments_table
+from polars_graded._frames.judge_checks import check_schemas, usable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,10 +59,8 @@ def judged(
     judgments = judgments if engine_of(judgments) else judgments_table(judgments, query, doc, grade)
     here = isinstance(judgments, pl.DataFrame | pl.LazyFrame)
     theirs = judgments.collect_schema() if here else schema_of(_arrow_schema(judgments))
-    check_schemas(ours, theirs, query, doc, grade, strategy)
     pair = [query, doc]
-    key = pair if strategy is None else [strategy, *pair]
-    check_match(ours, theirs, pair, key)
+    key = check_schemas(ours, theirs, query, doc, grade, strategy)
     _check_not_stacked(ours, key)
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
@@ -95,7 +93,7 @@ def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
     """Raise where several strategies may be merged, which nobody sees before a job runs."""
     if "strategy" in schema and "strategy" not in key:
         msg = (
-            "`run` has a column 'strategy', of which no argument speaks: strategies would be "
+            "`run` has a column 'strategy' that no argument names; its strategies would be "
             "merged\n\nHint: say strategy='strategy', or drop the column"
         )
         raise ValueError(msg)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._checks import SHOWN, check_columns, check_number, first_few
+from polars_graded._checks import SHOWN, check_columns, first_few
 from polars_graded._frames.joining import FOUND, ROWS, are_distinct
 from polars_graded._frames.noticing import warn_the_caller
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def check_schemas(
     run: pl.Schema, judgments: pl.Schema, query: str, doc: str, grade: str, strategy: str | None
-) -> None:
-    """Raise where a run and judgments of these columns cannot be joined."""
+) -> list[str]:
+    """The columns that tell rows of the run apart; raise where the two cannot be joined."""
     for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
         check_columns("run", [] if name is None else [name], run, argument=argument)
     if grade not in judgments and grade in run:
@@ -30,12 +30,8 @@ def check_schemas(
         raise pl.exceptions.ColumnNotFoundError(msg)
     for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
         check_columns("judgments", [name], judgments, argument=argument)
-
-
-def check_match(
-    run: pl.Schema, judgments: pl.Schema, pair: Sequence[str], key: Sequence[str]
-) -> None:
-    """Raise where columns of the two are not those to join by, and others to measure by."""
+    pair = [query, doc]
+    key = pair if strategy is None else [strategy, *pair]
     for column in pair:
         ours, theirs = run[column], judgments[column]
         if ours != theirs:
@@ -55,6 +51,7 @@ def check_match(
         # Its null is what tells a document that was missed from a retrieved one.
         msg = f"`run` must have a column to rank by, such as a score, got {_listed([*run])}"
         raise ValueError(msg)
+    return key
 
 
 def _listed(columns: Sequence[str]) -> str:
@@ -112,22 +109,22 @@ def check_one_strategy(strategies: Sequence[Any]) -> None:
 def usable(
     judgments: pl.DataFrame, pair: Sequence[str], grade: str, unjudged_below: float | None
 ) -> pl.DataFrame:
-    """The judgments that are some, once it is seen that no document has two."""
+    """The judgments that count, once it is seen that no document has two."""
     check_keys(judgments, "judgments", pair)
     judged = judgments.drop_nulls(grade)
     if unjudged_below is not None:
-        return judged.filter(pl.col(grade) >= check_number("unjudged_below", unjudged_below))
+        return judged.filter(pl.col(grade) >= unjudged_below)
     if judged.schema[grade].is_numeric() and (below := judged.filter(pl.col(grade) < 0).height):
         warn_the_caller(
             f"{below} of {judged.height} judgments have a grade below 0, and count as judged and "
             "irrelevant\n\n"
-            "Hint: unjudged_below=0 takes them for none, as trec_eval does; a lower bound says "
-            "that they are meant"
+            "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower bound "
+            "keeps them and silences this"
         )
     return judged
 
 
-def look_at(join: Join) -> None:
+def check_overlap(join: Join) -> None:
     """Refuse a run and judgments with nothing in common; warn of what they have too little of."""
     query, doc, judged = join.query, join.doc, join.judged
     counts = join.counts()

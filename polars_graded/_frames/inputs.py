@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import check_frame
 
@@ -27,10 +28,10 @@ class Runs(NamedTuple):
     def select(self, columns: Sequence[str]) -> Runs:
         """The same rows with some of their columns."""
         named = {
-            name: rows.select(c for c in columns if c in rows.collect_schema())
+            name: rows.select(cs.by_name(columns, require_all=False))
             for name, rows in self.named.items()
         }
-        return self._replace(table=self.table.select(columns), named=named)
+        return self._replace(table=self.table.select(cs.by_name(columns)), named=named)
 
 
 def runs_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:

@@ -1,7 +1,8 @@
-"""A run joined with its judgments when it is collected, some of its rows at a time.
+"""The rows of a run with their judgments, and those of judged documents that it missed.
 
-Rows in any order go by as they are, and what was missed follows when all are seen. Where the plan
-has sorted them by query, what was missed stands with its query, and rows stay sorted.
+Rows in any order go by as they are, and what was missed follows when all are seen: those of a
+DataFrame at once, those of a LazyFrame some at a time, when it is collected. Where its plan has
+sorted them by query, what was missed stands with its query, and rows stay sorted.
 """
 
 from __future__ import annotations
@@ -11,27 +12,27 @@ from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import check_number
+from polars_graded._frames.inputs import no_row_for
 from polars_graded._frames.joining import Hashes, Join, hashes_of
-from polars_graded._frames.matching import (
+from polars_graded._frames.judge_checks import (
     check_distinct,
     check_keys,
-    check_match,
     check_no_nulls,
     check_one_strategy,
+    check_overlap,
     check_schemas,
-    look_at,
     usable,
 )
 from polars_graded._frames.parts import as_sorted, batches, claims_to_be_sorted
 from polars_graded._frames.sources import read_later
-from polars_graded._frames.tables import no_row_for
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from polars_graded._frames.tables import Frame, Runs
+    from polars_graded._frames.inputs import Frame, Runs
 
 SEVERAL_ARE_SORTED = int(pl.__version__.split(".")[0]) >= 2  # noqa: PLR2004
 """Before, Polars took each of several columns that are sorted together for sorted alone."""
@@ -40,22 +41,19 @@ MOST_DOUBLES = 100_000
 """Of so many rows that come twice it is looked at which they are."""
 
 
-def judged_later(
+def judged_rows(
     runs: Runs, judgments: Frame, query: str, doc: str, grade: str, unjudged_below: float | None
-) -> pl.LazyFrame:
-    """A lazy frame that joins when it is collected; what its columns show is refused at once."""
-    run = runs.table.lazy()
-    ours, theirs = run.collect_schema(), judgments.collect_schema()
-    check_schemas(ours, theirs, query, doc, grade, runs.strategy)
+) -> Frame:
+    """The rows; what the columns of a lazy run show is refused at once."""
+    ours, theirs = runs.table.collect_schema(), judgments.collect_schema()
     alone = runs.strategy is None and "strategy" in ours
     strategy = "strategy" if alone else runs.strategy
     pair = [query, doc]
-    key = pair if strategy is None else [strategy, *pair]
-    check_match(ours, theirs, pair, key)
+    key = check_schemas(ours, theirs, query, doc, grade, strategy)
+    if unjudged_below is not None:
+        unjudged_below = check_number("unjudged_below", unjudged_below)
     if isinstance(judgments, pl.DataFrame):
         judgments = usable(judgments, pair, grade, unjudged_below)
-    elif unjudged_below is not None:
-        check_number("unjudged_below", unjudged_below)
     schema = pl.Schema({**ours, **{name: theirs[name] for name in theirs if name not in ours}})
     by = _sorted_by(runs, key[:-1], alone=alone)
 
@@ -64,7 +62,7 @@ def judged_later(
         if isinstance(judged, pl.LazyFrame):
             judged = usable(judged.collect(), pair, grade, unjudged_below)
         columns = [name for name in schema if name in {*key, *wanted}]
-        judged = judged.select(name for name in columns if name in theirs)
+        judged = judged.select(cs.by_name([name for name in columns if name in theirs]))
         narrow = runs.select([name for name in columns if name in ours])
         if by:
             join = Join(judged.sort(query, maintain_order=True), query, doc, strategy)
@@ -72,10 +70,12 @@ def judged_later(
         else:
             join = Join(judged, query, doc, strategy, [*runs.named])
             parts = _as_they_are(narrow, join, key, alone=alone)
-        empty = schema.to_frame().select(columns)
+        empty = schema.to_frame().select(cs.by_name(columns))
         for part in parts:
             yield pl.concat([empty, part], how="diagonal")
 
+    if isinstance(runs.table, pl.DataFrame):
+        return pl.concat(rows(schema))
     later = read_later(schema, rows)
     return later.set_sorted(*by) if by and (len(by) == 1 or SEVERAL_ARE_SORTED) else later
 
@@ -83,12 +83,14 @@ def judged_later(
 def _sorted_by(runs: Runs, keys: Sequence[str], *, alone: bool) -> Sequence[str]:
     """The columns that rows are sorted by, as their plan has it; none where they are not."""
     *_, query = keys
-    schema = runs.table.collect_schema()
+    run = runs.table
+    if isinstance(run, pl.DataFrame):
+        return ()
+    schema = run.collect_schema()
     if any(schema[name] != pl.String and not schema[name].is_integer() for name in keys):
         return ()
     if runs.named:
         return keys if all(claims_to_be_sorted(f, [query]) for f in runs.named.values()) else ()
-    run = runs.table.lazy()
     known = ([query],) if alone else (keys, [query])
     return next((by for by in known if claims_to_be_sorted(run, by)), ())
 
@@ -100,21 +102,27 @@ def _as_they_are(
     runs: Runs, join: Join, key: Sequence[str], *, alone: bool
 ) -> Iterator[pl.DataFrame]:
     """The rows of judged queries, in their order, then what was missed, strategy by strategy."""
-    run = runs.table.lazy()
+    run = runs.table
+    blocks: Iterable[pl.DataFrame] = [run] if isinstance(run, pl.DataFrame) else _blocks(run)
     not_null = key[1:] if alone else key
     with closing(Hashes()) as hashes:
-        for block in chain([run.head(0).collect()], batches(run)):
+        for block in blocks:
             check_no_nulls(block, "run", not_null)
             hashes.add(hashes_of(block, key))
             yield join.add(block)
             if alone:
                 _check_alone(join)
-        _check_no_doubles(run, key, hashes.repeated())
+        _check_no_doubles(run.lazy(), key, hashes.repeated())
     if alone and not join.strategies:
         join.meet(None)
     _check_all_have_rows(runs, join)
-    look_at(join)
+    check_overlap(join)
     yield from join.missed()
+
+
+def _blocks(run: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """An empty block, which has the columns where there is no row, and the others."""
+    return chain([run.head(0).collect()], batches(run))
 
 
 def _check_alone(join: Join) -> None:
@@ -182,7 +190,7 @@ def _by_query(
         rest = pl.concat([empty, *join.missed(start, None, only)], how="diagonal")
         yield rest.sort(by[-1], maintain_order=True)
     _check_all_have_rows(runs, join)
-    look_at(join)
+    check_overlap(join)
 
 
 def _strategies(run: pl.LazyFrame, strategy: str, *, alone: bool) -> list[Any]:
