@@ -30,7 +30,7 @@ from polars_graded import (
     summarise,
 )
 from polars_graded._drawing import tiles
-from polars_graded._drawing.parts import PALETTE
+from polars_graded._drawing.style import PALETTE
 from polars_graded._report import specs
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from polars_graded._drawing import rows as chart_rows
-from polars_graded._drawing.parts import (
+from polars_graded._drawing import chart_data
+from polars_graded._drawing.style import (
     DOUBT,
     INK,
     LINE_SYMBOL,
@@ -36,7 +36,7 @@ from polars_graded._drawing.parts import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polars_graded._drawing.rows import Ends
+    from polars_graded._drawing.chart_data import Ends
 
 IDEAL_DASH = [5, 4]
 """How an ideal curve is drawn."""
@@ -53,7 +53,7 @@ def rank_axis(title: str, last: int) -> alt.X:
         "rank:Q",
         title=title,
         scale=alt.Scale(domain=[1, last], nice=False),
-        axis=alt.Axis(format="d", values=chart_rows.round_ranks(last)),
+        axis=alt.Axis(format="d", values=chart_data.round_ranks(last)),
     )
 
 
@@ -226,7 +226,7 @@ def points(
                 "queries:Q",
                 title="queries",
                 scale=alt.Scale(domain=[0, most_queries], range=[8, 360]),
-                legend=alt.Legend(values=chart_rows.round_counts(most_queries)),
+                legend=alt.Legend(values=chart_data.round_counts(most_queries)),
             ),
             tooltip=[*tooltip, "queries:Q"],
         )
@@ -287,7 +287,7 @@ def boxes(
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
     )
     base = alt.Chart().encode(y=y)
-    tooltip = ["group:N", "samples:Q", *decimals(*chart_rows.BOX)]
+    tooltip = ["group:N", "samples:Q", *decimals(*chart_data.BOX)]
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
     # Bars have the colour of the theme, which rules have not.
     layers = [

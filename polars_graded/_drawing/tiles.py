@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing import rows as chart_rows
-from polars_graded._drawing.parts import (
+from polars_graded._drawing import chart_data
+from polars_graded._drawing.style import (
     DOUBT,
     FAINT,
     INK,
@@ -229,7 +229,7 @@ class Page:
             pl.col("adds").max(),
         ).row(0)
         selected = alt.selection_point(
-            name=chart_rows.name_of("document", table),
+            name=chart_data.name_of("document", table),
             fields=["doc"],
             on="pointerover",
             clear="pointerout",
@@ -290,7 +290,7 @@ class Page:
     @property
     def _ranks(self) -> dict[str, Any]:
         every = list(range(1, self.ranks + 1))
-        values = every if self.ranks <= NAMED_RANKS else chart_rows.round_ranks(self.ranks)
+        values = every if self.ranks <= NAMED_RANKS else chart_data.round_ranks(self.ranks)
         ends = [-1.2, self.lowest + 0.6]
         return {
             "title": "rank",

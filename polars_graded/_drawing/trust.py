@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from polars_graded._drawing import rows as chart_rows
-from polars_graded._drawing.parts import (
+from polars_graded._drawing import chart_data
+from polars_graded._drawing.style import (
     DOUBT,
     INK,
     decimals,
@@ -24,7 +24,7 @@ from polars_graded._drawing.parts import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polars_graded._drawing.rows import Ends
+    from polars_graded._drawing.chart_data import Ends
 
 
 def level(value: float) -> alt.Chart:
@@ -94,7 +94,7 @@ def swap_lines(
         "queries:O", title="queries", scale=alt.Scale(domain=sizes, range=shades), legend=None
     )
     x = alt.X("difference:Q", title=x_title)
-    step = chart_rows.round_step(most / 5)
+    step = chart_data.round_step(most / 5)
     ticks = sorted({rate, *(round(step * place, 9) for place in range(11))})
     y = alt.Y(
         "swap_rate:Q",
@@ -140,7 +140,7 @@ def grading_lines(
     """
     axis = alt.Axis(labelAngle=0 if upright else -40, labelLimit=200)
     x = alt.X("grading:N", title="grading, τ to the order as given", axis=axis, **in_order(names))
-    places = [] if ends is None else chart_rows.round_ranks(int(ends[1]))
+    places = [] if ends is None else chart_data.round_ranks(int(ends[1]))
     domain: dict[str, Any] = {} if ends is None else {"domain": list(ends)}
     # Above the lines there is room for what stands there.
     scale = alt.Scale(nice=False, zero=False, padding=20, reverse=height == "place", **domain)

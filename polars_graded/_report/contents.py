@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data
 from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import (
     all_rounded,
@@ -15,9 +15,10 @@ from polars_graded._report.packing import (
     packed_values,
     rounded,
 )
-from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, counted, explained, together
+from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, explained
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.per_query import best_of, bests
+from polars_graded._sentences import counted, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,10 +59,7 @@ COLUMNS = {
 
 def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, Any]]) -> str:
     """What the page is of, and what it leaves out."""
-    said = (
-        f"{counted(n_strategies, 'strategy', 'strategies')}, "
-        f"{counted(n_queries, 'query', 'queries')}."
-    )
+    said = f"{counted(n_strategies, 'strategies')}, {counted(n_queries, 'queries')}."
     with_curves = min([len(curve["there"]) for curve in drawn if curve["there"]], default=n_seen)
     if n_seen < n_queries:
         said += f" {n_seen:,} of them, at equal steps in their order, are here one by one"
@@ -76,7 +74,7 @@ def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, 
 def queries_seen(n_queries: int, n_values: int) -> Integers:
     """Which queries can be looked at one by one, each with so many values of measures."""
     most = min(MOST_QUERIES, MOST_VALUES // max(1, n_values))
-    return chart_rows.equal_steps(n_queries, max(2, most)).to_numpy()
+    return chart_data.equal_steps(n_queries, max(2, most)).to_numpy()
 
 
 # Measures
@@ -118,13 +116,13 @@ def measures_of(
 
 def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, Any]]:
     """What the page has of each curve: its chart, its means, and the values of queries packed."""
-    from polars_graded._drawing.parts import FEW_POINTS, MOST_COLOURS
+    from polars_graded._drawing.style import FEW_POINTS, MOST_COLOURS
     from polars_graded._report import specs
 
     result = []
     kinds = _kinds(names)
     for name, kind in kinds.items():
-        ideal_name = chart_rows.ideal_of(name, names) if kind == "rank" else None
+        ideal_name = chart_data.ideal_of(name, names) if kind == "rank" else None
         length = grid.curve_length(name, *([] if ideal_name is None else [ideal_name]))
         everything = grid.curve(name, length)
         check_size(name, everything)
@@ -138,12 +136,12 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
         kept = np.arange(length)
         if kind == "rank":
             fitting = max(FEWEST_POINTS, MOST_POINTS // (n_lines * len(seen)))
-            fitting = min(fitting, chart_rows.most_points(len(everything)))
-            kept = chart_rows.equal_steps(length, fitting).to_numpy()
+            fitting = min(fitting, chart_data.most_points(len(everything)))
+            kept = chart_data.equal_steps(length, fitting).to_numpy()
         # Where even so few points do not fit, fewer queries have them.
         most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
-        there = chart_rows.equal_steps(len(seen), most).to_numpy()
-        at = chart_rows.positions_of(name, kind, length).to_numpy()
+        there = chart_data.equal_steps(len(seen), most).to_numpy()
+        at = chart_data.positions_of(name, kind, length).to_numpy()
         points = everything[:, :, kept]
         whole = _whole(everything)
         ideal = None if ideal is None else ideal[:, :, kept]

@@ -12,13 +12,13 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_comparable, check_frame
-from polars_graded._drawing.rows import equal_steps
+from polars_graded._drawing.chart_data import equal_steps
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
 from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import all_rounded, rounded
-from polars_graded._report.words import counted
 from polars_graded._results.regrading import unjudged_bounds
+from polars_graded._sentences import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,12 +132,12 @@ class Documents:
         table = self.table
         names = table.to_series(0).cast(pl.String).to_list()
         rows = [[_cell(value) for value in row] for row in table.drop(table.columns[0]).iter_rows()]
-        note = f"{counted(self.frame.height, 'row', 'rows')} of documents."
+        note = f"{counted(self.frame.height, 'rows')} of documents."
         for name, said in CONCERNS.items():
             most: Any = table[name].max()
             if most:
                 up_to = "Up to " if table[name].n_unique() > 1 else ""
-                note += f" {up_to}{counted(most, 'query', 'queries')} {said}."
+                note += f" {up_to}{counted(most, 'queries')} {said}."
         return {
             "note": note,
             "columns": [COLUMNS[name] for name in table.columns[1:]],

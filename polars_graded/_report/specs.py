@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from polars_graded._drawing import exploring, marks, tiles
-from polars_graded._drawing.parts import (
+from polars_graded._drawing import marks, query_views, tiles
+from polars_graded._drawing.style import (
     DOUBT,
     FAINT,
     INK,
@@ -252,7 +252,7 @@ def tiles_specs(
     return specs
 
 
-class _Explored(exploring.Page):
+class _Explored(query_views.Page):
     """Queries of two strategies that a reader of the page chooses: signals say where axes end."""
 
     @property
@@ -325,7 +325,7 @@ def explore_spec(query: str) -> dict[str, Any]:
         confidence=0.95,
     )
     with alt.theme.enable("none"):
-        chart: Any = exploring.views(page, {}, {"curve": "", "query": query})
+        chart: Any = query_views.views(page, {}, {"curve": "", "query": query})
         chart.data = alt.NamedData("rows")
         spec: dict[str, Any] = chart.to_dict()
     config = {name: what for name, what in CONFIG.items() if name != "title"}

@@ -13,9 +13,10 @@ import polars as pl
 
 from polars_graded._report.contents import ALPHA, p_name
 from polars_graded._report.packing import rounded
-from polars_graded._report.words import counted, p_written, together, written
+from polars_graded._report.words import p_written, written
 from polars_graded._results.power import queries_needed
 from polars_graded._results.reliability import order_stability
+from polars_graded._sentences import counted, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -138,7 +139,7 @@ def verdict(grid: Grid, measure: Mapping[str, Any], pairs: Sequence[Pair], judge
     name, n, means = measure["name"], measure["queries"], measure["means"]
     if not n or means[0] is None:
         return [f"There is no query in which every strategy has a value of {name}."]
-    over = f"over {counted(n, 'query', 'queries')}"
+    over = f"over {counted(n, 'queries')}"
     if measure["best"] == "none":
         return [f"{name} says how many, not how good: no strategy is the better for more of it."]
     leaders = measure["bests"]
@@ -198,7 +199,7 @@ def _interval(pair: Pair, side: str, held: str) -> str:
 
 def _settled(grid: Grid, name: str, pair: Pair, n: int, judged: Judged) -> Said:
     """Whether a lead is settled, in how many queries it is one, and how many more it takes."""
-    queries = counted(pair.wins, "query", "queries")
+    queries = counted(pair.wins, "queries")
     counts = f" is better in {queries}, worse in {pair.losses}, and as good in {pair.ties}. "
     if pair.p is None:
         why = "one query cannot be tested" if n == 1 else "there is no test of it"

@@ -10,13 +10,12 @@ import polars as pl
 from polars_graded._checks import (
     check_collected,
 )
-from polars_graded._drawing import findings, marks, parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
 
 
 FEW_BANDS = 3
@@ -26,7 +25,6 @@ MOST_THRESHOLDS = 30
 """How many thresholds stand under an axis."""
 
 
-@chart_rows.draws_any_name
 def dcg_curves(
     frame: Frame,
     curve: str | None = None,
@@ -120,21 +118,21 @@ def dcg_curves(
     if curve is None:
         keys = (query, strategy, rank, panel, ideal if isinstance(ideal, str) else None)
         others = ("ideal_dcg_curve", "interpolated_precision")
-        curve = chart_rows.only_curve(
+        curve = chart_data.only_curve(
             frame,
             keys,
             lambda name: not name.startswith(others),
             at=rank,
             such_as="dcg_curve@10",
         )
-    panel = chart_rows.panel_of(frame, curve, panel, strategy, rank)
+    panel = chart_data.panel_of(frame, curve, panel, strategy, rank)
     if isinstance(ideal, bool):
-        ideal_column = chart_rows.ideal_of(curve, frame.columns) if ideal else None
+        ideal_column = chart_data.ideal_of(curve, frame.columns) if ideal else None
     else:
         ideal_column = ideal
     if baseline is not None:
         ideal_column, interval = None, 0.95 if interval is None else interval
-    table = chart_rows.curve_points(
+    table = chart_data.curve_points(
         frame,
         curve,
         ideal_column,
@@ -146,34 +144,33 @@ def dcg_curves(
         strategy=strategy,
     )
     x = marks.rank_axis(rank, max(map(int, table["rank"])))
-    title = chart_rows.title_of(curve, frame, each_query=panel == query)
+    title = chart_data.title_of(curve, frame, each_query=panel == query)
     if baseline is not None:
         title = f"{curve}: difference to {baseline}"
     # The baseline is not drawn, but the others have the colours that they have beside it.
-    names = frame.select(chart_rows.text(strategy).unique()).to_series().to_list()
-    best = chart_rows.best_lines(table, "rank", parts.MOST_COLOURS)
-    several = chart_rows.panel_count(table, panel and "panel") > 1
-    look = parts.strategy_look(names, strategy, matter=best, legends=several)
+    names = frame.select(chart_data.text(strategy).unique()).to_series().to_list()
+    best = chart_data.best_lines(table, "rank", style.MOST_COLOURS)
+    several = chart_data.panel_count(table, panel and "panel") > 1
+    look = style.strategy_look(names, strategy, matter=best, legends=several)
     facts = _curve_facts(table, "rank") | {"seen": _seen(table, legend=several)}
-    finding = findings.lines(table, "rank", rank)
+    finding = titles.lines(table, "rank", rank)
     if baseline is not None:
-        finding = findings.beside_baseline(table, "rank", rank, baseline)
+        finding = titles.beside_baseline(table, "rank", rank, baseline)
     if several:
         described = f"{title} by {rank}, {len(set(table['strategy']))} strategies"
         layers = marks.curves(x, title, look, **facts)
-        return parts.panels(layers, table, panel, finding=finding, description=described)
+        return style.panels(layers, table, panel, finding=finding, description=described)
     drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
-    ends = chart_rows.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
-    named = names if len(names) <= parts.MOST_COLOURS else best
-    table = chart_rows.with_labels(table, "rank", named, ends)
+    ends = chart_data.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
+    named = names if len(names) <= style.MOST_COLOURS else best
+    table = chart_data.with_labels(table, "rank", named, ends)
     layers = marks.curves(x, title, look, **facts, labels=True, ends=ends)
     if baseline is not None:
-        layers.insert(0, parts.rule(y=0))
+        layers.insert(0, style.rule(y=0))
     described = _ends_said(table, "rank", title)
-    return parts.panels(layers, table, panel, finding=finding, description=described)
+    return style.panels(layers, table, panel, finding=finding, description=described)
 
 
-@chart_rows.draws_any_name
 def recall_precision_curves(
     frame: Frame,
     curve: str | None = None,
@@ -239,15 +236,15 @@ def recall_precision_curves(
     frame = check_collected("frame", frame)
     if curve is None:
         keys = (query, strategy, recall, panel)
-        curve = chart_rows.only_curve(
+        curve = chart_data.only_curve(
             frame,
             keys,
             lambda name: name.startswith("interpolated_precision"),
             at=recall,
             such_as="interpolated_precision",
         )
-    panel = chart_rows.panel_of(frame, curve, panel, strategy, recall)
-    table = chart_rows.curve_points(
+    panel = chart_data.panel_of(frame, curve, panel, strategy, recall)
+    table = chart_data.curve_points(
         frame,
         curve,
         at={"recall": recall},
@@ -257,21 +254,21 @@ def recall_precision_curves(
         strategy=strategy,
     )
     x = marks.recall_axis(recall)
-    title = chart_rows.title_of(curve, frame, each_query=panel == query)
-    best = chart_rows.best_lines(table, None, parts.MOST_COLOURS)
-    look = parts.strategy_look(table["strategy"], strategy, matter=best)
+    title = chart_data.title_of(curve, frame, each_query=panel == query)
+    best = chart_data.best_lines(table, None, style.MOST_COLOURS)
+    look = style.strategy_look(table["strategy"], strategy, matter=best)
     facts = _curve_facts(table, "recall") | {"seen": _seen(table, legend=True)}
     layers = marks.curves(x, title, look, **facts)
     described = f"{title} by {recall}, {len(set(table['strategy']))} strategies"
-    finding = findings.levels_of_recall(table)
-    return parts.panels(layers, table, panel, finding=finding, description=described)
+    finding = titles.levels_of_recall(table)
+    return style.panels(layers, table, panel, finding=finding, description=described)
 
 
 def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
     """Where the lines end, the highest first, in words."""
     last = table.filter(pl.col(at) == pl.col(at).max()).sort("value", descending=True)
     where = f"{title} at {at} {last[at][0]}"
-    return parts.said(where, last.select("strategy", "value").iter_rows())
+    return style.said(where, last.select("strategy", "value").iter_rows())
 
 
 def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
@@ -279,10 +276,10 @@ def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
     n = table["strategy"].n_unique()
     if n == 1:
         return []
-    name = chart_rows.name_of("line", table)
+    name = chart_data.name_of("line", table)
     near: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", "nearest": True}
     seen = [alt.selection_point(name=name, fields=["strategy"], **near)]
-    if legend and n <= parts.MOST_COLOURS:
+    if legend and n <= style.MOST_COLOURS:
         bound = alt.selection_point(name=f"legend_{name}", fields=["strategy"], bind="legend")
         seen.append(bound)
     return seen
@@ -291,10 +288,10 @@ def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
 def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:
     """What is to be known of points to draw their curves."""
     drawn = pl.concat([table[name] for name in ("value", "ideal") if name in table.columns])
-    few = table["strategy"].n_unique() <= parts.MOST_COLOURS
+    few = table["strategy"].n_unique() <= style.MOST_COLOURS
     return {
-        "unit": parts.is_unit(drawn),
-        "few": few and table[at].n_unique() <= parts.FEW_POINTS,
+        "unit": style.is_unit(drawn),
+        "few": few and table[at].n_unique() <= style.FEW_POINTS,
         # The bands of many strategies lie above each other.
         "band": (0.2 if table["strategy"].n_unique() <= FEW_BANDS else 0.07)
         if "ci_low" in table.columns
@@ -303,7 +300,6 @@ def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:
     }
 
 
-@chart_rows.draws_any_name
 def threshold_profile(
     frame: Frame, *, panel: str | None = "grade", strategy: str = "strategy"
 ) -> Chart:
@@ -363,41 +359,40 @@ def threshold_profile(
     │ mu_ap           ┆ 0.75 ┆ mu_ap ┆ null   │
     └─────────────────┴──────┴───────┴────────┘
     """
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "frame", frame, ["mean"], texts=["measure"], strategy=strategy, panel=panel
     )
     names = table["measure"].unique(maintain_order=True).to_list()
-    at = {name: t for name in names if (t := chart_rows.threshold_of(name)) is not None}
+    at = {name: t for name in names if (t := chart_data.threshold_of(name)) is not None}
     thresholds = pl.Series(sorted(at, key=at.__getitem__), dtype=pl.String)
-    thresholds = thresholds[chart_rows.equal_steps(len(thresholds), MOST_THRESHOLDS)]
+    thresholds = thresholds[chart_data.equal_steps(len(thresholds), MOST_THRESHOLDS)]
     joined = [repr(at[name]).removesuffix(".0") for name in thresholds]
     others = [name for name in names if name not in at]
-    places = chart_rows.places_of([at[name] for name in thresholds], len(others))
+    places = chart_data.places_of([at[name] for name in thresholds], len(others))
     place_of = dict(zip([*thresholds, *others], places, strict=True))
     labels = dict(zip([*thresholds, *others], [*joined, *others], strict=True))
     table = table.filter(pl.col("measure").is_in(list(labels))).with_columns(
         pl.col("measure").replace_strict(labels, return_dtype=pl.String).alias("at"),
         pl.when(pl.col("measure").is_in(thresholds.implode())).then("mean").alias("joined"),
     )
-    chart_rows.check_row_count("frame", table)
+    chart_data.check_row_count("frame", table)
     strategies = natural_order(table["strategy"].unique())
-    beside = chart_rows.side_by_side(strategies, places)
+    beside = chart_data.side_by_side(strategies, places)
     table = table.with_columns(
         place=pl.col("measure").replace_strict(place_of, return_dtype=pl.Float64)
         + pl.col("strategy").replace_strict(beside, return_dtype=pl.Float64)
     )
-    step = parts.name_step(len(labels))
+    step = style.name_step(len(labels))
     title = "AP at threshold, and measures without one" if joined else "measure"
-    unit = parts.is_unit(table["mean"])
-    best = chart_rows.by_falling(table, "mean", "strategy")[: parts.MOST_COLOURS]
-    look = parts.strategy_look(strategies, strategy, matter=best)
+    unit = style.is_unit(table["mean"])
+    best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
+    look = style.strategy_look(strategies, strategy, matter=best)
     under = dict(zip(places, labels.values(), strict=True))
     layers = marks.profile(title, under, step, look, unit=unit)
     size: dict[str, Any] = {"width": step * len(labels)}
-    return parts.panels(layers, table, panel, finding=findings.profile(table), **size)
+    return style.panels(layers, table, panel, finding=titles.profile(table), **size)
 
 
-@chart_rows.draws_any_name
 def robustness_curves(
     frame: Frame,
     *,
@@ -447,20 +442,20 @@ def robustness_curves(
     (4, ['line'])
     """
     texts = ["measure"] if panel == "measure" else []
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "frame", frame, ["mean"], texts=texts, others=[levels, swaps], panel=panel
     )
-    chart_rows.check_numbers("frame", table, [swaps])
+    chart_data.check_numbers("frame", table, [swaps])
     table = table.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
-    table = chart_rows.thinned(table.drop_nulls("swaps"), "swaps")
+    table = chart_data.thinned(table.drop_nulls("swaps"), "swaps")
     numbers = table["levels"].unique().sort().to_list()
     swapped = "swapped pairs" if swaps == "swaps" else swaps
     layers = marks.robustness(
         swapped,
-        parts.mean_title(table),
+        style.mean_title(table),
         numbers,
         levels,
-        unit=parts.is_unit(table["mean"]),
-        few=table["swaps"].n_unique() <= parts.FEW_POINTS,
+        unit=style.is_unit(table["mean"]),
+        few=table["swaps"].n_unique() <= style.FEW_POINTS,
     )
-    return parts.panels(layers, table, panel, finding=findings.robustness(table, swapped))
+    return style.panels(layers, table, panel, finding=titles.robustness(table, swapped))

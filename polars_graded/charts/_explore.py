@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns, check_number
-from polars_graded._drawing import exploring, findings, parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, query_views, style, titles
+from polars_graded._drawing.printing import printable
 from polars_graded._results.comparing import differences
 from polars_graded._results.per_query import measures_and_curves
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
     from polars_graded._results.per_query import Missing
 
 MOST_QUERIES = 5000
@@ -29,7 +29,6 @@ MOST_BINS = 40
 """How many bins a histogram has."""
 
 
-@chart_rows.draws_any_name
 def explore(
     per_query: Frame,
     a: Any,
@@ -137,20 +136,20 @@ def explore(
         )
         raise ValueError(msg)
     table = table.rename({query: "query"})
-    both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
+    both = pl.DataFrame({"name": [a, b]}).select(chart_data.text("name")).to_series().to_list()
     ranks: dict[str, int] = {}
     if (drawn := curve or _only_curve(curves)) is not None:
         table, ranks = _with_ranks(table, per_query, drawn, a, b, query, strategy)
     if colour is not None:
         table = _with_known(table, per_query, colour, query)
-    low, high = chart_rows.round_ends(table["difference"].append(pl.Series([0.0])))
-    width = chart_rows.round_step((high - low) / min(MOST_BINS, 10 + math.isqrt(table.height)))
+    low, high = chart_data.round_ends(table["difference"].append(pl.Series([0.0])))
+    width = chart_data.round_step((high - low) / min(MOST_BINS, 10 + math.isqrt(table.height)))
     winner = pl.col("winner")
     middle = (pl.col("difference") / width).round() * width
     table = (
         table.with_columns(
-            chart_rows.text("query"),
-            pl.when(winner.is_not_null()).then(chart_rows.text("winner")).alias("better"),
+            chart_data.text("query"),
+            pl.when(winner.is_not_null()).then(chart_data.text("winner")).alias("better"),
             middle.alias("middle"),
         )
         .with_row_index("position", offset=1)
@@ -170,19 +169,19 @@ def explore(
     )
     fullest: Any = table["place"].max()
     if colour is None:
-        everyone = per_query.select(chart_rows.text(strategy).unique()).to_series().to_list()
-        known_names = everyone if len(everyone) <= parts.MOST_COLOURS else both
+        everyone = per_query.select(chart_data.text(strategy).unique()).to_series().to_list()
+        known_names = everyone if len(everyone) <= style.MOST_COLOURS else both
         better = table["better"].drop_nulls().unique().to_list()
-        look = parts.strategy_look(known_names, "better", field="better", drawn=better)
+        look = style.strategy_look(known_names, "better", field="better", drawn=better)
     else:
-        look = parts.strategy_look(table["known"], colour, field="known")
-    page = exploring.Page(
-        name=chart_rows.name_of(f"{measure}", table)[-10:],
+        look = style.strategy_look(table["known"], colour, field="known")
+    page = query_views.Page(
+        name=chart_data.name_of(f"{measure}", table)[-10:],
         a=both[0],
         b=both[1],
         measure=measure,
         queries=table.height,
-        values=chart_rows.round_ends(pl.concat([table["value_a"], table["value_b"]])),
+        values=chart_data.round_ends(pl.concat([table["value_a"], table["value_b"]])),
         differences=(low - width / 2, high + width / 2),
         bin=width,
         fullest=fullest,
@@ -190,15 +189,16 @@ def explore(
         known=colour,
         confidence=confidence,
     )
-    chart = exploring.views(page, ranks, {"curve": drawn or "", "query": query})
+    chart = query_views.views(page, ranks, {"curve": drawn or "", "query": query})
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [page.a, page.b, page.minus]
     won = [table.filter(better=name).height for name in both]
-    parts.entitle(chart, findings.wins(both, won, table.height))
+    style.entitle(chart, titles.wins(both, won, table.height))
     described = f"mean {measure} of {table.height} queries"
-    chart.description += f". {parts.said(described, zip(names, means, strict=True))}"
-    return chart
+    chart.description += f". {style.said(described, zip(names, means, strict=True))}"
+    whole: alt.VConcatChart = printable(chart)
+    return whole
 
 
 def _only_curve(curves: list[str]) -> str | None:
@@ -236,8 +236,8 @@ def _with_ranks(
             f"got {shortest} to {n}"
         )
         raise ValueError(msg)
-    positions = chart_rows.positions_of(curve, "rank", n or 0)
-    ranks = {f"rank_{positions[at]}": at for at in chart_rows.equal_steps(n or 0, MOST_RANKS)}
+    positions = chart_data.positions_of(curve, "rank", n or 0)
+    ranks = {f"rank_{positions[at]}": at for at in chart_data.equal_steps(n or 0, MOST_RANKS)}
     difference = {
         name: pl.col("list_a").list.get(at) - pl.col("list_b").list.get(at)
         for name, at in ranks.items()
@@ -261,14 +261,14 @@ def _with_known(
         )
         raise ValueError(msg)
     values = known["value"]
-    if values.dtype.is_numeric() and values.n_unique() > parts.MOST_COLOURS:
+    if values.dtype.is_numeric() and values.n_unique() > style.MOST_COLOURS:
         known = known.with_columns(_ranges(values).alias("known"))
     else:
-        known = known.with_columns(chart_rows.text("value").alias("known"))
+        known = known.with_columns(chart_data.text("value").alias("known"))
         counts = known["known"].value_counts(sort=True)
-        if counts.height > parts.MOST_COLOURS:
+        if counts.height > style.MOST_COLOURS:
             names = counts.sort("count", "known", descending=[True, False])["known"]
-            kept = pl.col("known").is_in(names.head(parts.MOST_COLOURS - 1).implode())
+            kept = pl.col("known").is_in(names.head(style.MOST_COLOURS - 1).implode())
             others = pl.when(kept).then("known").otherwise(pl.lit("others"))
             known = known.with_columns(others.alias("known"))
     return table.join(

@@ -8,14 +8,13 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
-from polars_graded._drawing import findings, parts, trust
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, style, titles, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
 
 HEADINGS = {
     "queries": ("", "", "queries"),
@@ -57,7 +56,6 @@ MOST_GRADES = 5
 """So many grades are all named."""
 
 
-@chart_rows.draws_any_name
 def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
     """Draw what there is to measure as a table of bars, one line per strategy.
 
@@ -123,8 +121,8 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
         raise TypeError(msg)
     counts = ["queries", "least", "median", "most", *SHARES, *QUERIES]
-    facts = chart_rows.of_means("table", table, counts, strategy=strategy, panel=panel)
-    chart_rows.check_not_repeated("table", facts, "strategy", panel)
+    facts = chart_data.of_means("table", table, counts, strategy=strategy, panel=panel)
+    chart_data.check_not_repeated("table", facts, "strategy", panel)
     names = facts["strategy"].unique(maintain_order=True).to_list()
     levels = table["grades"].explode().struct.field("grade").unique().sort().to_list()
     starts = _starts()
@@ -136,14 +134,14 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     drawn = pl.DataFrame(rows, schema=CELL)
     if panel is None:
         drawn = drawn.drop("panel")
-    chart_rows.check_row_count("table", drawn)
+    chart_data.check_row_count("table", drawn)
     headings = {starts[what]: list(lines) for what, lines in HEADINGS.items()}
     headings[starts["grades"]] = ["", "rows by grade:", _named(levels)]
     width = starts["grades"] + WIDTHS["grades"]
     step = 18 if len(names) <= FEW_STRATEGIES else 13
     layers = trust.cells(names, headings, width)
     said = f"what was retrieved, judged and relevant, of {len(names)} strategies"
-    return parts.panels(
+    return style.panels(
         layers,
         drawn,
         panel,
@@ -151,7 +149,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         width=width,
         height=alt.Step(step),
         view=alt.ViewBackground(stroke=None),
-        finding=findings.gaps(facts.rows(named=True)),
+        finding=titles.gaps(facts.rows(named=True)),
         description=said,
     )
 
@@ -212,7 +210,7 @@ def _grades(
     for each in grades:
         grade, fill = each["grade"], UNJUDGED
         if grade is not None:
-            fill = parts.mixed(LOWEST, HIGHEST, known.index(grade) / max(1, len(known) - 1))
+            fill = style.mixed(LOWEST, HIGHEST, known.index(grade) / max(1, len(known) - 1))
         width = WIDTHS["grades"] * each["rows"] / total
         yield _cell(f"grade {_number(grade)}: {each['rows']:,} rows", start, width, fill)
         start += width

@@ -13,15 +13,14 @@ from polars_graded._checks import (
     check_collected,
     check_columns,
 )
-from polars_graded._drawing import findings, marks, parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
     from polars_graded._results.per_query import Missing
 
 
@@ -38,7 +37,6 @@ MOST_BINS = 40
 """How many bins a histogram has."""
 
 
-@chart_rows.draws_any_name
 def precision_histogram(
     per_query: Frame,
     measure: str,
@@ -126,37 +124,36 @@ def precision_histogram(
     won = [table.select((winner == pl.lit(name)).sum()).item() for name in (a, b)]
     # The column of queries could be called like one that is drawn.
     table = table.select(
-        chart_rows.text(query).alias("query"),
+        chart_data.text(query).alias("query"),
         "difference",
-        pl.when(winner.is_not_null()).then(chart_rows.text("winner")).alias("better"),
+        pl.when(winner.is_not_null()).then(chart_data.text("winner")).alias("better"),
     ).with_row_index("position", offset=1)
     size = -(-n // MOST_BARS)
-    rows = chart_rows.shared_bars(table, size)
-    both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
+    rows = chart_data.shared_bars(table, size)
+    both = pl.DataFrame({"name": [a, b]}).select(chart_data.text("name")).to_series().to_list()
     # Among all strategies, the two have the colours that they have in other charts.
-    everyone = per_query.select(chart_rows.text(strategy).unique()).to_series().to_list()
-    known = everyone if len(everyone) <= parts.MOST_COLOURS else both
+    everyone = per_query.select(chart_data.text(strategy).unique()).to_series().to_list()
+    known = everyone if len(everyone) <= style.MOST_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
-    colour = parts.strategy_look(known, strategy, field="better", drawn=better)["color"]
+    colour = style.strategy_look(known, strategy, field="better", drawn=better)["color"]
     y_title = f"{measure}: {both[0]} - {both[1]}"
-    finding = findings.wins(both, won, n)
-    if n <= parts.MOST_NAMED:
-        step, names = parts.name_step(n), rows["query"].to_list()
-        axis = parts.names_axis(names, step, labelLimit=120, titleLimit=400)
+    finding = titles.wins(both, won, n)
+    if n <= style.MOST_NAMED:
+        step, names = style.name_step(n), rows["query"].to_list()
+        axis = style.names_axis(names, step, labelLimit=120, titleLimit=400)
         layers = marks.named_bars(query, names, y_title, colour, axis)
         width = alt.Step(step)
-        return parts.layered(layers, rows, apart=["color"], finding=finding, width=width)
+        return style.layered(layers, rows, apart=["color"], finding=finding, width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
     falling = order == "difference"
-    rows = chart_rows.with_extremes(rows, table, size, MOST_EXTREMES, falling=falling)
+    rows = chart_data.with_extremes(rows, table, size, MOST_EXTREMES, falling=falling)
     layers = marks.placed_bars(title, n + 0.5, y_title, colour)
     layers += marks.extremes(title, y_title, falling=falling)
-    return parts.layered(layers, rows, apart=["color", "stroke"], finding=finding)
+    return style.layered(layers, rows, apart=["color", "stroke"], finding=finding)
 
 
-@chart_rows.draws_any_name
 def measure_agreement(
     frame: Frame,
     x: str,
@@ -251,30 +248,30 @@ def measure_agreement(
         if column != name or column in frame.columns
     }
     check_columns("frame", [x, y, *keys.values()], frame.columns)
-    chart_rows.check_numbers("frame", frame, [x, y])
+    chart_data.check_numbers("frame", frame, [x, y])
     table = frame.select(
-        *(chart_rows.text(column).alias(name) for name, column in keys.items()),
-        chart_rows.number(x).alias("x"),
-        chart_rows.number(y).alias("y"),
+        *(chart_data.text(column).alias(name) for name, column in keys.items()),
+        chart_data.number(x).alias("x"),
+        chart_data.number(y).alias("y"),
     ).drop_nulls(["x", "y"])
     if table.is_empty():
         msg = f"`frame` must have a row with both {x!r} and {y!r}, got none"
         raise ValueError(msg)
-    chart_rows.check_panels(table, panel, "panel")
+    chart_data.check_panels(table, panel, "panel")
     groups, colour = ["panel"] if panel else [], {}
-    if "strategy" in keys and table["strategy"].n_unique() <= parts.MOST_COLOURS:
+    if "strategy" in keys and table["strategy"].n_unique() <= style.MOST_COLOURS:
         groups = [*groups, "strategy"]
-        colour = parts.strategy_look(table["strategy"], strategy, legends=not lanes)
+        colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
     things = "queries" if "strategy" not in keys or _of_one(table) else "results"
     if show == "agreement":
-        finding = findings.agreement(x, y, table, things)
+        finding = titles.agreement(x, y, table, things)
     else:
-        finding = findings.which_is_higher(x, y, table["x"] - table["y"], things)
+        finding = titles.which_is_higher(x, y, table["x"] - table["y"], things)
     n_groups = table.n_unique(groups) if groups else 1
-    most = chart_rows.most_points(n_groups)
+    most = chart_data.most_points(n_groups)
     if show == "difference":
         bins = min(most - 2, MOST_BINS, 10 + math.isqrt(table.height // n_groups))
-        table = chart_rows.counted(table, groups, bins)
+        table = chart_data.counted(table, groups, bins)
         # Below each other, it is seen how far each lies to the side.
         few = {"columns": 1, "height": 90}
         many = {"columns": 3, "height": 90, "width": 200}
@@ -282,24 +279,24 @@ def measure_agreement(
         counts = marks.counts(f"{x} - {y}", colour)
         described = f"how many queries have which difference {x} - {y}"
         size |= {"finding": finding, "description": described}
-        return parts.panels(counts, table, panel, **size)
+        return style.panels(counts, table, panel, **size)
     by_x = show == "difference_by_x"
     if by_x:
         table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
-        ends = chart_rows.round_ends(table["x"]), chart_rows.round_ends(table["y"], 10)
+        ends = chart_data.round_ends(table["x"]), chart_data.round_ends(table["y"], 10)
     else:
-        ends = chart_rows.axes_ends(table["x"], table["y"])
-    if table.height > chart_rows.MOST_ROWS:
-        table = chart_rows.gathered(table, groups, math.isqrt(most), *ends)
+        ends = chart_data.axes_ends(table["x"], table["y"])
+    if table.height > chart_data.MOST_ROWS:
+        table = chart_data.gathered(table, groups, math.isqrt(most), *ends)
     most_queries: Any = table["queries"].max() if "queries" in table.columns else None
     named = [name for name in ("strategy", "query") if name in table.columns]
-    titles = (x, f"{x} - {y}" if by_x else y)
-    points = marks.points(titles, ends, colour, named, most_queries)
-    same = [parts.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
+    axes = (x, f"{x} - {y}" if by_x else y)
+    points = marks.points(axes, ends, colour, named, most_queries)
+    same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
     apart = [] if most_queries is None else ["size"]
-    described = f"{titles[1]} against {x} for {table.height} points"
+    described = f"{axes[1]} against {x} for {table.height} points"
     said: dict[str, Any] = {"finding": finding, "description": described}
-    return parts.panels([*same, points], table, panel, apart=apart, **said)
+    return style.panels([*same, points], table, panel, apart=apart, **said)
 
 
 def _of_one(table: pl.DataFrame) -> bool:
@@ -309,4 +306,4 @@ def _of_one(table: pl.DataFrame) -> bool:
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:
     """Whether there are several strategies, of which each can have a histogram."""
-    return strategy in frame.columns and 1 < frame[strategy].n_unique() <= parts.MOST_COLOURS
+    return strategy in frame.columns and 1 < frame[strategy].n_unique() <= style.MOST_COLOURS

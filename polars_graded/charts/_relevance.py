@@ -13,22 +13,20 @@ from polars_graded._checks import (
     check_columns,
     check_number,
 )
-from polars_graded._drawing import findings, marks, parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order
 from polars_graded.namespace import graded
 
 if TYPE_CHECKING:
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
 
 
 HALF = 0.5
 """From which relevance on a score is counted in the title of φ."""
 
 
-@chart_rows.draws_any_name
 def relevance_function(
     frame: Frame,
     score: str,
@@ -97,20 +95,20 @@ def relevance_function(
         check_choice("scale", scale, ("linear", "symlog"))
     frame = check_collected("frame", frame)
     check_columns("frame", [score] if panel is None else [panel, score], frame.columns)
-    chart_rows.check_numbers("frame", frame, [score])
+    chart_data.check_numbers("frame", frame, [score])
     # An error of φ names the column, which must not be called like another of the result.
     named = f"score {score}" if score in {"panel", "relevance"} else score
     keys = [] if panel is None else ["panel"]
     scores = frame.select(
-        *([] if panel is None else [chart_rows.text(panel).alias("panel")]),
+        *([] if panel is None else [chart_data.text(panel).alias("panel")]),
         pl.col(score).alias(named),
     ).drop_nulls(named)
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
-    chart_rows.check_panels(scores, panel, "panel")
-    n_panels = chart_rows.panel_count(scores, panel and "panel")
-    most = max(2, chart_rows.MOST_ROWS // 3 // n_panels)
+    chart_data.check_panels(scores, panel, "panel")
+    n_panels = chart_data.panel_count(scores, panel and "panel")
+    most = max(2, chart_data.MOST_ROWS // 3 // n_panels)
     phi = graded(named).phi_relevance(control_points, whisker)
     relevance = (phi.over("panel") if panel else phi).alias("relevance")
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
@@ -118,7 +116,7 @@ def relevance_function(
     found = scores.with_columns(relevance)
     drawn = {
         "φ": phi_curve(scores, named, points=min(200, most), **chosen),
-        "score": chart_rows.at_equal_steps(found, named, most, keys),
+        "score": chart_data.at_equal_steps(found, named, most, keys),
         "control point": phi_control_points(scores, named, **chosen),
     }
     table = pl.concat(
@@ -130,7 +128,7 @@ def relevance_function(
         )
         for name, part in drawn.items()
     )
-    table = chart_rows.with_point_names(table, keys, own=control_points is not None)
+    table = chart_data.with_point_names(table, keys, own=control_points is not None)
     values = found[named].cast(pl.Float64)
     middle, top = values.median(), values.max()
     many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0
@@ -143,11 +141,11 @@ def relevance_function(
         shares = "φ is undefined: all scores are the same"
     ends: Any = (values.min(), top)
     spread = kind == "symlog"
-    axis = parts.amounts_axis(chart_rows.round_powers(*ends) if spread else None)
+    axis = style.amounts_axis(chart_data.round_powers(*ends) if spread else None)
     scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
     layers = marks.phi(score, scale_of_scores, axis)
     said: dict[str, Any] = {"finding": shares, "description": f"relevance φ by {score}"}
-    return parts.panels(layers, table, panel, "independent", **said)
+    return style.panels(layers, table, panel, "independent", **said)
 
 
 def _share(share: float | None) -> str:
@@ -157,7 +155,6 @@ def _share(share: float | None) -> str:
     return f"{share or 0:.1%}"
 
 
-@chart_rows.draws_any_name
 def sample_boxes(
     frame: Frame,
     value: str,
@@ -224,33 +221,33 @@ def sample_boxes(
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
     columns = [value, reference] if isinstance(reference, str) else [value]
     check_columns("frame", [*keys.values(), *columns], frame.columns)
-    chart_rows.check_numbers("frame", frame, columns)
+    chart_data.check_numbers("frame", frame, columns)
     if isinstance(reference, str):
-        line = chart_rows.number(reference)
+        line = chart_data.number(reference)
     elif reference is not None:
         line = pl.lit(check_number("reference", reference))
     else:
         line = pl.lit(None, dtype=pl.Float64)
     samples = frame.select(
-        *(chart_rows.text(column).alias(name) for name, column in keys.items()),
-        chart_rows.number(value).alias("value"),
+        *(chart_data.text(column).alias(name) for name, column in keys.items()),
+        chart_data.number(value).alias("value"),
         line.alias("reference"),
     ).drop_nulls("value")
-    chart_rows.check_not_empty("frame", samples, value)
-    chart_rows.check_panels(samples, panel, "panel")
-    table = chart_rows.boxes(samples, list(keys))
+    chart_data.check_not_empty("frame", samples, value)
+    chart_data.check_panels(samples, panel, "panel")
+    table = chart_data.boxes(samples, list(keys))
     medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
     place = {name: place for place, name in enumerate(natural_order(medians["group"]))}
     ordered = medians.sort(
         "median", pl.col("group").replace_strict(place), descending=[True, False]
     )
     groups = ordered["group"].to_list()
-    step = min(36, parts.name_step(len(groups)))
-    ends = chart_rows.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
+    step = min(36, style.name_step(len(groups)))
+    ends = chart_data.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
     name = None
     if reference is not None:
         name = f"mean {reference}" if isinstance(reference, str) else f"{reference:g}"
     layers = marks.boxes((group, value), groups, ends, step, name)
-    described = parts.said(f"median {value}", zip(groups, ordered["median"], strict=True))
-    said: dict[str, Any] = {"finding": findings.boxes(table, value), "description": described}
-    return parts.panels(layers, table, panel, height=alt.Step(step), **said)
+    described = style.said(f"median {value}", zip(groups, ordered["median"], strict=True))
+    said: dict[str, Any] = {"finding": titles.boxes(table, value), "description": described}
+    return style.panels(layers, table, panel, height=alt.Step(step), **said)

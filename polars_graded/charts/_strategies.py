@@ -12,15 +12,13 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._drawing import findings, marks, parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, marks, style, titles
 
 if TYPE_CHECKING:
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
 
 
-@chart_rows.draws_any_name
 def strategy_bars(
     summary: Frame,
     *,
@@ -87,33 +85,32 @@ def strategy_bars(
     check_choice("show", show, ("points", "bars"))
     if width is not None:
         check_whole_number("width", width)
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "summary", summary, ["mean"], texts=["measure"], strategy=strategy, panel=panel
     )
-    chart_rows.check_row_count("summary", table)
-    chart_rows.check_not_repeated("summary", table, "strategy", panel)
-    names = chart_rows.by_falling(table, "mean", "strategy")
-    few = len(names) <= parts.MOST_COLOURS
-    colour = parts.strategy_look(names, strategy, legends=False) if few else {}
+    chart_data.check_row_count("summary", table)
+    chart_data.check_not_repeated("summary", table, "strategy", panel)
+    names = chart_data.by_falling(table, "mean", "strategy")
+    few = len(names) <= style.MOST_COLOURS
+    colour = style.strategy_look(names, strategy, legends=False) if few else {}
     intervals = {"ci_low", "ci_high"} <= set(table.columns)
     layers = marks.means(
-        parts.mean_title(table), names, colour, intervals=intervals, bars=show == "bars"
+        style.mean_title(table), names, colour, intervals=intervals, bars=show == "bars"
     )
-    several = chart_rows.panel_count(table, panel and "panel") > 1
+    several = chart_data.panel_count(table, panel and "panel") > 1
     size = width or (200 if several else 300)
-    axis = parts.measures_axis(table["mean"]) if show == "bars" else "independent"
+    axis = style.measures_axis(table["mean"]) if show == "bars" else "independent"
     drawn = (
         table.select("strategy", "mean")
         if not several
         else table.filter(pl.col("panel") == pl.col("panel").first()).select("strategy", "mean")
     )
-    where = parts.mean_title(table) if not several else f"mean {table['panel'][0]}"
-    described = parts.said(where, drawn.sort("mean", descending=True).iter_rows())
-    said = {"finding": findings.means(table), "description": described}
-    return parts.panels(layers, table, panel, axis, columns=2, width=size, **said)
+    where = style.mean_title(table) if not several else f"mean {table['panel'][0]}"
+    described = style.said(where, drawn.sort("mean", descending=True).iter_rows())
+    said = {"finding": titles.means(table), "description": described}
+    return style.panels(layers, table, panel, axis, columns=2, width=size, **said)
 
 
-@chart_rows.draws_any_name
 def comparison_forest(
     comparison: Frame,
     *,
@@ -184,10 +181,10 @@ def comparison_forest(
     alpha = check_number("alpha", alpha, above=0, below=1)
     numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
     texts = ["measure", "baseline"]
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "comparison", comparison, numbers, texts=texts, strategy=strategy, panel=panel
     )
-    chart_rows.check_row_count("comparison", table)
+    chart_data.check_row_count("comparison", table)
     several = table["baseline"].n_unique() > 1
     versus = [pl.lit(" - "), pl.col("baseline")] if several else []
     believed, doubted = f"corrected p ≤ {alpha:g}", "not significant"
@@ -196,34 +193,33 @@ def comparison_forest(
         pl.concat_str("strategy", *versus).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
     )
-    chart_rows.check_not_repeated("comparison", table, "pair", panel)
-    pairs = chart_rows.by_falling(table, "difference", "pair")
-    many = len(pairs) > parts.MOST_NAMED
-    title = parts.mean_title(table, "difference of ", "difference of means")
+    chart_data.check_not_repeated("comparison", table, "pair", panel)
+    pairs = chart_data.by_falling(table, "difference", "pair")
+    many = len(pairs) > style.MOST_NAMED
+    title = style.mean_title(table, "difference of ", "difference of means")
     if not several:
         title += f", to {table['baseline'][0]}"
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
-    titles = [title, marks.significance_key(believed, doubted)]
+    words = [title, marks.significance_key(believed, doubted)]
     ends = ["simultaneous_low", "simultaneous_high"]
     # The Wilcoxon test has none, since it speaks of ranks.
     simultaneous = set(ends) <= set(table.columns) and table[ends].drop_nulls().height > 0
-    level = chart_rows.confidence(table)
+    level = chart_data.confidence(table)
     interval = "interval" if level is None else f"{100 * level:g} % interval"
     if simultaneous:
-        titles.append(f"thick: {interval} of one difference, thin: of all together")
+        words.append(f"thick: {interval} of one difference, thin: of all together")
     elif level is not None:
-        titles.append(f"line: {interval} of one difference")
+        words.append(f"line: {interval} of one difference")
     layers = marks.forest(
-        titles, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
+        words, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
     )
     # Wide enough for what stands under the axis.
     size: dict[str, Any] = {"width": 300, "columns": 2} | ({"height": alt.Step(10)} if many else {})
-    together = parts.measures_axis(table["difference"])
-    finding = findings.settled(table, alpha)
-    return parts.panels(layers, table, panel, together, finding=finding, **size)
+    together = style.measures_axis(table["difference"])
+    finding = titles.settled(table, alpha)
+    return style.panels(layers, table, panel, together, finding=finding, **size)
 
 
-@chart_rows.draws_any_name
 def comparison_matrix(
     comparison: Frame,
     *,
@@ -287,7 +283,7 @@ def comparison_matrix(
     """
     alpha = check_number("alpha", alpha, above=0, below=1)
     numbers = ["difference", "p_corrected"]
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "comparison",
         comparison,
         numbers,
@@ -295,17 +291,17 @@ def comparison_matrix(
         strategy=strategy,
         panel=panel,
     )
-    finding = findings.settled(table, alpha)
-    table = chart_rows.both_sides(table).with_columns(
+    finding = titles.settled(table, alpha)
+    table = chart_data.both_sides(table).with_columns(
         pl.when(pl.col("p_corrected") <= alpha)
         .then(pl.lit("•"))
         .otherwise(pl.lit(""))
         .alias("mark")
     )
-    chart_rows.check_row_count("comparison", table)
+    chart_data.check_row_count("comparison", table)
     pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "measure", "^panel$")
-    chart_rows.check_not_repeated("comparison", pairs, "pair", panel)
-    names = chart_rows.by_mean_difference(table)
+    chart_data.check_not_repeated("comparison", pairs, "pair", panel)
+    names = chart_data.by_mean_difference(table)
     furthest: Any = table["difference"].abs().max()
     step = max(10, min(36, 400 // len(names)))
     marked = f"{strategy}, minus that above   • corrected p ≤ {alpha:g}"
@@ -317,4 +313,4 @@ def comparison_matrix(
         f"by falling mean: {', '.join(names)}"
     )
     size |= {"finding": finding, "description": described}
-    return parts.panels(layers, table, panel, columns=2, **size)
+    return style.panels(layers, table, panel, columns=2, **size)

@@ -9,15 +9,14 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_number
-from polars_graded._drawing import findings, parts, trust
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, style, titles, trust
 from polars_graded._results.regrading import AS_GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Ends, Frame
+    from polars_graded._drawing.chart_data import Ends, Frame
+    from polars_graded._drawing.style import Chart
 
 SMALL_P = 0.001
 """Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
@@ -41,7 +40,6 @@ MOST_LINES = 20
 """With more strategies, lines are nearer to each other."""
 
 
-@chart_rows.draws_any_name
 def significance_curves(
     levels: Frame,
     *,
@@ -116,7 +114,7 @@ def significance_curves(
     └───────┴─────────────┴──────────┘
     """
     alpha = check_number("alpha", alpha, above=0, below=1)
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "levels",
         levels,
         ["p_corrected"],
@@ -125,7 +123,7 @@ def significance_curves(
         strategy=strategy,
         panel=panel,
     )
-    chart_rows.check_numbers("levels", table, ["place"])
+    chart_data.check_numbers("levels", table, ["place"])
     table = table.drop_nulls("place")
     lines = _lines(table)
     told_apart = _by_line(table, (pl.col("p_corrected") <= alpha).sum(), pl.len())
@@ -133,7 +131,7 @@ def significance_curves(
         (pl.col("p_corrected") <= alpha).mean().over(lines).alias("told apart"),
         (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
     )
-    table = chart_rows.thinned(_in_lines(table, lines, "place"), "place")
+    table = chart_data.thinned(_in_lines(table, lines, "place"), "place")
     table = _with_names(
         table,
         "place",
@@ -148,7 +146,7 @@ def significance_curves(
         "place:Q",
         title="pairs of strategies, by falling p",
         scale=alt.Scale(domain=[1, last], nice=False),
-        axis=alt.Axis(format="d", values=chart_rows.round_ranks(last)),
+        axis=alt.Axis(format="d", values=chart_data.round_ranks(last)),
     )
     y = alt.Y(
         "p_corrected:Q",
@@ -156,16 +154,15 @@ def significance_curves(
         scale=alt.Scale(type="symlog", constant=SMALL_P, domain=[0, 1], nice=False),
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, alpha}), format="~g"),
     )
-    tooltip = ["measure:N", "place:Q", "strategy:N", "baseline:N", *parts.decimals("p_corrected")]
-    few = table["place"].n_unique() <= parts.FEW_POINTS
+    tooltip = ["measure:N", "place:Q", "strategy:N", "baseline:N", *style.decimals("p_corrected")]
+    few = table["place"].n_unique() <= style.FEW_POINTS
     layers = trust.measure_lines(x, y, "corrected p", _colours(table), tooltip, few=few)
     said = _described("p of all pairs in falling order", table)
-    finding = findings.apart(told_apart)
+    finding = titles.apart(told_apart)
     layers = [trust.level(alpha), *layers]
     return _drawn(layers, table, panel, finding=finding, description=said)
 
 
-@chart_rows.draws_any_name
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
     """Draw how probable it is that a number of queries shows a difference, one line per measure.
 
@@ -226,12 +223,12 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     └─────────┴────────┴─────────┴───────┘
     """
     power = check_number("power", power, above=0, below=1)
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "curve", curve, ["power"], texts=["measure"], others=["queries", "at_hand"], panel=panel
     )
-    chart_rows.check_numbers("curve", table, ["queries", "at_hand"])
+    chart_data.check_numbers("curve", table, ["queries", "at_hand"])
     table = table.drop_nulls("queries").with_columns(pl.col("at_hand").cast(pl.Boolean))
-    table = chart_rows.thinned(_in_lines(table, _lines(table), "queries"), "queries")
+    table = chart_data.thinned(_in_lines(table, _lines(table), "queries"), "queries")
     table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
     x = _queries_axis("queries, ● at hand", table)
     ticks = sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power})
@@ -242,7 +239,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
         axis=alt.Axis(values=ticks, format="~g"),
     )
     colour = _colours(table)
-    tooltip = ["measure:N", "queries:Q", *parts.decimals("power")]
+    tooltip = ["measure:N", "queries:Q", *style.decimals("power")]
     layers = [
         trust.level(power),
         *trust.measure_lines(x, y, "power", colour, tooltip, few=False),
@@ -252,13 +249,10 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     at_hand = table.filter("at_hand")
     n = at_hand["queries"].unique()
     where = f"With {n[0]:g} queries" if len(n) == 1 and n[0] > 1 else "With the queries at hand"
-    finding = findings.highest_and_lowest(
-        _by_line(at_hand, pl.col("power").first()), where, "power"
-    )
+    finding = titles.highest_and_lowest(_by_line(at_hand, pl.col("power").first()), where, "power")
     return _drawn(layers, table, panel, finding=finding, description=said)
 
 
-@chart_rows.draws_any_name
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     """Draw how alike the order from fewer queries is to that from all, one line per measure.
 
@@ -319,13 +313,13 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     └─────────┴─────┴─────────┴───────┘
     """
     numbers = ["tau", "tau_low", "tau_high"]
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "stability", stability, numbers, texts=["measure"], others=["queries"], panel=panel
     )
-    chart_rows.check_numbers("stability", table, ["queries"])
+    chart_data.check_numbers("stability", table, ["queries"])
     table = table.drop_nulls("queries")
     lines = _lines(table)
-    table = chart_rows.thinned(_in_lines(table, lines, "queries"), "queries")
+    table = chart_data.thinned(_in_lines(table, lines, "queries"), "queries")
     # Of one with other queries all say the same: then names stand as the lines lie on the whole.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
     banded = panel == "measure" or table["measure"].n_unique() <= FEW_BANDS
@@ -335,7 +329,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     x, title = _queries_axis("queries", table), "τ to the order from all queries"
     y = alt.Y("tau:Q", title=title, scale=alt.Scale(domain=list(ends), nice=False))
     colour = _colours(table)
-    tooltip = ["measure:N", "queries:Q", *parts.decimals("tau", "tau_low", "tau_high")]
+    tooltip = ["measure:N", "queries:Q", *style.decimals("tau", "tau_low", "tau_high")]
     layers = trust.measure_lines(x, y, title, colour, tooltip, few=True)
     if banded:
         layers.insert(0, trust.band(x, title, colour))
@@ -343,13 +337,10 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     most: Any = table["queries"].max()
     half = _by_line(table.filter(queries=_half(table["queries"])), pl.col("tau").first())
     where = f"With {_half(table['queries']):g} of {most:g} queries"
-    finding = (
-        findings.highest_and_lowest(half, where, "τ") if _half(table["queries"]) < most else ""
-    )
+    finding = titles.highest_and_lowest(half, where, "τ") if _half(table["queries"]) < most else ""
     return _drawn(layers, table, panel, finding=finding, description=said)
 
 
-@chart_rows.draws_any_name
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
     """Draw how often other queries contradict a difference, by its size, one line per sample size.
 
@@ -417,10 +408,10 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     """
     rate = check_number("rate", rate, above=0, below=1)
     numbers = ["swap_rate", "difference_from", "difference_to"]
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "rates", rates, numbers, texts=["measure"], others=["queries", "comparisons"], panel=panel
     )
-    chart_rows.check_numbers("rates", table, ["queries", "comparisons"])
+    chart_data.check_numbers("rates", table, ["queries", "comparisons"])
     middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
     table = table.with_columns(middle.alias("difference"))
     lines = [*_lines(table), "queries"]
@@ -428,25 +419,24 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     beyond = pl.col("comparisons").cum_sum(reverse=True)
     enough = (beyond >= FEWEST_COMPARISONS) & (beyond >= CHANCE * pl.col("comparisons").sum())
     table = table.filter((enough | (pl.int_range(pl.len()) == 0)).over(lines))
-    table = _with_sizes(chart_rows.thinned(table, "difference"), lines, rate)
+    table = _with_sizes(chart_data.thinned(table, "difference"), lines, rate)
     sizes = table["queries"].unique().sort().to_list()
     most: Any = table["swap_rate"].max()
     title = "difference of means in one sample"
     layers = trust.swap_lines(title, sizes, _shades(len(sizes)), rate, max(most, 2 * rate))
     said = _described("rate of swaps by size of difference", table)
-    return parts.panels(
+    return style.panels(
         [trust.level(rate), *layers],
         table,
         panel,
-        parts.measures_axis(table["difference"]),
+        style.measures_axis(table["difference"]),
         unnamed=["stroke"],
         columns=2,
-        finding=findings.swapped(table, rate),
+        finding=titles.swapped(table, rate),
         description=said,
     )
 
 
-@chart_rows.draws_any_name
 def grading_profile(
     robustness: Frame,
     *,
@@ -520,7 +510,7 @@ def grading_profile(
     └──────────┴──────────┴──────┴─────────────┘
     """
     check_choice("show", show, ("means", "differences", "places"))
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "robustness",
         robustness,
         ["mean", "tau"],
@@ -529,11 +519,11 @@ def grading_profile(
         strategy=strategy,
         panel=panel,
     )
-    chart_rows.check_numbers("robustness", table, ["place"])
-    chart_rows.check_row_count("robustness", table)
+    chart_data.check_numbers("robustness", table, ["place"])
+    chart_data.check_row_count("robustness", table)
     gradings = table["grading"].unique(maintain_order=True).to_list()
     given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
-    several = chart_rows.panel_count(table, panel and "panel") > 1
+    several = chart_data.panel_count(table, panel and "panel") > 1
     # Once above each grading but that with which the others are compared.
     one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_lines(table))
     tau = [None if tau is None else f"τ {tau:.2f}" for tau in table["tau"]]
@@ -542,10 +532,10 @@ def grading_profile(
     )
     names = table["strategy"].unique().to_list()
     ahead = table.filter(grading=given).sort("place", "strategy")["strategy"]
-    best = ahead.unique(maintain_order=True).head(parts.MOST_COLOURS).to_list()
-    look = parts.strategy_look(names, strategy, matter=best, legends=several)
-    height, title = "mean", parts.mean_title(table)
-    ends = chart_rows.round_ends(table["mean"])
+    best = ahead.unique(maintain_order=True).head(style.MOST_COLOURS).to_list()
+    look = style.strategy_look(names, strategy, matter=best, legends=several)
+    height, title = "mean", style.mean_title(table)
+    ends = chart_data.round_ends(table["mean"])
     if show == "places":
         most: Any = table["place"].max()
         height, title, ends = "place", "place", (0.5, max(2, most) + 0.5)
@@ -553,12 +543,12 @@ def grading_profile(
         less = pl.col("mean") - pl.col("mean").mean().over("grading", *_lines(table))
         table = table.with_columns(less.alias("difference"))
         height, title = "difference", f"{title}, less that of all strategies"
-        ends = chart_rows.round_ends(table["difference"])
+        ends = chart_data.round_ends(table["difference"])
     if not several:
-        named = names if len(names) <= parts.MOST_COLOURS else best
+        named = names if len(names) <= style.MOST_COLOURS else best
         last = table.filter(pl.col("strategy").is_in(named)).filter(grading=gradings[-1])
         last = last.sort(height, "strategy").unique("strategy", keep="first", maintain_order=True)
-        heights = chart_rows.apart(last[height], ends)
+        heights = chart_data.apart(last[height], ends)
         at = last.select("strategy", "grading", pl.Series("label_at", heights, pl.Float64))
         table = table.join(at, on=["strategy", "grading"], how="left", maintain_order="left")
     longest = max(len(name) for name in gradings)
@@ -575,13 +565,12 @@ def grading_profile(
         labels=not several,
     )
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
-    said: dict[str, Any] = {"finding": findings.gradings(table, given), "description": described}
-    chart = parts.panels(layers, table, panel, columns=2, width=alt.Step(step), **said)
+    said: dict[str, Any] = {"finding": titles.gradings(table, given), "description": described}
+    chart = style.panels(layers, table, panel, columns=2, width=alt.Step(step), **said)
     apart: Chart = chart.resolve_scale(y="independent") if several else chart
     return apart
 
 
-@chart_rows.draws_any_name
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
@@ -644,7 +633,7 @@ def unjudged_bounds(
     └─────────────┴──────┴─────┴──────┴────────┘
     """
     numbers = ["value", "low", "high", "residual"]
-    table = chart_rows.of_means(
+    table = chart_data.of_means(
         "bounds", bounds, numbers, texts=["measure"], strategy=strategy, panel=panel
     )
     of = pl.col
@@ -655,23 +644,23 @@ def unjudged_bounds(
         (of("low") + of("residual")).mean().alias("beyond"),
         pl.len().alias("queries"),
     )
-    chart_rows.check_row_count("bounds", means)
-    names = chart_rows.by_falling(means, "mean", "strategy")
-    few = len(names) <= parts.MOST_COLOURS
-    look = parts.strategy_look(names, strategy, legends=False) if few else {}
+    chart_data.check_row_count("bounds", means)
+    names = chart_data.by_falling(means, "mean", "strategy")
+    few = len(names) <= style.MOST_COLOURS
+    look = style.strategy_look(names, strategy, legends=False) if few else {}
     layers = trust.whiskers(
-        [parts.mean_title(means), "line: with unjudged documents of the highest grade"],
+        [style.mean_title(means), "line: with unjudged documents of the highest grade"],
         names,
         look,
         beyond=means["beyond"].null_count() < means.height,
     )
-    several = chart_rows.panel_count(means, panel and "panel") > 1
+    several = chart_data.panel_count(means, panel and "panel") > 1
     size: dict[str, Any] = {"width": 240 if several else 300}
     if len(names) > MOST_LINES:
         size["height"] = alt.Step(12)
     size["description"] = f"bounds of the means of {len(names)} strategies by what is unjudged"
-    size["finding"] = findings.could_turn(means)
-    return parts.panels(layers, means, panel, "independent", columns=2, **size)
+    size["finding"] = titles.could_turn(means)
+    return style.panels(layers, means, panel, "independent", columns=2, **size)
 
 
 def _lines(table: pl.DataFrame) -> list[str]:
@@ -699,7 +688,7 @@ def _half(sizes: pl.Series) -> Any:
 
 def _drawn(layers: list[alt.Chart], table: pl.DataFrame, panel: str | None, **said: Any) -> Chart:
     """Lines of measures, which have their names beside them instead of a legend."""
-    return parts.panels(layers, table, panel, unnamed=["color"], **said)
+    return style.panels(layers, table, panel, unnamed=["color"], **said)
 
 
 def _in_lines(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
@@ -731,7 +720,7 @@ def _with_names(
     placed = []
     for group in groups:
         rising = group.sort(*by, "measure")
-        heights = chart_rows.apart(rising.select(by[0]).to_series(), ends)
+        heights = chart_data.apart(rising.select(by[0]).to_series(), ends)
         placed.append(
             rising.select(
                 *lines,
@@ -775,18 +764,18 @@ def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFr
 
 def _shades(n: int) -> list[str]:
     """So many colours from a light one to a dark one; the only one is dark."""
-    return [parts.mixed(*SHADES, place / (n - 1) if n > 1 else 1) for place in range(n)]
+    return [style.mixed(*SHADES, place / (n - 1) if n > 1 else 1) for place in range(n)]
 
 
 def _named(table: pl.DataFrame) -> list[str]:
     """The measures that have a colour and a name: the first, where there are many."""
-    return table["measure"].unique(maintain_order=True).head(parts.MOST_COLOURS).to_list()
+    return table["measure"].unique(maintain_order=True).head(style.MOST_COLOURS).to_list()
 
 
 def _colours(table: pl.DataFrame) -> Any:
     """A colour for each measure, the same in all charts that show the same ones."""
     measures = table["measure"].unique().to_list()
-    look = parts.strategy_look(
+    look = style.strategy_look(
         measures, "measure", field="measure", matter=_named(table), legends=False
     )
     return look["color"]

@@ -14,62 +14,13 @@ import polars as pl
 
 from polars_graded._results.correlation import kendall
 from polars_graded._results.per_query import best_of, bests, natural_order
+from polars_graded._sentences import FEW_NAMES, in_a_row, listed, name_said, of_all, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 NOTHING = ""
 """The sentence where there is nothing to find."""
-
-MOST_LETTERS = 40
-"""How long a name is at most in a sentence."""
-
-FEW_NAMES = 3
-"""So many names are all said."""
-
-BOTH = 2
-"""How many are both."""
-
-
-# Words
-
-
-def name_said(name: Any) -> str:
-    """A name in one line, cut where it is long."""
-    line = " ".join(str(name).split()) or "''"
-    return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - 1]}…"
-
-
-def listed(names: Sequence[Any]) -> str:
-    """Names in a row: "a", "a and b", "a, b and 4 others"."""
-    said = [name_said(name) for name in names]
-    if len(said) > FEW_NAMES:
-        said = [*said[: FEW_NAMES - 1], f"{len(said) - FEW_NAMES + 1} others"]
-    return in_a_row(said)
-
-
-def in_a_row(words: Sequence[str], last: str = "and") -> str:
-    """Words in a row: "a", "a and b", "a, b and c"."""
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def short(value: float) -> str:
-    """A number with three digits that count."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004
-
-
-def of_all(n: int, total: int, things: str) -> str:
-    """How many of all: "3 of 4 measures", "all 4 measures", and of a single one "the measure"."""
-    if n < total:
-        return f"{n:,} of {total:,} {things}"
-    if total == 1:
-        return f"the {ONE.get(things, things.removesuffix('s'))}"
-    return f"both {things}" if total == BOTH else f"all {total:,} {things}"
-
-
-ONE = {"queries": "query"}
-"""What one of some things is called, where it is not by its last letter."""
-
 
 # Who is ahead
 

@@ -10,9 +10,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data
 from polars_graded._drawing.marks import diagonal
-from polars_graded._drawing.parts import DOUBT, FAINT, INK, decimals, rule
+from polars_graded._drawing.style import DOUBT, FAINT, INK, decimals, rule
 from polars_graded._results.per_query import mean_margin
 
 WIDTH, HEIGHT, GAP = 290, 260, 80
@@ -101,7 +101,7 @@ class Page:
     @property
     def order(self) -> tuple[Any, alt.Axis]:
         """Where the axis of bars ends, and the axis."""
-        ticks = chart_rows.round_ranks(self.queries)
+        ticks = chart_data.round_ranks(self.queries)
         return self.queries + 1, alt.Axis(format="d", values=ticks)
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_columns, check_number
-from polars_graded._columns import takes_any_name
+from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import (
     confidence_of,
@@ -29,8 +29,6 @@ from polars_graded._results.per_query import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-Given = ParamSpec("Given")
-Chart = TypeVar("Chart")
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Ends: TypeAlias = tuple[float, float]
 """Where an axis begins and ends."""
@@ -62,14 +60,8 @@ def drawable(frame: pl.DataFrame) -> pl.DataFrame:
     names = cs.by_dtype(pl.Categorical, pl.Enum)
     shown = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
     frame = frame.select(shown).with_columns(cs.decimal().cast(pl.Float64), names.cast(pl.String))
-    return frame.with_columns(
-        printed(cs.string()), pl.when(cs.float().is_finite()).then(cs.float())
-    )
-
-
-UNPRINTED = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
-UNPRINTED |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff", "\ufffd")
-"""Characters that no picture or script can hold, and the signs that stand for them."""
+    finite = pl.when(cs.float().is_finite()).then(cs.float())
+    return frame.with_columns(printed(cs.string()), finite)
 
 
 OF_OBJECTS = (
@@ -78,11 +70,6 @@ OF_OBJECTS = (
     *("__lookupGetter__", "__lookupSetter__"),
 )
 """Names that every object of a script has for its own."""
-
-
-def draws_any_name(function: Callable[Given, Chart]) -> Callable[Given, Chart]:
-    """The same chart of frames whose columns may have any name, also one that no picture holds."""
-    return takes_any_name(function, UNPRINTED)
 
 
 def text(column: str) -> pl.Expr:
@@ -94,11 +81,6 @@ def text(column: str) -> pl.Expr:
     others = {name: f"{name}\u200b" for name in OF_OBJECTS}
     names = pl.col(column).cast(pl.String).fill_null("null").replace(others)
     return printed(names)
-
-
-def printed(texts: pl.Expr) -> pl.Expr:
-    """Texts with signs for what no picture can hold."""
-    return texts.str.replace_many(list(UNPRINTED), list(UNPRINTED.values()))
 
 
 def number(column: str) -> pl.Expr:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import altair as alt
 import polars as pl
 
+from polars_graded._drawing.printing import printable, printed_text
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def panels(
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
-    faceted: alt.FacetChart = panels
+    faceted: alt.FacetChart = printable(panels)
     return faceted
 
 
@@ -127,9 +128,11 @@ def layered(
         size["description"] = _read_out(finding, description)
     if finding:
         size["title"] = title(finding)
+    if isinstance(table, pl.DataFrame):
+        table = table.rename(printed_text)
     chart: Any = LayerChart(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
-    layered: alt.LayerChart = chart.resolve_scale(**own) if own else chart
+    layered: alt.LayerChart = printable(chart.resolve_scale(**own) if own else chart)
     return layered
 
 
@@ -310,6 +313,7 @@ def once() -> alt.Chart:
 
 def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
     """A line that is no strategy's, with its name in the legend of a channel that has no use."""
+    name = printed_text(name)  # what an expression says is no text of the chart
     named = base.transform_calculate(line=alt.expr.toString(name))
     scale = alt.Scale(domain=[name], range=[1])
     chart: alt.Chart = named.encode(
