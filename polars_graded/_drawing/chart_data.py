@@ -27,7 +27,7 @@ from polars_graded._results.per_query import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Ends: TypeAlias = tuple[float, float]
@@ -89,37 +89,70 @@ def number(column: str) -> pl.Expr:
     return pl.when(number.is_finite()).then(number)
 
 
-def of_means(
+def result_rows(
     argument: str,
     frame: Frame,
-    numbers: Sequence[str],
-    *,
-    texts: Sequence[str] = (),
-    others: Sequence[str] = (),
+    *numbers: str,
+    texts: Sequence[str] = ("measure",),
+    at: Sequence[str] = (),
     strategy: str | None = None,
     panel: str | None = None,
+    once: str | None = None,
+    every: bool = False,
 ) -> pl.DataFrame:
-    """The rows of a frame of means that have a number in the first column that must have one.
+    """The rows of a frame of results that have the first of the numbers, and stand somewhere.
 
-    Strategies stand in the column `strategy` and panels in `panel`, as text.
+    Strategies stand in the column `strategy` and panels in `panel`, as text. Where `every` row is
+    drawn, none stands for others; what is there `once` in a panel is not repeated.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     frame = check_collected(argument, frame)
-    check_columns(argument, [*keys.values(), *texts, *others, *numbers], frame.columns)
-    check_numbers(argument, frame, numbers)
-    check_panels(frame, panel)
+    check_columns(argument, [*keys.values(), *texts, *at, *numbers], frame.columns)
+    check_numbers(argument, frame, [*numbers, *at])
     named = {name: name for name in texts} | keys
     frame = frame.with_columns(
         *(number(name) for name in numbers),
         *(text(column).alias(name) for name, column in named.items()),
     )
-    frame = drawable(frame).drop_nulls(numbers[0])
+    check_panels(frame, panel)
+    frame = drawable(frame).drop_nulls([numbers[0], *at])
     ends = pl.col("^ci_(low|high)$")
     if {"ci_low", "ci_high"} <= set(frame.columns):
         # An interval is there with both its ends.
         frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
     check_not_empty(argument, frame, numbers[0])
+    if every:
+        check_row_count(argument, frame)
+    if once is not None:
+        check_not_repeated(argument, frame, once, panel)
     return frame
+
+
+def query_rows(
+    frame: pl.DataFrame,
+    keys: Mapping[str, str],
+    numbers: Mapping[str, str],
+    others: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
+    """The rows of a frame that have all of the numbers, the columns under the names that are given.
+
+    The others are numbers too, which a row may lack.
+    """
+    every = {**numbers, **(others or {})}
+    check_columns("frame", [*keys.values(), *every.values()], frame.columns)
+    check_numbers("frame", frame, every.values())
+    table = frame.select(
+        *(text(column).alias(name) for name, column in keys.items()),
+        *(number(column).alias(name) for name, column in every.items()),
+    )
+    table = table.drop_nulls(list(numbers))
+    if table.is_empty():
+        both = "both " if len(numbers) > 1 else "a value in "
+        wanted = " and ".join(map(repr, numbers.values()))
+        msg = f"`frame` must have a row with {both}{wanted}, got none"
+        raise ValueError(msg)
+    check_panels(table, keys.get("panel"))
+    return table
 
 
 def check_row_count(argument: str, table: pl.DataFrame) -> None:
@@ -169,10 +202,10 @@ def curve_points(
         msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal]} in {ideal!r}"
         raise TypeError(msg)
     check_not_empty("frame", frame, curve)
-    check_panels(frame, panel)
     if interval is not None:
         check_number("interval", interval, above=0, below=1)
     frame = frame.with_columns(text(column).alias(name) for name, column in keys.items())
+    check_panels(frame, panel)
     if is_list:
         check_columns("frame", [query], frame.columns)
         if repeated := frame.height - frame.n_unique([*keys, query]):
@@ -609,17 +642,16 @@ def check_not_empty(argument: str, table: pl.DataFrame, value: str) -> None:
         raise ValueError(msg)
 
 
-def check_panels(table: pl.DataFrame, panel: str | None, column: str | None = None) -> None:
-    """Raise where there are more panels than can be looked at; `column` is what holds them now."""
-    n = panel_count(table, panel and (column or panel))
-    if n > MOST_PANELS:
+def check_panels(table: pl.DataFrame, panel: str | None) -> None:
+    """Raise where there are more panels than can be looked at."""
+    if (n := panel_count(table, panel)) > MOST_PANELS:
         msg = f"`panel` must have at most {MOST_PANELS} values, got {n} in {panel!r}; filter them"
         raise ValueError(msg)
 
 
 def panel_count(table: pl.DataFrame, panel: str | None) -> int:
-    """How many panels there are."""
-    return 1 if panel is None else table[panel].n_unique()
+    """How many panels there are, whose names stand in `panel` where a column of them is named."""
+    return 1 if panel is None else table["panel"].n_unique()
 
 
 def by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:

@@ -12,7 +12,7 @@ from polars_graded._drawing.printing import printable, printed_text
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
@@ -269,6 +269,12 @@ def names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
     fits = all(len(name) * 6 <= step - 4 for name in names)
     angle = 0 if fits else -90
     return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
+
+
+def labels(written: Mapping[Any, str]) -> str:
+    """What stands under an axis at which value, as an expression; nothing at others."""
+    cases = (f"datum.value === {at!r} ? {label}" for at, label in written.items())
+    return " : ".join([*cases, "''"])
 
 
 def amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:

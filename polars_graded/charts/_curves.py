@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import (
-    check_collected,
-)
+from polars_graded._checks import check_collected, check_columns
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.per_query import natural_order
 
@@ -150,7 +149,7 @@ def dcg_curves(
     # The baseline is not drawn, but the others have the colours that they have beside it.
     names = frame.select(chart_data.text(strategy).unique()).to_series().to_list()
     best = chart_data.best_lines(table, "rank", style.MOST_COLOURS)
-    several = chart_data.panel_count(table, panel and "panel") > 1
+    several = chart_data.panel_count(table, panel) > 1
     look = style.strategy_look(names, strategy, matter=best, legends=several)
     facts = _curve_facts(table, "rank") | {"seen": _seen(table, legend=several)}
     finding = titles.lines(table, "rank", rank)
@@ -359,9 +358,7 @@ def threshold_profile(
     │ mu_ap           ┆ 0.75 ┆ mu_ap ┆ null   │
     └─────────────────┴──────┴───────┴────────┘
     """
-    table = chart_data.of_means(
-        "frame", frame, ["mean"], texts=["measure"], strategy=strategy, panel=panel
-    )
+    table = chart_data.result_rows("frame", frame, "mean", strategy=strategy, panel=panel)
     names = table["measure"].unique(maintain_order=True).to_list()
     at = {name: t for name in names if (t := chart_data.threshold_of(name)) is not None}
     thresholds = pl.Series(sorted(at, key=at.__getitem__), dtype=pl.String)
@@ -383,14 +380,34 @@ def threshold_profile(
         + pl.col("strategy").replace_strict(beside, return_dtype=pl.Float64)
     )
     step = style.name_step(len(labels))
-    title = "AP at threshold, and measures without one" if joined else "measure"
-    unit = style.is_unit(table["mean"])
+    gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1
+    under = zip(places, map(json.dumps, labels.values()), strict=True)
+    x = alt.X(
+        "place:Q",
+        title="AP at threshold, and measures without one" if joined else "measure",
+        scale=alt.Scale(domain=[places[0] - gap / 2, places[-1] + gap / 2], nice=False),
+        axis=style.names_axis(
+            labels.values(),
+            step,
+            values=places,
+            labelExpr=style.labels(dict(under)),
+            grid=False,
+            labelOverlap="greedy",
+        ),
+    )
     best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
     look = style.strategy_look(strategies, strategy, matter=best)
-    under = dict(zip(places, labels.values(), strict=True))
-    layers = marks.profile(title, under, step, look, unit=unit)
-    size: dict[str, Any] = {"width": step * len(labels)}
-    return style.panels(layers, table, panel, finding=titles.profile(table), **size)
+    scale = style.unit_scale(style.is_unit(table["mean"]))
+    y, y_joined = (alt.Y(f"{name}:Q", title="mean", scale=scale) for name in ("mean", "joined"))
+    base = alt.Chart().encode(x=x, detail="strategy:N", **look)
+    points = base.mark_point(filled=True, size=40, opacity=1)
+    # A line goes through thresholds alone.
+    layers = [
+        base.mark_line().encode(y=y_joined),
+        points.encode(y=y, tooltip=["strategy:N", "measure:N", *style.decimals("mean")]),
+    ]
+    said: dict[str, Any] = {"finding": titles.profile(table), "width": step * len(labels)}
+    return style.panels(layers, table, panel, **said)
 
 
 def robustness_curves(
@@ -441,21 +458,23 @@ def robustness_curves(
     >>> chart.data.height, [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
     (4, ['line'])
     """
+    frame = check_collected("frame", frame)
+    check_columns("frame", [levels, swaps], frame.columns)
+    chart_data.check_numbers("frame", frame, [swaps])
+    frame = frame.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
     texts = ["measure"] if panel == "measure" else []
-    table = chart_data.of_means(
-        "frame", frame, ["mean"], texts=texts, others=[levels, swaps], panel=panel
-    )
-    chart_data.check_numbers("frame", table, [swaps])
-    table = table.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
-    table = chart_data.thinned(table.drop_nulls("swaps"), "swaps")
+    table = chart_data.result_rows("frame", frame, "mean", texts=texts, at=["swaps"], panel=panel)
+    table = chart_data.thinned(table, "swaps")
     numbers = table["levels"].unique().sort().to_list()
     swapped = "swapped pairs" if swaps == "swaps" else swaps
-    layers = marks.robustness(
-        swapped,
-        style.mean_title(table),
-        numbers,
-        levels,
-        unit=style.is_unit(table["mean"]),
-        few=table["swaps"].n_unique() <= style.FEW_POINTS,
+    few = table["swaps"].n_unique() <= style.FEW_POINTS
+    scale = style.unit_scale(style.is_unit(table["mean"]))
+    lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
+    lines = lines.encode(
+        x=alt.X("swaps:Q", title=swapped),
+        y=alt.Y("mean:Q", title=style.mean_title(table), scale=scale),
+        # Not `color`, which is the strategies' where charts stand side by side.
+        stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
+        tooltip=["levels:O", "swaps:Q", *style.decimals("mean")],
     )
-    return style.panels(layers, table, panel, finding=titles.robustness(table, swapped))
+    return style.panels([lines], table, panel, finding=titles.robustness(table, swapped))

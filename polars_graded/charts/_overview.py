@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
-from polars_graded._drawing import chart_data, style, titles, trust
+from polars_graded._drawing import chart_data, style, titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,8 +121,9 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
         raise TypeError(msg)
     counts = ["queries", "least", "median", "most", *SHARES, *QUERIES]
-    facts = chart_data.of_means("table", table, counts, strategy=strategy, panel=panel)
-    chart_data.check_not_repeated("table", facts, "strategy", panel)
+    facts = chart_data.result_rows(
+        "table", table, *counts, texts=(), strategy=strategy, panel=panel, once="strategy"
+    )
     names = facts["strategy"].unique(maintain_order=True).to_list()
     levels = table["grades"].explode().struct.field("grade").unique().sort().to_list()
     starts = _starts()
@@ -139,7 +140,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     headings[starts["grades"]] = ["", "rows by grade:", _named(levels)]
     width = starts["grades"] + WIDTHS["grades"]
     step = 18 if len(names) <= FEW_STRATEGIES else 13
-    layers = trust.cells(names, headings, width)
+    layers = _marks(names, headings, width)
     said = f"what was retrieved, judged and relevant, of {len(names)} strategies"
     return style.panels(
         layers,
@@ -152,6 +153,38 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         finding=titles.gaps(facts.rows(named=True)),
         description=said,
     )
+
+
+def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
+    """Cells as bars and text, in a line for each strategy under the headings.
+
+    The headings are over the places, in pixels, where their cells begin.
+    """
+    y = alt.Y(
+        "strategy:N",
+        title=None,
+        axis=alt.Axis(labelLimit=300, ticks=False, domain=False),
+        **style.in_order(names, paddingInner=0.15),
+    )
+    axis = alt.Axis(
+        orient="top",
+        values=list(headings),
+        labelExpr=style.labels({at: str(lines) for at, lines in headings.items()}),
+        labelAlign="left",
+        # A label of several lines begins at its first, which is to stand above the others.
+        labelLineHeight=12,
+        labelPadding=28,
+        labelOverlap=False,
+        grid=False,
+        ticks=False,
+        domain=False,
+    )
+    x = alt.X("start:Q", title=None, scale=alt.Scale(domain=[0, width], nice=False), axis=axis)
+    base = alt.Chart().encode(y=y, tooltip=["strategy:N", "what:N", "text:N"])
+    fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
+    printed = base.transform_filter("isValid(datum.text)")
+    printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)
+    return [base.mark_bar().encode(x=x, x2="end:Q", fill=fill), printed.encode(x=x, text="text:N")]
 
 
 GRADES = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))

@@ -11,7 +11,6 @@ import polars as pl
 from polars_graded._checks import (
     check_choice,
     check_collected,
-    check_columns,
 )
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
@@ -240,29 +239,19 @@ def measure_agreement(
     frame = check_collected("frame", frame)
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
-    keys = {name: column for name, column in [("panel", panel)] if column is not None}
+    keys = {} if panel is None else {"panel": panel}
     # A frame may do without strategies or queries, but not without a column that is named.
     keys |= {
         name: column
         for name, column in (("strategy", strategy), ("query", query))
         if column != name or column in frame.columns
     }
-    check_columns("frame", [x, y, *keys.values()], frame.columns)
-    chart_data.check_numbers("frame", frame, [x, y])
-    table = frame.select(
-        *(chart_data.text(column).alias(name) for name, column in keys.items()),
-        chart_data.number(x).alias("x"),
-        chart_data.number(y).alias("y"),
-    ).drop_nulls(["x", "y"])
-    if table.is_empty():
-        msg = f"`frame` must have a row with both {x!r} and {y!r}, got none"
-        raise ValueError(msg)
-    chart_data.check_panels(table, panel, "panel")
+    table = chart_data.query_rows(frame, keys, {"x": x, "y": y})
     groups, colour = ["panel"] if panel else [], {}
     if "strategy" in keys and table["strategy"].n_unique() <= style.MOST_COLOURS:
         groups = [*groups, "strategy"]
         colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
-    things = "queries" if "strategy" not in keys or _of_one(table) else "results"
+    things = "queries" if "strategy" not in keys or table["strategy"].n_unique() == 1 else "results"
     if show == "agreement":
         finding = titles.agreement(x, y, table, things)
     else:
@@ -276,10 +265,20 @@ def measure_agreement(
         few = {"columns": 1, "height": 90}
         many = {"columns": 3, "height": 90, "width": 200}
         size: dict[str, Any] = (few if n_groups <= MOST_LANES else many) if lanes else {}
-        counts = marks.counts(f"{x} - {y}", colour)
-        described = f"how many queries have which difference {x} - {y}"
-        size |= {"finding": finding, "description": described}
-        return style.panels(counts, table, panel, **size)
+        size |= {"description": f"how many queries have which difference {x} - {y}"}
+        tooltip = ["strategy:N"] if colour else []
+        bars = (
+            alt.Chart()
+            .mark_bar()
+            .encode(
+                x=alt.X("low:Q", title=f"{x} - {y}", bin="binned"),
+                x2="high:Q",
+                y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="d", tickMinStep=1)),
+                tooltip=[*tooltip, *style.decimals("low", "high"), "queries:Q"],
+                **colour,
+            )
+        )
+        return style.panels([bars, style.rule(x=0)], table, panel, finding=finding, **size)
     by_x = show == "difference_by_x"
     if by_x:
         table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
@@ -288,20 +287,32 @@ def measure_agreement(
         ends = chart_data.axes_ends(table["x"], table["y"])
     if table.height > chart_data.MOST_ROWS:
         table = chart_data.gathered(table, groups, math.isqrt(most), *ends)
-    most_queries: Any = table["queries"].max() if "queries" in table.columns else None
-    named = [name for name in ("strategy", "query") if name in table.columns]
-    axes = (x, f"{x} - {y}" if by_x else y)
-    points = marks.points(axes, ends, colour, named, most_queries)
+    height = f"{x} - {y}" if by_x else y
+    scales = [alt.Scale(domain=list(each), nice=False) for each in ends]
+    named = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
+    tooltip = [*named, *style.decimals("x", "y")]
+    points = alt.Chart().mark_point(filled=True, opacity=0.6)
+    points = points.encode(
+        x=alt.X("x:Q", title=x, scale=scales[0], axis=style.whole_labels()),
+        y=alt.Y("y:Q", title=height, scale=scales[1]),
+        tooltip=tooltip,
+        **colour,
+    )
+    apart = []
+    if "queries" in table.columns:
+        # A point is the larger the more queries it stands for.
+        most_queries: Any = table["queries"].max()
+        larger = alt.Size(
+            "queries:Q",
+            title="queries",
+            scale=alt.Scale(domain=[0, most_queries], range=[8, 360]),
+            legend=alt.Legend(values=chart_data.round_counts(most_queries)),
+        )
+        points, apart = points.encode(size=larger, tooltip=[*tooltip, "queries:Q"]), ["size"]
     same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
-    apart = [] if most_queries is None else ["size"]
-    described = f"{axes[1]} against {x} for {table.height} points"
+    described = f"{height} against {x} for {table.height} points"
     said: dict[str, Any] = {"finding": finding, "description": described}
     return style.panels([*same, points], table, panel, apart=apart, **said)
-
-
-def _of_one(table: pl.DataFrame) -> bool:
-    """Whether all points are of one strategy."""
-    return table["strategy"].n_unique() == 1
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:

@@ -13,7 +13,7 @@ from polars_graded._checks import (
     check_columns,
     check_number,
 )
-from polars_graded._drawing import chart_data, marks, style, titles
+from polars_graded._drawing import chart_data, style, titles
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order
 from polars_graded.namespace import graded
@@ -106,9 +106,8 @@ def relevance_function(
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
-    chart_data.check_panels(scores, panel, "panel")
-    n_panels = chart_data.panel_count(scores, panel and "panel")
-    most = max(2, chart_data.MOST_ROWS // 3 // n_panels)
+    chart_data.check_panels(scores, panel)
+    most = max(2, chart_data.MOST_ROWS // 3 // chart_data.panel_count(scores, panel))
     phi = graded(named).phi_relevance(control_points, whisker)
     relevance = (phi.over("panel") if panel else phi).alias("relevance")
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
@@ -143,7 +142,22 @@ def relevance_function(
     spread = kind == "symlog"
     axis = style.amounts_axis(chart_data.round_powers(*ends) if spread else None)
     scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
-    layers = marks.phi(score, scale_of_scores, axis)
+    base = alt.Chart().encode(
+        x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
+        y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
+        tooltip=["part:N", "score:Q", *style.decimals("relevance")],
+    )
+    # Literal colours, so that no chart beside this one has a say in them.
+    line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
+    # The lowest needs no name, which would run into that of the median.
+    names = controls.transform_filter("datum.name !== 'lowest'")
+    names = names.mark_text(align="right", dx=-8, dy=-8, color=style.INK).encode(text="name:N")
+    layers = [
+        cloud.mark_tick(orient="vertical", size=10, color=style.REST),
+        line.mark_line(color=style.PALETTE[0]),
+        controls.mark_point(filled=True, size=80, opacity=1, color=style.INK),
+        names,
+    ]
     said: dict[str, Any] = {"finding": shares, "description": f"relevance φ by {score}"}
     return style.panels(layers, table, panel, "independent", **said)
 
@@ -219,22 +233,13 @@ def sample_boxes(
     """
     frame = check_collected("frame", frame)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
-    columns = [value, reference] if isinstance(reference, str) else [value]
-    check_columns("frame", [*keys.values(), *columns], frame.columns)
-    chart_data.check_numbers("frame", frame, columns)
-    if isinstance(reference, str):
-        line = chart_data.number(reference)
-    elif reference is not None:
-        line = pl.lit(check_number("reference", reference))
-    else:
-        line = pl.lit(None, dtype=pl.Float64)
-    samples = frame.select(
-        *(chart_data.text(column).alias(name) for name, column in keys.items()),
-        chart_data.number(value).alias("value"),
-        line.alias("reference"),
-    ).drop_nulls("value")
-    chart_data.check_not_empty("frame", samples, value)
-    chart_data.check_panels(samples, panel, "panel")
+    line = {"reference": reference} if isinstance(reference, str) else {}
+    samples = chart_data.query_rows(frame, keys, {"value": value}, line)
+    name = f"mean {reference}"
+    if not isinstance(reference, str):
+        at = None if reference is None else check_number("reference", reference)
+        samples = samples.with_columns(pl.lit(at, pl.Float64).alias("reference"))
+        name = "" if at is None else f"{at:g}"
     table = chart_data.boxes(samples, list(keys))
     medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
     place = {name: place for place, name in enumerate(natural_order(medians["group"]))}
@@ -244,10 +249,33 @@ def sample_boxes(
     groups = ordered["group"].to_list()
     step = min(36, style.name_step(len(groups)))
     ends = chart_data.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
-    name = None
-    if reference is not None:
-        name = f"mean {reference}" if isinstance(reference, str) else f"{reference:g}"
-    layers = marks.boxes((group, value), groups, ends, step, name)
+    y = alt.Y("group:N", title=group, axis=alt.Axis(labelLimit=300), **style.in_order(groups))
+    # Each layer says so, for else the bars among them would have 0 on the axis.
+    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    low, q1, q3, median, outlier, line_at = (
+        alt.X(f"{name}:Q", title=value, scale=scale, axis=style.whole_labels())
+        for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
+    )
+    base = alt.Chart().encode(y=y)
+    tooltip = ["group:N", "samples:Q", *style.decimals(*chart_data.BOX)]
+    box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
+    upright: dict[str, Any] = {"orient": "vertical"}
+    middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.INK)
+    points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
+    # Bars have the colour of the theme, which rules have not.
+    layers = [
+        box.mark_bar(size=1.5).encode(x=low, x2="q1:Q"),
+        box.mark_bar(size=1.5).encode(x=q3, x2="whisker_high:Q"),
+        box.mark_bar(size=step * 0.6, fillOpacity=0.3).encode(x=q1, x2="q3:Q"),
+        middle.encode(x=median),
+        points.encode(x=outlier, tooltip=["group:N", *style.decimals("outlier")]),
+    ]
+    if name:
+        # Not `opacity`, which is the ideal curve's where charts stand side by side.
+        symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
+        lines = style.named(alt.FillOpacity, box, name, **symbol)
+        lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")
+        layers.append(lines.encode(x=line_at))
     described = style.said(f"median {value}", zip(groups, ordered["median"], strict=True))
     said: dict[str, Any] = {"finding": titles.boxes(table, value), "description": described}
     return style.panels(layers, table, panel, height=alt.Step(step), **said)
