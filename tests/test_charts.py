@@ -1940,7 +1940,7 @@ EXPLORED = [
             "x": at("middle", "s1 - s2", domain=[-0.6, 1.1], zero=False),
             "y": at("place", "queries", domain=[0, 1]),
             "y2": {"field": "under"},
-            "under": "datum.place - 1",
+            "under": "max(0, datum.place - 1 - (1 / 260 < 0.15 ? 0 : 1 / 260))",
             **BETTER,
         },
     ),

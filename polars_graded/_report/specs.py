@@ -252,51 +252,14 @@ def tiles_specs(
     return specs
 
 
-class _Explored(query_views.Page):
-    """Queries of two strategies that a reader of the page chooses: signals say where axes end."""
-
-    @property
-    def kept(self) -> Any:
-        """What is in the rectangle, and between the differences that are typed."""
-        between = "datum.difference >= least && datum.difference <= greatest"
-        return self.brush & between
-
-    @property
-    def piece(self) -> Any:
-        """How wide a piece of the histogram is."""
-        return alt.ExprRef("piece")
-
-    @property
-    def under(self) -> str:
-        """Where a piece of the histogram begins."""
-        return "max(0, datum.place - seam)"
-
-    @property
-    def counts(self) -> alt.Axis:
-        """The axis of numbers of queries."""
-        return alt.Axis(format="d", tickMinStep=1, tickCount=6)
-
-    @property
-    def bar(self) -> Any:
-        """How wide the bar of a query is."""
-        return alt.ExprRef("bar")
-
-    @property
-    def order(self) -> tuple[Any, alt.Axis]:
-        """Where the axis of bars ends, and the axis."""
-        return alt.ExprRef("total + 1"), alt.Axis(format="d", tickMinStep=1)
-
-
 EXPLORED: dict[str, Any] = {
     "lowest": 0,
     "highest": 1,
     "down": -1,
     "up": 1,
+    "bin": 1,
     "fullest": 1,
     "total": 1,
-    "piece": 1,
-    "seam": 1,
-    "bar": 1,
     "least": -1e300,
     "greatest": 1e300,
 }
@@ -310,22 +273,21 @@ def explore_spec(query: str) -> dict[str, Any]:
     Rows have what its rows have, and the `colour` of the one that is better.
     """
     ends = {name: alt.ExprRef(name) for name in EXPLORED}
-    page = _Explored(
+    queries = query_views.Queries(
         name="explored",
         a="A",
         b="B",
         measure="value",
-        queries="total",
+        total=ends["total"],
         values=(ends["lowest"], ends["highest"]),
         differences=(ends["down"], ends["up"]),
-        bin=None,
+        bin=ends["bin"],
         fullest=ends["fullest"],
         colour={"color": _literal("colour")},
-        known=None,
-        confidence=0.95,
+        typed="datum.difference >= least && datum.difference <= greatest",
     )
     with alt.theme.enable("none"):
-        chart: Any = query_views.views(page, {}, {"curve": "", "query": query})
+        chart: Any = query_views.views(queries, query, {}, None)
         chart.data = alt.NamedData("rows")
         spec: dict[str, Any] = chart.to_dict()
     config = {name: what for name, what in CONFIG.items() if name != "title"}

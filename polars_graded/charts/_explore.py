@@ -167,7 +167,6 @@ def explore(
         *(["known"] if colour is not None else []),
         *ranks,
     )
-    fullest: Any = table["place"].max()
     if colour is None:
         everyone = per_query.select(chart_data.text(strategy).unique()).to_series().to_list()
         known_names = everyone if len(everyone) <= style.MOST_COLOURS else both
@@ -175,24 +174,24 @@ def explore(
         look = style.strategy_look(known_names, "better", field="better", drawn=better)
     else:
         look = style.strategy_look(table["known"], colour, field="known")
-    page = query_views.Page(
+    queries = query_views.Queries(
         name=chart_data.name_of(f"{measure}", table)[-10:],
         a=both[0],
         b=both[1],
         measure=measure,
-        queries=table.height,
+        total=table.height,
         values=chart_data.round_ends(pl.concat([table["value_a"], table["value_b"]])),
         differences=(low - width / 2, high + width / 2),
         bin=width,
-        fullest=fullest,
+        fullest=table["place"].max(),
         colour=look,
         known=colour,
         confidence=confidence,
     )
-    chart = query_views.views(page, ranks, {"curve": drawn or "", "query": query})
+    chart = query_views.views(queries, query, ranks, drawn)
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
-    names = [page.a, page.b, page.minus]
+    names = [*both, queries.minus]
     won = [table.filter(better=name).height for name in both]
     style.entitle(chart, titles.wins(both, won, table.height))
     described = f"mean {measure} of {table.height} queries"
