@@ -36,6 +36,9 @@ Ends: TypeAlias = tuple[float, float]
 MOST_ROWS = 3000
 """How many rows a chart draws."""
 
+MOST_BINS = 40
+"""How many bins a histogram has."""
+
 MOST_PANELS = 60
 """How many panels are still looked at."""
 
@@ -578,6 +581,14 @@ def round_ends(values: pl.Series, steps: int = 5) -> Ends:
     step = round_step(float(np.ptp(array)) / steps)
     low = math.floor(array.min() / step + 1e-9) * step
     return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
+
+
+def difference_bins(differences: pl.Series, n: int) -> tuple[Ends, float]:
+    """Where the axis of the differences of n queries ends, and how wide their bins are."""
+    low, high = round_ends(differences)
+    width = round_step((high - low) / min(MOST_BINS, 10 + math.isqrt(n)))
+    # 0 is in the middle of a bin.
+    return (low - width / 2, high + width / 2), width
 
 
 def axes_ends(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:

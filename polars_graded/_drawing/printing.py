@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import altair as alt
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,17 +22,3 @@ def printed_text(text: str) -> str:
 def printed(texts: pl.Expr) -> pl.Expr:
     """Texts of a column likewise."""
     return texts.str.replace_many(list(SIGNS), list(SIGNS.values()))
-
-
-def printable(part: Any) -> Any:
-    """A chart, or a part of it, with all that it says likewise; its rows are as they are."""
-    if isinstance(part, str):
-        return printed_text(part)
-    if isinstance(part, list):
-        return [printable(each) for each in part]
-    if isinstance(part, dict):
-        return {name: printable(each) for name, each in part.items()}
-    if isinstance(part, alt.SchemaBase):
-        said = part._kwds  # noqa: SLF001 (Altair offers no other way to all of them)
-        said.update({name: printable(each) for name, each in said.items()})
-    return part

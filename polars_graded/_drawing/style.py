@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing.printing import printable, printed_text
+from polars_graded._drawing.printing import printed_text
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
@@ -147,6 +147,20 @@ class LayerChart(alt.LayerChart):
         if self.title is not alt.Undefined:
             faceted.title = self.title
         return faceted
+
+
+def printable(part: Any) -> Any:
+    """A chart, or a part of it, with all that it says likewise; its rows are as they are."""
+    if isinstance(part, str):
+        return printed_text(part)
+    if isinstance(part, list):
+        return [printable(each) for each in part]
+    if isinstance(part, dict):
+        return {name: printable(each) for name, each in part.items()}
+    if isinstance(part, alt.SchemaBase):
+        said = part._kwds  # noqa: SLF001 (Altair offers no other way to all of them)
+        said.update({name: printable(each) for name, each in said.items()})
+    return part
 
 
 TITLE_LETTERS = 56

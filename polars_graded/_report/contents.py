@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from polars_graded._drawing import chart_data
 from polars_graded._measuring.names import Measure
@@ -41,20 +42,11 @@ FEWEST_POINTS = 20
 ALPHA = 0.05
 """The level of significance; intervals have the confidence that goes with it."""
 
-COLUMNS = {
-    "strategy": "strategy",
-    "baseline": "baseline",
-    "difference": "difference",
-    "low": "ci_low",
-    "high": "ci_high",
-    "wins": "wins",
-    "ties": "ties",
-    "losses": "losses",
-    "p": "p_corrected",
-    "togetherLow": "simultaneous_low",
-    "togetherHigh": "simultaneous_high",
-}
-"""What the page calls the columns of a comparison."""
+COLUMNS = (
+    *("strategy", "baseline", "difference", "ci_low", "ci_high"),
+    *("wins", "ties", "losses", "p_corrected", "simultaneous_low", "simultaneous_high"),
+)
+"""The columns of a comparison that the page has."""
 
 
 def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, Any]]) -> str:
@@ -106,9 +98,21 @@ def measures_of(
                 "margins": all_rounded(rows["ci_high"] - rows["mean"]),
                 "bests": bests(rows["mean"], best),
                 "values": packed_values(values[:, seen]),
+                "axes": _axes(values[:, seen]),
             }
         )
     return result
+
+
+def _axes(values: Floats) -> dict[str, float]:
+    """Where an axis of values ends, and how wide bins of differences are, whatever pair is seen."""
+    whole = values[:, np.isfinite(values).all(axis=0)]
+    if not whole.size:
+        return {}
+    lowest, highest = chart_data.round_ends(pl.Series(whole.ravel()))
+    furthest = np.ptp(whole, axis=0).max()
+    _, width = chart_data.difference_bins(pl.Series([0.0, furthest]), whole.shape[1])
+    return {"lowest": lowest, "highest": highest, "bin": width}
 
 
 # Curves
@@ -223,10 +227,10 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
     result = compare(grid.frame, *names, **options)
     places = {name: i for i, name in enumerate(grid.strategies.to_list())}
     baseline, test = options["baseline"], options["test"]
-    columns = COLUMNS | {"strategy": options["strategy"]}
+    result = result.rename({options["strategy"]: "strategy"})
     rows = []
     for name in names:
-        table = result.filter(measure=name).select(columns.values())
+        table = result.filter(measure=name).select(COLUMNS)
         rows.append(
             [
                 [places[first], places[second], *(_cell(value) for value in others)]
@@ -244,7 +248,7 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
     )
     return {
         "baseline": None if baseline is None else places[baseline],
-        "columns": list(columns),
+        "columns": COLUMNS,
         "rows": rows,
         "note": note,
         "together": _together(options["correction"], n, rows),
@@ -253,13 +257,9 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
 
 def _together(correction: str, n: int, rows: list[list[list[Any]]]) -> str:
     """What the thin intervals are, where they are not those of single differences."""
-    low, high, thin_low, thin_high = (
-        list(COLUMNS).index(name) for name in ("low", "high", "togetherLow", "togetherHigh")
-    )
+    named = [dict(zip(COLUMNS, row, strict=True)) for of_measure in rows for row in of_measure]
     if all(
-        [row[low], row[high]] == [row[thin_low], row[thin_high]]
-        for of_measure in rows
-        for row in of_measure
+        row[f"ci_{end}"] == row[f"simultaneous_{end}"] for row in named for end in ("low", "high")
     ):
         return ""
     percent = f"{1 - ALPHA:.0%}".replace("%", " %")

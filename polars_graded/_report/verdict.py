@@ -66,15 +66,15 @@ class Pair:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Pair:
         """The pair of a row of the comparison."""
-        ends = row["togetherLow"], row["togetherHigh"]
+        ends = row["simultaneous_low"], row["simultaneous_high"]
         agrees = None not in ends
         return cls(
             row["strategy"],
             row["baseline"],
             row["difference"],
-            ends if agrees else (row["low"], row["high"]),
+            ends if agrees else (row["ci_low"], row["ci_high"]),
             agrees,
-            row["p"],
+            row["p_corrected"],
             *(row[name] for name in ("wins", "ties", "losses")),
         )
 

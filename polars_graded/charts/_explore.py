@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._drawing import chart_data, query_views, style, titles
-from polars_graded._drawing.printing import printable
 from polars_graded._results.comparing import differences
 from polars_graded._results.per_query import measures_and_curves
 
@@ -24,9 +22,6 @@ MOST_QUERIES = 5000
 
 MOST_RANKS = 20
 """How many ranks of a curve each query brings."""
-
-MOST_BINS = 40
-"""How many bins a histogram has."""
 
 
 def explore(
@@ -142,8 +137,9 @@ def explore(
         table, ranks = _with_ranks(table, per_query, drawn, a, b, query, strategy)
     if colour is not None:
         table = _with_known(table, per_query, colour, query)
-    low, high = chart_data.round_ends(table["difference"].append(pl.Series([0.0])))
-    width = chart_data.round_step((high - low) / min(MOST_BINS, 10 + math.isqrt(table.height)))
+    ends, width = chart_data.difference_bins(
+        table["difference"].append(pl.Series([0.0])), table.height
+    )
     winner = pl.col("winner")
     middle = (pl.col("difference") / width).round() * width
     table = (
@@ -181,7 +177,7 @@ def explore(
         measure=measure,
         total=table.height,
         values=chart_data.round_ends(pl.concat([table["value_a"], table["value_b"]])),
-        differences=(low - width / 2, high + width / 2),
+        differences=ends,
         bin=width,
         fullest=table["place"].max(),
         colour=look,
@@ -196,7 +192,7 @@ def explore(
     style.entitle(chart, titles.wins(both, won, table.height))
     described = f"mean {measure} of {table.height} queries"
     chart.description += f". {style.said(described, zip(names, means, strict=True))}"
-    whole: alt.VConcatChart = printable(chart)
+    whole: alt.VConcatChart = style.printable(chart)
     return whole
 
 

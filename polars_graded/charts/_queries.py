@@ -32,9 +32,6 @@ MOST_EXTREMES = 3
 MOST_LANES = 6
 """So many histograms stand below each other."""
 
-MOST_BINS = 40
-"""How many bins a histogram has."""
-
 
 def precision_histogram(
     per_query: Frame,
@@ -259,7 +256,7 @@ def measure_agreement(
     n_groups = table.n_unique(groups) if groups else 1
     most = chart_data.most_points(n_groups)
     if show == "difference":
-        bins = min(most - 2, MOST_BINS, 10 + math.isqrt(table.height // n_groups))
+        bins = min(most - 2, chart_data.MOST_BINS, 10 + math.isqrt(table.height // n_groups))
         table = chart_data.counted(table, groups, bins)
         # Below each other, it is seen how far each lies to the side.
         few = {"columns": 1, "height": 90}
