@@ -189,10 +189,10 @@ def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
     return bars
 
 
-def diagonal(ends: Ends) -> alt.Chart:
+def diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
     """The line on which both axes, which have these ends, are the same."""
     low, high = ends
-    scale = alt.Scale(domain=[low, high], nice=False)
+    scale = alt.Scale(domain=[low, high], nice=nice)
     line: alt.Chart = (
         once()
         .mark_rule(color="gray")

@@ -54,6 +54,8 @@ class Queries:
     known: str | None = None
     """The column of what is known of a query, whose values can be chosen in the legend."""
     confidence: float = 0.95
+    nice: bool = False
+    """Whether axes of the measure go on to round numbers."""
     typed: str | None = None
     """What else a chosen query has to be."""
 
@@ -132,7 +134,7 @@ def views(
 def _points(queries: Queries) -> Any:
     """Each query as a point, and the diagonal on which both strategies are the same."""
     low, high = queries.values
-    scale = alt.Scale(domain=[low, high], nice=False)
+    scale = alt.Scale(domain=[low, high], nice=queries.nice)
     points = (
         alt.Chart()
         .mark_point(filled=True, size=40, opacity=0.7)
@@ -143,7 +145,9 @@ def _points(queries: Queries) -> Any:
             **queries.look(legend=True),
         )
     )
-    layers: Any = alt.layer(diagonal((low, high)), points, width=WIDTH, height=HEIGHT)
+    layers: Any = alt.layer(
+        diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT
+    )
     return layers
 
 
@@ -221,7 +225,8 @@ def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
 def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     """Means of the queries that are chosen, each with its interval and its number above it."""
     base = _summed_up(queries, list(columns), "what", f"{json.dumps(columns)}[datum.column]")
-    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    nice = queries.nice and "difference" not in columns
+    scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
     title = f"mean of the chosen, {100 * queries.confidence:g} % interval"
     axis = alt.Axis(grid=False)
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))

@@ -98,21 +98,18 @@ def measures_of(
                 "margins": all_rounded(rows["ci_high"] - rows["mean"]),
                 "bests": bests(rows["mean"], best),
                 "values": packed_values(values[:, seen]),
-                "axes": _axes(values[:, seen]),
+                "bin": _bin(values[:, seen]),
             }
         )
     return result
 
 
-def _axes(values: Floats) -> dict[str, float]:
-    """Where an axis of values ends, and how wide bins of differences are, whatever pair is seen."""
+def _bin(values: Floats) -> float:
+    """How wide bins of differences are, whatever pair is seen."""
     whole = values[:, np.isfinite(values).all(axis=0)]
-    if not whole.size:
-        return {}
-    lowest, highest = chart_data.round_ends(pl.Series(whole.ravel()))
-    furthest = np.ptp(whole, axis=0).max()
+    furthest = np.ptp(whole, axis=0).max() if whole.size else 0.0
     _, width = chart_data.difference_bins(pl.Series([0.0, furthest]), whole.shape[1])
-    return {"lowest": lowest, "highest": highest, "bin": width}
+    return width
 
 
 # Curves

@@ -16,8 +16,9 @@ const exploredRows = (some, [a, b], width) => {
   }));
   const full = new Map();
   for (const row of rows.toReversed()) full.set(row.middle, (row.place = (full.get(row.middle) ?? 0) + 1));
-  const middles = [0, ...full.keys()];
-  const ends = { down: Math.min(...middles) - width / 2, up: Math.max(...middles) + width / 2 };
+  const [middles, values] = [[0, ...full.keys()], rows.flatMap((row) => [row.value_a, row.value_b])];
+  const [[lowest, highest], [down, up]] = [values, middles].map((all) => [Math.min(...all), Math.max(...all)]);
+  const ends = { lowest, highest, down: down - width / 2, up: up + width / 2 };
   return [rows, { ...ends, fullest: Math.max(...full.values()), total: rows.length }];
 };
 
@@ -34,7 +35,7 @@ const showExplore = () => {
   const within = $("#explore");
   const both = sides();
   const names = both.map((side) => strategies[side]);
-  const { name, axes } = measures[state.measure];
+  const { name, bin } = measures[state.measure];
   const all = differences();
   // Of many, those at equal steps of their difference.
   const n = Math.min(all.length, page.mostBars);
@@ -46,7 +47,7 @@ const showExplore = () => {
     `A rectangle drawn in any of the views chooses queries, and a click beside it all of them; so do differences of ${name} that are typed. Means and intervals are of those.` +
     (all.length > n ? ` Of ${nQueries(all.length)}, ${n} are here, in equal steps of their difference.` : "");
   showSides(within, names.map((side, i) => `${"AB"[i]}: ${side}`), twoColours(...both));
-  const [rows, words] = exploredRows(some, both, axes.bin);
+  const [rows, words] = exploredRows(some, both, bin);
   const ends = [["least", -1e300], ["greatest", 1e300]];
   const typed = Object.fromEntries(ends.map(([id, none]) => [id, $(`#${id}`).value === "" ? none : Number($(`#${id}`).value)]));
   const after = (view) => {
@@ -58,5 +59,5 @@ const showExplore = () => {
   };
   const said = `A is ${names[0]}, B is ${names[1]}: ${nQueries(n)} as points of A against B, as a histogram of their differences, and as bars by falling difference; the means of those that are chosen stand above the chart.`;
   // A rectangle is of the queries that it was drawn over: with others the chart is made anew.
-  draw($(".chart", within), { key: `${state.measure} ${both}`, spec: specs.explore, rows, said, signals: { ...axes, ...words, ...typed }, after });
+  draw($(".chart", within), { key: `${state.measure} ${both}`, spec: specs.explore, rows, said, signals: { ...words, bin, ...typed }, after });
 };

@@ -171,17 +171,10 @@ def report(
     ImportError
         If vl-convert is not installed, which has the scripts that draw charts:
         ``pip install "vl-convert-python>=1.9"``.
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column that is named has neither numbers nor lists of them; if `title` is not a string,
-        `file` not the name of a file, `date` not a date or `settings` not a mapping of texts.
     ValueError
-        If there is no row or no column to show, or one is named twice; if curves in a column, or
-        their ideal curves, differ in length, as those without a cutoff do; if `frame` has none of
-        the strategies or queries; as `compare`, and for `frame` as `evaluate`.
-    OSError
-        If the file cannot be written.
+        If there is no row or no column to show; if curves in a column, or their ideal curves,
+        differ in length, as those without a cutoff do; if `frame` has none of the strategies or
+        queries; as `compare`, and for `frame` as `evaluate`.
 
     Notes
     -----

@@ -284,6 +284,7 @@ def explore_spec(query: str) -> dict[str, Any]:
         bin=ends["bin"],
         fullest=ends["fullest"],
         colour={"color": _literal("colour")},
+        nice=True,
         typed="datum.difference >= least && datum.difference <= greatest",
     )
     with alt.theme.enable("none"):

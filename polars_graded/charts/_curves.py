@@ -79,15 +79,10 @@ def dcg_curves(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column is not of numbers or lists of them.
     ValueError
         If the frame has no value; if it has several curves and `curve` does not say which, or none;
-        if lists differ in their length; if a query or a rank of a strategy comes twice and no
-        other column sets them apart, or `interval` is given with ranks; if there are more than 60
-        panels, or more lines than fit.
+        if lists differ in their length; if a query or a rank of a strategy comes twice and no other
+        column sets them apart; if there are more than 60 panels, or more lines than fit.
 
     References
     ----------
@@ -205,7 +200,7 @@ def recall_precision_curves(
 
     Raises
     ------
-    ColumnNotFoundError, TypeError, ValueError
+    ValueError
         As `dcg_curves`.
 
     References
@@ -325,10 +320,6 @@ def threshold_profile(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `mean` is not of numbers.
     ValueError
         If the frame has no mean; if there are more than 60 panels or 3000 rows to draw.
 
@@ -438,10 +429,6 @@ def robustness_curves(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If the means or the swaps are not numbers.
     ValueError
         If the frame has no mean; if there are more than 60 panels, or more lines than fit.
 

@@ -78,7 +78,7 @@ def explore(
 
     Raises
     ------
-    ColumnNotFoundError, TypeError, ValueError
+    ValueError
         As `differences`; also if no query is left, or more than 5000 are; if a query has two values
         in `colour`; if the lists of a curve differ in length.
 

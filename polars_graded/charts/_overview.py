@@ -82,10 +82,6 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column of numbers is not of numbers, or `grades` not what `overview` gives.
     ValueError
         If the table has no row; if a panel has a strategy twice; if there are more than 60 panels,
         or more strategies than fit.

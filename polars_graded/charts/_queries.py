@@ -80,7 +80,7 @@ def precision_histogram(
 
     Raises
     ------
-    ColumnNotFoundError, TypeError, ValueError
+    ValueError
         As `differences`; also if no query is left.
 
     References
@@ -199,10 +199,6 @@ def measure_agreement(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a measure is not one number per query.
     ValueError
         If no row has both measures; if there are more than 60 panels.
 

@@ -84,13 +84,9 @@ def rankings(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If an argument is of the wrong kind, as for `evaluate`.
     ValueError
-        If there is no such query, or a document of it is there twice; if `measure` is no sum over
-        ranks; if there is more to draw than can be looked at; as `evaluate`.
+        If there is no such query, or a document of it is there twice; if there is more to draw than
+        can be looked at; as `evaluate`.
 
     See Also
     --------

@@ -65,9 +65,7 @@ def relevance_function(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError, ValueError
+    ValueError
         As `phi_curve`, so if a score is NaN or infinite; also if the frame has no score, or there
         are more than 60 panels.
 
@@ -207,10 +205,6 @@ def sample_boxes(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column is not of numbers, or `reference` is neither a column nor a number.
     ValueError
         If the column has no value; if there are more than 60 panels, or more groups than fit.
 

@@ -57,10 +57,6 @@ def strategy_bars(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `mean` is not of numbers.
     ValueError
         If the frame has no mean; if a panel has a strategy twice; if there are more than 60 panels
         or 3000 rows.
@@ -160,13 +156,8 @@ def comparison_forest(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `alpha` is not a number, or a column of them not of numbers.
     ValueError
-        If `alpha` is not between 0 and 1; if the frame has no difference; if there are more than 60
-        panels or 3000 rows.
+        If the frame has no difference; if there are more than 60 panels or 3000 rows.
 
     Examples
     --------
@@ -260,7 +251,7 @@ def comparison_matrix(
 
     Raises
     ------
-    ColumnNotFoundError, TypeError, ValueError
+    ValueError
         As `comparison_forest`; there are at most 1500 pairs.
 
     See Also

@@ -73,12 +73,8 @@ def significance_curves(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `alpha` is not a number, or a column of them not of numbers.
     ValueError
-        If `alpha` is not between 0 and 1; if the frame has no p; if there are more than 60 panels.
+        If the frame has no p; if there are more than 60 panels.
 
     See Also
     --------
@@ -180,13 +176,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `power` is not a number, or a column of them not of numbers.
     ValueError
-        If `power` is not between 0 and 1; if the frame has no power; if there are more than 60
-        panels.
+        If the frame has no power; if there are more than 60 panels.
 
     See Also
     --------
@@ -266,10 +257,6 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column of numbers is not of numbers.
     ValueError
         If the frame has no correlation; if there are more than 60 panels.
 
@@ -356,13 +343,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `rate` is not a number, or a column of them not of numbers.
     ValueError
-        If `rate` is not between 0 and 1; if the frame has no rate; if there are more than 60
-        panels, or more lines than fit.
+        If the frame has no rate; if there are more than 60 panels, or more lines than fit.
 
     See Also
     --------
@@ -493,13 +475,8 @@ def grading_profile(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column of numbers is not of numbers.
     ValueError
-        If `show` is none of them; if the frame has no mean; if there are more than 60 panels, or
-        more than 3000 rows.
+        If the frame has no mean; if there are more than 60 panels, or more than 3000 rows.
 
     See Also
     --------
@@ -641,10 +618,6 @@ def unjudged_bounds(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column of numbers is not of numbers.
     ValueError
         If the frame has no value; if there are more than 60 panels or 3000 lines.
 
