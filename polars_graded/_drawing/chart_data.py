@@ -43,7 +43,7 @@ MOST_PANELS = 60
 """How many panels are still looked at."""
 
 UNLIKE = 10
-"""A measure that spans so many times less than another needs an axis of its own."""
+"""A measure that spans this many times less than another needs an axis of its own."""
 
 
 def check_numbers(
@@ -368,7 +368,7 @@ def thinned(table: pl.DataFrame, at: str) -> pl.DataFrame:
 
 
 def most_points(n_lines: int) -> int:
-    """How many points each of so many lines can have."""
+    """How many points each of n lines can have."""
     check_count("lines", n_lines, MOST_ROWS // 2)
     return MOST_ROWS // n_lines
 
@@ -447,7 +447,7 @@ def threshold_of(name: str) -> float | None:
 
 
 def places_of(thresholds: Sequence[float], others: int) -> list[float]:
-    """Where thresholds stand on an axis, which is as they are, and after them so many others."""
+    """Where thresholds stand on an axis: as far apart as they are, then the others at equal steps."""
     places = [float(each) for each in thresholds]
     last = places[-1] if places else 0.0
     step = (last - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
@@ -543,7 +543,7 @@ def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def at_equal_steps(table: pl.DataFrame, value: str, most: int, keys: Sequence[str]) -> pl.DataFrame:
-    """At most so many rows of each group, in equal steps by a value, its ends among them."""
+    """At most this many rows of each group, in equal steps by a value, the first and last too."""
     table = table.sort(*keys, value)
     rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
     if keys:
@@ -576,7 +576,7 @@ def round_step(least: float) -> float:
 
 
 def round_ends(values: pl.Series, steps: int = 5) -> Ends:
-    """Round numbers below and above all values, which lie within about so many steps."""
+    """Round numbers below and above all values, about this many steps apart."""
     array = values.to_numpy()
     step = round_step(float(np.ptp(array)) / steps)
     low = math.floor(array.min() / step + 1e-9) * step

@@ -28,7 +28,7 @@ THIN = 0.15
 """From how many queries per pixel on a bar shows no pieces."""
 
 LISTED = 60
-"""Up to so many degrees of freedom, quantiles of Student's t stand in a table."""
+"""Up to this many degrees of freedom, quantiles of Student's t stand in a table."""
 
 
 @dataclass(frozen=True)

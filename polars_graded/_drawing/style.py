@@ -52,7 +52,7 @@ FEW_PANELS = 9
 """More panels stand five side by side, and are smaller."""
 
 PANEL_SIZES = {2: 270, 3: 175}
-"""How wide and high panels are, so many side by side: a notebook has room for 700 pixels."""
+"""How wide and high panels are, by how many stand side by side: a notebook has 700 pixels."""
 
 
 def panels(

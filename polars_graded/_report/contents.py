@@ -64,7 +64,7 @@ def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, 
 
 
 def queries_seen(n_queries: int, n_values: int) -> Integers:
-    """Which queries can be looked at one by one, each with so many values of measures."""
+    """Which queries can be looked at one by one, where each has this many values of measures."""
     most = min(MOST_QUERIES, MOST_VALUES // max(1, n_values))
     return chart_data.equal_steps(n_queries, max(2, most)).to_numpy()
 

@@ -78,7 +78,7 @@ CONCERNS = {
 
 
 @dataclass(frozen=True)
-class Documents:
+class RankedFrame:
     """The frame that was evaluated, checked, and which of its columns say what."""
 
     frame: pl.DataFrame
@@ -90,7 +90,7 @@ class Documents:
     @classmethod
     def of(
         cls, frame: Any, *, doc: str | None, titles: str | None, strategy: str, **options: Any
-    ) -> Documents:
+    ) -> RankedFrame:
         """The frame, its strategies in the column of that name if it has one, or else by scores."""
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()

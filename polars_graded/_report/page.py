@@ -25,10 +25,10 @@ from polars_graded._report.contents import (
     queries_seen,
     without_value,
 )
-from polars_graded._report.documents import Documents
+from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
-from polars_graded._report.verdict import POWER, SHARE, Judged, certainty, pairs_of_rows, verdict
+from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, CORRECTIONS, MISSING, TESTS
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import (
@@ -54,7 +54,7 @@ MOST_BARS = 1000
 """How many bars stand side by side; with more queries, several share one."""
 
 MOST_PAIRS = 4
-"""With so many strategies every pair is shown; with more, each is compared with one."""
+"""Of up to this many strategies every pair is shown; of more, each is compared with one."""
 
 LARGEST_FILE = 7_800_000
 """How large a page is at most, documents among it; without them it may be as large as it is."""
@@ -239,7 +239,7 @@ def report(
         raise ValueError(msg)
     documents = None
     if frame is not None:
-        documents = Documents.of(
+        documents = RankedFrame.of(
             frame,
             doc=doc,
             titles=titles,
@@ -335,9 +335,9 @@ def _payload(
     else:
         comparison = comparison_of(grid, numbers, how)
     pairs = pairs_of_rows(comparison) or [[] for _ in numbers]
-    judged = Judged.of(comparison, how["test"], how["correction"])
+    tested = Tested.of(comparison, how["test"], how["correction"])
     for measure, its in zip(measured, pairs, strict=True):
-        measure["verdict"] = verdict(grid, measure, its, judged)
+        measure["verdict"] = verdict(grid, measure, its, tested)
     return {
         "about": about(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
@@ -354,7 +354,7 @@ def _payload(
         "mostBars": MOST_BARS,
         "looks": specs.strategy_looks(len(strategies)),
         "absent": ABSENT | without_value(curves, drawn) | {"comparison": alone},
-        "corrected": judged.p,
+        "corrected": tested.p,
         "specs": {
             "forest": specs.forest_specs(),
             "bars": specs.bars_specs(how["query"]),

@@ -7,6 +7,7 @@ each is made once however many reports are: to make them takes longer than all e
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -167,7 +168,7 @@ def forest_specs() -> dict[str, dict[str, Any]]:
 def bars_specs(query: str) -> dict[str, Any]:
     """The differences of queries in the order of the rows, each in a `colour` that it has.
 
-    Up to so many queries have names, upright where they fit; more stand in their places.
+    A few queries have names, upright where they fit; more stand in their places.
     """
     title = "difference, A − B"
     colour = _literal("colour")
@@ -186,30 +187,6 @@ def bars_specs(query: str) -> dict[str, Any]:
     }
 
 
-class _Tiles(tiles.Page):
-    """Two columns of tiles as wide as the page."""
-
-    @property
-    def room(self) -> Any:
-        """How long what stands on a tile is at most."""
-        return alt.ExprRef(f"width * {tiles.TILE / (len(self.names) - 0.2):.3f} - 8")
-
-    @property
-    def look(self) -> dict[str, Any]:
-        """The colour of a strategy, which stands in the rows."""
-        return {"color": _literal("colour")}
-
-    @property
-    def has_bars(self) -> bool:
-        """Whether a document may add something: the signal `most` says how much."""
-        return True
-
-    @property
-    def tooltip(self) -> list[Any]:
-        """What the page knows of a document."""
-        return [each for each in super().tooltip if each != "tied:N"]
-
-
 @cache
 def tiles_specs(
     colours: tuple[tuple[str, str], ...],
@@ -224,31 +201,28 @@ def tiles_specs(
 
     Rows are those of `tile_rows`, with the `colour` of a strategy.
     """
-    measure = f"ndcg@{ranks}"
-    names = ["A", "B"][:n]
-    labels = [f"{measure} 0.0000"] * n
-    selected = alt.selection_point(
-        name="document", fields=["doc"], on="pointerover", clear="pointerout"
+    measure, names = f"ndcg@{ranks}", ["A", "B"][:n]
+    drawn = tiles.Tiles(
+        names,
+        [f"{measure} 0.0000"] * n,
+        ranks,
+        ranks,
+        "most",
+        dict(colours),
+        measure,
+        grade,
+        ["title"] if titles else [],
+        tiles.under_the_pointer("document"),
+        {"color": _literal("colour")},
+        # Columns are as wide as the page.
+        alt.ExprRef(f"width * {tiles.TILE / (n - 0.2):.3f} - 8"),
     )
-    columns = ["title"] if titles else []
     specs = {}
     for name, lowest in (("top", ranks), ("below", ranks + 1 + below)):
-        page = _Tiles(
-            names,
-            labels,
-            ranks,
-            lowest,
-            "most",
-            dict(colours),
-            measure,
-            grade,
-            "strategy",
-            columns,
-            selected,
-        )
+        each = replace(drawn, lowest=lowest)
+        options: dict[str, Any] = {"signals": {"most": 1}, "height": each.size["height"]}
         bare = alt.ViewBackground(stroke=None)
-        height = page.size["height"]
-        specs[name] = _spec(tiles.marks(page), signals={"most": 1}, height=height, view=bare)
+        specs[name] = _spec(tiles.marks(each), view=bare, **options)
     return specs
 
 

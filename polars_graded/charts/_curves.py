@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 FEW_BANDS = 3
-"""So many bands are seen one above the other."""
+"""Up to this many bands are seen one above the other."""
 
 MOST_THRESHOLDS = 30
 """How many thresholds stand under an axis."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polars_graded._results.per_query import Missing
 
 MOST_QUERIES = 5000
-"""So many rows Altair gives to a page."""
+"""How many rows Altair gives to a page at most."""
 
 MOST_RANKS = 20
 """How many ranks of a curve each query brings."""

@@ -50,10 +50,10 @@ WIDTH, GAP = 50, 6
 """How wide cells are, and how far apart, in pixels."""
 
 FEW_STRATEGIES = 20
-"""So many strategies have lines of full height."""
+"""Up to this many strategies have lines of full height."""
 
 MOST_GRADES = 5
-"""So many grades are all named."""
+"""Up to this many grades are all named."""
 
 
 def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:

@@ -30,7 +30,7 @@ MOST_EXTREMES = 3
 """How many queries are named on either side where there is no room for all names."""
 
 MOST_LANES = 6
-"""So many histograms stand below each other."""
+"""Up to this many histograms stand below each other."""
 
 
 def precision_histogram(

@@ -150,7 +150,7 @@ def rankings(
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
     long = [pl.col(name).str.slice(0, tiles.LONGEST) for name in texts if name == "title"]
     table = table.with_columns(names.alias("name"), *long)
-    page = tiles.Page.of(
+    drawn = tiles.Tiles.of(
         table, n, colours, measure=chosen.name, grade=grade, strategy=strategy or "strategy"
     )
     bare = alt.ViewBackground(stroke=None)
@@ -159,4 +159,4 @@ def rankings(
         "finding": titles.ranked(f"{query} {of}", chosen.name, values),
         "description": described,
     }
-    return style.layered(tiles.marks(page), table, apart=["fill"], view=bare, **said, **page.size)
+    return style.layered(tiles.marks(drawn), table, apart=["fill"], view=bare, **said, **drawn.size)

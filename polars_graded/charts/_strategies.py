@@ -140,8 +140,8 @@ def comparison_forest(
         confidence of the intervals stands in the title. Of a comparison by segments, one measure
         and `panel="country"`, or what the segments are called.
     alpha
-        The level of significance: a difference is significant if `p_corrected` is at most so much,
-        and not if that is null.
+        The level of significance: a difference is significant if `p_corrected` is at most `alpha`,
+        and not if it is null.
     panel
         A column whose values get a panel each: the measure, or None.
     strategy

@@ -22,13 +22,13 @@ SMALL_P = 0.001
 """Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
 
 FEW_BANDS = 3
-"""So many bands are seen one above the other."""
+"""Up to this many bands are seen one above the other."""
 
 CHANCE = 0.02
 """The largest differences are drawn up to where this share of the comparisons is left."""
 
 FEWEST_COMPARISONS = 30
-"""And so many comparisons, since fewer say nothing of a rate."""
+"""And this many comparisons at least, since fewer say nothing of a rate."""
 
 SHADES = "#a6c8e0", "#0c3964"
 """The colours of the fewest and the most queries."""
@@ -58,7 +58,7 @@ def significance_curves(
     levels
         One row per measure and pair, as `significance_levels` returns it.
     alpha
-        The level of significance: a pair is told apart where p is at most so much.
+        The level of significance: a pair is told apart where p is at most `alpha`.
     panel
         A column whose values get a panel each, such as a test, or None.
     strategy
