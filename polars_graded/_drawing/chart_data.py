@@ -447,7 +447,7 @@ def threshold_of(name: str) -> float | None:
 
 
 def places_of(thresholds: Sequence[float], others: int) -> list[float]:
-    """Where thresholds stand on an axis: as far apart as they are, then the others at equal steps."""
+    """Where thresholds stand on an axis, as far apart as they are, and the others behind them."""
     places = [float(each) for each in thresholds]
     last = places[-1] if places else 0.0
     step = (last - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
