@@ -27,7 +27,7 @@ from polars_graded._results.per_query import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Ends: TypeAlias = tuple[float, float]
@@ -84,6 +84,16 @@ def text(column: str) -> pl.Expr:
     others = {name: f"{name}\u200b" for name in OF_OBJECTS}
     names = pl.col(column).cast(pl.String).fill_null("null").replace(others)
     return printed(names)
+
+
+def texts_of(values: Iterable[Any]) -> list[str]:
+    """Names as they are drawn."""
+    return pl.DataFrame({"name": list(values)}).select(text("name")).to_series().to_list()
+
+
+def names_in(frame: pl.DataFrame, column: str) -> list[str]:
+    """Each name of a column once, as it is drawn."""
+    return frame.select(text(column).unique()).to_series().to_list()
 
 
 def number(column: str) -> pl.Expr:
@@ -217,18 +227,11 @@ def curve_points(
         if baseline is not None:
             frame = _less_baseline(frame, curve, baseline, [*keys, query])
         return _means_of_lists(frame, keys, values, next(iter(at)), interval)
-    if baseline is not None:
-        msg = (
-            f"`baseline` needs a list for each query, as evaluate() gives, "
-            f"got a number in {curve!r}"
-        )
-        raise ValueError(msg)
-    if interval is not None:
-        msg = (
-            f"`interval` needs a list for each query, as evaluate() gives, "
-            f"got a number in {curve!r}"
-        )
-        raise ValueError(msg)
+    for argument, given in (("baseline", baseline), ("interval", interval)):
+        if given is not None:
+            msg = f"`{argument}` needs a list for each query, as evaluate() gives, "
+            msg += f"got a number in {curve!r}"
+            raise ValueError(msg)
     for name, column in at.items():
         if isinstance(column, str) and column not in frame.columns:
             msg = (
@@ -288,7 +291,7 @@ def panel_of(
 
 def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]) -> pl.DataFrame:
     """The curves of all other strategies minus that of the baseline, in the queries of both."""
-    name = pl.DataFrame({"strategy": [baseline]}).select(text("strategy")).item()
+    [name] = texts_of([baseline])
     place_of(frame["strategy"].unique().sort(), name)
     same = [key for key in keys if key != "strategy"]
     base = frame.filter(strategy=name).select(*same, pl.col(curve).alias("of the baseline"))
@@ -386,16 +389,9 @@ def equal_steps(n: int, most: int) -> pl.Series:
     return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
 
 
-def only_curve(
-    frame: pl.DataFrame,
-    keys: Collection[str | None],
-    wanted: Callable[[str], bool],
-    *,
-    at: str,
-    such_as: str,
-) -> str:
+def only_curve(frame: pl.DataFrame, names: Iterable[str], *, at: str, such_as: str) -> str:
     """The one column that is a curve: a list where there are any, or else a number beside `at`."""
-    columns = {n: dtype for n, dtype in frame.schema.items() if n not in keys and wanted(n)}
+    columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
     if not lists and at not in frame.columns:
         msg = (

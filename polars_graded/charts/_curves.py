@@ -109,21 +109,15 @@ def dcg_curves(
     └──────────┴──────┴─────────┴─────────┘
     """
     frame = check_collected("frame", frame)
+    ideal_column = ideal if isinstance(ideal, str) else None
     if curve is None:
-        keys = (query, strategy, rank, panel, ideal if isinstance(ideal, str) else None)
         others = ("ideal_dcg_curve", "interpolated_precision")
-        curve = chart_data.only_curve(
-            frame,
-            keys,
-            lambda name: not name.startswith(others),
-            at=rank,
-            such_as="dcg_curve@10",
-        )
+        keys = (query, strategy, rank, panel, ideal_column)
+        names = [n for n in frame.columns if n not in keys and not n.startswith(others)]
+        curve = chart_data.only_curve(frame, names, at=rank, such_as="dcg_curve@10")
     panel = chart_data.panel_of(frame, curve, panel, strategy, rank)
-    if isinstance(ideal, bool):
-        ideal_column = chart_data.ideal_of(curve, frame.columns) if ideal else None
-    else:
-        ideal_column = ideal
+    if ideal is True:
+        ideal_column = chart_data.ideal_of(curve, frame.columns)
     if baseline is not None:
         ideal_column, interval = None, 0.95 if interval is None else interval
     table = chart_data.curve_points(
@@ -142,7 +136,7 @@ def dcg_curves(
     if baseline is not None:
         title = f"{curve}: difference to {baseline}"
     # The baseline is not drawn, but the others have the colours that they have beside it.
-    names = frame.select(chart_data.text(strategy).unique()).to_series().to_list()
+    names = chart_data.names_in(frame, strategy)
     best = chart_data.best_lines(table, "rank", style.MOST_COLOURS)
     several = chart_data.panel_count(table, panel) > 1
     look = style.strategy_look(names, strategy, matter=best, legends=several)
@@ -229,14 +223,9 @@ def recall_precision_curves(
     """
     frame = check_collected("frame", frame)
     if curve is None:
-        keys = (query, strategy, recall, panel)
-        curve = chart_data.only_curve(
-            frame,
-            keys,
-            lambda name: name.startswith("interpolated_precision"),
-            at=recall,
-            such_as="interpolated_precision",
-        )
+        keys, wanted = (query, strategy, recall, panel), "interpolated_precision"
+        names = [n for n in frame.columns if n not in keys and n.startswith(wanted)]
+        curve = chart_data.only_curve(frame, names, at=recall, such_as=wanted)
     panel = chart_data.panel_of(frame, curve, panel, strategy, recall)
     table = chart_data.curve_points(
         frame,

@@ -8,8 +8,8 @@ import polars as pl
 
 from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._drawing import chart_data, query_views, style, titles
-from polars_graded._results.comparing import differences
 from polars_graded._results.per_query import measures_and_curves
+from polars_graded.charts._queries import better_look, compared
 
 if TYPE_CHECKING:
     import altair as alt
@@ -121,17 +121,14 @@ def explore(
             msg = f"`measure` must say which column to compare, got {', '.join(numbers) or 'none'}"
             raise ValueError(msg)
         [measure] = numbers
-    table = differences(per_query, measure, a, b, query=query, strategy=strategy, missing=missing)
-    if not table.height:
-        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
-        raise ValueError(msg)
+    table, both = compared(
+        per_query, measure, a, b, query=query, strategy=strategy, missing=missing
+    )
     if table.height > MOST_QUERIES:
         msg = (
             f"at most {MOST_QUERIES} queries can be explored, got {table.height}; filter the frame"
         )
         raise ValueError(msg)
-    table = table.rename({query: "query"})
-    both = pl.DataFrame({"name": [a, b]}).select(chart_data.text("name")).to_series().to_list()
     ranks: dict[str, int] = {}
     if (drawn := curve or _only_curve(curves)) is not None:
         table, ranks = _with_ranks(table, per_query, drawn, a, b, query, strategy)
@@ -140,34 +137,18 @@ def explore(
     ends, width = chart_data.difference_bins(
         table["difference"].append(pl.Series([0.0])), table.height
     )
-    winner = pl.col("winner")
     middle = (pl.col("difference") / width).round() * width
-    table = (
-        table.with_columns(
-            chart_data.text("query"),
-            pl.when(winner.is_not_null()).then(chart_data.text("winner")).alias("better"),
-            middle.alias("middle"),
-        )
-        .with_row_index("position", offset=1)
-        .with_columns(
-            # In a bar, those of one colour stand together.
-            pl.col("difference" if colour is None else "known")
-            .rank("ordinal")
-            .over("middle")
-            .cast(pl.UInt32)
-            .alias("place")
-        )
-    )
+    # In a bar, those of one colour stand together.
+    place = pl.col("difference" if colour is None else "known").rank("ordinal").over("middle")
+    table = table.with_columns(middle.alias("middle"))
+    table = table.with_columns(place.cast(pl.UInt32).alias("place"))
     table = table.select(
         *("query", "value_a", "value_b", "difference", "better", "position", "middle", "place"),
         *(["known"] if colour is not None else []),
         *ranks,
     )
     if colour is None:
-        everyone = per_query.select(chart_data.text(strategy).unique()).to_series().to_list()
-        known_names = everyone if len(everyone) <= style.MOST_COLOURS else both
-        better = table["better"].drop_nulls().unique().to_list()
-        look = style.strategy_look(known_names, "better", field="better", drawn=better)
+        look = better_look(table, per_query, both, strategy=strategy, title="better")
     else:
         look = style.strategy_look(table["known"], colour, field="known")
     queries = query_views.Queries(
@@ -188,8 +169,7 @@ def explore(
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
-    won = [table.filter(better=name).height for name in both]
-    style.entitle(chart, titles.wins(both, won, table.height))
+    style.entitle(chart, titles.wins(both, table))
     described = f"mean {measure} of {table.height} queries"
     chart.description += f". {style.said(described, zip(names, means, strict=True))}"
     whole: alt.VConcatChart = style.printable(chart)
@@ -221,8 +201,8 @@ def _with_ranks(
     for name, of in (("list_a", a), ("list_b", b)):
         lists = per_query.filter(pl.col(strategy) == of)
         values = pl.col(curve).cast(pl.List(pl.Float64)).alias(name)
-        lists = lists.select(pl.col(query).alias("query"), values)
-        table = table.join(lists, on="query", how="left", nulls_equal=True, maintain_order="left")
+        lists = lists.select(pl.col(query).alias("key"), values)
+        table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
     lengths: Any = pl.concat([table[name].list.len().drop_nulls() for name in ("list_a", "list_b")])
     shortest, n = lengths.min(), lengths.max()
     if shortest != n:
@@ -247,10 +227,10 @@ def _with_known(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
     """The queries with what is known of each, as at most ten names."""
-    named = {"query": query, "value": colour}
+    named = {"key": query, "value": colour}
     known = per_query.select(pl.col(column).alias(name) for name, column in named.items()).unique()
-    known = known.filter(pl.col("query").is_in(table["query"].implode(), nulls_equal=True))
-    if again := known.height - known["query"].n_unique():
+    known = known.filter(pl.col("key").is_in(table["key"].implode(), nulls_equal=True))
+    if again := known.height - known["key"].n_unique():
         msg = (
             f"`colour` must have one value for each {query}, got several for {again} in {colour!r}"
         )
@@ -267,8 +247,8 @@ def _with_known(
             others = pl.when(kept).then("known").otherwise(pl.lit("others"))
             known = known.with_columns(others.alias("known"))
     return table.join(
-        known.select("query", "known"),
-        on="query",
+        known.select("key", "known"),
+        on="key",
         how="left",
         nulls_equal=True,
         maintain_order="left",

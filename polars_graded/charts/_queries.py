@@ -109,31 +109,15 @@ def precision_histogram(
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
     per_query = check_collected("per_query", per_query)
-    table = differences(
+    table, both = compared(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
     n = table.height
-    if not n:
-        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
-        raise ValueError(msg)
-    winner = pl.col("winner")
-    won = [table.select((winner == pl.lit(name)).sum()).item() for name in (a, b)]
-    # The column of queries could be called like one that is drawn.
-    table = table.select(
-        chart_data.text(query).alias("query"),
-        "difference",
-        pl.when(winner.is_not_null()).then(chart_data.text("winner")).alias("better"),
-    ).with_row_index("position", offset=1)
     size = -(-n // MOST_BARS)
     rows = chart_data.shared_bars(table, size)
-    both = pl.DataFrame({"name": [a, b]}).select(chart_data.text("name")).to_series().to_list()
-    # Among all strategies, the two have the colours that they have in other charts.
-    everyone = per_query.select(chart_data.text(strategy).unique()).to_series().to_list()
-    known = everyone if len(everyone) <= style.MOST_COLOURS else both
-    better = table["better"].drop_nulls().unique().to_list()
-    colour = style.strategy_look(known, strategy, field="better", drawn=better)["color"]
+    colour = better_look(table, per_query, both, strategy=strategy, title=strategy)["color"]
     y_title = f"{measure}: {both[0]} - {both[1]}"
-    finding = titles.wins(both, won, n)
+    finding = titles.wins(both, table)
     if n <= style.MOST_NAMED:
         step, names = style.name_step(n), rows["query"].to_list()
         axis = style.names_axis(names, step, labelLimit=120, titleLimit=400)
@@ -148,6 +132,47 @@ def precision_histogram(
     layers = marks.placed_bars(title, n + 0.5, y_title, colour)
     layers += marks.extremes(title, y_title, falling=falling)
     return style.layered(layers, rows, apart=["color", "stroke"], finding=finding)
+
+
+def compared(
+    per_query: pl.DataFrame,
+    measure: str,
+    a: Any,
+    b: Any,
+    *,
+    query: str,
+    strategy: str,
+    missing: Missing,
+    order: Literal["difference", "query"] = "difference",
+) -> tuple[pl.DataFrame, list[str]]:
+    """The queries in order with their values and which of both is better, and what both are called.
+
+    The `key` is the query as it came: its column could be called like one that is drawn.
+    """
+    table = differences(
+        per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
+    )
+    if table.is_empty():
+        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
+        raise ValueError(msg)
+    is_won = pl.col("winner").is_not_null()
+    table = table.select(
+        pl.col(query).alias("key"),
+        chart_data.text(query).alias("query"),
+        *("value_a", "value_b", "difference"),
+        pl.when(is_won).then(chart_data.text("winner")).alias("better"),
+    )
+    return table.with_row_index("position", offset=1), chart_data.texts_of([a, b])
+
+
+def better_look(
+    table: pl.DataFrame, per_query: pl.DataFrame, both: list[str], *, strategy: str, title: str
+) -> dict[str, Any]:
+    """The colours of the two: among all strategies, those that they have in other charts."""
+    everyone = chart_data.names_in(per_query, strategy)
+    known = everyone if len(everyone) <= style.MOST_COLOURS else both
+    better = table["better"].drop_nulls().unique().to_list()
+    return style.strategy_look(known, title, field="better", drawn=better)
 
 
 def measure_agreement(

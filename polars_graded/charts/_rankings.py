@@ -143,8 +143,7 @@ def rankings(
     texts = ["strategy", "doc", *(["title"] if title is not None else [])]
     documents = documents.with_columns(chart_data.text(name) for name in texts)
     documents, colours = tiles.with_levels(documents, irrelevant)
-    strategies = pl.DataFrame({"name": list(values)}).select(chart_data.text("name")).to_series()
-    values = dict(zip(strategies, values.values(), strict=True))
+    values = dict(zip(chart_data.texts_of(values), values.values(), strict=True))
     table = tiles.tile_rows(documents, values, n, chosen.name)
     chart_data.check_row_count("frame", table)
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
