@@ -78,9 +78,8 @@ const showComparison = () => {
   const height = page.forestSteps[size] * drawn.length;
   const room = Math.round(0.35 * $("#forest").clientWidth);
   const signals = { height, room, names: drawn.map(({ pair }) => pair), headline };
-  const some = there.slice(0, 5).map((row) => `${pairName(row, every)} ${signed(row.difference)} (${ends(row.ci_low, row.ci_high)})`);
-  const more = there.length - some.length;
-  const said = `${headline}, with 95 % intervals: ${counted(there.length, "pair", "pairs")}, ${there.filter(isSmall).length} significant. ${some.join(", ")}${more ? `, and ${more} more in the table` : ""}.`;
+  const pairsSaid = there.map((row) => `${pairName(row, every)} ${signed(row.difference)} (${ends(row.ci_low, row.ci_high)})`);
+  const said = `${headline}, with 95 % intervals: ${counted(there.length, "pair", "pairs")}, ${there.filter(isSmall).length} significant. ${firstFew(pairsSaid, " in the table")}.`;
   const intervals = there.every((row) => row.ci_low === null) ? "none" : there.every((row) => row.simultaneous_low === null) ? "single" : "both";
   for (const entry of document.querySelectorAll("#comparison .thin")) entry.hidden = !comparison.together || intervals !== "both";
   draw($("#forest"), { key: `${size} ${intervals}`, spec: specs.forest[size][intervals], rows: drawn, said, signals });

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._checks import check_choice, check_frame
+from polars_graded._checks import check_choice
 from polars_graded._report.contents import (
     ALPHA,
     about,
@@ -228,7 +228,6 @@ def report(
     correction = correction_of(test, correction)
     check_choice("correction", correction, CORRECTIONS)
     scripts = drawing_scripts()
-    per_query = check_frame("per_query", per_query)
     numbers, curves = measures_and_curves(
         per_query, measures, query=query, strategy=strategy, curves=True
     )
