@@ -18,29 +18,6 @@ const differences = () => {
   return rows.sort((x, y) => y.difference - x.difference || x.query - y.query);
 };
 
-// A bar for each query; or of neighbours one above the axis and one below it, each of the mean of
-// what a side is better by.
-const sharedBars = (sorted, size) => {
-  const bars = [];
-  for (let start = 0; start < sorted.length; start += size) {
-    const all = sorted.slice(start, start + size);
-    for (const side of size === 1 ? [all[0].side] : [0, 1]) {
-      const mine = all.filter((row) => row.side === side);
-      if (!mine.length) continue;
-      const [first, last] = [mine[0], mine.at(-1)].map((row) => queries[row.query]);
-      bars.push({
-        position: start + 1,
-        last: start + all.length,
-        query: mine.length === 1 ? asDrawn(first) : `${first} … ${last}`,
-        queries: mine.length,
-        difference: mine.reduce((sum, row) => sum + row.difference, 0) / all.length,
-        side,
-      });
-    }
-  }
-  return bars;
-};
-
 // The colours of two strategies, which among many can be the same.
 const twoColours = (a, b) => {
   const colours = [a, b].map((side) => looks[side].colour);
@@ -78,7 +55,14 @@ const showHistogram = () => {
       : `Query ${queries[query]}: ${here ? `${both.map((side) => written(valueOf(measure, side, query))).join(" − ")} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
   const colours = twoColours(...both);
   showSides(within, names.map((name, i) => `${"AB"[i]}, ${name}, is better in ${wins[i]}`), colours);
-  const rows = sharedBars(sorted, size).map(({ side, ...bar }) => ({ ...bar, better: side === null ? null : asDrawn(names[side]), colour: colours[side] ?? null }));
+  const rows = sorted.map(({ query: q, difference, side }, i) => ({
+    position: i + 1,
+    query: asDrawn(queries[q]),
+    queries: 1,
+    difference,
+    better: side === null ? null : asDrawn(names[side]),
+    colour: colours[side] ?? null,
+  }));
   // A letter has about seven pixels.
   const longest = Math.max(...rows.slice(0, page.mostNamed).map((row) => row.query.length));
   const fits = longest * 7 < (within.clientWidth - 60) / rows.length;
@@ -90,7 +74,7 @@ const showHistogram = () => {
     const place = Math.floor((x / view.width()) * sorted.length);
     if (y >= 0 && place >= 0 && place < sorted.length) change({ query: sorted[place].query });
   };
-  const words = { beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline: `${name} of A minus that of B` };
+  const words = { size, beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline: `${name} of A minus that of B` };
   const [highest, lowest] = [sorted[0], sorted.at(-1)].map((row) => `${signed(row.difference)} in query ${queries[row.query]}`);
   const said = `A is ${names[0]}, B is ${names[1]}. ${counts}From ${highest} to ${lowest}.`;
   draw($(".chart", within), { key: form, spec: specs.bars[form], rows, said, signals: words, click });

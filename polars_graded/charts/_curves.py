@@ -109,7 +109,7 @@ def dcg_curves(
     └──────────┴──────┴─────────┴─────────┘
     """
     frame = check_collected("frame", frame)
-    ideal_column = ideal if isinstance(ideal, str) else None
+    ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
         others = ("ideal_dcg_curve", "interpolated_precision")
         keys = (query, strategy, rank, panel, ideal_column)
