@@ -1,7 +1,7 @@
-"""The marks of each chart, from the facts that they need: names, ends and titles.
+"""Marks that charts and the report share, from the facts that they need: names, ends and titles.
 
 Nothing here looks at rows: which fields they must have is said in each function, so that a chart
-draws a table and a page the rows that it has itself, both alike.
+draws a table and a page the rows that it has itself, both alike. What one chart draws stands there.
 """
 
 from __future__ import annotations
@@ -38,11 +38,6 @@ IDEAL_DASH = [5, 4]
 
 
 # Curves
-
-
-def rank_axis(title: str, last: int) -> alt.X:
-    """From rank 1 to the last."""
-    return places_axis("rank:Q", title, last)
 
 
 def places_axis(field: str, title: str, last: float) -> alt.X:

@@ -131,7 +131,11 @@ def curve_specs(
     The first is without an ideal curve, the second with it: an axis of one that is null at every
     point, as a query may have it, has no ends.
     """
-    x = marks.recall_axis("recall") if kind == "recall" else marks.rank_axis("rank", last)
+    x = (
+        marks.recall_axis("recall")
+        if kind == "recall"
+        else marks.places_axis("rank:Q", "rank", last)
+    )
     look = {"color": _literal("colour"), "strokeDash": alt.StrokeDash("dash:N", scale=None)}
     layers = marks.curves(x, title, look, unit=unit, few=few, ideal=ideal)
     spec = _spec(layers, height=280)

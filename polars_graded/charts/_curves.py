@@ -131,7 +131,7 @@ def dcg_curves(
         query=query,
         strategy=strategy,
     )
-    x = marks.rank_axis(rank, max(map(int, table["rank"])))
+    x = marks.places_axis("rank:Q", rank, max(table["rank"]))
     title = chart_data.title_of(curve, frame, each_query=panel == query)
     if baseline is not None:
         title = f"{curve}: difference to {baseline}"
