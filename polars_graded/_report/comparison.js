@@ -45,10 +45,13 @@ const showComparison = () => {
     made.dataset.key = `pair ${strategy} ${baseline}`;
     return made;
   };
+  const asText = { class: "text" };
+  const other = { name: "baseline", value: (row) => strategies[row.baseline], form: named };
+  const comparedWith = { ...other, title: every ? "Compared with" : undefined, head: asText, cell: () => asText };
   const columns = [
     { name: "measure", value: () => measures[measure].name },
     { title: "Strategy", name: "strategy", value: (row) => strategies[row.strategy], form: open, head: { class: "text" } },
-    { title: every ? "Compared with" : undefined, name: "baseline", value: (row) => strategies[row.baseline], form: named, head: { class: "text" }, cell: () => ({ class: "text" }) },
+    comparedWith,
     numbers("difference", "Difference", signed),
     { title: "95 % interval", value: (row) => ends(row.ci_low, row.ci_high), cell: (row) => ({ ...about(row) }) },
     numbers("ci_low"),

@@ -35,7 +35,14 @@ const showDocuments = () => {
     const call = ({ name, title }) => [element("span", name, { class: "document" }), ...(title === undefined ? [] : [element("small", title, { class: "title" })])];
     // The higher the grade, the more of its field is filled.
     const filled = ({ grade }) => (grade > 0 && most > 0 ? { style: `--share: ${Math.round((100 * grade) / most)}%` } : {});
-    const column = (title, form, cell, head) => ({ group, title, head, value: there, form: (document, rank) => (document ? form(document, rank) : ""), cell: (rank) => (there(rank) ? cell(there(rank)) : {}) });
+    const column = (title, form, cell, head) => ({
+      group,
+      title,
+      head,
+      value: there,
+      form: (document, rank) => (document ? form(document, rank) : ""),
+      cell: (rank) => (there(rank) ? cell(there(rank)) : {}),
+    });
     const inOther = (_, rank) => {
       const other = shown[1 - i].indexOf(at(rank));
       return other < 0 ? "–" : String(other + 1);

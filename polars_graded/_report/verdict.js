@@ -19,7 +19,13 @@ const showOverview = () => {
     grades: (grades) => (grades ?? []).map(([grade, n]) => `${grade ?? "unjudged"}: ${n}`).join(" · "),
   };
   $(".note", within).textContent = note;
-  const found = columns.map(([name, form], i) => ({ title: name, name, value: (row) => row[i + 1], form: forms[form], cell: () => (form === "grades" ? { class: "text" } : {}) }));
+  const found = columns.map(([name, form], i) => ({
+    title: name,
+    name,
+    value: (row) => row[i + 1],
+    form: forms[form],
+    cell: () => (form === "grades" ? { class: "text" } : {}),
+  }));
   // What is the same of all strategies is said once.
   const isSame = ({ value }) => rows.every((row) => JSON.stringify(value(row)) === JSON.stringify(value(rows[0])));
   const same = found.filter(isSame);
