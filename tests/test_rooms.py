@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "_columns": {"polars", "_door", "_forking"},
     "_checks": {"polars", "_columns", "_door", "_forking"},
     "_writing": set(),
+    "_sentences": set(),
     "_measuring.kernels": {"numpy"},
     "_measuring": {"numpy", "polars", "_checks", "_columns", "_measuring.kernels"},
     "namespace": {"polars", "_forking", "_checks", "_columns", "_measuring", "_measuring.kernels"},
@@ -36,13 +37,15 @@ MAY_IMPORT = {
     "experiments": {
         *("polars", "_checks", "_columns", "_measuring", "_frames", "datasets", "namespace"),
     },
-    "_drawing": {"numpy", "polars", "altair", "_checks", "_columns", "_measuring", "_results"},
+    "_drawing": {
+        *("numpy", "polars", "altair", "_checks", "_measuring", "_results", "_sentences"),
+    },
     "charts": {
         *("altair", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),
         "namespace",
     },
     "_report": {
-        *("numpy", "polars", "altair", "vl_convert", "_checks", "_columns", "_writing"),
+        *("numpy", "polars", "altair", "vl_convert", "_checks", "_sentences", "_writing"),
         *("_measuring", "_measuring.kernels", "_results", "_drawing", "_frames", "namespace"),
     },
 }
