@@ -6,13 +6,20 @@ import pickle
 import random
 import re
 import warnings
-from itertools import chain
+from itertools import chain, permutations, product
+from pathlib import Path
 
 import polars as pl
 import pytest
+from helpers import GRADED, GRADES, Query, alike, frame_of, values_of_each
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from registry import ROWS
 
+import polars_graded
 from polars_graded import (
+    DataWarning,
     average_curves,
     evaluate,
     judge,
@@ -23,6 +30,9 @@ from polars_graded import (
 )
 from polars_graded._frames.request import Request
 from polars_graded._frames.values import finished, values_of
+from polars_graded._warnings import KINDS
+
+PACKAGE = Path(polars_graded.__file__).parent
 
 BOTH = pytest.mark.parametrize("lazily", [False, True], ids=["eager", "lazy"])
 
@@ -300,6 +310,58 @@ def test_the_column_that_would_break_ties_is_named(lazily, called, hint):
         measured(TIED.rename({"doc": called}), "ap", lazily=lazily)
 
 
+def arranged(query: Query) -> list[Query]:
+    """The rows of a query with those of one score in every order."""
+    of_score = [[row for row in query if row[0] == score] for score in {row[0] for row in query}]
+    return [[*chain(*order)] for order in product(*map(permutations, of_score))]
+
+
+SMALL = st.lists(
+    st.tuples(st.sampled_from([None, 0.0, 1.0, 1.0, 1.0]), st.sampled_from([None, *GRADES])),
+    min_size=2,
+    max_size=5,
+)
+
+
+@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(queries=st.lists(SMALL, min_size=5, max_size=10))
+@example(queries=[[(9, 1), (8, 1), (1, 1), (1, 0)]])  # as many hits over as many, either way
+@example(queries=[[(9, 1), (1, 1), (1, 1), (1, 0), (1, 0)]])  # the worst and the best are 1
+def test_ties_are_told_exactly_where_another_order_of_rows_changes_a_value(queries):
+    rows = [row for row in ROWS if not row.columns]
+    orders = [arranged(query) for query in queries]
+    values = values_of_each(rows, GRADED, frame_of([*chain(*orders)]))
+    frame = frame_of(queries)
+    for row in rows:
+        left = iter(values[row.name])
+        apart = [[next(left) for _ in of_query] for of_query in orders]
+        can_change = sum(not all(alike(each, first) for each in those) for first, *those in apart)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", DataWarning.ties)
+            evaluate(frame, row.name)
+        told = [re.search(r"in (\d+) of", str(warning.message))[1] for warning in caught]
+        assert told == ([str(can_change)] if can_change else []), row.name
+
+
+def test_ties_below_a_cutoff_are_no_reason_to_warn():
+    frame = pl.DataFrame(
+        {
+            "query": [1] * 10,
+            "grade": [1, 0, 1, 0, 1, 1, 0, 1, 0, 1],
+            "score": [9, 8, 7, 6, 5, 1, 1, 1, 1, 1],
+        }
+    )
+    whole = frame.with_columns(score=1)
+    with warnings.catch_warnings(action="error"):
+        evaluate(frame, "precision@5", "ndcg@5", "success@9", "reciprocal_rank")
+        evaluate(whole, "ncg", "generalized_recall", "generalized_precision", "success@5")
+    for measure in ("precision@6", "ndcg@6", "bpref", "judged@6"):
+        unjudged = frame.with_columns(pl.col("grade").replace(0, None if "j" in measure else 0))
+        with pytest.warns(DataWarning.ties, match="different grades in 1 of 1 queries"):
+            evaluate(unjudged, measure)
+
+
 def test_ties_are_found_wherever_they_stand():
     apart = TIED[[0, 3, 2, 4, 1]]
     said = "documents with the same score have different grades in 1 of 2 queries of 'score'"
@@ -493,3 +555,39 @@ def test_a_query_that_is_cut_in_two_by_a_null_is_told(lazily):
     alone = judged.filter(pl.col("country").is_null())
     alone = alone.with_columns(score=pl.lit(1.0))
     measured(alone, "ap", query=["query", "country"], lazily=lazily)
+
+
+# The kinds of warnings.
+
+
+def test_every_kind_of_warning_is_given_somewhere_and_documented():
+    code = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    assert set(re.findall(r"(?<!`)DataWarning\.([a-z]+),", code)) == {*KINDS}
+    assert re.findall(r"^ *- `([a-z]+)`:", DataWarning.__doc__, flags=re.MULTILINE) == [*KINDS]
+
+
+def test_a_warning_shows_the_name_that_silences_it():
+    with pytest.warns(DataWarning) as caught:
+        evaluate(TIED, "ap")
+    (warning,) = caught
+    assert isinstance(warning.message, UserWarning)
+    shown = warnings.formatwarning(
+        str(warning.message), warning.category, warning.filename, warning.lineno
+    )
+    assert "DataWarning.ties: documents with the same score have different grades" in shown
+    name = re.search(r"DataWarning\.(\w+)", shown)[1]
+    assert warning.filename == __file__
+    with warnings.catch_warnings(action="error"):
+        warnings.simplefilter("ignore", getattr(DataWarning, name))
+        evaluate(TIED, "ap")
+        with pytest.raises(DataWarning.ranks, match="counts from 1"):
+            evaluate(TIED.with_columns(rank=pl.Series([1, 2, 3, 1, 2])), "ap", by="rank")
+        warnings.simplefilter("ignore", DataWarning)
+        evaluate(TIED.with_columns(rank=pl.Series([1, 2, 3, 1, 2])), "ap", by="rank")
+
+
+def test_a_warning_can_be_sent_elsewhere():
+    for kind in KINDS:
+        again = pickle.loads(pickle.dumps(getattr(DataWarning, kind)("said")))  # noqa: S301
+        assert type(again) is getattr(DataWarning, kind)
+        assert str(again) == "said"

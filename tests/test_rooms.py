@@ -20,17 +20,18 @@ MAY_IMPORT = {
     "_forking": set(),
     "_columns": {"polars", "_door", "_forking"},
     "_checks": {"polars", "_columns", "_door", "_forking"},
+    "_warnings": set(),
     "_writing": set(),
     "_measuring.kernels": {"numpy"},
     "_measuring": {"numpy", "polars", "_checks", "_columns", "_measuring.kernels"},
     "namespace": {"polars", "_forking", "_checks", "_columns", "_measuring", "_measuring.kernels"},
     "_frames": {
         *("numpy", "polars", "pyarrow", "pyspark", "tqdm"),
-        *("_forking", "_checks", "_columns", "_measuring", "_measuring.kernels"),
+        *("_forking", "_checks", "_columns", "_measuring", "_measuring.kernels", "_warnings"),
     },
     "_results": {
         *("numpy", "polars", "scipy"),
-        *("_checks", "_columns", "_measuring", "_measuring.kernels", "_frames"),
+        *("_checks", "_columns", "_measuring", "_measuring.kernels", "_frames", "_warnings"),
     },
     "datasets": {"numpy", "polars", "_forking", "_checks", "_columns", "_measuring.kernels"},
     "experiments": {

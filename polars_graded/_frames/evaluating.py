@@ -117,7 +117,7 @@ def evaluate(
 
     Warns
     -----
-    UserWarning
+    DataWarning
         Of what makes means wrong though every value is right; of a LazyFrame when it is collected.
 
         - Queries without a judged document, as a left join of a run and judgments has them.

@@ -9,11 +9,12 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
 from polars_graded._frames.adding import RANK, TIED, ranked_documents, rows_of_query
-from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES, warn_the_caller
+from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.values import in_order, values_of
 from polars_graded._measuring.expression import places
 from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["overview", "side_by_side"]
 
@@ -172,7 +173,7 @@ def side_by_side(
 
     Warns
     -----
-    UserWarning
+    DataWarning
         If the order of rows decides at which rank some of them stand, and `ties` is not said.
 
     Examples
@@ -215,10 +216,11 @@ def side_by_side(
     if request.ties is None and any(tied.values()):
         those = [f"{count} of {name!r}" for name, count in tied.items() if count]
         warn_the_caller(
+            DataWarning.ties,
             f"the order of rows decides where some of the first {n} documents stand, which have "
             f"the score of another: {', '.join(those)}\n\n"
             f"Hint: ties={doc!r} ranks them by that column; ties='order' says that the order of "
-            "rows is meant"
+            "rows is meant",
         )
     ranks = max(len(column) for column in columns.values())
     return pl.DataFrame(

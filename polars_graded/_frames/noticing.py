@@ -6,22 +6,29 @@ are there anyway, and looked at once all queries are there.
 
 from __future__ import annotations
 
-import inspect
 import re
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import first_few
 from polars_graded._measuring.names import Measure
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from polars_graded._frames.request import Request
     from polars_graded._frames.values import Part
+
+
+class Told(NamedTuple):
+    """What is to be warned of."""
+
+    kind: type[DataWarning]
+    sentence: str
+
 
 NOTES = "polars_graded: notes"
 """A column under a name that no frame has."""
@@ -41,17 +48,11 @@ DOCUMENTS = {
 """What a column of documents is called."""
 
 
-def looks_at_order(request: Request) -> bool:
-    """Whether the order of rows may decide what comes out, and nobody said that it should."""
-    return request.ties is None and any(map(_looks_at_order, request.measures.values()))
-
-
-def _looks_at_order(measure: Measure) -> bool:
-    """Whether it can matter to a measure which of two tied documents comes first."""
-    definition, whole = measure.definition, measure.n is None
-    if measure.needs_ties or definition.best == "none":
-        return False
-    return not (whole and definition.is_of_sets)
+def decided_by_order(request: Request) -> list[Measure]:
+    """The measures that the order of rows may decide, where nobody said that it should."""
+    if request.ties is not None:
+        return []
+    return [measure for measure in request.measures.values() if not measure.needs_ties]
 
 
 def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
@@ -76,10 +77,11 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
             such_as = f", such as strategy={apart[0]!r}" if apart else ""
             of = ", ".join(map(repr, again.select(request.keys).row(0)))
             warn_the_caller(
+                DataWarning.duplicates,
                 f"{again.get_column('doc')[0]!r} comes more than once for query {of}, and is "
                 "ranked as several documents\n\n"
                 f"Hint: strategy= names a column that tells stacked strategies apart{such_as}; "
-                ".unique() drops rows that are the same"
+                ".unique() drops rows that are the same",
             )
             return
 
@@ -172,16 +174,16 @@ def warn(request: Request, values: pl.DataFrame) -> None:
     keys = values.select(request.keys_of_values)
     keys = keys.rename({name: f"polars_graded: {name}" for name in keys.columns})
     noted = keys.hstack(values.get_column(NOTES).struct.unnest())
-    for sentence in (
+    for told in (
         *_in_two(request, values),
         *_of_no_key(request, noted, keys.columns),
         *_on_scales_of_their_own(request, noted, keys.columns[1:]),
         *_sentences(request, noted, keys.columns),
     ):
-        warn_the_caller(sentence)
+        warn_the_caller(*told)
 
 
-def _of_no_key(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
+def _of_no_key(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[Told]:
     """How many rows have no query, or no strategy; of several query columns all have to lack."""
     one = noted if request.strategy else noted.filter(pl.col(keys[0]) == next(iter(request.by)))
     kinds = [("query", request.query, keys[1:])]
@@ -193,15 +195,16 @@ def _of_no_key(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             column = " and ".join(map(repr, named))
             hint = ", ".join(map(repr, named))
             these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
-            yield (
+            yield Told(
+                DataWarning.nulls,
                 f"{what} {column} is null in {these} measured as a {what} of its own\n\n"
-                f"Hint: .drop_nulls({hint}) leaves such rows out"
+                f"Hint: .drop_nulls({hint}) leaves such rows out",
             )
 
 
 def _on_scales_of_their_own(
     request: Request, noted: pl.DataFrame, query: list[str]
-) -> Iterator[str]:
+) -> Iterator[Told]:
     """That queries differ in their highest grade, which counts as the highest of the scale."""
     names = _without_a_scale(request)
     if not names:
@@ -212,15 +215,16 @@ def _on_scales_of_their_own(
         fewer = relevant.filter(pl.col("highest") < high).select(query).n_unique()
         of = relevant.select(query).n_unique()
         take = "takes" if len(names) == 1 else "take"
-        yield (
+        yield Told(
+            DataWarning.scale,
             f"{first_few(names)} {take} the highest grade of each query for the highest of the "
             f"scale, which is between {low:g} and {high:g}, and below {high:g} in {fewer} of {of} "
             "queries: their grades are worth more there\n\n"
-            f"Hint: highest={high:g} measures all queries by one scale"
+            f"Hint: highest={high:g} measures all queries by one scale",
         )
 
 
-def _in_two(request: Request, values: pl.DataFrame) -> Iterator[str]:
+def _in_two(request: Request, values: pl.DataFrame) -> Iterator[Told]:
     """Of which queries a part lacks one of the columns that tell queries apart."""
     for name in request.query:
         others = [key for key in request.keys_of_values if key != name]
@@ -229,14 +233,15 @@ def _in_two(request: Request, values: pl.DataFrame) -> Iterator[str]:
         lacking, known = (values.filter(pl.col(name).is_null() == null) for null in (True, False))
         if parted := lacking.join(known, on=others, how="semi", nulls_equal=True).height:
             these = "1 query is" if parted == 1 else f"{parted} queries are"
-            yield (
+            yield Told(
+                DataWarning.nulls,
                 f"{these} cut in two, since {name!r} is null in some rows alone\n\n"
                 "Hint: the documents that judge adds lack what only the run knows: join what is "
-                "known of queries to what evaluate returns"
+                "known of queries to what evaluate returns",
             )
 
 
-def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
+def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[Told]:
     """What is to be warned of; `keys` are called as no note is."""
     strategy, query = keys[:1], keys[1:]
     joined = _are_joined_to_the_run(request, noted)
@@ -250,19 +255,21 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
     if unjudged := _those(noted, pl.col("judged") == 0, query):
         undefined = request.scale.undefined
         count = "are undefined" if undefined is None else f"count as {undefined:g}"
-        yield (
+        yield Told(
+            DataWarning.unjudged,
             f"no document is judged in {len(unjudged)} of {queries} queries, which {count}: "
             f"{first_few(unjudged)}\n\n"
             "Hint: judge(run, judgments) leaves such queries out, and adds the judged documents "
-            "that were not retrieved, which a join lacks; overview(frame) shows what there is"
+            "that were not retrieved, which a join lacks; overview(frame) shows what there is",
         )
     elif queries >= FEW and joined:
-        yield (
+        yield Told(
+            DataWarning.join,
             f"all documents that are judged were retrieved, in {queries} queries, while others "
             "that were retrieved are not judged: a join that starts from the run looks so, and "
             "makes measures that count what was missed too good\n\n"
             "Hint: judge(run, judgments) adds the judged documents that were not retrieved; "
-            "overview(frame) shows what there is"
+            "overview(frame) shows what there is",
         )
     of_strategies = noted.group_by(strategy, maintain_order=True).agg(
         (pl.col("retrieved") > 0).any().alias("answered"),
@@ -273,31 +280,34 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         pl.col("judged_at_the_top").filter(pl.col("retrieved") > 0).mean(),
     )
     if silent := _those(of_strategies, ~pl.col("answered"), strategy):
-        yield (
+        yield Told(
+            DataWarning.missing,
             f"{first_few(silent)} retrieved nothing for any query, which is no bad ranking but "
             "none\n\n"
-            "Hint: overview(frame) shows what each strategy retrieved"
+            "Hint: overview(frame) shows what each strategy retrieved",
         )
     lacking = of_strategies.filter(pl.col("queries") < queries).select(*strategy, "queries")
     if lacking.height:
         named = ", ".join(
             f"{name!r} lacks {queries - n} of {queries}" for name, n in lacking.head(5).iter_rows()
         )
-        yield (
+        yield Told(
+            DataWarning.missing,
             "some strategies have no row for some queries, which are missing from their means: "
             f"{named}\n\n"
-            "Hint: judge(run, judgments) adds the queries that a run did not answer"
+            "Hint: judge(run, judgments) adds the queries that a run did not answer",
         )
     shares = of_strategies.filter(pl.col("queries") >= FEW).drop_nulls("judged_at_the_top")
     shares = shares.sort("judged_at_the_top")
     if shares.height > 1:
         (least, low), *_, (most, high) = shares.select(*strategy, "judged_at_the_top").iter_rows()
         if high - low >= UNFAIR:
-            yield (
+            yield Told(
+                DataWarning.unjudged,
                 f"strategies are not judged alike: of the first ten documents {low:.0%} are judged "
                 f"for {least!r} and {high:.0%} for {most!r}, and an unjudged one counts as "
                 "irrelevant\n\n"
-                "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares"
+                "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares",
             )
     for name, some, every in of_strategies.select(
         *strategy, "counts_up", "all_count_up"
@@ -305,9 +315,10 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         column = request.columns_of(name)[0]
         if not (some if _is_called_rank(column) else every):
             continue
-        yield (
+        yield Told(
+            DataWarning.ranks,
             f"{column!r} counts from 1 as ranks do, and its highest number is ranked first\n\n"
-            "Hint: descending=False ranks the lowest first"
+            "Hint: descending=False ranks the lowest first",
         )
         break
     if tied := _those(of_strategies, pl.col("decided_by_order") > 0, strategy):
@@ -315,10 +326,11 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         breaks = "ties= names the column of documents, which breaks them as in trec_eval"
         if request.document is not None:
             breaks = f"ties={request.document!r} ranks them by that column, as trec_eval does"
-        yield (
+        yield Told(
+            DataWarning.ties,
             f"documents with the same score have different grades in {among} of {queries} queries "
             f"of {first_few(tied)}, and the order of rows decides which comes first\n\n"
-            f"Hint: {breaks}; ties='order' says that the order of rows is meant"
+            f"Hint: {breaks}; ties='order' says that the order of rows is meant",
         )
 
 
@@ -337,17 +349,3 @@ def _those(frame: pl.DataFrame, which: pl.Expr, columns: list[str]) -> list[Any]
     """The keys of some rows, each once."""
     rows = frame.filter(which).select(columns).unique(maintain_order=True).rows()
     return [row[0] if len(columns) == 1 else row for row in rows]
-
-
-def warn_the_caller(sentence: str) -> None:
-    """Warn in the name of the line that called the package."""
-    warnings.warn(sentence, UserWarning, stacklevel=_levels_to_the_caller())
-
-
-def _levels_to_the_caller() -> int:
-    """How many calls up the stack is the first from outside the package and Polars."""
-    packages = (__name__.partition(".")[0], "polars")
-    frame, levels = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in packages:
-        frame, levels = frame.f_back, levels + 1
-    return levels

@@ -20,8 +20,8 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_choice, check_whole_number
 from polars_graded._frames.files import Block, TextFile, files_of
-from polars_graded._frames.noticing import warn_the_caller
 from polars_graded._frames.sources import read_later
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -510,7 +510,8 @@ def _runs(files: Sequence[tuple[TextFile, str | None]]) -> Iterator[pl.DataFrame
                 run = run.with_columns(strategy=pl.lit(strategy))
             yield run
         if not n_rows and len(files) > 1:
-            warn_the_caller(f"{file.name} has no line, and is no strategy beside the others")
+            sentence = f"{file.name} has no line, and is no strategy beside the others"
+            warn_the_caller(DataWarning.files, sentence)
 
 
 def _documents(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFrame]:

@@ -152,6 +152,11 @@ class Measure:
         return bool(self.options.get("ties", "order") != "order")
 
     @property
+    def may_fall(self) -> bool:
+        """Whether it can fall where a document changes places with a worse one right above it."""
+        return self.options.get("over") == "retrieved" and self.n is not None
+
+    @property
     def ranked_depth(self) -> int | None:
         """How many ranked documents it needs; a set of tied ones can reach below the cutoff."""
         return None if self.needs_ties else self.definition.ranked.of(self.n)
