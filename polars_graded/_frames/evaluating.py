@@ -73,8 +73,9 @@ def evaluate(
         says that this is meant.
     descending
         Whether the highest value comes first; False for a column of rank numbers.
-    irrelevant, highest
-        The scale of the grades, as in `Graded.scaled`.
+    irrelevant, highest, relevant_from
+        The scale of the grades, and from which of them on documents are relevant, as in
+        `Graded.scaled`.
     undefined_as
         What a query without a relevant document gets: a number, or None for null, as in
         `Graded.undefined_as`. By default 0, and null for `roc_auc`.

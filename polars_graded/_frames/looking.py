@@ -33,7 +33,9 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     ----------
     frame
         Any data frame, as for `evaluate`; what is lazy is collected.
-    query, grade, by, strategy, ties, descending, irrelevant, highest, undefined_as, condensed
+    query, grade, by, strategy, ties, descending
+        As for `evaluate`.
+    irrelevant, highest, relevant_from, undefined_as, condensed
         As for `evaluate`.
 
     Returns
@@ -149,7 +151,9 @@ def side_by_side(
         Any data frame, as for `evaluate`.
     of
         The query to look at, a value of the column `query`.
-    query, grade, by, strategy, ties, descending, irrelevant, highest, undefined_as, condensed
+    query, grade, by, strategy, ties, descending
+        As for `evaluate`.
+    irrelevant, highest, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
         How many ranks.

@@ -209,7 +209,7 @@ def _on_scales_of_their_own(
     names = _without_a_scale(request)
     if not names:
         return
-    relevant = noted.filter(pl.col("highest") > request.scale.irrelevant)
+    relevant = noted.filter(request.scale.is_relevant(pl.col("highest")))
     low, high = relevant.select(low=pl.col("highest").min(), high=pl.col("highest").max()).row(0)
     if low != high:
         fewer = relevant.filter(pl.col("highest") < high).select(query).n_unique()

@@ -29,6 +29,7 @@ class RequestOptions(TypedDict, total=False):
     descending: bool
     irrelevant: float
     highest: float | None
+    relevant_from: float | None
     undefined_as: Undefined
     condensed: bool
 
@@ -67,6 +68,7 @@ class Request:
         descending: bool = True,
         irrelevant: float = 0.0,
         highest: float | None = None,
+        relevant_from: float | None = None,
         undefined_as: Undefined = "default",
         condensed: bool = False,
     ) -> Request:
@@ -81,7 +83,7 @@ class Request:
             None if strategy is None else check_column_name("strategy", strategy),
             settled_ties(ties),
             check_flag("descending", descending),
-            scale.scaled(irrelevant, highest).undefined_as(undefined_as),
+            scale.scaled(irrelevant, highest, relevant_from).undefined_as(undefined_as),
         )
         request._check_names()
         return request

@@ -81,6 +81,7 @@ def computed(
         ranking,
         irrelevant=as_grade(ranking.irrelevant),
         highest=None if ranking.highest is None else as_grade(ranking.highest),
+        relevant_from=None if ranking.relevant_from is None else as_grade(ranking.relevant_from),
     )
     depth = depth_of(measures)
     arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
@@ -95,7 +96,7 @@ def computed(
     def kernel(*stretches: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
         of_lists = dict(zip(lists, stretches, strict=True))
         judged = {
-            grades: Judged(of_lists[grades], ranking.irrelevant)
+            grades: Judged.of(of_lists[grades], ranking.irrelevant, ranking.relevant_from)
             for grades in dict.fromkeys(documents.grades for documents in rankings)
         }
 

@@ -35,7 +35,7 @@ ELSEWHERE = {
 """What other tools call an argument, and what it is called here."""
 
 CUTOFFS = {"k", "n", "at", "cutoff", "top_k", "topk"}
-OF_A_SCALE = {"condensed", "highest", "irrelevant", "undefined_as"}
+OF_A_SCALE = {"condensed", "highest", "irrelevant", "relevant_from", "undefined_as"}
 JOINED = {"judgments", "qrels", "run", "runs"}
 NAMED_BY_PLACE = {"measure", "measures", "metric", "metrics"}
 

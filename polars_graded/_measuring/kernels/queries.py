@@ -55,6 +55,14 @@ class Judged:
     """The grade that means not relevant."""
     _ideals: dict[int | None, Documents] = field(default_factory=dict, repr=False, compare=False)
 
+    @classmethod
+    def of(cls, documents: Ragged, irrelevant: float, relevant_from: float | None) -> Judged:
+        """Documents, of which those graded below `relevant_from` are irrelevant."""
+        if relevant_from is not None:
+            below = documents.values < relevant_from
+            documents = documents.of(np.where(below, irrelevant, documents.values))
+        return cls(documents, irrelevant)
+
     @cached_property
     def n(self) -> Integers:
         """How many documents of each query are judged."""
