@@ -780,7 +780,7 @@ ERRORS = [
     (["--letor", "no_feature.txt"], r".*\bfeature.*"),
     (["--qrels", "qrels.txt", "good.run", "good.run"], r".*more than once.*good\.run.*"),
     # Measures.
-    (["--measure", "ndgc"], "there is no measure 'ndgc'; .*did you mean 'ndcg'.*"),
+    (["--measure", "ndgc"], "there is no measure 'ndgc'; did you mean 'ndcg'.*"),
     (["--measure", "foo"], f"there is no measure 'foo'; there are {', '.join(DEFINITIONS)}"),
     (["--letor", "absent.txt", "--measure", "foo"], "there is no measure 'foo'; there are .*"),
     (["--measure", "ndcg@0"], "`n` must be at least 1, got 0"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 import polars.selectors as cs
@@ -15,6 +15,9 @@ from polars_graded._frames.values import in_order, values_of
 from polars_graded._measuring.expression import places
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._warnings import DataWarning, warn_the_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["overview", "side_by_side"]
 
@@ -173,7 +176,8 @@ def side_by_side(
     TypeError
         If `of` is no value that the column `query` could have; as `evaluate`.
     ValueError
-        If there is no such query; as `evaluate`.
+        If there is no such query; if the columns of a strategy would have the names of others, as
+        those of one called "rank"; as `evaluate`.
 
     Warns
     -----
@@ -211,8 +215,10 @@ def side_by_side(
     check_columns("frame", [check_column_name("doc", doc)], schema, argument="doc")
     rows = rows_of_query(request, frame, of)
     request.check_not_stacked(rows)
-    columns, tied = {}, {}
+    columns: dict[str, pl.Series] = {}
+    tied = {}
     for name, its in ranked_documents(request, rows).items():
+        _check_columns_are_apart(name, columns)
         top = its.filter(pl.col(RANK).is_not_null()).head(n)
         columns[name] = top.get_column(doc)
         columns[f"grade of {name}"] = top.get_column(request.grade)
@@ -234,3 +240,15 @@ def side_by_side(
             for name, column in columns.items()
         }
     )
+
+
+def _check_columns_are_apart(strategy: str, others: Collection[str]) -> None:
+    """Raise where the columns of a strategy would have the name of one that is there."""
+    for name in (strategy, f"grade of {strategy}"):
+        if name == "rank" or name in others:
+            msg = (
+                f"a strategy must have columns of its own beside 'rank' and those of others, "
+                f"got {name!r} for {strategy!r}\n\n"
+                "Hint: by={'ours': ...} gives a strategy a name of its own"
+            )
+            raise ValueError(msg)

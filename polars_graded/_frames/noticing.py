@@ -34,9 +34,15 @@ NOTES = "polars_graded: notes"
 """A column under a name that no frame has."""
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
+ROUNDING = 1e-9
+"""Sums of the same grades in another order differ by less."""
+
 UNFAIR, FEW = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
+
+STARS = 4
+"""From so high a grade down to 1 are stars; of fewer levels the relevant alone may be listed."""
 
 RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """What a column of ranks is called; of one called otherwise more has to look like it."""
@@ -95,7 +101,7 @@ def _rows_beside(frame: pl.DataFrame, place: int, keys: Sequence[str]) -> pl.Dat
 def notes_of_queries(part: Part) -> dict[str, pl.Series]:
     """What is to be known of each query, whatever the strategy."""
     request, groups, grades = part.request, part.groups, part.grades
-    nulls = any(groups.keys.get_column(key).null_count() for key in request.keys)
+    lacking = any(map(_lacks, groups.keys.select(request.keys).get_columns()))
     highest = part.constant(None, pl.Float64())
     if _without_a_scale(request):
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -103,9 +109,47 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
         highest = pl.Series(best, nan_to_null=True)
     return {
         "judged": pl.Series(grades.count(part.judged)),
-        "rows": pl.Series(np.diff(groups.offsets)) if nulls else part.constant(0, pl.Int64()),
+        "rows": pl.Series(np.diff(groups.offsets)) if lacking else part.constant(0, pl.Int64()),
         "highest": highest,
-    }
+        "from_one": part.constant(_count_from_one(request, grades.flat), COUNTED),
+    } | _relevant(part)
+
+
+COUNTED = pl.Struct({"lowest": pl.Float64(), "highest": pl.Float64(), "whole": pl.Boolean()})
+
+
+def _count_from_one(request: Request, grades: pl.Series) -> dict[str, object] | None:
+    """The ends of grades and whether they are whole, where nobody said from which on they count."""
+    scale, measures = request.scale, request.measures.values()
+    if scale.irrelevant or scale.relevant_from is not None or grades.dtype == pl.Boolean:
+        return None
+    if all((measure.options.get("threshold") or 0) > 1 for measure in measures):
+        return None
+    low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
+    # Where one is below 1 it does not matter.
+    whole = low is not None and low >= 1 and bool((grades.floor() == grades).all())
+    return {"lowest": low, "highest": high, "whole": whole}
+
+
+def _relevant(part: Part) -> dict[str, pl.Series]:
+    """How many documents of each query are relevant, and their grades added up.
+
+    They are the same for all strategies that are stacked, or judgments were lost.
+    """
+    if part.request.strategy is None:
+        return {}
+    rows = part.grades.flat.alias("grade").to_frame()
+    relevant = rows.select(part.request.scale.is_relevant(pl.first()).fill_null(value=False))
+    mask = relevant.to_series()
+    worth = rows.to_series().cast(pl.Float64).fill_null(0.0).to_numpy() * mask.to_numpy()
+    ends = part.grades.offsets[:-1]
+    sums = np.add.reduceat(worth, ends) if len(ends) else worth
+    return {"relevant": pl.Series(part.grades.count(mask)), "worth": pl.Series(sums)}
+
+
+def _lacks(key: pl.Series) -> bool:
+    """Whether a column of keys has what names nothing."""
+    return key.null_count() > 0 or (key.dtype.is_float() and bool(key.is_nan().any()))
 
 
 def notes_of_strategy(part: Part, score: Sequence[str]) -> dict[str, pl.Series]:
@@ -178,6 +222,8 @@ def warn(request: Request, values: pl.DataFrame) -> None:
         *_in_two(request, values),
         *_of_no_key(request, noted, keys.columns),
         *_on_scales_of_their_own(request, noted, keys.columns[1:]),
+        *_that_count_from_one(noted),
+        *_broken_by_the_grade(request),
         *_sentences(request, noted, keys.columns),
     ):
         warn_the_caller(*told)
@@ -190,16 +236,19 @@ def _of_no_key(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
     if request.strategy is not None:
         kinds.append(("strategy", (request.strategy,), keys[:1]))
     for what, named, columns in kinds:
-        rows = one.filter(pl.all_horizontal(pl.col(columns).is_null()))["rows"].sum()
-        if rows:
-            column = " and ".join(map(repr, named))
-            hint = ", ".join(map(repr, named))
-            these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
-            yield Told(
-                DataWarning.nulls,
-                f"{what} {column} is null in {these} measured as a {what} of its own\n\n"
-                f"Hint: .drop_nulls({hint}) leaves such rows out",
-            )
+        column, hint = (sign.join(map(repr, named)) for sign in (" and ", ", "))
+        floats = all(one.schema[name].is_float() for name in columns)
+        is_nan = pl.all_horizontal(pl.col(columns).is_nan()) if floats else pl.lit(value=False)
+        is_null = pl.all_horizontal(pl.col(columns).is_null())
+        for lacks, which, drops in (("null", is_null, "drop_nulls"), ("NaN", is_nan, "drop_nans")):
+            rows = one.filter(which).get_column("rows").sum()
+            if rows:
+                these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
+                yield Told(
+                    DataWarning.nulls,
+                    f"{what} {column} is {lacks} in {these} measured as a {what} of its own\n\n"
+                    f"Hint: .{drops}({hint}) leaves such rows out",
+                )
 
 
 def _on_scales_of_their_own(
@@ -224,6 +273,33 @@ def _on_scales_of_their_own(
         )
 
 
+def _that_count_from_one(noted: pl.DataFrame) -> Iterator[Told]:
+    """That grades look like stars, of which the lowest counts as relevant."""
+    of = pl.col("from_one").struct.field
+    low, high, whole = noted.select(
+        of("lowest").min(), of("highest").max().alias("high"), of("whole").all().alias("whole")
+    ).row(0)
+    if whole and low == 1 and high >= STARS:
+        yield Told(
+            DataWarning.scale,
+            f"grades are whole numbers from 1 to {high:g} and never 0: 1 is relevant\n\n"
+            "Hint: irrelevant=1 says that it does not, as of stars (from 1 to 5: irrelevant=1, "
+            "highest=5); relevant_from=1 says that it does",
+        )
+
+
+def _broken_by_the_grade(request: Request) -> Iterator[Told]:
+    """That what is measured decides the order of what is tied."""
+    if request.ties and request.grade in request.ties:
+        yield Told(
+            DataWarning.ties,
+            f"`ties` names the grade {request.grade!r}, so that of tied documents the best comes "
+            "first, which no strategy could know\n\n"
+            "Hint: ties='doc' breaks them by the document; 'ap(ties=optimistic)' is the highest "
+            "value that they allow",
+        )
+
+
 def _in_two(request: Request, values: pl.DataFrame) -> Iterator[Told]:
     """Of which queries a part lacks one of the columns that tell queries apart."""
     for name in request.query:
@@ -244,12 +320,12 @@ def _in_two(request: Request, values: pl.DataFrame) -> Iterator[Told]:
 def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[Told]:
     """What is to be warned of; `keys` are called as no note is."""
     strategy, query = keys[:1], keys[1:]
-    joined = _are_joined_to_the_run(request, noted)
+    joined, lost = _are_joined_to_the_run(request, noted), [*_judged_apart(request, noted, keys)]
     told = noted.select(
         (pl.col("judged", "retrieved") == 0).any(),
         pl.col("decided_by_order", "counts_up").any(),
     )
-    if noted.get_column(*strategy).n_unique() <= 1 and not (joined or any(told.row(0))):
+    if noted.get_column(*strategy).n_unique() <= 1 and not (joined or lost or any(told.row(0))):
         return
     queries = noted.select(query).n_unique() if noted.height else 0
     if unjudged := _those(noted, pl.col("judged") == 0, query):
@@ -262,15 +338,16 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             "Hint: judge(run, judgments) leaves such queries out, and adds the judged documents "
             "that were not retrieved, which a join lacks; overview(frame) shows what there is",
         )
-    elif queries >= FEW and joined:
+    elif queries >= FEW and joined and not lost:
         yield Told(
             DataWarning.join,
             f"all documents that are judged were retrieved, in {queries} queries, while others "
-            "that were retrieved are not judged: a join that starts from the run looks so, and "
-            "makes measures that count what was missed too good\n\n"
+            "that were retrieved are not judged: right for what was logged; a join that starts "
+            "from the run looks so too, and makes measures that count what was missed too good\n\n"
             "Hint: judge(run, judgments) adds the judged documents that were not retrieved; "
             "overview(frame) shows what there is",
         )
+    yield from lost
     of_strategies = noted.group_by(strategy, maintain_order=True).agg(
         (pl.col("retrieved") > 0).any().alias("answered"),
         pl.col("counts_up").any(),
@@ -334,9 +411,43 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         )
 
 
+def _judged_apart(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[Told]:
+    """Queries of which stacked strategies have other relevant documents, as joins make them."""
+    if request.strategy is None or not _look_at_all_judged(request):
+        return
+    n, worth = pl.col("relevant"), pl.col("worth")
+    apart = noted.drop_nulls(keys).filter(
+        (n.min() < n.max()).over(keys[1:])
+        | (worth.max() - worth.min() > ROUNDING * worth.abs().max()).over(keys[1:])
+    )
+    if apart.is_empty():
+        return
+    of, queries = apart.select(keys[1:]).n_unique(), noted.select(keys[1:]).n_unique()
+    [first, *_] = _those(apart, pl.lit(value=True), keys[1:])
+    of_first = apart.join(apart.head(1), on=keys[1:], how="semi", nulls_equal=True)
+    found = (
+        of_first.sort("relevant", "worth", maintain_order=True).select(keys[0], "relevant").rows()
+    )
+    (few, least), (many, most) = found[0], found[-1]
+    yield Told(
+        DataWarning.join,
+        f"the relevant documents of a query differ between strategies in {of} of {queries} queries "
+        f"(of {first!r} {few!r} has {least} and {many!r} {most}): a join of the run with judgments "
+        "loses those that were not retrieved, and makes measures that count what was missed too "
+        "good\n\n"
+        "Hint: judge(run, judgments) has each judged document, once for each strategy, with one "
+        "grade",
+    )
+
+
+def _look_at_all_judged(request: Request) -> bool:
+    """Whether any of the measures counts what was judged and not retrieved."""
+    return any(measure.definition.judged for measure in request.measures.values())
+
+
 def _are_joined_to_the_run(request: Request, noted: pl.DataFrame) -> bool:
     """Whether some of what was retrieved is not judged, but all that is judged was retrieved."""
-    if not any(measure.definition.judged for measure in request.measures.values()):
+    if not _look_at_all_judged(request):
         return False
     both = pl.col("retrieved_and_judged")
     some, every = noted.select(

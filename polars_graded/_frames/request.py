@@ -240,7 +240,7 @@ def settled_ties(given: Any) -> tuple[str, ...] | None:
     """The columns that break ties, none for the order of rows; None where nothing is said."""
     if given is None:
         return None
-    return () if given == "order" else settled_columns("ties", given)
+    return () if isinstance(given, str) and given == "order" else settled_columns("ties", given)
 
 
 def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
@@ -255,11 +255,16 @@ def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
         raise ValueError(msg)
     strategies = {}
     for name, given in named:
+        if name is not None and not isinstance(name, str):
+            msg = f"`by` must name each strategy by a string, got {name!r}"
+            raise TypeError(msg)
         columns = [given] if isinstance(given, str) else given
         if (
             not isinstance(columns, list | tuple)
             or not columns
-            or not all(isinstance(column, str) for column in [*columns, *([name] if name else [])])
+            or not all(
+                isinstance(column, str) for column in [*columns, *([] if name is None else [name])]
+            )
         ):
             msg = f"`by` takes column names and lists of them, got {by!r}"
             raise TypeError(msg)

@@ -90,7 +90,7 @@ class Ranking:
 
     def undefined_as(self, value: Undefined) -> Ranking:
         """The same, with a value for queries without a relevant document."""
-        if value == "default":
+        if isinstance(value, str) and value == "default":
             return replace(self, undefined=0.0, undefined_is_said=False)
         said = None if value is None else check_number("value", value)
         return replace(self, undefined=said, undefined_is_said=True)

@@ -124,8 +124,9 @@ class Documents:
         ties = "the order of rows decides"
         if request.ties:
             ties = f"broken by {', '.join(request.ties)}, the highest first"
-        low = request.scale.irrelevant
-        return {"Ties": ties} | ({"Irrelevant": f"grades up to {low:g}"} if low else {})
+        low, least = request.scale.irrelevant, request.scale.relevant_from
+        said = {"Ties": ties} | ({"Irrelevant": f"grades up to {low:g}"} if low else {})
+        return said | ({} if least is None else {"Relevant": f"grades from {least:g} on"})
 
     def overview(self) -> dict[str, Any]:
         """What `overview` says, in words."""
@@ -244,7 +245,9 @@ class Documents:
     def _best(self, rows: pl.DataFrame, key: pl.Expr) -> list[tuple[str | None, float | None]]:
         """The DCG of the best documents of each query, with a gain of 2 to the grade, less 1."""
         request = self.request
-        above = (pl.col(request.grade).cast(pl.Float64) - request.scale.irrelevant).clip(0)
+        grade, scale = pl.col(request.grade).cast(pl.Float64), request.scale
+        above = pl.when(scale.is_relevant(grade)).then(grade - scale.irrelevant)
+        above = above.otherwise(grade * 0)
         judged = rows.select(key.alias("query"), self.doc, grade=above).drop_nulls("grade")
         best = judged.unique().sort("grade", descending=True)
         best = best.group_by("query", maintain_order=True).head(RANKS)
