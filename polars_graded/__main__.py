@@ -23,7 +23,13 @@ from polars_graded._checks import check_columns, said
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
 from polars_graded._frames.memory import memory_at_hand
-from polars_graded._frames.reading import read_letor, read_qrels, read_run, scan_run
+from polars_graded._frames.reading import (
+    names_apart,
+    read_letor,
+    read_qrels,
+    read_run,
+    scan_run,
+)
 from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
 from polars_graded._report.page import drawing_scripts, report
@@ -344,12 +350,10 @@ def _judged(qrels: str, *runs: str, unjudged_below: float | None) -> pl.DataFram
         of_it = frame.select("strategy").unique().collect(engine="streaming")
         _check_not_empty(of_it, run)
         tags.append(of_it.to_series())
-    if max(Counter(tag for of_it in tags for tag in of_it).values()) > 1:
-        # Tags that two runs share do not tell them apart: their files do.
-        names = [Path(run).name for run in runs]
-        names = names if len(set(names)) == len(runs) else list(runs)
-        named = zip(frames, names, tags, strict=True)
-        frames = [_renamed(frame, name, several=len(tags) > 1) for frame, name, tags in named]
+    names = [Path(run).name for run in runs]
+    names = names if len(set(names)) == len(runs) else list(runs)
+    if (apart := names_apart(tags, names)) is not None:
+        frames = [frame.with_columns(name) for frame, name in zip(frames, apart, strict=True)]
     stacked = pl.concat(frames)
     return judge(
         stacked if large else stacked.collect(),
@@ -394,12 +398,6 @@ def _parquet(file: str, columns: Sequence[str], *, large: bool = False) -> pl.La
             msg = f"{file} must have names or numbers in its column {name!r}, got {schema[name]}"
             raise ValueError(msg)
     return frame.cast(dict.fromkeys(keys, pl.String()))
-
-
-def _renamed(run: pl.LazyFrame, name: str, *, several: bool) -> pl.LazyFrame:
-    """A run under the name of its file, with its tags after it if it has several."""
-    tag = pl.concat_str(pl.lit(f"{name}:"), "strategy") if several else pl.lit(name)
-    return run.with_columns(strategy=tag)
 
 
 def _check_not_empty(frame: pl.DataFrame, *files: str) -> None:

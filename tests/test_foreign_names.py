@@ -349,4 +349,4 @@ def test_aliases_of_ir_measures_are_answered_as_what_they_stand_for():
     measures = pytest.importorskip("ir_measures").measures.registry
     for alias, measure in measures.items():
         of_alias, of_name = calls_here(alias), calls_here(str(measure))
-        assert [call[1:] for call in of_alias] == [call[1:] for call in of_name], alias
+        assert {call[1:] for call in of_alias} == {call[1:] for call in of_name}, alias

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_graded
-from polars_graded import __main__ as entry
 from polars_graded import (
+    DataWarning,
     average_curves,
     compare,
     datasets,
@@ -29,6 +30,7 @@ from polars_graded import (
     read_letor,
     read_qrels,
 )
+from polars_graded import __main__ as entry
 from polars_graded.__main__ import MEASURES, main
 from polars_graded._frames.reading import read_run
 from polars_graded._measuring.definitions import DEFINITIONS
@@ -124,21 +126,24 @@ def command(capsys):
     return run
 
 
+STARS = "warning: grades are whole numbers from 1 to 5 and never 0: 1 is relevant; .*\n"
+
+
 @pytest.fixture
 def tables(command):
     """Run the command; give the cells it prints, by title, strategy and column.
 
-    It says nothing beside but that a query was not answered.
+    It says nothing beside but that a query was not answered, or what is `also` said.
     """
 
-    def run(*arguments: str) -> dict[str, dict[str, dict[str, str]]]:
+    def run(*arguments: str, also: str = "") -> dict[str, dict[str, dict[str, str]]]:
         report, complaints = command(*arguments)
         unanswered = "warning: 1 of 2 judged queries have no row in `run`, and count as failures: "
         by_some = (
             "warning: some strategies have no row for judged queries that others answered, which "
             r"count as failures: .* lacks 1 of 2 \('q2'\).*\n"
         )
-        said = [f"{re.escape(unanswered)}'q2'\n", by_some]
+        said = [f"{re.escape(unanswered)}'q2'\n", by_some, also]
         assert complaints == "" or any(re.fullmatch(each, complaints) for each in said)
         return parsed(report)
 
@@ -148,7 +153,7 @@ def tables(command):
 @pytest.fixture
 def table(tables):
     """Run the command; give the cells of the table of means, by strategy and column."""
-    return lambda *arguments: tables(*arguments)[""]
+    return lambda *arguments, also="": tables(*arguments, also=also)[""]
 
 
 @pytest.fixture
@@ -264,8 +269,9 @@ def test_features_to_rank_by_can_be_chosen(table):
 
 
 def test_a_feature_may_be_the_grade_and_then_is_no_strategy(table):
-    rows = table("--letor", "letor.txt", "--grade", "f1", "--measure", "ndcg")
-    expected = evaluate(read_letor("letor.txt"), "ndcg", grade="f1", by="f2")
+    rows = table("--letor", "letor.txt", "--grade", "f1", "--measure", "ndcg", also=STARS)
+    with pytest.warns(DataWarning.scale):
+        expected = evaluate(read_letor("letor.txt"), "ndcg", grade="f1", by="f2")
     assert numbers(rows) == means(expected)
 
 
@@ -273,8 +279,10 @@ def test_a_feature_may_be_the_grade_and_then_is_no_strategy(table):
 def test_a_scale_of_stars_can_be_said(table, scale):
     measures = ["ap", "ndcg", "ndcng@2"]
     options = [text for name, value in scale.items() for text in (f"--{name}", str(value))]
-    rows = table("--letor", "stars.txt", *options, "--measure", *measures)
-    expected = evaluate(read_letor("stars.txt"), *measures, by=["f1", "f2"], **scale)
+    told = nullcontext() if scale else pytest.warns(DataWarning.scale)
+    rows = table("--letor", "stars.txt", *options, "--measure", *measures, also=STARS)
+    with told:
+        expected = evaluate(read_letor("stars.txt"), *measures, by=["f1", "f2"], **scale)
     assert numbers(rows) == means(expected)
 
 
@@ -330,7 +338,9 @@ SAME_TAGS = [
 
 @pytest.mark.parametrize(("runs", "names"), SAME_TAGS)
 def test_runs_with_the_same_tag_are_told_apart_by_file(table, runs, names):
-    rows = table("--qrels", "qrels.txt", *runs, "--measure", "ap")
+    unanswered = "(warning: .*judged queries.*\n)?"
+    told = f"warning: the tag 'good' stands in 2 files, so that .*\n{unanswered}"
+    rows = table("--qrels", "qrels.txt", *runs, "--measure", "ap", also=told)
     assert sorted(rows) == names
     assert rows[names[0]]["ap"] == "1.0000 *"
 

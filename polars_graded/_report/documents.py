@@ -246,8 +246,8 @@ class Documents:
         """The DCG of the best documents of each query, with a gain of 2 to the grade, less 1."""
         request = self.request
         grade, scale = pl.col(request.grade).cast(pl.Float64), request.scale
-        above = pl.when(scale.is_relevant(grade)).then(grade - scale.irrelevant)
-        above = above.otherwise(grade * 0)
+        relevant = pl.when(scale.is_relevant(grade)).then(grade - scale.irrelevant)
+        above = relevant.otherwise(grade * 0)
         judged = rows.select(key.alias("query"), self.doc, grade=above).drop_nulls("grade")
         best = judged.unique().sort("grade", descending=True)
         best = best.group_by("query", maintain_order=True).head(RANKS)
