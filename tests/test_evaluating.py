@@ -703,3 +703,36 @@ def test_a_frame_of_another_kind_is_answered_with_what_makes_the_one_that_is_mea
 def test_what_makes_a_frame_is_a_function():
     for maker in MAKERS.values():
         assert callable(getattr(polars_graded, maker.partition("(")[0]))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            {"ties": pl.col("x")},
+            "`ties` must be the name of a column, or a list of",
+        ),
+        ({"undefined_as": pl.col("x")}, "`value` must be a number, got <Expr"),
+        ({"by": {0: "score"}}, "`by` must name each strategy by a string, got 0"),
+        (
+            {"by": {None: "score"}},
+            "`by` must name each strategy by a string, got None",
+        ),
+        ({"relevant_from": "4"}, "`relevant_from` must be a number, got '4'"),
+    ],
+)
+def test_what_is_no_name_and_no_number_is_refused_in_our_words(options, sentence):
+    with pytest.raises(TypeError, match=f"^{re.escape(sentence)}"):
+        evaluate(FRAME, "ap", **options)
+
+
+def test_popularity_as_a_grade_is_answered_with_what_makes_grades_of_it():
+    frame = pl.DataFrame({"query": [1, 1], "grade": [52_000, 3], "score": [1.0, 2.0]})
+    said = (
+        "grade 'grade': `gain='exp2'` takes relevance up to 1000, beyond it 2^g is not finite, in "
+        "1 of 1 queries\n\nHint: phi_relevance makes grades from 0 to 1 of popularity"
+    )
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+        evaluate(frame, "ndcg")
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}"):
+        frame.select(GRADED.ndcg())

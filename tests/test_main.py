@@ -662,6 +662,27 @@ def test_a_query_without_a_relevant_document_counts_as_said(command, value, mean
     assert numbers(parsed(printed_)[""]) == printed({("f1", "ap"): mean})
 
 
+def test_what_is_not_said_is_what_evaluate_has(table):
+    """A query without a relevant document is worse than chance at 0: roc_auc is null there."""
+    Path("half.txt").write_text("1 qid:1 1:1\n0 qid:1 1:0\n0 qid:2 1:1\n")
+    options = ("--letor", "half.txt", "--measure", "roc_auc", "ap")
+    expected = evaluate(read_letor("half.txt"), "roc_auc", "ap", by=["f1"])
+    rows = numbers(table(*options))
+    assert rows == means(expected)
+    assert rows == printed({("f1", "roc_auc"): 1, ("f1", "ap"): 1 / 2})
+    assert numbers(table(*options, "--undefined-as", "0"))["f1", "roc_auc"] == 0.5
+
+
+def test_grades_are_relevant_from_one_on(table, tmp_path):
+    options = ("--letor", "stars.txt", "--measure", "ndcg", "ap", "--irrelevant", "1")
+    scale = {"irrelevant": 1, "relevant_from": 4}
+    expected = evaluate(read_letor("stars.txt"), "ndcg", "ap", by=["f1", "f2"], **scale)
+    page = tmp_path / "page.html"
+    rows = table(*options, "--relevant-from", "4", "--report", str(page), also="")
+    assert numbers(rows) == means(expected)
+    assert "grades from 4 on" in page.read_text(encoding="utf-8")
+
+
 def test_a_query_that_is_left_out_of_means_is_left_out_of_comparisons(command):
     Path("two.txt").write_text(LETOR + "0 qid:3 1:1 2:2\n")
     options = ("--measure", "ap", "--baseline", "f1")

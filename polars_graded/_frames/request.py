@@ -246,6 +246,10 @@ def settled_ties(given: Any) -> tuple[str, ...] | None:
 def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
     """The columns to rank by of each strategy, under its name."""
     if isinstance(by, Mapping):
+        for name in by:
+            if not isinstance(name, str):
+                msg = f"`by` must name each strategy by a string, got {name!r}"
+                raise TypeError(msg)
         named = [(name, columns) for name, columns in by.items()]
     else:
         entries = [by] if isinstance(by, str) or not isinstance(by, Sequence) else by
@@ -255,9 +259,6 @@ def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
         raise ValueError(msg)
     strategies = {}
     for name, given in named:
-        if name is not None and not isinstance(name, str):
-            msg = f"`by` must name each strategy by a string, got {name!r}"
-            raise TypeError(msg)
         columns = [given] if isinstance(given, str) else given
         if (
             not isinstance(columns, list | tuple)

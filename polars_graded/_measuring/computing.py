@@ -274,4 +274,6 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, *, known: bool
 
 def sentence(ranking: Ranking, error: UnusableDataError, n: int, each: str = "queries") -> str:
     """What is wrong with grades, and in how many of n queries."""
-    return f"{ranking.column(1)}: {error}, in {error.queries} of {n} {each}"
+    rule, *hint = str(error).split("\n\n")
+    msg = f"{ranking.column(1)}: {rule}, in {error.queries} of {n} {each}"
+    return "\n\n".join([msg, *hint])
