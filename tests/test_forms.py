@@ -142,19 +142,40 @@ def test_results_know_their_keys_by_name_or_place():
 @pytest.mark.parametrize(
     ("columns", "named", "keys"),
     [
-        (["model", "user", "ap"], {}, {"strategy": "model", "query": "user"}),
-        (["strategy", "query", "ap"], {}, {}),
-        (["query", "strategy", "ap"], {}, {}),
-        (["strategy", "country", "query", "ap"], {}, {}),
-        (["model", "query", "ap"], {}, {"strategy": "model"}),
-        (["query", "ap"], {}, {}),
-        (["ap", "ndcg"], {}, {}),
-        (["user", "model", "ap"], {"query": "user"}, {"query": "user"}),
-        (["user", "model", "ap"], {"query": "user", "strategy": "model"}, None),
+        ("model user ap", {}, ("model", "user")),
+        ("strategy query ap", {}, ("strategy", "query")),
+        ("query strategy ap", {}, ("strategy", "query")),
+        ("strategy country query ap", {}, ("strategy", "query")),
+        ("strategy ap term", {}, ("strategy", "term")),
+        ("model query ap", {}, ("model", "query")),
+        ("query ap", {}, ("strategy", "query")),
+        ("ap ndcg", {}, ("strategy", "query")),
+        ("user model ap", {"query": "user"}, ("model", "user")),
+        ("user model ap", {"query": "user", "strategy": "model"}, ("model", "user")),
+        ("strategy term land ap", {"segments": "land"}, ("strategy", "term")),
+        ("strategy term year ap", {"measures": ({"year": "lowest"},)}, ("strategy", "term")),
+        ("strategy device term ap", {"query": ["device", "term"]}, ("strategy", "device+term")),
     ],
 )
 def test_which_columns_are_keys(columns, named, keys):
-    assert found_keys(columns, named) == (named if keys is None else keys)
+    schema = {name: pl.Float64() if name == "ap" else pl.String() for name in columns.split()}
+    query = keys[1].split("+") if "+" in keys[1] else keys[1]
+    assert found_keys(schema, named) == {"strategy": keys[0], "query": query}
+
+
+def test_a_key_is_not_guessed_where_several_could_be_meant():
+    """The first of three columns is not the query because it stands there."""
+    term = {"row": [1, 2, 3, 4, 2, 3, 4, 1], "term": [*"abcd"] * 2}
+    values = [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0]
+    frame = pl.DataFrame({"strategy": ["x"] * 4 + ["y"] * 4} | term | {"ap": values})
+    sentence = "^`query` must be named where .* got row, term\n\nHint: query= names the column$"
+    for call in (compare, summarise, paper_table, long_form, rank_correlation):
+        with pytest.raises(ValueError, match=sentence):
+            call(frame)
+    with pytest.raises(ValueError, match=sentence):
+        differences(frame, "ap", "x", "y")
+    assert compare(frame, query="term").equals(compare(frame.drop("row")))
+    assert not compare(frame, query="term").equals(compare(frame.drop("term")))
 
 
 def test_a_key_that_cannot_be_told_is_asked_for():
@@ -168,7 +189,11 @@ def test_numbers_beside_measures_are_none_unless_they_are_asked_for():
     assert set(summarise(PER_QUERY)["measure"]) == {"ap", "e_measure@5"}
     assert set(summarise(PER_QUERY, "price")["measure"]) == {"price"}
     other = PER_QUERY.select("strategy", "query", "price", mine="ap")
-    assert set(summarise(other)["measure"]) == {"price", "mine"}
+    with pytest.raises(
+        ValueError, match=r"called like a measure, .* got price, mine\n\nHint: name"
+    ):
+        summarise(other)
+    assert set(summarise(other, "mine")["measure"]) == {"mine"}
 
 
 def test_strategies_stand_as_evaluate_has_them():
@@ -182,5 +207,5 @@ def test_strategies_stand_as_evaluate_has_them():
 
 def test_a_report_takes_any_names(tmp_path):
     pytest.importorskip("vl_convert", reason="vl_convert is not installed")
-    named = PER_QUERY.rename({"strategy": "model", "query": "user"})
+    named = PER_QUERY.drop("price").rename({"strategy": "model", "query": "user"})
     assert "ours" in report(named, tmp_path / "r.html").read_text(encoding="utf-8")

@@ -206,10 +206,11 @@ def test_each_grading_is_what_evaluate_gives_of_it():
                 }
             )
             for column, method in (("tau", "kendall"), ("tau_ap", "ap")):
-                tau = rank_correlation(both, "then", "now", reference="now", method=method)
+                both_highest = {"then": "highest", "now": "highest"}
+                tau = rank_correlation(both, both_highest, reference="now", method=method)
                 assert part[column].to_list() == close(tau["tau"].to_list() * 3)
             believed = [
-                compare(both, which).select(
+                compare(both, {which: "highest"}).select(
                     pl.when(pl.col("p_corrected") <= 0.05)
                     .then(pl.col("difference").sign())
                     .otherwise(0)

@@ -31,7 +31,7 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import POWER, SHARE, Judged, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, CORRECTIONS, MISSING, TESTS
-from polars_graded._results.keys import finds_keys
+from polars_graded._results.keys import takes_results
 from polars_graded._results.per_query import (
     Grid,
     collected_keys,
@@ -69,7 +69,7 @@ SCRIPTS = (
 
 
 @takes_any_name
-@finds_keys
+@takes_results
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,

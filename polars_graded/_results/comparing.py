@@ -7,16 +7,17 @@ and every statistic is read off that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_list, check_number
-from polars_graded._results.keys import finds_keys
+from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, mean_and_std, pairs_of
 from polars_graded._results.per_query import (
-    Missing,
+    Named,
     Results,
     check_free_names,
     check_per_query,
@@ -40,7 +41,7 @@ from polars_graded._results.significance import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
+    from polars_graded._measuring.kernels.ragged import Floats
     from polars_graded._results.per_query import Grid
 
 __all__ = ["compare", "differences", "summarise"]
@@ -49,22 +50,20 @@ GEOMETRIC_FLOOR = 1e-5
 """What a value below it counts as in a geometric mean, as in trec_eval."""
 
 
-@finds_keys
+@takes_results
 def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     segments: str | Sequence[str] | None = None,
     baseline: Any = None,
     test: TestName = "t",
     correction: CorrectionName | None = None,
     confidence: float = 0.95,
     rope: float | None = None,
-    missing: Missing = "error",
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     r"""Compare strategies pair by pair: how much better one is, and whether that may be chance.
 
@@ -283,9 +282,7 @@ def compare(
         test, correction, confidence=confidence, seed=seed, resamples=resamples, progress=progress
     )
     margin = None if rope is None else check_number("rope", rope, at_least=0)
-    grids = check_segments(
-        per_query, measures, query=query, strategy=strategy, segments=segments, missing=missing
-    )
+    grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
     check_free_names(COLUMNS, strategy=strategies.name, segments=segments)
     a, b = pairs_of(strategies, baseline)
@@ -297,22 +294,18 @@ def compare(
     tables = []
     for measure in grids[0][1].measures:
         pairs = [Pairs(grid.results(measure), a, b) for _, grid in grids]
-        statistics = _statistics(pairs, options)
-        if margin is not None:
-            statistics |= _equivalence(pairs, margin)
+        statistics = _statistics(pairs, options, margin)
         tables.append(_of_measure(measure, names, table(statistics)))
     return pl.concat(tables)
 
 
-@finds_keys
+@takes_results
 def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     segments: str | Sequence[str] | None = None,
     confidence: float = 0.95,
-    missing: Missing = "error",
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     r"""Sum up each strategy's results: what goes into a paper's table.
 
@@ -365,31 +358,27 @@ def summarise(
     └──────────┴─────────┴────────┴────────────────┘
     """
     check_number("confidence", confidence, above=0, below=1)
-    grids = check_segments(
-        per_query, measures, query=query, strategy=strategy, segments=segments, missing=missing
-    )
+    grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
     names = [*_segments(grids, len(strategies)), pl.concat([strategies] * len(grids))]
     tables = []
     for measure in grids[0][1].measures:
-        each = [_summary(grid.results(measure).values, confidence) for _, grid in grids]
+        each = [_summary(grid.results(measure), confidence) for _, grid in grids]
         summary = pl.concat(each)
         check_free_names(["measure", *summary.columns], strategy=strategies.name, segments=segments)
         tables.append(_of_measure(measure, names, summary))
     return pl.concat(tables)
 
 
-@finds_keys
+@takes_results
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: str | Sequence[str],
+    measures: Named | Sequence[Named],
     a: Any,
     b: Any,
     *,
-    query: str = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
     order: Literal["difference", "query"] = "difference",
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     """Set two strategies side by side query by query, as a precision histogram draws them.
 
@@ -443,23 +432,25 @@ def differences(
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
     check_choice("order", order, ("difference", "query"))
-    names = [measures] if isinstance(measures, str) else check_list("measures", measures)
-    check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=query)
-    measures_and_curves(per_query, names, query=query, strategy=strategy)
-    frame = collected_keys(per_query, names, query=query, strategy=strategy)
-    known = frame[strategy].unique().sort()
+    alone = isinstance(measures, str | Mapping)
+    named: list[Named] = check_list("measures", [measures] if alone else measures)
+    one, several = keys.get("strategy", "strategy"), keys.get("query", "query")
+    check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=several)
+    names, _ = measures_and_curves(per_query, named, query=several, strategy=one)
+    frame = collected_keys(per_query, names, query=several, strategy=one)
+    known = frame[one].unique().sort()
     if place_of(known, a) == place_of(known, b):
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
     chosen = known[[place_of(known, a), place_of(known, b)]]
-    both = frame.filter(pl.col(strategy).is_in(chosen.implode()))
-    grid = check_per_query(both, names, query=query, strategy=strategy, missing=missing)
+    both = per_query.lazy().filter(pl.col(one).is_in(chosen.implode()))
+    grid = check_per_query(both, named, **keys)
     i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
     tables = [_side_by_side(grid.results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
         falling = pl.col("difference").round(12)
         tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
-    if isinstance(measures, str):
+    if alone and len(names) == 1:
         return tables[0]
     return pl.concat(_of_measure(name, [], each) for name, each in zip(names, tables, strict=True))
 
@@ -470,9 +461,10 @@ def _side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl
     better = np.sign(difference) * (1 if results.higher_is_better else -1)
     # 0, 1 and -1 pick the place of no strategy, a and b.
     winner = pl.Series([None, i, j], dtype=pl.UInt32)[better.astype(np.int64)]
+    several = results.queries.dtype == pl.Struct
     return pl.DataFrame(
         [
-            results.queries,
+            *(results.queries.struct.unnest() if several else [results.queries]),
             pl.Series("value_a", results.values[i]),
             pl.Series("value_b", results.values[j]),
             pl.Series("difference", difference),
@@ -484,10 +476,11 @@ def _side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl
 # From arrays to a frame
 
 COLUMNS = (
-    *("measure", "baseline", "difference", "ci_low", "ci_high", "p_corrected"),
-    *("simultaneous_low", "simultaneous_high", "d_z", "wins", "ties", "losses"),
-    *("mean", "baseline_mean", "relative_difference", "queries", "p_value"),
+    *("measure", "baseline", "queries", "best", "mean", "baseline_mean", "relative_difference"),
+    *("d_z", "wins", "ties", "losses"),
     *("probability_better", "probability_equal", "probability_worse"),
+    *("p_value", "simultaneous_low", "simultaneous_high", "confidence"),
+    *("difference", "ci_low", "ci_high", "p_corrected"),
 )
 """What `compare` gives beside its keys."""
 
@@ -503,8 +496,8 @@ def _segments(grids: Sequence[tuple[pl.DataFrame, Grid]], height: int) -> list[p
     return pl.concat([key[[0] * height] for key, _ in grids]).get_columns()
 
 
-def _statistics(pairs: Sequence[Pairs], options: Options) -> dict[str, Floats | Integers]:
-    """What is said of each pair, segment by segment, in the order in which it is read."""
+def _statistics(pairs: Sequence[Pairs], options: Options, rope: float | None) -> dict[str, Any]:
+    """What is said of each pair, segment by segment: what decides comes last."""
     found = [outcome_of(each, options) for each in pairs]
     p = np.concatenate([each.p for each in found])
     level = 1 - options.confidence
@@ -518,23 +511,27 @@ def _statistics(pairs: Sequence[Pairs], options: Options) -> dict[str, Floats | 
     difference, std, higher, lower = map(np.concatenate, zip(*of_pairs, strict=True))
     mean, baseline_mean = np.concatenate([_both_means(each) for each in pairs], axis=1)
     n = np.concatenate([np.full(len(each), each.n) for each in pairs])
-    better = pairs[0].results.higher_is_better
+    results = pairs[0].results
+    better = results.higher_is_better
     return {
-        "difference": difference,
-        "ci_low": low,
-        "ci_high": high,
-        "p_corrected": corrected(options.correction, p),
-        "simultaneous_low": simultaneous_low,
-        "simultaneous_high": simultaneous_high,
+        "queries": n,
+        "best": [results.best] * len(p),
+        "mean": mean,
+        "baseline_mean": baseline_mean,
+        "relative_difference": _ratio(difference, baseline_mean),
         "d_z": _ratio(difference, std),
         "wins": higher if better else lower,
         "ties": n - higher - lower,
         "losses": lower if better else higher,
-        "mean": mean,
-        "baseline_mean": baseline_mean,
-        "relative_difference": _ratio(difference, baseline_mean),
-        "queries": n,
+        **({} if rope is None else _equivalence(pairs, rope)),
         "p_value": p,
+        "simultaneous_low": simultaneous_low,
+        "simultaneous_high": simultaneous_high,
+        "confidence": np.full(len(p), options.confidence),
+        "difference": difference,
+        "ci_low": low,
+        "ci_high": high,
+        "p_corrected": corrected(options.correction, p),
     }
 
 
@@ -551,7 +548,7 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     return ratio
 
 
-def _equivalence(pairs: Sequence[Pairs], rope: float) -> dict[str, Floats | Integers]:
+def _equivalence(pairs: Sequence[Pairs], rope: float) -> dict[str, Floats]:
     """How probable it is that a strategy is better, the same in practice, or worse."""
     worse, better = np.concatenate([_beyond(each, rope) for each in pairs], axis=1)
     if not pairs[0].results.higher_is_better:
@@ -574,20 +571,23 @@ def _beyond(pairs: Pairs, rope: float) -> tuple[Floats, Floats]:
     return below, above
 
 
-def _summary(values: Floats, confidence: float) -> pl.DataFrame:
+def _summary(results: Results, confidence: float) -> pl.DataFrame:
     """The statistics of each strategy."""
-    n = values.shape[1]
+    values, n = results.values, results.n
     mean, std = mean_and_std(values)
     margin = mean_margin(np.where(std > 0, std, np.nan), n, confidence)
     known = values if n else np.full((len(values), 1), np.nan)
     return table(
         {
             "queries": np.full(len(values), n),
-            "mean": mean,
-            "std": std,
             "median": np.median(known, axis=1),
             "geometric_mean": np.exp(np.log(np.maximum(known, GEOMETRIC_FLOOR)).mean(axis=1)),
+            "best": [results.best] * len(values),
+            "confidence": np.full(len(values), confidence),
+            "mean": mean,
+            "std": std,
             "ci_low": mean - margin,
             "ci_high": mean + margin,
-        }
+        },
+        best=pl.String(),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import polars as pl
 
@@ -16,13 +16,12 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.keys import finds_keys
-from polars_graded._results.per_query import best_of, bests, measures_and_curves
+from polars_graded._results.keys import Columns, ResultOptions, settled_columns, takes_results
+from polars_graded._results.per_query import Named, bests, check_known, measures_and_curves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polars_graded._results.per_query import Missing
     from polars_graded._results.significance import CorrectionName, TestName
 
 __all__ = ["long_form", "paper_table"]
@@ -33,9 +32,9 @@ LONG = ("measure", "cutoff", "value")
 """What `long_form` gives beside columns that are no measures."""
 
 
-@finds_keys
+@takes_results
 def long_form(
-    per_query: Any, *measures: str, query: str = "query", strategy: str = "strategy"
+    per_query: Any, *measures: Named, query: Columns = "query", strategy: str = "strategy"
 ) -> pl.DataFrame:
     """Put the measures of a result below one another, cutoffs in a column of their own, for charts.
 
@@ -72,10 +71,11 @@ def long_form(
     """
     numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
     frame = check_frame("per_query", per_query).lazy()
+    keys = [strategy, *settled_columns("query", query)]
     others = [
         name
         for name in frame.collect_schema()
-        if name not in numbers and (name in (query, strategy) or Measure.parsed(name) is None)
+        if name not in numbers and (name in keys or Measure.parsed(name) is None)
     ]
     check_columns("per_query", others, others)
     for name in others:
@@ -100,18 +100,16 @@ def long_form(
     )
 
 
-@finds_keys
+@takes_results
 def paper_table(
     per_query: Any,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     format: Format = "markdown",  # noqa: A002
     digits: int = 3,
     test: TestName = "t",
     correction: CorrectionName | None = None,
     alpha: float = 0.05,
-    missing: Missing = "error",
+    **keys: Unpack[ResultOptions],
 ) -> str:
     """Write the table of a paper: strategies by measures, and whom each beats significantly.
 
@@ -152,18 +150,20 @@ def paper_table(
     check_choice("format", format, WRITERS)
     check_whole_number("digits", digits, at_least=0)
     check_number("alpha", alpha, above=0, below=1)
-    keys = {"query": query, "strategy": strategy, "missing": missing}
-    means = summarise(per_query, *measures, **keys)  # type: ignore[arg-type]
+    means = summarise(per_query, *measures, **keys)
+    strategy = keys.get("strategy", "strategy")
     names = means.get_column(strategy).unique(maintain_order=True).to_list()
     letters = {name: _letter(place) for place, name in enumerate(names)}
     beaten: dict[tuple[str, Any], set[Any]] = {}
     if len(names) > 1:
-        compared = compare(per_query, *measures, **keys, test=test, correction=correction)  # type: ignore[arg-type]
+        compared = compare(per_query, *measures, **keys, test=test, correction=correction)
         beaten = _beaten(compared.filter(pl.col("p_corrected") <= alpha), strategy)
     columns: dict[str, list[Cell]] = {}
     for (measure,), of_it in means.group_by("measure", maintain_order=True):
         values = dict(of_it.select(strategy, "mean").iter_rows())
-        best = bests(of_it.get_column("mean"), best_of(str(measure)))
+        best = bests(
+            of_it.get_column("mean"), check_known(str(measure), of_it.get_column("best")[0])
+        )
         best_names = {of_it.get_column(strategy)[place] for place in best}
         columns[str(measure)] = [
             (
@@ -196,9 +196,8 @@ def _letter(place: int) -> str:
 def _beaten(told_apart: pl.DataFrame, strategy: str) -> dict[tuple[str, Any], set[Any]]:
     """Whom each strategy beats by each measure."""
     found: dict[tuple[str, Any], set[Any]] = {}
-    rows = told_apart.select("measure", strategy, "baseline", "difference").iter_rows()
-    for measure, a, b, difference in rows:
-        which = best_of(measure)
+    rows = told_apart.select("measure", strategy, "baseline", "difference", "best").iter_rows()
+    for measure, a, b, difference, which in rows:
         if which != "none" and difference:
             winner, loser = (a, b) if (difference > 0) == (which == "highest") else (b, a)
             found.setdefault((measure, winner), set()).add(loser)
