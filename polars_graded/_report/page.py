@@ -34,6 +34,7 @@ from polars_graded._report.words import ABSENT, CORRECTIONS, MISSING, TESTS
 from polars_graded._results.keys import takes_results
 from polars_graded._results.per_query import (
     Grid,
+    Named,
     collected_keys,
     measures_and_curves,
     natural_order,
@@ -73,7 +74,7 @@ SCRIPTS = (
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,
-    *measures: str,
+    *measures: Named,
     query: str = "query",
     strategy: str = "strategy",
     baseline: Any = None,
@@ -259,7 +260,7 @@ def report(
             descending=descending,
             irrelevant=irrelevant,
         )
-    grid = Grid(results, missing, _in_natural_order(results[strategy].unique()))
+    grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
     how: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
     how |= {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))

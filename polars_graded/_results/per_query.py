@@ -300,6 +300,10 @@ class Grid:
         queries = self.queries.filter(pl.Series(whole))
         return Results(measure, queries, values[:, whole], self.best[measure])
 
+    def named(self, measures: Sequence[str]) -> dict[str, str]:
+        """Measures with which value of each is best."""
+        return {name: check_known(name, self.best[name]) for name in measures}
+
     def several(self, strategies: int = 2) -> Iterator[Results]:
         """The values of each measure, of at least this many strategies and two queries."""
         if len(self.strategies) < strategies:
@@ -443,6 +447,13 @@ def best_of(column: str) -> Best | None:
     """Which value of a column is best, None where it is not called like a measure."""
     parsed = Measure.parsed(column)
     return None if parsed is None else parsed.definition.best
+
+
+def best_in(rows: pl.DataFrame) -> Best:
+    """Which value is best of the measure that these rows are of, as `compare` or a name has it."""
+    if "best" in rows.columns:
+        return rows["best"][0] or "none"
+    return best_of(rows["measure"][0]) or "highest"
 
 
 def columns_named(measures: Sequence[Named]) -> list[str]:

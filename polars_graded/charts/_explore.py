@@ -11,13 +11,13 @@ from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._drawing import exploring, findings, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.comparing import differences
-from polars_graded._results.per_query import measures_and_curves
+from polars_graded._results.per_query import columns_named, measures_and_curves
 
 if TYPE_CHECKING:
     import altair as alt
 
     from polars_graded._drawing.rows import Frame
-    from polars_graded._results.per_query import Missing
+    from polars_graded._results.per_query import Missing, Named
 
 MOST_QUERIES = 5000
 """So many rows Altair gives to a page."""
@@ -34,7 +34,7 @@ def explore(
     per_query: Frame,
     a: Any,
     b: Any,
-    measure: str | None = None,
+    measure: Named | None = None,
     *,
     curve: str | None = None,
     colour: str | None = None,
@@ -120,7 +120,11 @@ def explore(
     check_columns("per_query", known, per_query.columns, argument="colour")
     named = [] if measure is None else [measure]
     numbers, curves = measures_and_curves(
-        per_query.drop(set(known) - set(named)), named, query=query, strategy=strategy, curves=True
+        per_query.drop(set(known) - {*columns_named(named)}),
+        named,
+        query=query,
+        strategy=strategy,
+        curves=True,
     )
     if measure is None:
         if len(numbers) != 1:
@@ -128,6 +132,7 @@ def explore(
             raise ValueError(msg)
         [measure] = numbers
     table = differences(per_query, measure, a, b, query=query, strategy=strategy, missing=missing)
+    [measure] = columns_named([measure])
     if not table.height:
         msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
         raise ValueError(msg)

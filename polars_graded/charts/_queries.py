@@ -16,13 +16,14 @@ from polars_graded._checks import (
 from polars_graded._drawing import findings, marks, parts
 from polars_graded._drawing import rows as chart_rows
 from polars_graded._results.comparing import differences
+from polars_graded._results.per_query import columns_named
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
     from polars_graded._drawing.parts import Chart
     from polars_graded._drawing.rows import Frame
-    from polars_graded._results.per_query import Missing
+    from polars_graded._results.per_query import Missing, Named
 
 
 MOST_BARS = 300
@@ -41,7 +42,7 @@ MOST_BINS = 40
 @chart_rows.draws_any_name
 def precision_histogram(
     per_query: Frame,
-    measure: str,
+    measure: Named,
     a: Any,
     b: Any,
     *,
@@ -118,6 +119,7 @@ def precision_histogram(
     table = differences(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
+    [measure] = columns_named([measure])
     n = table.height
     if not n:
         msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
