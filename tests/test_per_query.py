@@ -200,7 +200,7 @@ def test_several_columns_may_tell_queries_apart():
     expected = compare(apart, segments="device_too", **both).rename({"device_too": "device"})
     assert by_device["queries"].to_list() == [3] * 4
     assert by_device.equals(expected)
-    with pytest.raises(ValueError, match=r"got 6 more often: query \{'device': 'desk', 'qu"):
+    with pytest.raises(ValueError, match=r"got 12 more often: query \{'device': 'desk', 'qu"):
         compare(pl.concat([DEVICES, DEVICES]), **both)
 
 
