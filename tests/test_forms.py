@@ -16,6 +16,7 @@ from polars_graded import (
     summarise,
 )
 from polars_graded._results.keys import found_keys
+from polars_graded._results.significance import CORRECTIONS, TESTS
 
 PER_QUERY = pl.DataFrame(
     {
@@ -74,8 +75,8 @@ def test_a_papers_table_has_the_best_in_bold_and_whom_it_beats():
     told = compare(PER_QUERY, "ap", "e_measure@5").filter(pl.col("p_corrected") <= 0.05)
     pairs = {("bm25", "ours"), ("ours", "old")}
     assert set(told.select("strategy", "baseline").rows()) == pairs
-    assert paper_table(PER_QUERY, digits=2) == MARKDOWN
-    assert paper_table(PER_QUERY, digits=2, format="latex") == LATEX
+    assert paper_table(PER_QUERY, digits=2, caption=False) == MARKDOWN
+    assert paper_table(PER_QUERY, digits=2, format="latex", caption=False) == LATEX
     html = paper_table(PER_QUERY, "ap", format="html")
     assert "<td>b</td><td>ours</td><td><b>0.700</b><sup>ac</sup></td>" in html
     strict = paper_table(PER_QUERY, "ap", alpha=1e-9)
@@ -87,8 +88,83 @@ def test_names_do_not_break_a_papers_table():
     assert r"| b | a\|b_<\\& |" in paper_table(odd, "ap")
     assert r"b & a|b\_<\textbackslash{}\& &" in paper_table(odd, "ap", format="latex")
     assert "<td>a|b_&lt;\\&amp;</td>" in paper_table(odd, "ap", format="html")
-    one = paper_table(PER_QUERY.filter(strategy="old"), "ap")
+    one = paper_table(PER_QUERY.filter(strategy="old"), "ap", caption=False)
     assert one.endswith("| a | old | **0.420** |")
+
+
+def test_the_caption_says_what_the_signs_stand_for():
+    """A property: each letter under a measure is told apart by the test and level that are said."""
+    for test, correction in (("t", None), ("wilcoxon", "bonferroni"), ("randomised_tukey", None)):
+        options = {"test": test, "correction": correction, "alpha": 0.1}
+        for layout in ("markdown", "latex", "html"):
+            table = " ".join(paper_table(PER_QUERY, format=layout, **options).split())
+            assert "Means of 5 queries, the best of each measure in bold" in table
+            assert f"(p of at most 0.1) by {TESTS[test].words}" in table
+            said = CORRECTIONS["holm" if correction is None else correction].words
+            assert (f"p values {said}" in table) == (test != "randomised_tukey")
+    bare = paper_table(PER_QUERY, caption=False, format="latex")
+    assert paper_table(PER_QUERY, format="latex").splitlines()[3:-1] == bare.splitlines()
+    holes = PER_QUERY.with_columns(pl.when(query=1).then(None).otherwise("ap").alias("ap"))
+    assert "Means of 4 to 5 queries" in paper_table(holes, missing="drop")
+
+
+def test_a_baseline_takes_plus_and_minus():
+    rows = paper_table(PER_QUERY, digits=2, baseline="ours").splitlines()
+    assert rows[2:5] == [
+        "|  | bm25 | 0.45⁻ | 0.44⁻ |",
+        "|  | ours | **0.70** | **0.12** |",
+        "|  | old | 0.42⁻ | 0.46⁻ |",
+    ]
+    assert "+ stands for significantly better than ours, - for worse" in " ".join(rows)
+    better = paper_table(PER_QUERY, baseline="old", format="latex")
+    assert r"ours & \textbf{0.700}$^{+}$ & \textbf{0.120}$^{+}$" in better
+    assert "<sup>+</sup>" in paper_table(PER_QUERY, baseline="old", format="html")
+
+
+def test_letters_are_read_one_by_one():
+    """Each letter is raised and means one strategy; beyond 25 there is none left."""
+    many = pl.concat(
+        PER_QUERY.filter(strategy="old").with_columns(
+            strategy=pl.lit(f"s{place:02}"), ap=place * (1 + pl.col("query") / 10_000)
+        )
+        for place in range(26)
+    )
+    few = many.filter(pl.col("strategy") < "s25")
+    last = paper_table(few, "ap", caption=False).splitlines()[-1]
+    # Each is better than those before by 1 in every query but for rounding: the t test is sure.
+    assert last == "| z | s24 | **24.007**ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸ |"
+    with pytest.raises(ValueError, match=r"at most 25 strategies, .* unless `baseline` .* got 26$"):
+        paper_table(many, "ap")
+    assert "| s25 |" in paper_table(many, "ap", baseline="s00")
+
+
+def test_markdown_shows_names_as_they_are():
+    shown = {
+        "**B**": r"\*\*B\*\*",
+        "__b__": r"\_\_b_\_",
+        "`c`": r"\`c\`",
+        "snake_case": "snake_case",
+        "_d_": r"\_d_",
+    }
+    for name, escaped in shown.items():
+        odd = PER_QUERY.with_columns(pl.col("strategy").replace("ours", name))
+        assert f"| b | {escaped} |" in paper_table(odd, "ap")
+
+
+@pytest.mark.parametrize("dtype", [pl.List(pl.String), pl.Struct({"a": pl.String})])
+def test_keys_that_hold_several_values_are_refused_in_our_sentence(dtype):
+    several = pl.concat_list("strategy") if dtype == pl.List else pl.struct(a="strategy")
+    frame = PER_QUERY.with_columns(strategy=several)
+    sentence = "column 'strategy' must hold single values that tell rows apart, got "
+    for call in (paper_table, compare, summarise, long_form):
+        with pytest.raises(TypeError, match=sentence):
+            call(frame, "ap")
+    listed = PER_QUERY.with_columns(query=pl.concat_list("query"))
+    with pytest.raises(TypeError, match="column 'query' must hold single values"):
+        compare(listed, "ap")
+    objects = PER_QUERY.with_columns(query=pl.Series([object()] * 15, dtype=pl.Object))
+    with pytest.raises(TypeError, match="column 'query' must hold values that can be compared"):
+        paper_table(objects, "ap")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +266,7 @@ def test_numbers_beside_measures_are_none_unless_they_are_asked_for():
     assert set(summarise(PER_QUERY, "price")["measure"]) == {"price"}
     other = PER_QUERY.select("strategy", "query", "price", mine="ap")
     with pytest.raises(
-        ValueError, match=r"called like a measure, .* got price, mine\n\nHint: name"
+        ValueError, match=r"called like a measure, .* got 'price', 'mine'\n\nHint: name"
     ):
         summarise(other)
     assert set(summarise(other, "mine")["measure"]) == {"mine"}

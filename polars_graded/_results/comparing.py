@@ -109,9 +109,9 @@ def compare(
           Interval as for `"t"`.
         - `"permutation"`: Fisher's randomisation test: how often :math:`|\bar d|` is as large or
           larger when the sign of each difference is tossed, which supposes that differences are as
-          often and as far above 0 as below if strategies do not differ. All :math:`2^n` signs where these are
-          at most `resamples`; else `resamples` random ones, with p = (larger + 1) /
-          (resamples + 1). Interval as for `"t"`.
+          often and as far above 0 as below where strategies do not differ. All :math:`2^n` signs
+          where these are at most `resamples`; else `resamples` random ones, with
+          p = (larger + 1) / (resamples + 1). Interval as for `"t"`.
         - `"bootstrap"`: the studentised bootstrap. Queries are drawn anew, and p is how often
           :math:`|\bar d^* - \bar d| \sqrt n / s^*` is at least :math:`|\bar d| \sqrt n / s`,
           counted as for `"permutation"`. The interval is :math:`\bar d \pm q s / \sqrt n`, where
@@ -442,10 +442,10 @@ def differences(
     Returns
     -------
     DataFrame
-        One row per query: the query (under the name of its column or columns), `value_a`, `value_b`,
-        `difference` (a minus b, all Float64) and `winner`, the better of the two strategies, null
-        for a tie. Better and tie are as for `compare`. A list of measures gives one row per measure
-        and query, with the measure in a first column `measure`.
+        One row per query: the query (under the name of its column or columns), `value_a`,
+        `value_b`, `difference` (a minus b, all Float64) and `winner`, the better of the two
+        strategies, null for a tie. Better and tie are as for `compare`. A list of measures gives
+        one row per measure and query, with the measure in a first column `measure`.
 
     References
     ----------

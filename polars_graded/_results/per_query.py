@@ -23,6 +23,7 @@ from polars_graded._checks import (
     check_comparable,
     check_frame,
     did_you_mean,
+    first_few,
     made_by,
 )
 from polars_graded._frames import sorting
@@ -142,6 +143,14 @@ def measures_and_curves(
     named = columns_named(measures)
     check_columns("per_query", [*keys[::-1], *named], schema)
     check_comparable(keys, schema)
+    for name in keys:
+        if isinstance(schema[name], pl.List | pl.Array) or (
+            name == strategy and schema[name].is_nested()
+        ):
+            msg = (
+                f"column {name!r} must hold single values that tell rows apart, got {schema[name]}"
+            )
+            raise TypeError(msg)
     check_named_once([strategy, *keys[:-1], *named])
 
     def kind(name: str) -> str | None:
@@ -179,7 +188,7 @@ def measures_and_curves(
         raise ValueError(msg)
     msg = (
         f"`per_query` must have a column that is called like a measure, unless `measures` names "
-        f"one, got {', '.join(numbers)}\n\n"
+        f"one, got {first_few(numbers)}\n\n"
         f"Hint: name the columns that are meant, with what they are: {{{numbers[0]!r}: 'ndcg@10'}}"
     )
     raise ValueError(msg)
