@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
 
 from polars_graded import (
+    charts,
     compare,
     differences,
     evaluate,
@@ -279,6 +282,30 @@ def test_strategies_stand_as_evaluate_has_them():
     one = PER_QUERY.filter(strategy="old")
     mixed = pl.concat([one.with_columns(strategy=pl.lit(n)) for n in ("t12", "t2", "t1")])
     assert summarise(mixed.sort("query"), "ap")["strategy"].to_list() == ["t1", "t2", "t12"]
+
+
+def test_pictures_and_pages_know_which_value_of_a_renamed_measure_is_best(tmp_path):
+    own = PER_QUERY.rename({"e_measure@5": "E"})
+    named = {"E": "e_measure@5"}
+    pairs = compare(own, named)
+    for chart in (
+        charts.strategy_bars(summarise(own, named)),
+        charts.comparison_forest(pairs),
+        charts.comparison_matrix(pairs),
+        charts.precision_histogram(own, named, "ours", "old"),
+    ):
+        title = chart.to_dict()["title"]["text"]
+        assert re.match("ours (has the lowest|leads|wins)", title), title
+    # Where nobody said it, nobody leads.
+    unsaid = charts.strategy_bars(summarise(own, "E")).to_dict()
+    assert "ours" not in str(unsaid.get("title"))
+    pytest.importorskip("vl_convert", reason="vl_convert is not installed")
+    assert '"best":"lowest"' in report(own, tmp_path / "r.html", named).read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="must say which value of 'E' is best"):
+        report(own, tmp_path / "r.html", "E")
+    several = PER_QUERY.with_columns(device=pl.lit("phone"))
+    keys = {"query": ["device", "query"]}
+    assert "phone" in report(several, tmp_path / "r.html", **keys).read_text(encoding="utf-8")
 
 
 def test_a_report_takes_any_names(tmp_path):

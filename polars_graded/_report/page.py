@@ -75,7 +75,7 @@ def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,
     *measures: Named,
-    query: str = "query",
+    query: Columns = "query",
     strategy: str = "strategy",
     baseline: Any = None,
     test: TestName = "t",
@@ -261,7 +261,7 @@ def report(
             irrelevant=irrelevant,
         )
     grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
-    how: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
+    how: dict[str, Any] = {"query": grid.queries.name, "strategy": strategy, "missing": missing}
     how |= {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     payload = _payload(grid, numbers, curves, seen, how)
