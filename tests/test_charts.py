@@ -639,6 +639,8 @@ def test_columns_may_have_any_name(row, pattern):
     frame = row.frame(3, 8)
     odd = {name: pattern.format(name) for name in row.columns.values() if name in frame.columns}
     keywords = {keyword: odd.get(name, name) for keyword, name in row.columns.items()}
+    if row.function in OF_DIFFERENCES:
+        keywords["measure"] = {keywords["measure"]: row.columns["measure"]}
     chart = row.function(frame.rename(odd), **(keywords | row.options))
     spec_of(chart)
     plain = row.of(3, 8).data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -16,9 +17,9 @@ from results import close, compared, drawn, frame_of, rng
 
 from polars_graded import compare, evaluate, read_letor
 from polars_graded._results import significance
-from polars_graded._results.pairs import Pairs
+from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Results
-from polars_graded._results.significance import CORRECTIONS, TESTS, Options
+from polars_graded._results.significance import CORRECTIONS, TESTS, Options, agreeing_levels
 
 pytestmark = pytest.mark.once  # what is computed, scipy and NumPy compute
 
@@ -363,7 +364,7 @@ def replicates(n_queries, shifts, draw):
     generator = rng(11)
     hardness = generator.random((n_queries, REPLICATES))
     rows = [hardness + shift + draw(generator, (n_queries, REPLICATES)) for shift in shifts]
-    frame = pl.DataFrame(np.concatenate(rows), schema=[f"m{i}" for i in range(REPLICATES)])
+    frame = pl.DataFrame(np.concatenate(rows), schema=[f"ap@{i + 1}" for i in range(REPLICATES)])
     keys = [(f"s{i}", query) for i in range(len(shifts)) for query in range(n_queries)]
     return pl.DataFrame(keys, schema=["strategy", "query"], orient="row").hstack(frame)
 
@@ -520,3 +521,64 @@ def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
 
         compare(frame, test=test, resamples=1000, progress=bar)
         assert seen == [10, 10]
+
+
+# What is claimed of many intervals, and of skewed differences.
+
+
+def table_after(words):
+    """The rows of numbers in the docstring of `compare` that come after these words."""
+    lines = [line.split() for line in compare.__doc__.split(words)[1].splitlines()]
+    edges = [place for place, line in enumerate(lines) if line and set(line[0]) == {"="}]
+    return lines[edges[1] + 1 : edges[2]]
+
+
+@pytest.mark.parametrize(
+    ("place", "means", "baseline", "n"),
+    [
+        (0, [0, *(2 + i / 10 for i in range(9)), 0], 0, 50),
+        (1, [0, 0, 2, 4], None, 25),
+        (2, [0, 0, 0, 0], None, 25),
+    ],
+)
+def test_what_intervals_cover_together_is_what_the_docstring_says(place, means, baseline, n):
+    printed = [float(cell) for cell in table_after("How often all intervals")[place][-5:-1]]
+    draws, k = 2000, len(means)
+    values = np.array(means)[:, np.newaxis] + rng(5).standard_normal((draws, k, n))
+    a, b = pairs_of(pl.Series("strategy", range(k)), baseline)
+    differences = values[:, a] - values[:, b]
+    true = np.array(means)[a] - np.array(means)[b]
+    error = differences.std(axis=2, ddof=1) / math.sqrt(n)
+    mean = differences.mean(axis=2)
+    p = 2 * scipy.stats.t.sf(np.abs(mean / error), n - 1)
+    missed = np.abs(mean - true) / error
+    found = {}
+    for correction in ("holm", "bonferroni", "benjamini_hochberg"):
+        levels = np.array([agreeing_levels(correction, row, 0.05) for row in p])
+        covered = missed <= scipy.stats.t.isf(levels / 2, n - 1)
+        found[correction] = covered.all(axis=1).mean()
+        is_found = np.array([CORRECTIONS[correction].of(row) for row in p]) <= 0.05
+        rate = (is_found & ~covered).sum(axis=1) / np.maximum(is_found.sum(axis=1), 1)
+    # Both were drawn, among 3,000 and 2,000: it is two to four errors of their difference.
+    assert [*found.values(), rate.mean()] == pytest.approx(printed, abs=0.03)
+    assert found["bonferroni"] >= 0.95 - 0.012
+    if place < 2:
+        assert found["holm"] < 0.94
+        assert found["benjamini_hochberg"] < 0.88
+
+
+def test_the_permutation_test_supposes_symmetry():
+    """At 10 queries skewed differences are found far too often, symmetric ones at their level."""
+    row = table_after("**What a skew does.**")[0]
+    generator = rng(6)
+    for column, values in (
+        (1, generator.standard_exponential((1500, 10)) ** 2 - 2),
+        (4, generator.laplace(size=(1500, 10))),
+    ):
+        results = Results("ap", pl.Series("query", range(10)), np.zeros((2, 10)))
+        ps = []
+        for differences in values:
+            both = replace(results, values=np.array([differences, np.zeros(10)]))
+            pairs = Pairs(both, np.array([0]), np.array([1]))
+            ps.append(TESTS["permutation"].run(pairs, Options.of("permutation", None)).p[0])
+        assert (np.array(ps) <= 0.05).mean() == pytest.approx(float(row[column]), abs=0.04)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._results.correlation import kendall
-from polars_graded._results.per_query import best_of, bests, natural_order
+from polars_graded._results.per_query import best_in, bests, natural_order
 from polars_graded._sentences import FEW_NAMES, in_a_row, listed, name_said, of_all, short
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def ahead(
     found = []
     every = table.partition_by(groups, maintain_order=True) if groups else [table]
     for group in every:
-        best = best_of(group["measure"][0]) if "measure" in group.columns else "highest"
+        best = best_in(group) if "measure" in group.columns else "highest"
         if best != "none" and group.height > 1:
             found.append(best_names(group[name].to_list(), group[value], best))
     return found
@@ -233,7 +233,7 @@ def means(table: pl.DataFrame) -> str:
         leaders = ahead(table, "mean", groups)
         return most_often(leaders, "leads in", "lead in", things)
     measure = table["measure"][0]
-    best = best_of(measure)
+    best = best_in(table)
     if best == "none" or table.height == 1 or table["strategy"].is_duplicated().any():
         return NOTHING
     names = best_names(table["strategy"].to_list(), table["mean"], best)
@@ -257,7 +257,7 @@ def settled(pairs: pl.DataFrame, alpha: float) -> str:
     if n == 1:
         row = pairs.row(0, named=True)
         one, other = name_said(row["strategy"]), name_said(row["baseline"])
-        difference, best = row["difference"], best_of(row["measure"])
+        difference, best = row["difference"], best_in(pairs)
         if not difference:
             return f"{one} and {other} have the same mean {name_said(row['measure'])}"
         if best == "none":
@@ -280,7 +280,7 @@ def settled(pairs: pl.DataFrame, alpha: float) -> str:
 
 def _leader(pairs: pl.DataFrame) -> list[str]:
     """Who has the best mean, as far as pairs say: all of them, or those with one baseline."""
-    best = best_of(pairs["measure"][0])
+    best = best_in(pairs)
     baselines, strategies = pairs["baseline"].unique(), pairs["strategy"].unique()
     if len(baselines) == 1 and pairs.height == len(strategies):
         ahead_by = {baselines[0]: 0.0} | dict(pairs.select("strategy", "difference").iter_rows())

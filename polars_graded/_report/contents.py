@@ -18,7 +18,7 @@ from polars_graded._report.packing import (
 )
 from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, explained
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.per_query import best_of, bests
+from polars_graded._results.per_query import bests
 from polars_graded._sentences import counted, together
 
 if TYPE_CHECKING:
@@ -79,13 +79,13 @@ def measures_of(
     if not names:
         return []
     strategy = keys["strategy"]
-    summary = summarise(grid.frame, *names, **keys)
+    summary = summarise(grid.frame, grid.named(names), **keys)
     result = []
     for name in names:
         rows = grid.strategies.to_frame().join(
             summary.filter(measure=name), on=strategy, maintain_order="left"
         )
-        best = best_of(name)
+        best = grid.best[name]
         values = grid.values(name)
         check_size(name, values)
         result.append(
@@ -221,7 +221,7 @@ def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
 
 def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """The differences of each measure, strategies by their places, and what was done."""
-    result = compare(grid.frame, *names, **options)
+    result = compare(grid.frame, grid.named(names), **options)
     places = {name: i for i, name in enumerate(grid.strategies.to_list())}
     baseline, test = options["baseline"], options["test"]
     result = result.rename({options["strategy"]: "strategy"})

@@ -30,9 +30,10 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, CORRECTIONS, MISSING, TESTS
-from polars_graded._results.keys import finds_keys
+from polars_graded._results.keys import takes_results
 from polars_graded._results.per_query import (
     Grid,
+    Named,
     collected_keys,
     measures_and_curves,
     natural_order,
@@ -67,12 +68,12 @@ SCRIPTS = (
 """The parts of the script, in the order in which they need each other."""
 
 
-@finds_keys
+@takes_results
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,
-    *measures: str,
-    query: str = "query",
+    *measures: Named,
+    query: Columns = "query",
     strategy: str = "strategy",
     baseline: Any = None,
     test: TestName = "t",
@@ -252,8 +253,8 @@ def report(
             irrelevant=irrelevant,
             relevant_from=relevant_from,
         )
-    grid = Grid(results, missing, _in_natural_order(results[strategy].unique()))
-    how: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
+    grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
+    how: dict[str, Any] = {"query": grid.queries.name, "strategy": strategy, "missing": missing}
     how |= {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     payload = _payload(grid, numbers, curves, seen, how)
