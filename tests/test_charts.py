@@ -464,7 +464,7 @@ def test_it_is_drawn_without_a_warning(row, k, n, capfd):
     assert_drawn(row.of(k, n), capfd)
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @every_layered_chart
 @pytest.mark.parametrize(
     ("k", "n"), [(2, 5), (2, 106), (25, 5), (25, 5000), (1, 1), (1, 5), (2, 1)]
@@ -522,7 +522,7 @@ def test_its_rows_stay_the_same_frame_however_the_rows_of_their_frame_stand(row)
 # Values and names of any kind
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [None, math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.value])
 def test_a_value_that_is_no_number_is_not_drawn(name, bad):
@@ -573,7 +573,7 @@ def height_of(row: Row, k: int, n: int) -> int:
     return len(rows_of(row.of(k, n)))
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", IDENTIFIERS)
 @every_chart
 def test_names_of_any_kind_are_drawn_as_they_are(row, kind):
@@ -633,7 +633,7 @@ def test_a_strategy_that_is_null_is_called_so(name):
 ODD_COLUMNS = ["a.b[0] {}", 'it\'s "{}"', "\\排序\n {}", "value {}", "^.*{}$"]
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @every_chart
 @pytest.mark.parametrize("pattern", ODD_COLUMNS)
 def test_columns_may_have_any_name(row, pattern):
@@ -665,7 +665,7 @@ def test_characters_that_no_picture_holds_are_not_drawn(row):
     assert not [character for character in bad if json.dumps(character).strip('"') in drawn]
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_names_of_any_characters_are_saved(tmp_path):
     """In a process of its own, which ended here."""
     script = """
@@ -797,7 +797,7 @@ def composed(row: Row, how: str) -> Any:
     return COMPOSED[how](unpanelled(row), unpanelled(row, 9), ROWS["sample_boxes"].of(2, 5))
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @every_layered_chart
 @pytest.mark.parametrize("how", COMPOSED)
 def test_it_composes(row, how):
@@ -877,7 +877,7 @@ def drawn_marks(chart: Any) -> list[tuple[str, ...]]:
     return sorted(found)
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_two_charts_of_a_kind_stand_side_by_side(name):
     """The marks of both are there, in the colours that they have alone."""
@@ -888,7 +888,7 @@ def test_two_charts_of_a_kind_stand_side_by_side(name):
     assert drawn_marks(first | second) == sorted(alone + alone_too)
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_any_two_charts_stand_side_by_side():
     """What charts in a row share, all of them share: a row of all has every pair of them."""
     names = list(ROWS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+from helpers import needed
 
 from polars_graded import (
     compare,
@@ -181,6 +182,6 @@ def test_strategies_stand_as_evaluate_has_them():
 
 
 def test_a_report_takes_any_names(tmp_path):
-    pytest.importorskip("vl_convert", reason="vl_convert is not installed")
+    needed("vl_convert")
     named = PER_QUERY.rename({"strategy": "model", "query": "user"})
     assert "ours" in report(named, tmp_path / "r.html").read_text(encoding="utf-8")

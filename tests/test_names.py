@@ -272,7 +272,7 @@ def called_plainly(call):
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize(
-    "pattern", ["^.*r.*$", *(pytest.param(name, marks=pytest.mark.once) for name in ("*", ""))]
+    "pattern", ["^.*r.*$", *(pytest.param(name, marks=pytest.mark.slow) for name in ("*", ""))]
 )
 def test_a_column_named_like_a_pattern_is_that_column(call, pattern, tmp_path, monkeypatch):
     """Polars would take columns beside it, or all of them."""
@@ -291,7 +291,7 @@ def test_a_column_named_like_a_pattern_is_that_column(call, pattern, tmp_path, m
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize(
-    "name", ["^q", "ü.*", *(pytest.param(n, marks=pytest.mark.once) for n in ("q$", "**", "$^"))]
+    "name", ["^q", "ü.*", *(pytest.param(n, marks=pytest.mark.slow) for n in ("q$", "**", "$^"))]
 )
 def test_a_column_may_have_any_other_name(call, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -7,7 +7,6 @@ expression, it is one over the columns that `evaluate` gives.
 from __future__ import annotations
 
 import gzip
-import importlib
 import math
 import shutil
 import warnings
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from helpers import needed
 
 from polars_graded import (
     evaluate,
@@ -34,9 +34,6 @@ from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-# One process imports the other tools and reads the data.
-pytestmark = pytest.mark.xdist_group("other tools")
 
 
 def of(name: str) -> pl.Expr:
@@ -464,12 +461,14 @@ def assert_same(
     )
 
 
+NOT_AMONG_PEERS = {name: name for name in ("rectools", "lightgbm", "xgboost")}
+NOT_AMONG_PEERS["replay"] = "replay-rec"
+"""What does not go into one environment with the rest, or is large."""
+
+
 def peer(name: str) -> Any:
-    """Another tool, or a skip where it is not installed; what it warns of at import is its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pytest.importorskip(name.partition(".")[0])
-        return importlib.import_module(name)
+    """Another tool, or a skip where it is not installed."""
+    return needed(name, NOT_AMONG_PEERS.get(name.partition(".")[0], ".[peers]"))
 
 
 # What is measured.
