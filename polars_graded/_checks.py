@@ -151,6 +151,16 @@ def check_column_name(name: str, value: Any) -> str:
     return value
 
 
+def check_column(name: str, value: Any) -> pl.Expr:
+    """`value`, the name of a column or an expression, as an expression."""
+    if isinstance(value, pl.Expr):
+        return value
+    if not isinstance(value, str):
+        msg = f"`{name}` must be a column name or an expression, got {value!r}"
+        raise TypeError(msg)
+    return pl.col(check_column_name(name, value))
+
+
 def _check_no_pattern(column: str) -> None:
     """Raise where Polars takes the name of a column for many columns, or for none."""
     if not column or column == "*" or (column.startswith("^") and column.endswith("$")):

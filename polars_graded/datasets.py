@@ -15,6 +15,7 @@ import polars as pl
 from polars_graded._checks import (
     check_choice,
     check_collected,
+    check_column,
     check_columns,
     check_increasing,
     check_number,
@@ -395,11 +396,7 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     """
     ranks = check_increasing("cuts", cuts)
     check_number("cuts", ranks[0], at_least=1)
-    if not isinstance(score, str | pl.Expr):
-        msg = f"`score` must be a column name or an expression, got {score!r}"
-        raise TypeError(msg)
-    expr = pl.col(score) if isinstance(score, str) else score
-    rank = expr.rank("ordinal", descending=True)
+    rank = check_column("score", score).rank("ordinal", descending=True)
     return pl.sum_horizontal(
         ((rank <= cut).cast(pl.Int64) for cut in ranks), ignore_nulls=False
     ).alias("grade")

@@ -16,8 +16,7 @@ from test_charts import ROWS, assert_drawn, drawn_marks, encodings, levels_of, s
 
 import polars_graded as pg
 from polars_graded import charts
-from polars_graded._drawing import parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, style
 from polars_graded.charts import _overview
 
 
@@ -85,14 +84,14 @@ def test_names_stand_apart_where_all_lines_end_alike_the_strongest_lowest():
 def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
     frame = levels_of(46, 5)
     few = charts.significance_curves(frame)
-    assert few.data.height <= chart_rows.MOST_ROWS < 5 * 1035
+    assert few.data.height <= chart_data.MOST_ROWS < 5 * 1035
     # exp(-place / 10) is at most 0.05 from the 30th pair on.
     assert few.data["label"].drop_nulls().to_list() == [
         f"{name} {(1035 - 29) / 1035:.3f}" for name in ("mu_ap", "ndcg")
     ]
     three = pl.concat([frame, frame.with_columns(pl.col("measure") + " again")])
     drawn = charts.significance_curves(three)
-    assert drawn.data.height <= chart_rows.MOST_ROWS
+    assert drawn.data.height <= chart_data.MOST_ROWS
     assert set(drawn.data.drop_nulls("label")["place"]) == {1035}
 
 
@@ -112,7 +111,7 @@ def test_of_more_measures_than_colours_the_first_have_one_and_a_name(name):
     named = chart.data.drop_nulls("label_at")["measure"].to_list()
     assert named == [f"m{i}" for i in range(10)]
     colour = layer_of(chart, "line")["encoding"]["color"]
-    assert colour["value"] == parts.REST
+    assert colour["value"] == style.REST
     assert set(colour["condition"]["test"]["oneOf"]) == set(named)
 
 
@@ -124,7 +123,7 @@ def test_measures_have_the_same_colours_in_all_charts_and_no_legend(name):
             assert encoding["color"]["legend"] is None
             assert encoding["color"]["scale"] == {
                 "domain": ["mu_ap", "ndcg"],
-                "range": parts.PALETTE,
+                "range": style.PALETTE,
             }
     assert spec_of(chart)["resolve"] == {"scale": {"color": "independent"}}
 
@@ -415,7 +414,7 @@ def test_any_number_of_strategies_is_drawn_in_the_order_of_the_table(count, capf
         by=[f"s{i}" for i in range(count, 0, -1)],
     )
     chart = charts.overview(table)
-    assert chart.data.height <= chart_rows.MOST_ROWS
+    assert chart.data.height <= chart_data.MOST_ROWS
     assert layer_of(chart, "bar")["encoding"]["y"]["scale"]["domain"] == [
         f"s{i}" for i in range(count, 0, -1)
     ]

@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 from polars_graded import charts, differences, summarise
-from polars_graded._drawing.exploring import LISTED, quantile_of_t
+from polars_graded._drawing.query_views import LISTED, quantile_of_t
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+import re
 
-import altair as alt
 import polars as pl
 import polars.selectors as cs
 import pytest
@@ -259,92 +258,44 @@ CALLS = {
 }
 
 
-def called_otherwise(frame, name, other):
-    """The same frame where columns, or what values say of columns, have another name."""
-    renamed = {column: column.replace(name, other) for column in frame.columns}
-    return frame.rename(renamed).with_columns(cs.string().replace(name, other))
-
-
-@cache
-def called_plainly(call):
-    return call("a name")
+PATTERNS = ("*", "^.*r.*$", "")
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize(
-    "pattern", ["^.*r.*$", *(pytest.param(name, marks=pytest.mark.slow) for name in ("*", ""))]
-)
-def test_a_column_named_like_a_pattern_is_that_column(call, pattern, tmp_path, monkeypatch):
+def test_a_column_that_polars_takes_for_a_pattern_is_refused(call, tmp_path, monkeypatch):
     """Polars would take columns beside it, or all of them."""
     monkeypatch.chdir(tmp_path)
-    result, plain = call(pattern), called_plainly(call)
-    if isinstance(result, pl.DataFrame):
-        expected = called_otherwise(plain, "a name", pattern)
-        assert_frame_equal(result, expected, check_row_order=False)
-        assert result.columns == expected.columns
-    elif isinstance(result, alt.TopLevelMixin):
-        drawn = plain.data.rename({"a name": f"{pattern} "}, strict=False)
-        assert_frame_equal(result.data, called_otherwise(drawn, "a name", pattern))
-    else:
-        assert type(result) is type(plain)
+    for pattern in PATTERNS:
+        with pytest.raises(
+            ValueError, match="takes for no pattern, got " + re.escape(repr(pattern))
+        ):
+            call(pattern)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize(
-    "name", ["^q", "ü.*", *(pytest.param(n, marks=pytest.mark.slow) for n in ("q$", "**", "$^"))]
-)
-def test_a_column_may_have_any_other_name(call, name, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call(name)
-
-
-def test_all_columns_may_be_named_like_patterns():
-    """Also beside those that are called as patterns are called within."""
-    names = {"query": "^q$", "grade": "*", "score": "^.*$", "strategy": "^$", "doc": "^q$ "}
-    odd = RANKED.rename(names).with_columns(pl.lit("z").alias("q"), pl.lit(5).alias("*  "))
-    columns = {argument: names[argument] for argument in ("query", "grade", "strategy")}
-    options = {**columns, "by": "^.*$", "ties": "^q$ "}
-    expected = pg.evaluate(RANKED, "ap", "ndcg@2", strategy="strategy", ties="doc")
-    expected = expected.rename(names, strict=False)
-    for frame in (odd, odd.to_arrow()):
-        assert_frame_equal(pg.evaluate(frame, "ap", "ndcg@2", **options), expected)
-    lazy = pg.evaluate(odd.lazy(), "ap", "ndcg@2", **options)
-    assert_frame_equal(lazy.collect(), expected)
-    assert_frame_equal(lazy.filter(pl.nth(1) == "q2").collect(), expected.filter(pl.nth(1) == "q2"))
-    keys = {"query": "^q$", "strategy": "^$"}
-    assert_frame_equal(
-        pg.summarise(expected, **keys),
-        pg.summarise(PER_QUERY, "ap", "ndcg@2").rename({"strategy": "^$"}),
-    )
+def test_a_column_may_have_any_other_name(call, tmp_path, monkeypatch):
+    for number, name in enumerate(("^q", "ü.*", "q$", "**", "$^")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        call(name)
 
 
 def test_values_are_no_names():
     """A strategy or a query may be called like a column, and be a pattern."""
-    named = {"A": "^strategy$", "B": "* "}
-    frame = RANKED.with_columns(pl.col("strategy").replace(named)).rename(
-        {"strategy": "^strategy$"}
-    )
-    values = evaluated(frame, strategy="^strategy$")
-    assert set(values.to_series().to_list()) == {"* ", "^strategy$"}
-    differences = pg.differences(values, "ap", "^strategy$", "* ", strategy="^strategy$")
+    named = {"A": "^strategy$", "B": "*"}
+    values = evaluated(RANKED.with_columns(pl.col("strategy").replace(named)), strategy="strategy")
+    assert set(values.to_series().to_list()) == {"*", "^strategy$"}
+    differences = pg.differences(values, "ap", "^strategy$", "*")
     expected = pg.differences(evaluated(RANKED, strategy="strategy"), "ap", "A", "B")
     assert_frame_equal(differences, expected.with_columns(pl.col("winner").replace(named)))
-    by = pg.evaluate(WIDE.rename({"f1": "*"}), "ap", by=["*", "f2"], ties="order")
-    assert by.to_series().to_list() == ["*", "*", "f2", "f2"]
-
-
-@pytest.mark.parametrize("name", ["*", "^q$", ""])
-def test_errors_call_columns_as_they_are_called(name):
-    frame = RANKED.rename({"score": name}).with_columns(cs.by_name(name).cast(pl.String))
-    for call in (
-        lambda: evaluated(frame, strategy="strategy", by=name),
-        lambda: evaluated(RANKED, strategy="strategy", by=name),
-        lambda: pg.evaluate(frame, name),
-    ):
-        with pytest.raises((TypeError, ValueError, pl.exceptions.ColumnNotFoundError)) as error:
-            call()
-        assert repr(name) in str(error.value)
-        assert f"'{name} '" not in str(error.value)
+    wide = WIDE.drop("strategy")
+    by = pg.evaluate(wide, "ap", by={"*": "f1", "**": "f2"}, ties="order")
+    assert by.to_series().to_list() == ["*", "*", "**", "**"]
+    gradings = {"*": pl.col("grade") * 2}
+    assert (
+        "*" in pg.robustness_to_grading(wide, "ap", by=["f1", "f2"], gradings=gradings)["grading"]
+    )
 
 
 def test_a_pattern_beside_what_is_named_does_no_harm():

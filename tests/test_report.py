@@ -789,7 +789,11 @@ def test_bars_are_the_differences_in_the_colour_of_the_better(per_query, shown, 
     assert [bar["query"] for bar in drawn] == [str(q) for q in expected["query"]]
     wins = [expected.filter(winner=side).height for side in sides]
     labels = dict(
-        zip(sides, [f"{wins[0]} better with A, {a}", f"{wins[1]} better with B, {b}"], strict=True)
+        zip(
+            sides,
+            [f"A, {a}, is better in {wins[0]}", f"B, {b}, is better in {wins[1]}"],
+            strict=True,
+        )
     )
     for bar, row in zip(drawn, expected.iter_rows(named=True), strict=True):
         ends = sorted([row["difference"], 0.0])
@@ -1036,8 +1040,8 @@ def test_bars_that_neighbours_share_add_up_to_their_differences(shown):
     assert ends == pytest.approx([mean for mean in means if mean], abs=2e-3)
     won = [(expected > 0).sum(), (expected < 0).sum()]
     assert page.texts("#histogram .legend li") == [
-        f"{won[0]} better with A, {a}",
-        f"{won[1]} better with B, {b}",
+        f"A, {a}, is better in {won[0]}",
+        f"B, {b}, is better in {won[1]}",
     ]
     page.quiet()
 

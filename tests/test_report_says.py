@@ -142,7 +142,7 @@ VERDICTS = [
         {"x": [5, 6], "y": [7, 8]},
         "n_retrieved",
         {},
-        "n_retrieved says how many, not how good: no strategy is the better for more of it.",
+        "n_retrieved says how many, not how good: higher is not better.",
     ),
     (
         {"x": [None, 0.5], "y": [0.5, None]},

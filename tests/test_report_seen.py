@@ -30,7 +30,7 @@ from polars_graded import (
     summarise,
 )
 from polars_graded._drawing import tiles
-from polars_graded._drawing.parts import PALETTE
+from polars_graded._drawing.style import PALETTE
 from polars_graded._report import specs
 
 if TYPE_CHECKING:
@@ -617,7 +617,9 @@ def test_a_line_shows_where_a_mean_could_lie(shown):
         ["0.5000 to 0.7500, by what is unjudged", 3, 57, 3],
         ["0.5000 to 0.5000, by what is unjudged", 3, 3, 3],
     ]
-    assert "A line reaches from the mean with all unjudged" in page.text("#strategies .note")
+    assert "Point: unjudged documents count as irrelevant. Line: up to all" in page.text(
+        "#strategies .note"
+    )
     _, content = saved(page, "#strategies", "CSV")
     assert [row["precision@2 unjudged_high"] for row in rows_of(content)] == ["0.75", "0.5"]
     page.find("a")

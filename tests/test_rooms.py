@@ -18,31 +18,33 @@ PACKAGE = Path(polars_graded.__file__).parent
 MAY_IMPORT = {
     "_door": {"polars", "narwhals", "ray"},
     "_forking": set(),
-    "_columns": {"polars", "_door", "_forking"},
-    "_checks": {"polars", "_columns", "_door", "_forking"},
+    "_checks": {"polars", "_door", "_forking"},
     "_writing": set(),
+    "_sentences": set(),
     "_measuring.kernels": {"numpy"},
-    "_measuring": {"numpy", "polars", "_checks", "_columns", "_measuring.kernels"},
-    "namespace": {"polars", "_forking", "_checks", "_columns", "_measuring", "_measuring.kernels"},
+    "_measuring": {"numpy", "polars", "_checks", "_measuring.kernels"},
+    "namespace": {"polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},
     "_frames": {
         *("numpy", "polars", "pyarrow", "pyspark", "tqdm"),
-        *("_forking", "_checks", "_columns", "_measuring", "_measuring.kernels"),
+        *("_forking", "_checks", "_measuring", "_measuring.kernels"),
     },
     "_results": {
         *("numpy", "polars", "scipy"),
-        *("_checks", "_columns", "_measuring", "_measuring.kernels", "_frames"),
+        *("_checks", "_measuring", "_measuring.kernels", "_frames"),
     },
-    "datasets": {"numpy", "polars", "_forking", "_checks", "_columns", "_measuring.kernels"},
+    "datasets": {"numpy", "polars", "_forking", "_checks", "_measuring.kernels"},
     "experiments": {
-        *("polars", "_checks", "_columns", "_measuring", "_frames", "datasets", "namespace"),
+        *("polars", "_checks", "_measuring", "_frames", "datasets", "namespace"),
     },
-    "_drawing": {"numpy", "polars", "altair", "_checks", "_columns", "_measuring", "_results"},
+    "_drawing": {
+        *("numpy", "polars", "altair", "_checks", "_measuring", "_results", "_sentences"),
+    },
     "charts": {
         *("altair", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),
         "namespace",
     },
     "_report": {
-        *("numpy", "polars", "altair", "vl_convert", "_checks", "_columns", "_writing"),
+        *("numpy", "polars", "altair", "vl_convert", "_checks", "_sentences", "_writing"),
         *("_measuring", "_measuring.kernels", "_results", "_drawing", "_frames", "namespace"),
     },
 }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing import rows as chart_rows
-from polars_graded._drawing.parts import (
+from polars_graded._drawing import chart_data
+from polars_graded._drawing.style import (
     DOUBT,
     FAINT,
     INK,
@@ -23,14 +23,14 @@ from polars_graded._drawing.parts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 TILE, GAP, BAR = 0.5, 0.02, 0.18
 AT, END = round(TILE + GAP, 2), round(TILE + GAP + BAR, 2)
 """How wide the tile of a document is, and where the bar beside it begins and ends, of 1."""
 
 FEW_GRADES = 6
-"""So many relevant grades have a colour each; of more, four ranges of them do."""
+"""Up to this many relevant grades have a colour each; of more, four ranges of them do."""
 
 IRRELEVANT, UNJUDGED = "#e6e8eb", "unjudged"
 LIGHTEST, DARKEST = (0x8F, 0xBF, 0xE6), (0x10, 0x3A, 0x66)
@@ -46,7 +46,7 @@ SMALL = 10
 """The size of what stands on tiles."""
 
 NAMED_RANKS = 25
-"""Of so many ranks, each has its number."""
+"""Of up to this many ranks, each has its number."""
 
 BARE: dict[str, Any] = {"grid": False, "domain": False, "ticks": False}
 """An axis that is labels alone."""
@@ -171,7 +171,7 @@ def with_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFram
 
 
 def ramp(n: int) -> list[str]:
-    """So many colours from the lightest to the darkest; of one, that in the middle."""
+    """Colours from the lightest to the darkest; a single one is that in the middle."""
     steps = [0.5] if n == 1 else [step / (n - 1) for step in range(n)]
     return [
         "#"
@@ -189,7 +189,7 @@ def is_dark(colour: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Page:
+class Tiles:
     """What is to be known of `tile_rows` to draw them: where they end and what they are called."""
 
     names: list[str]
@@ -201,14 +201,17 @@ class Page:
     lowest: float
     """Where the last document stands."""
     most: Any
-    """The most that a document adds."""
+    """The most that a document adds, or the signal that says it."""
     colours: Mapping[str, str]
     """The colour of each level."""
     measure: str
     grade: str
-    strategy: str
-    columns: list[str]
+    columns: Sequence[str]
     selected: alt.Parameter
+    look: dict[str, Any]
+    """The colour of a strategy's name."""
+    room: Any
+    """How long what stands on a tile is at most, in pixels."""
 
     @classmethod
     def of(
@@ -220,7 +223,7 @@ class Page:
         measure: str,
         grade: str,
         strategy: str,
-    ) -> Page:
+    ) -> Tiles:
         """What these rows have."""
         documents, heads = table.filter(part="document"), table.filter(part="strategy")
         ranks, lowest, most = documents.select(
@@ -228,105 +231,147 @@ class Page:
             pl.col("y").max(),
             pl.col("adds").max(),
         ).row(0)
-        selected = alt.selection_point(
-            name=chart_rows.name_of("document", table),
-            fields=["doc"],
-            on="pointerover",
-            clear="pointerout",
-        )
         names, labels = heads["strategy"].to_list(), heads["label"].to_list()
         ends = (ranks or 0, lowest or 0, most or 0)
-        return cls(names, labels, *ends, colours, measure, grade, strategy, table.columns, selected)
-
-    @property
-    def width(self) -> int:
-        """How wide a column is."""
-        return column_width(len(self.names))
-
-    @property
-    def room(self) -> Any:
-        """How long what stands on a tile is at most, in pixels."""
-        return self.width * TILE - 8
-
-    @property
-    def look(self) -> dict[str, Any]:
-        """The colour of a strategy's name, where there are few."""
-        few = len(self.names) <= MOST_COLOURS
-        return strategy_look(self.names, self.strategy, legends=False) if few else {}
-
-    @property
-    def has_bars(self) -> bool:
-        """Whether a document adds anything."""
-        return bool(self.most > 0)
-
-    @property
-    def prints(self) -> bool:
-        """Whether a number fits beside a tile."""
-        return self.width * BAR >= 5 * LETTER
+        selected = under_the_pointer(chart_data.name_of("document", table))
+        few = len(names) <= MOST_COLOURS
+        look = strategy_look(names, strategy, legends=False) if few else {}
+        room = column_width(len(names)) * TILE - 8
+        return cls(
+            names, labels, *ends, colours, measure, grade, table.columns, selected, look, room
+        )
 
     @property
     def size(self) -> dict[str, Any]:
         """The size of the whole."""
-        return {"width": self.width * len(self.names), "height": 18 * (self.lowest + 1.8)}
-
-    def across(self, field: str) -> alt.X:
-        """Where something stands from left to right."""
-        last = round(len(self.names) - 1 + END + 0.1, 2)
-        return alt.X(
-            f"{field}:Q",
-            title=f"beside a document: what it adds to {self.measure}",
-            axis=alt.Axis(labels=False, titleAnchor="start", **BARE),
-            scale=alt.Scale(domain=[-GAP, last], nice=False, zero=False),
-        )
-
-    def down(self, field: str) -> alt.Y:
-        """Where something stands from the top."""
-        return alt.Y(f"{field}:Q", **self._ranks)
-
-    def line(self) -> alt.YDatum:
-        """The line below the last rank."""
-        return alt.YDatum(self.ranks + 0.5, **self._ranks)
-
-    @property
-    def _ranks(self) -> dict[str, Any]:
-        every = list(range(1, self.ranks + 1))
-        values = every if self.ranks <= NAMED_RANKS else chart_rows.round_ranks(self.ranks)
-        ends = [-1.2, self.lowest + 0.6]
-        return {
-            "title": "rank",
-            "axis": alt.Axis(
-                values=values, format="d", labelOverlap=False, titleAngle=0, titleY=22, **BARE
-            ),
-            "scale": alt.Scale(domain=ends, reverse=True, nice=False, zero=False),
-        }
-
-    @property
-    def tooltip(self) -> list[Any]:
-        """What is said of a document."""
-        title, gain = ([name] if name in self.columns else [] for name in ("title", "gain"))
-        return [
-            *("strategy:N", "rank:Q", "doc:N", *(f"{name}:N" for name in title)),
-            alt.Tooltip("grade:Q", title=self.grade),
-            "tied:N",
-            *decimals(*gain, "adds"),
-            alt.Tooltip("share:Q", format=".1%"),
-        ]
-
-    @property
-    def seen(self) -> dict[str, Any]:
-        """All but the document under the pointer, if one is, are faint."""
-        return {"opacity": alt.condition(self.selected, alt.value(1), alt.value(0.15))}
+        n = len(self.names)
+        return {"width": column_width(n) * n, "height": 18 * (self.lowest + 1.8)}
 
 
-def marks(page: Page) -> list[alt.Chart]:
+def under_the_pointer(name: str) -> alt.Parameter:
+    """The document under the pointer, in all columns."""
+    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout"}
+    return alt.selection_point(name=name, fields=["doc"], **pointer)
+
+
+def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after the other)
     """Tiles, what each adds, the lines between them and what stands above and below.
 
     Rows are those of `tile_rows`, with the `level` of a grade and a `name` to write on a tile.
     """
-    layers = [_links(page), *_boxes(page)]
-    if page.has_bars:
-        layers.append(_bars(page))
-    return [*layers, *_words(page), *_heads(page), *_line(page)]
+    width = column_width(len(tiles.names))
+    last = round(len(tiles.names) - 1 + END + 0.1, 2)
+    every = list(range(1, tiles.ranks + 1))
+    values = every if tiles.ranks <= NAMED_RANKS else chart_data.round_ranks(tiles.ranks)
+    ranks: dict[str, Any] = {
+        "title": "rank",
+        "axis": alt.Axis(
+            values=values, format="d", labelOverlap=False, titleAngle=0, titleY=22, **BARE
+        ),
+        "scale": alt.Scale(domain=[-1.2, tiles.lowest + 0.6], reverse=True, nice=False, zero=False),
+    }
+
+    def across(field: str) -> alt.X:
+        """Where something stands from left to right."""
+        return alt.X(
+            f"{field}:Q",
+            title=f"beside a document: what it adds to {tiles.measure}",
+            axis=alt.Axis(labels=False, titleAnchor="start", **BARE),
+            scale=alt.Scale(domain=[-GAP, last], nice=False, zero=False),
+        )
+
+    def down(field: str) -> alt.Y:
+        """Where something stands from the top."""
+        return alt.Y(f"{field}:Q", **ranks)
+
+    kept = [name for name in ("title", "tied", "gain") if name in tiles.columns]
+    tooltip = [
+        *("strategy:N", "rank:Q", "doc:N", *(f"{name}:N" for name in kept if name == "title")),
+        alt.Tooltip("grade:Q", title=tiles.grade),
+        *(f"{name}:N" for name in kept if name == "tied"),
+        *decimals(*(name for name in kept if name == "gain"), "adds"),
+        alt.Tooltip("share:Q", format=".1%"),
+    ]
+    # All but the document under the pointer, if one is, are faint.
+    seen = {"opacity": alt.condition(tiles.selected, alt.value(1), alt.value(0.15))}
+    prints = width * BAR >= 5 * LETTER
+    bar = f"{AT} + {BAR} * datum.adds / {tiles.most}"
+
+    # Lines begin where a bar or a word ends.
+    side = f"datum.adds > 0 ? {bar} : {TILE}"
+    if prints:
+        side = f"datum.adds > 0 || isValid(datum.label) ? {END} : {TILE}"
+    lines = _part("line", start=f"datum.column + ({side})", end="datum.column + 1").mark_rule()
+    layers = [
+        lines.encode(
+            x=across("start"),
+            x2="end:Q",
+            y=down("y"),
+            y2="y_next:Q",
+            stroke=alt.condition("datum.relevant", alt.value(INK), alt.value(FAINT)),
+            strokeWidth=alt.condition("datum.relevant", alt.value(1.5), alt.value(1)),
+            **seen,
+        )
+    ]
+    # Tiles without a judgment have an outline alone. Not `color`, which is the strategies'.
+    sides = {"right": f"datum.column + {TILE}", **HEIGHT}
+    shape = {"x": across("column"), "x2": "right:Q", "y": down("top"), "y2": "bottom:Q"}
+    scale = alt.Scale(domain=list(tiles.colours), range=list(tiles.colours.values()))
+    symbols = legend(symbolStrokeColor=REST, symbolType="square")
+    fill = alt.Fill("level:N", title=tiles.grade, scale=scale, legend=symbols)
+    filled = _part("document", **sides).mark_rect()
+    filled = filled.encode(**shape, **seen, fill=fill, tooltip=tooltip)
+    layers.append(choosing(filled, tiles.selected))
+    if UNJUDGED in tiles.colours:
+        unjudged = _part("document", f"datum.level === '{UNJUDGED}'", **sides)
+        outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
+        layers.append(outline.encode(**shape, **seen))
+    if tiles.most:
+        ends = {"start": f"datum.column + {AT}", "end": f"datum.column + {bar}", **HEIGHT}
+        bars = _part("document", "datum.adds > 0", **ends).mark_rect(color=FAINT)
+        shape = {"x": across("start"), "x2": "end:Q", "y": down("top"), "y2": "bottom:Q"}
+        layers.append(bars.encode(**shape, tooltip=tooltip))
+    # Words stand on tiles and beside them where they fit.
+    if width * TILE >= 9 * LETTER:
+        dark = [name for name, colour in tiles.colours.items() if is_dark(colour)]
+        on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
+        ink = alt.condition(on_dark, alt.value("white"), alt.value(INK))
+        names = _part("document").mark_text(align="left", dx=4, limit=tiles.room, fontSize=SMALL)
+        at = {"x": across("column"), "y": down("y")}
+        layers.append(names.encode(**at, text="name:N", fill=ink, tooltip=tooltip))
+    if prints:
+        adds = alt.Text("adds:Q", format=".3f")
+        for which, colour, text in (
+            ("datum.adds > 0", INK, adds),
+            ("isValid(datum.label)", DOUBT, alt.Text("label:N")),
+        ):
+            words = _part("document", which, beside=f"datum.column + {AT}")
+            words = words.mark_text(align="left", dx=2, fontSize=SMALL, color=colour)
+            layers.append(words.encode(x=across("beside"), y=down("y"), text=text))
+    # Strategies stand above their columns, with their values.
+    bold = _part("strategy", above="-0.75")
+    bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95)
+    said = ["strategy:N", *decimals("value")]
+    at = {"x": across("column"), "y": down("above")}
+    layers.append(bold.encode(**at, text="strategy:N", tooltip=said, **tiles.look))
+    if width >= 6 * LETTER:
+        fits = width >= LETTER * max(len(label) for label in tiles.labels)
+        text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
+        numbers = _part("strategy", "isValid(datum.value)", at="0")
+        numbers = numbers.mark_text(align="left", fontSize=SMALL)
+        layers.append(numbers.encode(x=across("column"), y=down("at"), text=text))
+    if tiles.lowest > tiles.ranks:
+        # Below the line, how many relevant documents there are.
+        below = "datum.below + ' relevant below'" if width >= 17 * LETTER else "datum.below"
+        place = {"at": f"{tiles.ranks + 1}", "caption": f"'' + {below}"}
+        caption = _part("strategy", "datum.below > 0", **place)
+        caption = caption.mark_text(align="left", fontSize=SMALL, color=DOUBT)
+        line = alt.YDatum(tiles.ranks + 0.5, **ranks)
+        layers += [
+            once().mark_rule(color="gray").encode(line),
+            caption.encode(x=across("column"), y=down("at"), text="caption:N"),
+        ]
+    return layers
 
 
 def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:
@@ -336,123 +381,3 @@ def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:
         chart = chart.transform_filter(kept)
     part: alt.Chart = chart.transform_calculate(**calculated) if calculated else chart
     return part
-
-
-def _links(page: Page) -> alt.Chart:
-    """The lines, which begin where a bar or a word ends."""
-    if page.prints:
-        side = f"datum.adds > 0 || isValid(datum.label) ? {END} : {TILE}"
-    else:
-        side = f"datum.adds > 0 ? {AT} + {BAR} * datum.adds / {page.most} : {TILE}"
-    lines = _part("line", start=f"datum.column + ({side})", end="datum.column + 1")
-    links: alt.Chart = lines.mark_rule().encode(
-        x=page.across("start"),
-        x2="end:Q",
-        y=page.down("y"),
-        y2="y_next:Q",
-        stroke=alt.condition("datum.relevant", alt.value(INK), alt.value(FAINT)),
-        strokeWidth=alt.condition("datum.relevant", alt.value(1.5), alt.value(1)),
-        **page.seen,
-    )
-    return links
-
-
-def _boxes(page: Page) -> list[alt.Chart]:
-    """The tiles: those without a judgment have an outline alone."""
-    sides = {"right": f"datum.column + {TILE}", **HEIGHT}
-    shape = {"x": page.across("column"), "x2": "right:Q", "y": page.down("top"), "y2": "bottom:Q"}
-    # Not `color`, which is the strategies'.
-    fill = alt.Fill(
-        "level:N",
-        title=page.grade,
-        scale=alt.Scale(domain=list(page.colours), range=list(page.colours.values())),
-        legend=legend(symbolStrokeColor=REST, symbolType="square"),
-    )
-    tiles = _part("document", **sides).mark_rect()
-    tiles = tiles.encode(**shape, **page.seen, fill=fill, tooltip=page.tooltip)
-    found = [choosing(tiles, page.selected)]
-    if UNJUDGED in page.colours:
-        unjudged = _part("document", f"datum.level === '{UNJUDGED}'", **sides)
-        outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
-        found.append(outline.encode(**shape, **page.seen))
-    return found
-
-
-def _bars(page: Page) -> alt.Chart:
-    """What documents add, as bars beside them."""
-    end = f"datum.column + {AT} + {BAR} * datum.adds / {page.most}"
-    bars = _part("document", "datum.adds > 0", start=f"datum.column + {AT}", end=end, **HEIGHT)
-    drawn: alt.Chart = bars.mark_rect(color=FAINT).encode(
-        x=page.across("start"),
-        x2="end:Q",
-        y=page.down("top"),
-        y2="bottom:Q",
-        tooltip=page.tooltip,
-    )
-    return drawn
-
-
-def _words(page: Page) -> list[alt.Chart]:
-    """What stands on tiles and beside them, where it fits."""
-    found = []
-    if page.width * TILE >= 9 * LETTER:
-        dark = [name for name, colour in page.colours.items() if is_dark(colour)]
-        on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
-        names = _part("document").mark_text(align="left", dx=4, limit=page.room, fontSize=SMALL)
-        found.append(
-            names.encode(
-                x=page.across("column"),
-                y=page.down("y"),
-                text="name:N",
-                fill=alt.condition(on_dark, alt.value("white"), alt.value(INK)),
-                tooltip=page.tooltip,
-            )
-        )
-    if page.prints:
-        numbers, words = (
-            _part("document", kept, beside=f"datum.column + {AT}")
-            .mark_text(align="left", dx=2, fontSize=SMALL, color=colour)
-            .encode(x=page.across("beside"), y=page.down("y"))
-            for kept, colour in (("datum.adds > 0", INK), ("isValid(datum.label)", DOUBT))
-        )
-        found += [
-            numbers.encode(text=alt.Text("adds:Q", format=".3f")),
-            words.encode(text="label:N"),
-        ]
-    return found
-
-
-def _heads(page: Page) -> list[alt.Chart]:
-    """Strategies above their columns, and their values."""
-    head = _part("strategy", above="-0.75")
-    bold = head.mark_text(align="left", fontWeight="bold", limit=page.width * 0.95)
-    tooltip = ["strategy:N", *decimals("value")]
-    found = [
-        bold.encode(
-            x=page.across("column"),
-            y=page.down("above"),
-            text="strategy:N",
-            tooltip=tooltip,
-            **page.look,
-        )
-    ]
-    if page.width >= 6 * LETTER:
-        fits = page.width >= LETTER * max(len(label) for label in page.labels)
-        text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
-        values = _part("strategy", "isValid(datum.value)", at="0")
-        values = values.mark_text(align="left", fontSize=SMALL)
-        found.append(values.encode(x=page.across("column"), y=page.down("at"), text=text))
-    return found
-
-
-def _line(page: Page) -> list[alt.Chart]:
-    """The line, and how many relevant documents there are below, if any."""
-    if page.lowest <= page.ranks:
-        return []
-    said = "datum.below + ' relevant below'" if page.width >= 17 * LETTER else "datum.below"
-    caption = _part("strategy", "datum.below > 0", at=f"{page.ranks + 1}", caption=f"'' + {said}")
-    caption = caption.mark_text(align="left", fontSize=SMALL, color=DOUBT)
-    return [
-        once().mark_rule(color="gray").encode(page.line()),
-        caption.encode(x=page.across("column"), y=page.down("at"), text="caption:N"),
-    ]

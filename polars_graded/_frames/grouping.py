@@ -45,7 +45,7 @@ class Groups:
         starts = starts_of_runs(keyed)
         runs = keyed[starts]
         few = len(starts) < MANY_RUNS * frame.height  # or else they hardly stand together
-        if are_sorted(runs) or (few and runs.group_by(keys).len().height == runs.height):
+        if are_sorted(runs) or (few and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height))
         named = [column.alias(KEY.format(column.name)) for column in _without_claims(keyed)]
         groups = values.with_columns(named).group_by([key.name for key in named]).agg(columns)

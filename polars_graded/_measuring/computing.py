@@ -138,7 +138,12 @@ def _as_grade(dtype: pl.DataType) -> Callable[[float], float]:
     if hasattr(pl, "Float16"):
         kinds[pl.Float16] = np.float16
     kind = kinds.get(dtype, float)
-    return lambda number: float(kind(number))
+
+    def as_grade(number: float) -> float:
+        with np.errstate(over="ignore"):  # beyond all grades there are
+            return float(kind(number))
+
+    return as_grade
 
 
 def _arguments(

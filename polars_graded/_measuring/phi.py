@@ -16,6 +16,7 @@ import polars as pl
 
 from polars_graded._checks import (
     check_choice,
+    check_column,
     check_columns,
     check_frame,
     check_increasing,
@@ -302,8 +303,7 @@ class _Chosen:
             box = partial(box_plot_points, whisker=factor, floor=least, direction=direction)
             return cls(box)
         if isinstance(control_points, str | pl.Expr):
-            column = pl.col(control_points) if isinstance(control_points, str) else control_points
-            return cls(own_points, column)
+            return cls(own_points, check_column("control_points", control_points))
         scores, relevance = _check_control_points(control_points)
         return cls(partial(given_points, scores=scores, relevance=relevance))
 

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_number
+from polars_graded._checks import check_column, check_number
 
 Undefined: TypeAlias = float | Literal["default"] | None
 """What a query gets for which a measure is undefined: a number, null, or what is usual for it."""
@@ -46,11 +46,7 @@ class Ranking:
         if not by:
             msg = "`ranked_by` needs at least one column to rank by, got none"
             raise TypeError(msg)
-        for key in by:
-            if not isinstance(key, str | pl.Expr):
-                msg = f"`ranked_by` takes column names and expressions, got {key!r}"
-                raise TypeError(msg)
-        keys = tuple(pl.col(key) if isinstance(key, str) else key for key in by)
+        keys = tuple(check_column("ranked_by", key) for key in by)
         given = [descending] * len(keys) if isinstance(descending, bool) else descending
         flags = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         for flag in flags:

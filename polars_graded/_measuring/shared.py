@@ -113,7 +113,7 @@ class Shared:
         self._served.add(asker)
         try:
             found = compute([each for one in (asker, *others) for each in one.measures])
-        except (ArithmeticError, ValueError):
+        except Exception:
             if not others:
                 raise
             return compute(asker.measures)  # for it need not be the one who cannot take the data

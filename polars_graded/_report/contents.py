@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data
 from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import (
     all_rounded,
@@ -15,9 +16,10 @@ from polars_graded._report.packing import (
     packed_values,
     rounded,
 )
-from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, counted, explained, together
+from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, explained
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.per_query import best_of, bests
+from polars_graded._sentences import counted, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,28 +42,16 @@ FEWEST_POINTS = 20
 ALPHA = 0.05
 """The level of significance; intervals have the confidence that goes with it."""
 
-COLUMNS = {
-    "strategy": "strategy",
-    "baseline": "baseline",
-    "difference": "difference",
-    "low": "ci_low",
-    "high": "ci_high",
-    "wins": "wins",
-    "ties": "ties",
-    "losses": "losses",
-    "p": "p_corrected",
-    "togetherLow": "simultaneous_low",
-    "togetherHigh": "simultaneous_high",
-}
-"""What the page calls the columns of a comparison."""
+COLUMNS = (
+    *("strategy", "baseline", "difference", "ci_low", "ci_high"),
+    *("wins", "ties", "losses", "p_corrected", "simultaneous_low", "simultaneous_high"),
+)
+"""The columns of a comparison that the page has."""
 
 
 def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, Any]]) -> str:
     """What the page is of, and what it leaves out."""
-    said = (
-        f"{counted(n_strategies, 'strategy', 'strategies')}, "
-        f"{counted(n_queries, 'query', 'queries')}."
-    )
+    said = f"{counted(n_strategies, 'strategies')}, {counted(n_queries, 'queries')}."
     with_curves = min([len(curve["there"]) for curve in drawn if curve["there"]], default=n_seen)
     if n_seen < n_queries:
         said += f" {n_seen:,} of them, at equal steps in their order, are here one by one"
@@ -74,9 +64,9 @@ def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, 
 
 
 def queries_seen(n_queries: int, n_values: int) -> Integers:
-    """Which queries can be looked at one by one, each with so many values of measures."""
+    """Which queries can be looked at one by one, where each has this many values of measures."""
     most = min(MOST_QUERIES, MOST_VALUES // max(1, n_values))
-    return chart_rows.equal_steps(n_queries, max(2, most)).to_numpy()
+    return chart_data.equal_steps(n_queries, max(2, most)).to_numpy()
 
 
 # Measures
@@ -108,9 +98,18 @@ def measures_of(
                 "margins": all_rounded(rows["ci_high"] - rows["mean"]),
                 "bests": bests(rows["mean"], best),
                 "values": packed_values(values[:, seen]),
+                "bin": _bin(values[:, seen]),
             }
         )
     return result
+
+
+def _bin(values: Floats) -> float:
+    """How wide bins of differences are, whatever pair is seen."""
+    whole = values[:, np.isfinite(values).all(axis=0)]
+    furthest = np.ptp(whole, axis=0).max() if whole.size else 0.0
+    _, width = chart_data.difference_bins(pl.Series([0.0, furthest]), whole.shape[1])
+    return width
 
 
 # Curves
@@ -118,13 +117,13 @@ def measures_of(
 
 def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, Any]]:
     """What the page has of each curve: its chart, its means, and the values of queries packed."""
-    from polars_graded._drawing.parts import FEW_POINTS, MOST_COLOURS
+    from polars_graded._drawing.style import FEW_POINTS, MOST_COLOURS
     from polars_graded._report import specs
 
     result = []
     kinds = _kinds(names)
     for name, kind in kinds.items():
-        ideal_name = chart_rows.ideal_of(name, names) if kind == "rank" else None
+        ideal_name = chart_data.ideal_of(name, names) if kind == "rank" else None
         length = grid.curve_length(name, *([] if ideal_name is None else [ideal_name]))
         everything = grid.curve(name, length)
         check_size(name, everything)
@@ -138,12 +137,12 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
         kept = np.arange(length)
         if kind == "rank":
             fitting = max(FEWEST_POINTS, MOST_POINTS // (n_lines * len(seen)))
-            fitting = min(fitting, chart_rows.most_points(len(everything)))
-            kept = chart_rows.equal_steps(length, fitting).to_numpy()
+            fitting = min(fitting, chart_data.most_points(len(everything)))
+            kept = chart_data.equal_steps(length, fitting).to_numpy()
         # Where even so few points do not fit, fewer queries have them.
         most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
-        there = chart_rows.equal_steps(len(seen), most).to_numpy()
-        at = chart_rows.positions_of(name, kind, length).to_numpy()
+        there = chart_data.equal_steps(len(seen), most).to_numpy()
+        at = chart_data.positions_of(name, kind, length).to_numpy()
         points = everything[:, :, kept]
         whole = _whole(everything)
         ideal = None if ideal is None else ideal[:, :, kept]
@@ -225,10 +224,10 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
     result = compare(grid.frame, *names, **options)
     places = {name: i for i, name in enumerate(grid.strategies.to_list())}
     baseline, test = options["baseline"], options["test"]
-    columns = COLUMNS | {"strategy": options["strategy"]}
+    result = result.rename({options["strategy"]: "strategy"})
     rows = []
     for name in names:
-        table = result.filter(measure=name).select(columns.values())
+        table = result.filter(measure=name).select(COLUMNS)
         rows.append(
             [
                 [places[first], places[second], *(_cell(value) for value in others)]
@@ -246,7 +245,7 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
     )
     return {
         "baseline": None if baseline is None else places[baseline],
-        "columns": list(columns),
+        "columns": COLUMNS,
         "rows": rows,
         "note": note,
         "together": _together(options["correction"], n, rows),
@@ -255,13 +254,9 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
 
 def _together(correction: str, n: int, rows: list[list[list[Any]]]) -> str:
     """What the thin intervals are, where they are not those of single differences."""
-    low, high, thin_low, thin_high = (
-        list(COLUMNS).index(name) for name in ("low", "high", "togetherLow", "togetherHigh")
-    )
+    named = [dict(zip(COLUMNS, row, strict=True)) for of_measure in rows for row in of_measure]
     if all(
-        [row[low], row[high]] == [row[thin_low], row[thin_high]]
-        for of_measure in rows
-        for row in of_measure
+        row[f"ci_{end}"] == row[f"simultaneous_{end}"] for row in named for end in ("low", "high")
     ):
         return ""
     percent = f"{1 - ALPHA:.0%}".replace("%", " %")

@@ -31,9 +31,8 @@ const showCurves = (kind, title) => {
   // What is said of a curve by rank is where it ends, of one by recall where it begins.
   const point = kind === "rank" ? curve.at.length - 1 : 0;
   const points = [...state.chosen].map((s) => [valueAt(s, point), strategies[s]]).filter(([value]) => value !== null);
-  const some = points.sort(([x], [y]) => y - x).slice(0, 5).map(([value, name]) => `${name} ${written(value)}`);
-  const more = points.length - some.length;
-  const said = `${curve.name}, ${headline}. ${counted(points.length, "line", "lines")}, at ${kind} ${curve.at[point]}: ${some.join(", ")}${more ? `, and ${more} more` : ""}.`;
+  const pointsSaid = points.sort(([x], [y]) => y - x).map(([value, name]) => `${name} ${written(value)}`);
+  const said = `${curve.name}, ${headline}. ${counted(points.length, "line", "lines")}, at ${kind} ${curve.at[point]}: ${firstFew(pointsSaid)}.`;
   const ideal = Number(there.some((row) => (row.ideal ?? null) !== null));
   draw($(".chart", within), { key: `${state[kind]} ${ideal}`, spec: curve.specs[ideal], rows: there, said });
 };

@@ -6,6 +6,7 @@ const showDocuments = () => {
   if (!rankings) return;
   const { query } = state;
   const both = (comparable ? sides() : [0]).filter((s) => s !== undefined);
+  const two = both.length > 1;
   const names = both.map((s) => strategies[s]);
   $("h2", within).textContent = `Documents: ${names.join(" and ")}${query === null ? "" : ` in query ${queries[query]}`}`;
   const place = query === null ? -1 : rankings.there.indexOf(query);
@@ -15,74 +16,71 @@ const showDocuments = () => {
       ? `Choose a query to see the first ${rankings.ranks} documents that each strategy has for it.${few}`
       : place < 0
         ? `The page does not have the documents of this query.${few}`
-        : `The first ${rankings.ranks} documents${both.length > 1 ? " of each" : ""} and their grades, – where one was not judged` +
-          (both.length > 1 ? "; beside each its rank with the other strategy, – where that has it further down or not at all." : ".") +
+        : `The first ${rankings.ranks} documents${two ? " of each" : ""} and their grades, – where one was not judged` +
+          (two ? "; beside each its rank with the other strategy, – where that has it further down or not at all." : ".") +
           (strategies.length > 1 ? " Below the line of the picture are relevant documents that another strategy has among these." : "");
-  $(".scroll", within).hidden = place < 0;
-  for (const row of within.querySelectorAll(".save")) row.hidden = place < 0;
-  $("figure", within).hidden = place < 0;
+  for (const part of within.querySelectorAll(".scroll, .save, figure")) part.hidden = place < 0;
   if (place < 0) {
     $(".wide", within).hidden = true;
     return;
   }
-  const { documents, ranked: lists } = rankings.entries[place];
-  const shown = both.map((s) => lists[s] ?? []);
-  const n = Math.max(1, ...shown.map((list) => list.length));
-  const head = [element("th", "Rank", { scope: "col", rowspan: 2 })];
-  const below = [];
-  both.forEach((s, i) => {
-    const label = both.length > 1 ? `${"AB"[i]}: ` : "";
-    head.push(element("th", [label, called(s)], { scope: "colgroup", colspan: both.length > 1 ? 3 : 2, class: "text" }));
-    below.push(element("th", "document", { scope: "col", class: "text" }), element("th", "grade", { scope: "col" }));
-    if (both.length > 1) below.push(element("th", `rank in ${"BA"[i]}`, { scope: "col" }));
-  });
-  const most = Math.max(0, ...documents.map((document) => document.at(-1)));
-  const rows = Array.from({ length: n }, (_, rank) => {
-    const cells = shown.flatMap((list, i) => {
-      const at = list[rank];
-      if (at === undefined) return Array.from({ length: both.length > 1 ? 3 : 2 }, () => element("td", ""));
-      const [name, ...rest] = documents[at];
-      const grade = rest.at(-1);
-      const title = rest.length > 1 ? [element("small", rest[0], { class: "title" })] : [];
-      const other = both.length > 1 ? shown[1 - i].indexOf(at) : -1;
-      // The higher the grade, the more of its field is filled.
-      const filled = grade > 0 && most > 0 ? { style: `--share: ${Math.round((100 * grade) / most)}%` } : {};
-      return [
-        element("td", [element("span", name, { class: "document" }), ...title], { class: "text" }),
-        element("td", grade === null ? "–" : String(grade), { class: "grade", ...filled }),
-        ...(both.length > 1 ? [element("td", other < 0 ? "–" : String(other + 1))] : []),
-      ];
+  const entry = rankings.entries[place];
+  const documents = entry.documents.map(([name, ...rest]) => ({ name, grade: rest.at(-1), title: rest.length > 1 ? rest[0] : undefined }));
+  const shown = both.map((s) => entry.ranked[s] ?? []);
+  const most = Math.max(0, ...documents.map(({ grade }) => grade));
+  const columns = both.flatMap((s, i) => {
+    const at = (rank) => shown[i][rank];
+    const there = (rank) => documents[at(rank)];
+    const group = { title: [two ? `${"AB"[i]}: ` : "", called(s)], head: { class: "text" } };
+    const call = ({ name, title }) => [element("span", name, { class: "document" }), ...(title === undefined ? [] : [element("small", title, { class: "title" })])];
+    // The higher the grade, the more of its field is filled.
+    const filled = ({ grade }) => (grade > 0 && most > 0 ? { style: `--share: ${Math.round((100 * grade) / most)}%` } : {});
+    const column = (title, form, cell, head) => ({
+      group,
+      title,
+      head,
+      value: there,
+      form: (document, rank) => (document ? form(document, rank) : ""),
+      cell: (rank) => (there(rank) ? cell(there(rank)) : {}),
     });
-    return element("tr", [element("th", String(rank + 1), { scope: "row" }), ...cells]);
+    const inOther = (_, rank) => {
+      const other = shown[1 - i].indexOf(at(rank));
+      return other < 0 ? "–" : String(other + 1);
+    };
+    return [
+      column("document", call, () => ({ class: "text" }), { class: "text" }),
+      column("grade", ({ grade }) => (grade === null ? "–" : String(grade)), (document) => ({ class: "grade", ...filled(document) })),
+      ...(two ? [column(`rank in ${"BA"[i]}`, inOther, () => ({}))] : []),
+    ];
   });
-  table(within, "Documents side by side", [element("tr", head), element("tr", below)], rows);
-  showTiles(rankings.entries[place], both);
+  const ranks = [...Array(Math.max(1, ...shown.map((list) => list.length))).keys()];
+  table("documents", "Documents side by side", [{ title: "Rank", value: (rank) => rank + 1 }, ...columns], ranks);
+  const rows = both.flatMap((s, i) => shown[i].map((at, rank) => ({ strategy: strategies[s], rank: rank + 1, document: documents[at].name, ...documents[at] })));
+  const saved = ["strategy", "rank", "document", ...(documents[0]?.title === undefined ? [] : ["title"]), "grade"];
+  keepRows("documents", saved.map((name) => ({ name, value: (row) => row[name] })), rows);
+  showTiles(documents, shown, both, entry.ideal);
 };
 
 // The same as tiles in the colours of their grades, joined by lines: a picture of the table below it.
-const showTiles = ({ documents, ranked: lists, ideal }, both) => {
-  const { ranks, irrelevant, levels, below } = rankings;
-  const gradeOf = (at) => documents[at].at(-1);
-  const relevant = (at) => gradeOf(at) !== null && gradeOf(at) > irrelevant;
-  const adds = (at, rank) => (ideal ? (2 ** Math.max(0, (gradeOf(at) ?? irrelevant) - irrelevant) - 1) / Math.log2(rank + 1) / ideal : 0);
+const gains = new Map(rankings?.gains);
+const showTiles = (documents, shown, both, ideals) => {
+  const { ranks, irrelevant, levels, below, discounts } = rankings;
   const tiles = [];
   const heads = both.map((s, column) => {
-    const list = lists[s] ?? [];
-    const added = list.map((at, i) => adds(at, i + 1));
+    const [list, ideal] = [shown[column], ideals[s % ideals.length]];
+    const added = list.map((at, i) => (ideal ? ((gains.get(documents[at].grade) ?? 0) * discounts[i]) / ideal : 0));
     const value = added.reduce((sum, each) => sum + each, 0);
-    const missed = [...documents.keys()].filter((at) => relevant(at) && !list.includes(at)).sort((x, y) => gradeOf(y) - gradeOf(x) || x - y);
-    const tile = (at, y, more) => {
-      const [name, ...rest] = documents[at];
-      const grade = gradeOf(at);
+    const missed = documents.filter(({ grade }, at) => grade !== null && grade > irrelevant && !list.includes(at)).sort((x, y) => y.grade - x.grade);
+    const tile = ({ name, grade, title }, y, more) => {
       const level = grade === null ? "unjudged" : levels.find(([end]) => grade <= end)[1];
-      const title = rest.length > 1 ? { title: rest[0] } : {};
-      tiles.push({ part: "document", strategy: strategies[s], column, y, doc: name, name: title.title ?? name, grade, level, relevant: relevant(at), ...title, ...more });
+      const relevant = grade !== null && grade > irrelevant;
+      tiles.push({ part: "document", strategy: strategies[s], column, y, doc: name, name: title ?? name, title, grade, level, relevant, ...more });
     };
-    list.forEach((at, i) => tile(at, i + 1, { rank: i + 1, adds: added[i], share: value > 0 ? added[i] / value : null }));
-    missed.slice(0, below).forEach((at, i) => tile(at, ranks + 2 + i, { rank: null, adds: null, share: null, label: "below" }));
+    list.forEach((at, i) => tile(documents[at], i + 1, { rank: i + 1, adds: added[i], share: value > 0 ? added[i] / value : null }));
+    missed.slice(0, below).forEach((document, i) => tile(document, ranks + 2 + i, { rank: null, adds: null, share: null, label: "below" }));
     return { part: "strategy", strategy: strategies[s], column, value, label: `ndcg@${ranks} ${value.toFixed(4)}`, below: missed.length, colour: looks[s].colour };
   });
-  const lines = tiles.filter(({ column }) => column === 0).flatMap(({ part, ...tile }) => {
+  const lines = tiles.filter(({ column }) => column === 0).flatMap((tile) => {
     const same = tiles.find((other) => other.column === 1 && other.doc === tile.doc);
     return same ? [{ ...tile, part: "line", y_next: same.y }] : [];
   });
@@ -91,13 +89,4 @@ const showTiles = ({ documents, ranked: lists, ideal }, both) => {
   const ends = heads.map((head, i) => `${both.length > 1 ? `${"AB"[i]}, ` : ""}${head.strategy}, has ${head.label}`);
   const said = `${ends.join("; ")}. Each document is a tile in the colour of its grade, and a line joins it to itself; the table below has them all.`;
   draw($("#documents .chart"), { key: form, spec: specs.tiles[form], rows: [...heads, ...tiles, ...lines], said, signals: { most } });
-};
-const documentNumbers = () => {
-  const place = rankings.there.indexOf(state.query);
-  const both = (comparable ? sides() : [0]).filter((s) => s !== undefined);
-  const { documents, ranked: lists } = rankings.entries[place];
-  return [
-    ["strategy", "rank", "document", ...(documents[0]?.length > 2 ? ["title"] : []), "grade"],
-    ...both.flatMap((s) => (lists[s] ?? []).map((at, rank) => [strategies[s], rank + 1, ...documents[at]])),
-  ];
 };

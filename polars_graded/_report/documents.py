@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +12,30 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_comparable, check_frame
-from polars_graded._drawing.rows import equal_steps
+from polars_graded._drawing.chart_data import equal_steps
+from polars_graded._frames.adding import RANK, ranked_documents
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
+from polars_graded._measuring.expression import one
 from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import Ranking
 from polars_graded._report.packing import all_rounded, rounded
-from polars_graded._report.words import counted
 from polars_graded._results.regrading import unjudged_bounds
+from polars_graded._sentences import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polars_graded._results.per_query import Grid
 
 RANKS = 10
 """How many documents of a ranking are shown."""
+
+IDEAL = Measure.of("ideal_dcg", RANKS)
+"""The best DCG, which is 1 of NDCG."""
+
+HIGHEST_GRADE = 1000
+"""A gain of 2 to a higher grade is no number: such documents add nothing."""
 
 BELOW = 5
 """How many relevant documents are shown that a strategy has not among these."""
@@ -69,7 +78,7 @@ CONCERNS = {
 
 
 @dataclass(frozen=True)
-class Documents:
+class RankedFrame:
     """The frame that was evaluated, checked, and which of its columns say what."""
 
     frame: pl.DataFrame
@@ -81,7 +90,7 @@ class Documents:
     @classmethod
     def of(
         cls, frame: Any, *, doc: str | None, titles: str | None, strategy: str, **options: Any
-    ) -> Documents:
+    ) -> RankedFrame:
         """The frame, its strategies in the column of that name if it has one, or else by scores."""
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()
@@ -132,12 +141,12 @@ class Documents:
         table = self.table
         names = table.to_series(0).cast(pl.String).to_list()
         rows = [[_cell(value) for value in row] for row in table.drop(table.columns[0]).iter_rows()]
-        note = f"{counted(self.frame.height, 'row', 'rows')} of documents."
+        note = f"{counted(self.frame.height, 'rows')} of documents."
         for name, said in CONCERNS.items():
             most: Any = table[name].max()
             if most:
                 up_to = "Up to " if table[name].n_unique() > 1 else ""
-                note += f" {up_to}{counted(most, 'query', 'queries')} {said}."
+                note += f" {up_to}{counted(most, 'queries')} {said}."
         return {
             "note": note,
             "columns": [COLUMNS[name] for name in table.columns[1:]],
@@ -179,8 +188,8 @@ class Documents:
         """The first documents of each strategy for queries, as many of them as fit the size.
 
         For each query that is there it is the documents with their grades and titles, and for each
-        strategy which of them it has at each rank; null for a strategy that the frame lacks. Beside
-        them stands the best DCG that as many documents of the query can have.
+        strategy which of them it has at each rank; null for a strategy that the frame lacks. A
+        document adds its gain, times the discount of its rank, over the best DCG there is.
         """
         if self.doc is None:
             return None
@@ -207,6 +216,8 @@ class Documents:
             "below": BELOW,
             "irrelevant": self.request.scale.irrelevant,
             "levels": levels,
+            "gains": self._gains(entries),
+            "discounts": all_rounded(discounts()),
             "there": [there[place] for place in places],
             "entries": [entries[place] for place in places],
         }
@@ -215,43 +226,61 @@ class Documents:
         self, strategies: Sequence[str], texts: pl.Series
     ) -> dict[str | None, dict[str, Any]]:
         """The entry of each of these queries, by its text, that has a document."""
-        request = self.request
-        [query] = request.query
-        key = pl.col(query).cast(pl.String)
-        rows = self.frame.filter(key.is_in(texts.implode(), nulls_equal=True))
+        [query] = self.request.query
+        wanted = pl.col(query).cast(pl.String).is_in(texts.implode(), nulls_equal=True)
+        rows = self.frame.filter(wanted)
         entries: dict[str | None, dict[str, Any]] = {}
-        places: dict[str | None, dict[tuple[Any, ...], int]] = {}
-        shown = [name for name in (self.doc, self.titles) if name is not None]
         for place, strategy in enumerate(strategies):
-            grade = pl.col(request.grade).cast(pl.Float64)
-            for found, *values in self._top(rows, strategy).select(key, *shown, grade).rows():
-                if found not in entries:
-                    entries[found] = {"documents": [], "ranked": [None] * len(strategies)}
-                    places[found] = {}
-                entry, known = entries[found], places[found]
-                document = (*map(_text, values[:-1]), rounded(values[-1]))
-                if document not in known:
-                    known[document] = len(known)
-                    entry["documents"].append(document)
-                if entry["ranked"][place] is None:
-                    entry["ranked"][place] = []
-                entry["ranked"][place].append(known[document])
-        for found, best in self._best(rows, key):
-            if found in entries:
-                entries[found]["ideal"] = rounded(best)
+            for found, ideal, *columns in self._top(rows, strategy):
+                nothing = [None] * len(strategies)
+                new = {"documents": {}, "ranked": nothing, "ideal": [*nothing]}
+                entry = entries.setdefault(found, new)
+                known = entry["documents"]
+                documents = [
+                    (*map(_text, names), rounded(grade))
+                    for *names, grade in zip(*columns, strict=True)
+                ]
+                entry["ranked"][place] = [known.setdefault(each, len(known)) for each in documents]
+                entry["ideal"][place] = rounded(ideal)
+        for entry in entries.values():
+            entry["documents"] = list(entry["documents"])
+            if len(same := set(entry["ideal"]) - {None}) == 1:
+                entry["ideal"] = list(same)
         return entries
 
-    def _best(self, rows: pl.DataFrame, key: pl.Expr) -> list[tuple[str | None, float | None]]:
-        """The DCG of the best documents of each query, with a gain of 2 to the grade, less 1."""
+    def _top(self, rows: pl.DataFrame, strategy: str) -> list[tuple[Any, ...]]:
+        """Of each query the best DCG that there is, and the first documents of a strategy."""
         request = self.request
-        above = (pl.col(request.grade).cast(pl.Float64) - request.scale.irrelevant).clip(0)
-        judged = rows.select(key.alias("query"), self.doc, grade=above).drop_nulls("grade")
-        best = judged.unique().sort("grade", descending=True)
-        best = best.group_by("query", maintain_order=True).head(RANKS)
-        discount = (pl.int_range(pl.len()) + 2).log(2)
-        dcg = ((2 ** pl.col("grade") - 1) / discount).sum()
-        sums = best.group_by("query").agg(pl.when(dcg.is_finite()).then(dcg).alias("best"))
-        return sums.rows()
+        if request.strategy is not None:
+            rows = rows.filter(pl.col(request.strategy).cast(pl.String) == strategy)
+        elif strategy in request.by:
+            request = replace(request, by={strategy: request.by[strategy]})
+        else:
+            return []
+        grade = pl.col(request.grade).cast(pl.Float64)
+        [query] = request.query
+        found = []
+        for ranked in ranked_documents(request, rows).values():
+            ideal = pl.lit(None, pl.Float64)
+            if ranked.select((grade <= HIGHEST_GRADE).all()).item():
+                ideal = one(IDEAL, request.scale)
+            shown = [pl.col(name) for name in (self.doc, self.titles) if name is not None]
+            first = [
+                column.filter(pl.col(RANK).is_not_null()).head(RANKS).alias(f"shown {place}")
+                for place, column in enumerate([*shown, grade])
+            ]
+            queries = ranked.group_by(pl.col(query).cast(pl.String), maintain_order=True)
+            table = queries.agg(ideal.alias("ideal"), *first)
+            found += table.filter(pl.col("shown 0").list.len() > 0).rows()
+        return found
+
+    def _gains(self, entries: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
+        """The gain of each grade that is shown: its DCG at the first rank."""
+        shown = {document[-1] for entry in entries for document in entry["documents"]} - {None}
+        grades = pl.DataFrame({"grade": sorted(shown)}, schema={"grade": pl.Float64})
+        scale = replace(self.request.scale, grade=pl.col("grade"))
+        grades = grades.filter(pl.col("grade") <= HIGHEST_GRADE)
+        return grades.group_by("grade").agg(one(Measure.of("dcg", 1), scale)).rows()
 
     def tiles(self, n: int) -> dict[str, dict[str, Any]]:
         """The charts of the first documents of n strategies."""
@@ -273,26 +302,16 @@ class Documents:
         ends = found.drop_nulls().group_by("level").agg(pl.col("grade").max()).sort("grade")
         return colours, ends.select("grade", "level").rows()
 
-    def _top(self, rows: pl.DataFrame, strategy: str) -> pl.DataFrame:
-        """The first documents of a strategy for each query, as `side_by_side` ranks them."""
-        request = self.request
-        if request.strategy is not None:
-            [score] = request.by.values()
-            rows = rows.filter(pl.col(request.strategy).cast(pl.String) == strategy)
-        elif strategy in request.by:
-            score = request.by[strategy]
-        else:
-            return rows.clear()
-        ties = request.ties or ()
-        falling = [request.descending] * len(score) + [True] * len(ties)
-        top = rows.filter(pl.col(score[0]).is_not_null()).sort(
-            [*score, *ties], descending=falling, nulls_last=True, maintain_order=True
-        )
-        return top.group_by(*request.query, maintain_order=True).head(RANKS)
 
-
-EMPTY: dict[str, Any] = {"documents": [], "ranked": []}
+EMPTY: dict[str, Any] = {"documents": [], "ranked": [], "ideal": []}
 """The entry of a query that the frame lacks."""
+
+
+def discounts() -> pl.Series:
+    """What a gain counts at each rank: by how much documents of gain 1 raise DCG."""
+    same = pl.DataFrame({"grade": [1] * RANKS})
+    curve = one(Measure.of("dcg_curve", RANKS), Ranking(pl.col("grade")))
+    return same.select(curve.explode()).to_series().diff().fill_null(1.0)
 
 
 def _text(value: Any) -> str | None:

@@ -30,7 +30,8 @@ const whisker = (low, high, at, said) => {
   return shape("svg", { class: "whisker", viewBox: "0 0 60 12", role: "img", "aria-label": said }, [line, point]);
 };
 // Short names stay on one line, long ones break anywhere.
-const called = (strategy) => element("span", strategies[strategy], { class: strategies[strategy].length > 20 ? "long name" : "name" });
+const named = (name) => element("span", name, { class: name.length > 20 ? "long name" : "name" });
+const called = (strategy) => named(strategies[strategy]);
 // A sentence of texts and of places of strategies.
 const sentence = (parts) =>
   parts.map((part) => (typeof part === "number" ? element("span", [sample(looks[part]), " ", called(part)], { class: "strategy" }) : part));
@@ -55,16 +56,41 @@ const scrolls = (box) => {
 const boxes = new ResizeObserver((entries) => entries.forEach(({ target }) => scrolls(target)));
 for (const box of document.querySelectorAll(".scroll")) boxes.observe(box);
 
-const table = (within, caption, head, rows) => {
+// A column has a `title` where the table shows it and a `name` where it is saved, the `value` of a row,
+// and the `form` in which it is shown. Columns of one `group` stand below what that is called.
+const th = (title, attributes) => element("th", title, { scope: "col", ...attributes });
+const headRows = (shown) => {
+  if (!shown.some(({ group }) => group)) return [element("tr", shown.map(({ title, head }) => th(title, head)))];
+  const groups = shown.filter(({ group }, i) => !group || group !== shown[i - 1]?.group);
+  const size = (wanted) => shown.filter(({ group }) => group === wanted).length;
+  const above = groups.map(({ title, head, group }) =>
+    group ? th(group.title, { scope: "colgroup", colspan: size(group), ...group.head }) : th(title, { rowspan: 2, ...head }));
+  const below = shown.filter(({ group }) => group).map(({ title, head }) => th(title, head));
+  return [element("tr", above), element("tr", below)];
+};
+const tableRows = (columns, rows, about = () => ({})) => {
+  const shown = columns.filter(({ title }) => title !== undefined);
+  const cells = (row) => shown.map(({ value, form = String, cell = () => ({}) }, i) =>
+    element(i ? "td" : "th", form(value(row), row), { ...(i ? {} : { scope: "row" }), ...cell(row) }));
+  return [headRows(shown), rows.map((row) => element("tr", cells(row), about(row)))];
+};
+
+// What of each part is saved as CSV.
+const savedRows = new Map();
+const keepRows = (id, columns, rows) => {
+  const kept = columns.filter(({ name }) => name !== undefined);
+  savedRows.set(id, [kept.map(({ name }) => name), ...rows.map((row) => kept.map(({ value }) => value(row)))]);
+};
+
+const table = (id, caption, columns, rows, about) => {
+  const within = $(`#${id}`);
   const focused = document.activeElement?.dataset.key;
   const box = $(".scroll", within);
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", caption);
-  $("table", box).replaceChildren(
-    element("caption", caption, { class: "hidden" }),
-    element("thead", head),
-    element("tbody", rows),
-  );
+  const [head, body] = tableRows(columns, rows, about);
+  $("table", box).replaceChildren(element("caption", caption, { class: "hidden" }), element("thead", head), element("tbody", body));
+  keepRows(id, columns, rows);
   scrolls(box);
   // What was focused is made anew.
   if (focused) [...within.querySelectorAll("[data-key]")].find((made) => made.dataset.key === focused)?.focus();

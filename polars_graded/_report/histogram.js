@@ -14,30 +14,8 @@ const differences = () => {
   }
   // Values are rounded to 24 bits: what differs in the last of them is the same number.
   for (const row of rows) if (Math.abs(row.difference) <= largest * 2 ** -22) row.difference = 0;
+  for (const row of rows) row.side = row.difference === 0 ? null : row.difference * sign(measure) > 0 ? 0 : 1;
   return rows.sort((x, y) => y.difference - x.difference || x.query - y.query);
-};
-
-// A bar for each query; or of neighbours one above the axis and one below it, each of the mean of
-// what a side is better by.
-const sharedBars = (sorted, size, winner) => {
-  const bars = [];
-  for (let start = 0; start < sorted.length; start += size) {
-    const all = sorted.slice(start, start + size);
-    for (const side of size === 1 ? [winner(all[0])] : [0, 1]) {
-      const mine = all.filter((row) => winner(row) === side);
-      if (!mine.length) continue;
-      const [first, last] = [mine[0], mine.at(-1)].map((row) => queries[row.query]);
-      bars.push({
-        position: start + 1,
-        last: start + all.length,
-        query: mine.length === 1 ? asDrawn(first) : `${first} … ${last}`,
-        queries: mine.length,
-        difference: mine.reduce((sum, row) => sum + row.difference, 0) / all.length,
-        side,
-      });
-    }
-  }
-  return bars;
 };
 
 // The colours of two strategies, which among many can be the same.
@@ -47,14 +25,16 @@ const twoColours = (a, b) => {
   return colours;
 };
 
+const showSides = (within, labels, colours) =>
+  $(".legend", within).replaceChildren(...labels.map((label, i) => element("li", [sample({ colour: colours[i], dash: [1, 0] }), label])));
+
 const showHistogram = () => {
   const within = $("#histogram");
   const { measure, query } = state;
-  const [a, b] = sides();
+  const both = sides();
   const sorted = differences();
-  const names = [strategies[a], strategies[b]];
-  const winner = ({ difference }) => (difference === 0 ? null : difference * sign(measure) > 0 ? 0 : 1);
-  const wins = [0, 1].map((side) => sorted.filter((row) => winner(row) === side).length);
+  const names = both.map((side) => strategies[side]);
+  const wins = [0, 1].map((side) => sorted.filter((row) => row.side === side).length);
   const ties = sorted.length - wins[0] - wins[1];
   const size = Math.max(1, Math.ceil(sorted.length / page.mostBars));
   const { name } = measures[measure];
@@ -72,11 +52,17 @@ const showHistogram = () => {
     counts +
     (query === null
       ? "Click on a bar, or above or below it, to see its query everywhere; Previous and Next go from bar to bar."
-      : `Query ${queries[query]}: ${here ? `${written(valueOf(measure, a, query))} − ${written(valueOf(measure, b, query))} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
-  const labels = names.map((side, i) => `${wins[i]} better with ${i ? "B" : "A"}, ${side}`);
-  const colours = twoColours(a, b);
-  $(".legend", within).replaceChildren(...labels.map((label, i) => element("li", [sample({ colour: colours[i], dash: [1, 0] }), label])));
-  const rows = sharedBars(sorted, size, winner).map(({ side, ...bar }) => ({ ...bar, better: side === null ? null : asDrawn(names[side]), colour: colours[side] ?? null }));
+      : `Query ${queries[query]}: ${here ? `${both.map((side) => written(valueOf(measure, side, query))).join(" − ")} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
+  const colours = twoColours(...both);
+  showSides(within, names.map((name, i) => `${"AB"[i]}, ${name}, is better in ${wins[i]}`), colours);
+  const rows = sorted.map(({ query: q, difference, side }, i) => ({
+    position: i + 1,
+    query: asDrawn(queries[q]),
+    queries: 1,
+    difference,
+    better: side === null ? null : asDrawn(names[side]),
+    colour: colours[side] ?? null,
+  }));
   // A letter has about seven pixels.
   const longest = Math.max(...rows.slice(0, page.mostNamed).map((row) => row.query.length));
   const fits = longest * 7 < (within.clientWidth - 60) / rows.length;
@@ -88,17 +74,10 @@ const showHistogram = () => {
     const place = Math.floor((x / view.width()) * sorted.length);
     if (y >= 0 && place >= 0 && place < sorted.length) change({ query: sorted[place].query });
   };
-  const words = { beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline: `${name} of A minus that of B` };
+  const words = { size, beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline: `${name} of A minus that of B` };
   const [highest, lowest] = [sorted[0], sorted.at(-1)].map((row) => `${signed(row.difference)} in query ${queries[row.query]}`);
   const said = `A is ${names[0]}, B is ${names[1]}. ${counts}From ${highest} to ${lowest}.`;
   draw($(".chart", within), { key: form, spec: specs.bars[form], rows, said, signals: words, click });
-};
-
-const histogramNumbers = () => {
-  const { measure } = state;
-  const [a, b] = sides();
-  return [
-    ["query", `${measures[measure].name} of ${strategies[a]}`, `${measures[measure].name} of ${strategies[b]}`, "difference"],
-    ...differences().map(({ query, difference }) => [queries[query], valueOf(measure, a, query), valueOf(measure, b, query), difference]),
-  ];
+  const columns = both.map((side) => ({ name: `${name} of ${strategies[side]}`, value: (row) => valueOf(measure, side, row.query) }));
+  keepRows("histogram", [{ name: "query", value: (row) => queries[row.query] }, ...columns, { name: "difference", value: (row) => row.difference }], sorted);
 };

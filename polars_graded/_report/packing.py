@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from polars_graded._report.words import counted
+from polars_graded._sentences import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,7 @@ def check_size(name: str, values: Floats) -> None:
     if (wrong := np.abs(values) > LARGEST).any():
         msg = (
             f"{name!r} must lie within ±3.4e38 to be shown, got {values[wrong][0]:g} among "
-            f"{counted(int(wrong.sum()), 'value', 'values')} beyond"
+            f"{counted(int(wrong.sum()), 'values')} beyond"
         )
         raise ValueError(msg)
 

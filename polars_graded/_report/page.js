@@ -74,14 +74,11 @@ options($("#against"), baseline === null ? [[-1, "every pair"], ...strategyNames
 options($("#a"), strategyNames, (a) => change({ a }));
 options($("#b"), strategyNames, (b) => change({ b }));
 
-savesTable("overview", "overview", overviewNumbers);
-savesTable("strategies", "strategies", strategiesNumbers);
-savesTable("certainty", "certainty", certaintyNumbers);
-savesTable("comparison", "differences", comparisonNumbers);
-savesTable("documents", "documents", documentNumbers);
+for (const id of ["overview", "strategies", "certainty", "documents"]) savesTable(id);
+savesTable("comparison", "differences");
 savesChart($("#forest"), "differences");
 for (const kind of ["rank", "recall"]) savesChart($(`#${kind} .chart`), `curves-by-${kind}`);
-savesChart($("#histogram .chart"), "query-by-query", histogramNumbers);
+savesChart($("#histogram .chart"), "query-by-query", savesCsv("histogram", "query-by-query"));
 savesChart($("#explore .chart"), "some-queries");
 savesChart($("#documents .chart"), "documents");
 for (const id of ["least", "greatest"]) $(`#${id}`).addEventListener("input", showExplore);

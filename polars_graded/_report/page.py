@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import check_choice
-from polars_graded._columns import takes_any_name
 from polars_graded._report.contents import (
     ALPHA,
     about,
@@ -26,10 +25,10 @@ from polars_graded._report.contents import (
     queries_seen,
     without_value,
 )
-from polars_graded._report.documents import Documents
+from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
-from polars_graded._report.verdict import POWER, SHARE, Judged, certainty, pairs_of_rows, verdict
+from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, CORRECTIONS, MISSING, TESTS
 from polars_graded._results.keys import finds_keys
 from polars_graded._results.per_query import (
@@ -55,7 +54,7 @@ MOST_BARS = 1000
 """How many bars stand side by side; with more queries, several share one."""
 
 MOST_PAIRS = 4
-"""With so many strategies every pair is shown; with more, each is compared with one."""
+"""Of up to this many strategies every pair is shown; of more, each is compared with one."""
 
 LARGEST_FILE = 7_800_000
 """How large a page is at most, documents among it; without them it may be as large as it is."""
@@ -68,7 +67,6 @@ SCRIPTS = (
 """The parts of the script, in the order in which they need each other."""
 
 
-@takes_any_name
 @finds_keys
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -173,17 +171,10 @@ def report(
     ImportError
         If vl-convert is not installed, which has the scripts that draw charts:
         ``pip install "vl-convert-python>=1.9"``.
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column that is named has neither numbers nor lists of them; if `title` is not a string,
-        `file` not the name of a file, `date` not a date or `settings` not a mapping of texts.
     ValueError
-        If there is no row or no column to show, or one is named twice; if curves in a column, or
-        their ideal curves, differ in length, as those without a cutoff do; if `frame` has none of
-        the strategies or queries; as `compare`, and for `frame` as `evaluate`.
-    OSError
-        If the file cannot be written.
+        If there is no row or no column to show; if curves in a column, or their ideal curves,
+        differ in length, as those without a cutoff do; if `frame` has none of the strategies or
+        queries; as `compare`, and for `frame` as `evaluate`.
 
     Notes
     -----
@@ -247,7 +238,7 @@ def report(
         raise ValueError(msg)
     documents = None
     if frame is not None:
-        documents = Documents.of(
+        documents = RankedFrame.of(
             frame,
             doc=doc,
             titles=titles,
@@ -343,9 +334,9 @@ def _payload(
     else:
         comparison = comparison_of(grid, numbers, how)
     pairs = pairs_of_rows(comparison) or [[] for _ in numbers]
-    judged = Judged.of(comparison, how["test"], how["correction"])
+    tested = Tested.of(comparison, how["test"], how["correction"])
     for measure, its in zip(measured, pairs, strict=True):
-        measure["verdict"] = verdict(grid, measure, its, judged)
+        measure["verdict"] = verdict(grid, measure, its, tested)
     return {
         "about": about(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
@@ -362,7 +353,7 @@ def _payload(
         "mostBars": MOST_BARS,
         "looks": specs.strategy_looks(len(strategies)),
         "absent": ABSENT | without_value(curves, drawn) | {"comparison": alone},
-        "corrected": judged.p,
+        "corrected": tested.p,
         "specs": {
             "forest": specs.forest_specs(),
             "bars": specs.bars_specs(how["query"]),

@@ -12,6 +12,7 @@ const save = (name, kind, content) => {
 // Rows of numbers and texts. Values of single queries have 24 bits, which are seven digits.
 const csv = (rows) => {
   const cell = (value) => {
+    if (Array.isArray(value)) return cell(value.map((pair) => pair.join(": ")).join("; "));
     const number = typeof value === "number" && !Number.isInteger(value);
     const text = value == null || Number.isNaN(value) ? "" : String(number ? Number(value.toPrecision(7)) : value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
@@ -46,38 +47,23 @@ const latex = (table) => {
   return [`\\begin{tabular}{l${"r".repeat(n - 1)}}`, "\\toprule", ...head.map(line), "\\midrule", ...lines, "\\bottomrule", "\\end{tabular}", ""].join("\n");
 };
 
-const saveButtons = (what, acts) => {
-  const row = document.createElement("p");
-  row.className = "save";
-  for (const [format, act] of acts) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = format;
-    button.title = `Save ${what} as ${format}`;
-    button.setAttribute("aria-label", button.title);
-    button.addEventListener("click", act);
-    row.append(button);
-  }
-  return row;
+const saveButtons = (what, acts) =>
+  element("p", acts.map(([format, act]) => {
+    const made = button(format, `Save ${what} as ${format}`, act);
+    made.setAttribute("aria-label", made.title);
+    return made;
+  }), { class: "save" });
+
+// The table of a part: its numbers as CSV, and what is read as LaTeX.
+const savesCsv = (id, name) => ["CSV", () => save(`${name}.csv`, "text/csv", csv(savedRows.get(id)))];
+const savesTable = (id, name = id) => {
+  const written = () => save(`${name}.tex`, "application/x-tex", latex($(`#${id} table`)));
+  $(`#${id} .scroll`).after(saveButtons("the table", [savesCsv(id, name), ["LaTeX", written]]));
 };
 
-// The table of a part, its numbers as CSV, and what is read as LaTeX.
-const savesTable = (section, name, numbers) => {
-  const table = $(`#${section} table`);
-  $(`#${section} .scroll`).after(saveButtons("the table", [
-    ["CSV", () => save(`${name}.csv`, "text/csv", csv(numbers()))],
-    ["LaTeX", () => save(`${name}.tex`, "application/x-tex", latex(table))],
-  ]));
-};
-
-const savesChart = (holder, name, numbers) => {
-  const picture = async (kind, scale) => {
-    const view = embedded.get(holder)?.view;
-    if (!view) return;
-    if (kind === "svg") save(`${name}.svg`, "image/svg+xml", await view.toSVG());
-    else (await view.toCanvas(scale)).toBlob((content) => save(`${name}.png`, "image/png", content));
-  };
-  const acts = [["SVG", () => picture("svg")], ["PNG", () => picture("png", 2)]];
-  if (numbers) acts.push(["CSV", () => save(`${name}.csv`, "text/csv", csv(numbers()))]);
-  holder.after(saveButtons("the chart", acts));
+const savesChart = (holder, name, ...others) => {
+  const view = () => embedded.get(holder)?.view;
+  const svg = async () => view() && save(`${name}.svg`, "image/svg+xml", await view().toSVG());
+  const png = async () => view() && (await view().toCanvas(2)).toBlob((content) => save(`${name}.png`, "image/png", content));
+  holder.after(saveButtons("the chart", [["SVG", svg], ["PNG", png], ...others]));
 };

@@ -7,13 +7,14 @@ each is made once however many reports are: to make them takes longer than all e
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from polars_graded._drawing import exploring, marks, tiles
-from polars_graded._drawing.parts import (
+from polars_graded._drawing import marks, query_views, tiles
+from polars_graded._drawing.style import (
     DOUBT,
     FAINT,
     INK,
@@ -130,7 +131,11 @@ def curve_specs(
     The first is without an ideal curve, the second with it: an axis of one that is null at every
     point, as a query may have it, has no ends.
     """
-    x = marks.recall_axis("recall") if kind == "recall" else marks.rank_axis("rank", last)
+    x = (
+        marks.recall_axis("recall")
+        if kind == "recall"
+        else marks.places_axis("rank:Q", "rank", last)
+    )
     look = {"color": _literal("colour"), "strokeDash": alt.StrokeDash("dash:N", scale=None)}
     layers = marks.curves(x, title, look, unit=unit, few=few, ideal=ideal)
     spec = _spec(layers, height=280)
@@ -167,7 +172,7 @@ def forest_specs() -> dict[str, dict[str, Any]]:
 def bars_specs(query: str) -> dict[str, Any]:
     """The differences of queries in the order of the rows, each in a `colour` that it has.
 
-    Up to so many queries have names, upright where they fit; more stand in their places.
+    A few queries have names, upright where they fit; more stand in their places.
     """
     title = "difference, A − B"
     colour = _literal("colour")
@@ -179,35 +184,13 @@ def bars_specs(query: str) -> dict[str, Any]:
     }
     end = alt.ExprRef("beyond")
     specs["placed"] = marks.placed_bars(f"{query}, by falling difference", end, title, colour)
-    signals: dict[str, Any] = {"place": 0, "names": [], "beyond": MOST_NAMED + 0.5}
+    shared = specs["placed"][0]
+    shared.transform = [*_shared_by_neighbours().transform, *shared.transform]
+    signals: dict[str, Any] = {"place": 0, "names": [], "beyond": MOST_NAMED + 0.5, "size": 1}
     return {
         name: _spec([*layers, _chosen(layers[0])], signals=signals, height=240)
         for name, layers in specs.items()
     }
-
-
-class _Tiles(tiles.Page):
-    """Two columns of tiles as wide as the page."""
-
-    @property
-    def room(self) -> Any:
-        """How long what stands on a tile is at most."""
-        return alt.ExprRef(f"width * {tiles.TILE / (len(self.names) - 0.2):.3f} - 8")
-
-    @property
-    def look(self) -> dict[str, Any]:
-        """The colour of a strategy, which stands in the rows."""
-        return {"color": _literal("colour")}
-
-    @property
-    def has_bars(self) -> bool:
-        """Whether a document may add something: the signal `most` says how much."""
-        return True
-
-    @property
-    def tooltip(self) -> list[Any]:
-        """What the page knows of a document."""
-        return [each for each in super().tooltip if each != "tied:N"]
 
 
 @cache
@@ -224,67 +207,29 @@ def tiles_specs(
 
     Rows are those of `tile_rows`, with the `colour` of a strategy.
     """
-    measure = f"ndcg@{ranks}"
-    names = ["A", "B"][:n]
-    labels = [f"{measure} 0.0000"] * n
-    selected = alt.selection_point(
-        name="document", fields=["doc"], on="pointerover", clear="pointerout"
+    measure, names = f"ndcg@{ranks}", ["A", "B"][:n]
+    drawn = tiles.Tiles(
+        names,
+        [f"{measure} 0.0000"] * n,
+        ranks,
+        ranks,
+        "most",
+        dict(colours),
+        measure,
+        grade,
+        ["title"] if titles else [],
+        tiles.under_the_pointer("document"),
+        {"color": _literal("colour")},
+        # Columns are as wide as the page.
+        alt.ExprRef(f"width * {tiles.TILE / (n - 0.2):.3f} - 8"),
     )
-    columns = ["title"] if titles else []
     specs = {}
     for name, lowest in (("top", ranks), ("below", ranks + 1 + below)):
-        page = _Tiles(
-            names,
-            labels,
-            ranks,
-            lowest,
-            "most",
-            dict(colours),
-            measure,
-            grade,
-            "strategy",
-            columns,
-            selected,
-        )
+        each = replace(drawn, lowest=lowest)
+        options: dict[str, Any] = {"signals": {"most": 1}, "height": each.size["height"]}
         bare = alt.ViewBackground(stroke=None)
-        height = page.size["height"]
-        specs[name] = _spec(tiles.marks(page), signals={"most": 1}, height=height, view=bare)
+        specs[name] = _spec(tiles.marks(each), view=bare, **options)
     return specs
-
-
-class _Explored(exploring.Page):
-    """Queries of two strategies that a reader of the page chooses: signals say where axes end."""
-
-    @property
-    def kept(self) -> Any:
-        """What is in the rectangle, and between the differences that are typed."""
-        between = "datum.difference >= least && datum.difference <= greatest"
-        return self.brush & between
-
-    @property
-    def piece(self) -> Any:
-        """How wide a piece of the histogram is."""
-        return alt.ExprRef("piece")
-
-    @property
-    def under(self) -> str:
-        """Where a piece of the histogram begins."""
-        return "max(0, datum.place - seam)"
-
-    @property
-    def counts(self) -> alt.Axis:
-        """The axis of numbers of queries."""
-        return alt.Axis(format="d", tickMinStep=1, tickCount=6)
-
-    @property
-    def bar(self) -> Any:
-        """How wide the bar of a query is."""
-        return alt.ExprRef("bar")
-
-    @property
-    def order(self) -> tuple[Any, alt.Axis]:
-        """Where the axis of bars ends, and the axis."""
-        return alt.ExprRef("total + 1"), alt.Axis(format="d", tickMinStep=1)
 
 
 EXPLORED: dict[str, Any] = {
@@ -292,11 +237,9 @@ EXPLORED: dict[str, Any] = {
     "highest": 1,
     "down": -1,
     "up": 1,
+    "bin": 1,
     "fullest": 1,
     "total": 1,
-    "piece": 1,
-    "seam": 1,
-    "bar": 1,
     "least": -1e300,
     "greatest": 1e300,
 }
@@ -310,27 +253,46 @@ def explore_spec(query: str) -> dict[str, Any]:
     Rows have what its rows have, and the `colour` of the one that is better.
     """
     ends = {name: alt.ExprRef(name) for name in EXPLORED}
-    page = _Explored(
+    queries = query_views.Queries(
         name="explored",
         a="A",
         b="B",
         measure="value",
-        queries="total",
+        total=ends["total"],
         values=(ends["lowest"], ends["highest"]),
         differences=(ends["down"], ends["up"]),
-        bin=None,
+        bin=ends["bin"],
         fullest=ends["fullest"],
         colour={"color": _literal("colour")},
-        known=None,
-        confidence=0.95,
+        nice=True,
+        typed="datum.difference >= least && datum.difference <= greatest",
     )
     with alt.theme.enable("none"):
-        chart: Any = exploring.views(page, {}, {"curve": "", "query": query})
+        chart: Any = query_views.views(queries, query, {}, None)
         chart.data = alt.NamedData("rows")
         spec: dict[str, Any] = chart.to_dict()
     config = {name: what for name, what in CONFIG.items() if name != "title"}
     words = [{"name": name, "value": value} for name, value in EXPLORED.items()]
     return spec | {"config": config, "params": [*words, *spec["params"]]}
+
+
+def _shared_by_neighbours() -> alt.Chart:
+    """A bar for each query, or for each side of `size` neighbours: their sum over their number."""
+    bar = alt.Chart().transform_calculate(bar="floor((datum.position - 1) / size)")
+    bar = bar.transform_joinaggregate(last="max(position)", all="count()", groupby=["bar"])
+    sums = {"queries": "count", "first": "argmin", "final": "argmax"}
+    found: list[Any] = [{"op": op, "field": "position", "as": name} for name, op in sums.items()]
+    found.append({"op": "sum", "field": "difference", "as": "total"})
+    shared: alt.Chart = (
+        bar.transform_filter("size === 1 || isValid(datum.better)")
+        .transform_aggregate(found, groupby=["bar", "last", "all", "better", "colour"])
+        .transform_calculate(
+            position="datum.bar * size + 1",
+            difference="datum.total / datum.all",
+            query="datum.first.query + (datum.queries > 1 ? ' … ' + datum.final.query : '')",
+        )
+    )
+    return shared
 
 
 def _chosen(bars: alt.Chart) -> alt.Chart:

@@ -49,6 +49,7 @@ const written = (number) =>
   number == null || Number.isNaN(number) ? "–" : number.toFixed(Math.abs(number) < 1000 ? 4 : 1).replace(/^-/, "\u2212");
 const signed = (number) => (number > 0 ? "+" : "") + written(number);
 const counted = (n, what, several) => `${n} ${n === 1 ? what : several}`;
+const firstFew = (texts, where = "") => texts.slice(0, 5).join(", ") + (texts.length > 5 ? `, and ${texts.length - 5} more${where}` : "");
 const nQueries = (n) => counted(n, "query", "queries");
 const pWritten = (p) => (p === null ? "–" : p < 0.0001 ? "<0.0001" : p.toFixed(4));
 

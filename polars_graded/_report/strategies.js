@@ -14,29 +14,45 @@ const couldBe = (m, s) => {
   return [" ", whisker(low, high, at, said)];
 };
 
-// The heads and rows of a table of some measures.
-const strategiesTable = (some) => {
+// The columns of a measure: its mean, and beside it the value of the query that is chosen.
+const columnsOf = (measure, m) => {
   const { query } = state;
-  const cell = (text, best, more = {}) => element("td", text, { ...more, class: `${more.class ?? ""}${best ? " best" : ""}`.trim() });
-  const head = [element("th", "Strategy", { scope: "col", rowspan: query === null ? 1 : 2 })];
-  const below = [];
-  some.forEach((m) => {
-    const measure = measures[m];
-    const here = m === state.measure;
-    const by = button(measure.name, [measure.about, "Choose this measure, and order the strategies by it."].filter(Boolean).join("\n"), () => change({ measure: m }));
-    by.dataset.key = `measure ${m}`;
-    const sorted = here ? { "aria-sort": measure.best === "lowest" ? "ascending" : "descending" } : {};
-    const label = [by, here ? (measure.best === "lowest" ? " ▴" : " ▾") : ""];
-    head.push(element("th", label, { scope: query === null ? "col" : "colgroup", colspan: query === null ? 1 : 2, "data-text": measure.name, ...sorted }));
-    below.push(element("th", "mean", { scope: "col" }), element("th", "query", { scope: "col", class: "query" }));
-  });
-  const tops = measures.map((measure, m) => {
-    if (query === null || measure.best === "none") return null;
-    const all = strategies.map((_, s) => valueOf(m, s, query)).filter((value) => !Number.isNaN(value));
-    return all.length ? sign(m) * Math.max(...all.map((value) => sign(m) * value)) : null;
-  });
+  const { name, about, best, means, margins, bests } = measure;
+  const [low, high] = [-1, 1].map((side) => (s) => (margins[s] === null ? null : means[s] + side * margins[s]));
+  const here = m === state.measure;
+  const by = button(name, [about, "Choose this measure, and order the strategies by it."].filter(Boolean).join("\n"), () => change({ measure: m }));
+  by.dataset.key = `measure ${m}`;
+  const title = [by, here ? (best === "lowest" ? " ▴" : " ▾") : ""];
+  const head = { "data-text": name, ...(here ? { "aria-sort": best === "lowest" ? "ascending" : "descending" } : {}) };
+  const mean = (value, s) => {
+    const reach = margins[s] === null ? [] : [element("small", ` ±${written(margins[s])}`)];
+    return [written(value) + (bests.includes(s) ? " *" : ""), ...(query === null ? [...reach, ...couldBe(m, s)] : [])];
+  };
+  const said = (s) => {
+    const interval = margins[s] === null ? "no interval" : `± ${written(margins[s])}, with 95 % confidence`;
+    const ends = unjudged(m)?.[s].map(written).join(" to ");
+    return `${interval}, ${nQueries(measure.queries)}${ends ? `; by what is unjudged it could be ${ends}` : ""}`;
+  };
+  const cell = (s) => ({ title: said(s), class: bests.includes(s) ? "best" : "" });
+  const bounds = page.unjudged?.[name];
+  const columns = [
+    { name, value: (s) => means[s], form: mean, cell, ...(query === null ? { title, head } : { title: "mean", group: { title, head } }) },
+    { name: `${name} ci_low`, value: low },
+    { name: `${name} ci_high`, value: high },
+    ...(bounds ? ["low", "high"].map((end, i) => ({ name: `${name} unjudged_${end}`, value: (s) => bounds[s][i] })) : []),
+  ];
+  if (query === null) return columns;
+  const all = strategies.map((_, s) => sign(m) * valueOf(m, s, query)).filter((value) => !Number.isNaN(value));
+  const isTop = (s) => best !== "none" && sign(m) * valueOf(m, s, query) === Math.max(...all);
+  const inQuery = (s) => ({ class: isTop(s) ? "query best" : "query" });
+  const value = { name: `${name} in query ${queries[query]}`, value: (s) => valueOf(m, s, query), form: written, cell: inQuery };
+  return [...columns, { ...value, title: "query", head: { class: "query" }, group: columns[0].group }];
+};
+
+// The columns of some measures behind the strategies, which are chosen there.
+const strategyColumns = (some) => {
   const [a, b] = comparable ? sides() : [];
-  const rows = ranked(state.measure).map((s) => {
+  const label = (name, s) => {
     const box = element("input", "", { type: "checkbox" });
     box.checked = state.chosen.has(s);
     box.dataset.key = `strategy ${s}`;
@@ -48,34 +64,19 @@ const strategiesTable = (some) => {
     });
     const badges = [["A", a], ["B", b]].filter(([, side]) => side === s);
     const marks = badges.map(([side]) => element("span", side, { class: "badge", title: "In the chart query by query" }));
-    const label = element("label", [box, sample(looks[s]), called(s), ...marks]);
-    const cells = some.flatMap((m) => {
-      const measure = measures[m];
-      const margin = measure.margins[s];
-      const best = measure.bests.includes(s);
-      const text = written(measure.means[s]) + (best ? " *" : "");
-      const interval = margin === null ? "no interval" : `± ${written(margin)}, with 95 % confidence`;
-      const ends = unjudged(m)?.[s].map(written).join(" to ");
-      const about = { title: `${interval}, ${nQueries(measure.queries)}${ends ? `; by what is unjudged it could be ${ends}` : ""}` };
-      if (query === null) {
-        const reach = margin === null ? [] : [element("small", ` ±${written(margin)}`)];
-        return [cell([text, ...reach, ...couldBe(m, s)], best, about)];
-      }
-      const value = valueOf(m, s, query);
-      return [cell(text, best, about), cell(written(value), value === tops[m], { class: "query" })];
-    });
-    const name = element("th", label, { scope: "row", "data-text": strategies[s] });
-    return element("tr", [name, ...cells], state.chosen.has(s) ? {} : { class: "left" });
-  });
-  return [[element("tr", head), ...(query === null ? [] : [element("tr", below)])], rows];
+    return element("label", [box, sample(looks[s]), called(s), ...marks]);
+  };
+  const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label, cell: (s) => ({ "data-text": strategies[s] }) };
+  return [names, ...some.flatMap((m) => columnsOf(measures[m], m))];
 };
+const asChosen = (s) => (state.chosen.has(s) ? {} : { class: "left" });
 
 const showStrategies = () => {
   const within = $("#strategies");
   const { query } = state;
-  table(within, "Strategies and their means", ...strategiesTable([...measures.keys()]));
+  table("strategies", "Strategies and their means", strategyColumns([...measures.keys()]), ranked(state.measure), asChosen);
   const open = query === null && [...measures.keys()].some(unjudged);
-  const lines = open ? " A line reaches from the mean with all unjudged documents irrelevant, where the point is, to that with all of the highest grade." : "";
+  const lines = open ? " Point: unjudged documents count as irrelevant. Line: up to all having the highest grade." : "";
   const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
   $(".note", within).textContent = measures.length
     ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column marked *.${lines}${beside} ${page.missing}`
@@ -93,25 +94,12 @@ window.addEventListener("beforeprint", () => {
   $("#strategies .scroll").classList.toggle("narrow", starts.length < 2);
   if (starts.length < 2) return;
   for (const start of starts) {
-    const [heads, rows] = strategiesTable([...measures.keys()].slice(start, start + across));
+    const columns = strategyColumns([...measures.keys()].slice(start, start + across));
+    const [heads, rows] = tableRows(columns, ranked(state.measure), asChosen);
     within.append(element("table", [element("thead", heads), element("tbody", rows)]));
   }
 });
 window.addEventListener("afterprint", () => $("#strategies .paper").replaceChildren());
-
-const strategiesNumbers = () => {
-  const { query } = state;
-  const head = measures.flatMap(({ name }) => [name, `${name} ci_low`, `${name} ci_high`, ...(page.unjudged?.[name] ? [`${name} unjudged_low`, `${name} unjudged_high`] : []), ...(query === null ? [] : [`${name} in query ${queries[query]}`])]);
-  const rows = ranked(state.measure).map((s) => [
-    strategies[s],
-    ...measures.flatMap(({ name, means, margins }, m) => {
-      const [mean, margin] = [means[s], margins[s]];
-      const ends = margin === null ? [null, null] : [mean - margin, mean + margin];
-      return [mean, ...ends, ...(page.unjudged?.[name]?.[s] ?? []), ...(query === null ? [] : [valueOf(m, s, query)])];
-    }),
-  ]);
-  return [["strategy", ...head], ...rows];
-};
 
 // Each measure and curve in a line, where there is one to say.
 const explain = () => {

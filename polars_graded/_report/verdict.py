@@ -13,9 +13,10 @@ import polars as pl
 
 from polars_graded._report.contents import ALPHA, p_name
 from polars_graded._report.packing import rounded
-from polars_graded._report.words import counted, p_written, together, written
+from polars_graded._report.words import p_written, written
 from polars_graded._results.power import queries_needed
 from polars_graded._results.reliability import order_stability
+from polars_graded._sentences import counted, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ SUPPOSED = "If the difference is as large as it seems,"
 """What a number of queries that would settle it goes by."""
 
 MOST_LEADERS = 3
-"""So many strategies that share the best mean are named."""
+"""Up to this many strategies that share the best mean are named."""
 
 MOST_DRAWN = 2_000_000
 """How many queries are drawn for each measure, to see how stable the order is."""
@@ -65,15 +66,15 @@ class Pair:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Pair:
         """The pair of a row of the comparison."""
-        ends = row["togetherLow"], row["togetherHigh"]
+        ends = row["simultaneous_low"], row["simultaneous_high"]
         agrees = None not in ends
         return cls(
             row["strategy"],
             row["baseline"],
             row["difference"],
-            ends if agrees else (row["low"], row["high"]),
+            ends if agrees else (row["ci_low"], row["ci_high"]),
             agrees,
-            row["p"],
+            row["p_corrected"],
             *(row[name] for name in ("wins", "ties", "losses")),
         )
 
@@ -106,21 +107,21 @@ def pairs_of_rows(comparison: Mapping[str, Any]) -> list[list[Pair]]:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """How pairs were judged."""
+class Tested:
+    """How pairs were tested."""
 
     baseline: int | None
     """The strategy that all others are compared with."""
     p: str
     """What a p value is called."""
     together: int
-    """How many differences are judged together."""
+    """How many differences are tested together."""
     held: str
     """What the intervals hold for, where that is more than one difference."""
 
     @classmethod
-    def of(cls, comparison: Mapping[str, Any], test: str, correction: str) -> Judged:
-        """How the pairs of a comparison were judged."""
+    def of(cls, comparison: Mapping[str, Any], test: str, correction: str) -> Tested:
+        """How the pairs of a comparison were tested."""
         n = len(comparison["rows"][0]) if comparison["rows"] else 0
         alone = n < 2 or (correction == "none" and test != "randomised_tukey")  # noqa: PLR2004
         held = "corrected" if correction == "benjamini_hochberg" else together(n, "pairs")
@@ -132,15 +133,15 @@ class Judged:
         )
 
 
-def verdict(grid: Grid, measure: Mapping[str, Any], pairs: Sequence[Pair], judged: Judged) -> Said:
+def verdict(grid: Grid, measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested) -> Said:
     """Who leads in a measure and by how much, and whether that is settled."""
-    baseline = judged.baseline
+    baseline = tested.baseline
     name, n, means = measure["name"], measure["queries"], measure["means"]
     if not n or means[0] is None:
         return [f"There is no query in which every strategy has a value of {name}."]
-    over = f"over {counted(n, 'query', 'queries')}"
+    over = f"over {counted(n, 'queries')}"
     if measure["best"] == "none":
-        return [f"{name} says how many, not how good: no strategy is the better for more of it."]
+        return [f"{name} says how many, not how good: higher is not better."]
     leaders = measure["bests"]
     if len(means) == 1:
         margin = measure["margins"][0]
@@ -165,8 +166,8 @@ def verdict(grid: Grid, measure: Mapping[str, Any], pairs: Sequence[Pair], judge
     if not found:
         return [*said, "."]
     pair = found[0]
-    said += [f"{_interval(pair, side, judged.held)}. "]
-    said += _settled(grid, name, pair, n, judged)
+    said += [f"{_interval(pair, side, tested.held)}. "]
+    said += _settled(grid, name, pair, n, tested)
     return [*said, *_others(pairs, leader, baseline, measure["best"])]
 
 
@@ -196,18 +197,18 @@ def _interval(pair: Pair, side: str, held: str) -> str:
     return f" (95 % interval {said}{held if pair.agrees else ''})"
 
 
-def _settled(grid: Grid, name: str, pair: Pair, n: int, judged: Judged) -> Said:
+def _settled(grid: Grid, name: str, pair: Pair, n: int, tested: Tested) -> Said:
     """Whether a lead is settled, in how many queries it is one, and how many more it takes."""
-    queries = counted(pair.wins, "query", "queries")
+    queries = counted(pair.wins, "queries")
     counts = f" is better in {queries}, worse in {pair.losses}, and as good in {pair.ties}. "
     if pair.p is None:
         why = "one query cannot be tested" if n == 1 else "there is no test of it"
         return [f"That is not settled: {why}. ", pair.strategy, counts]
     p = p_written(pair.p)
-    p = f"{judged.p} {p}" if p.startswith("<") else f"{judged.p} = {p}"
+    p = f"{tested.p} {p}" if p.startswith("<") else f"{tested.p} = {p}"
     if pair.is_settled:
         return [f"That is settled ({p}). ", pair.strategy, counts]
-    more = _more(grid, name, pair, n, judged.together)
+    more = _more(grid, name, pair, n, tested.together)
     return [f"That is not settled ({p}). ", pair.strategy, counts, *more]
 
 

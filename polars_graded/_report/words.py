@@ -54,16 +54,6 @@ def axis_title(name: str) -> str:
     return f"{said} at rank" if measure.function.endswith("_curve") else said
 
 
-def counted(n: int, one: str, several: str) -> str:
-    """So many of something."""
-    return f"{n} {one if n == 1 else several}"
-
-
-def together(n: int, things: str) -> str:
-    """Some things as a whole."""
-    return f"both {things} together" if n == 2 else f"all {n} {things} together"  # noqa: PLR2004
-
-
 def written(value: float) -> str:
     """A number as the tables of the page have it."""
     return f"{value:.4f}".replace("-", "\N{MINUS SIGN}")

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import (
-    check_collected,
-)
-from polars_graded._drawing import findings, marks, parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._checks import check_collected, check_columns
+from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
 
 
 FEW_BANDS = 3
-"""So many bands are seen one above the other."""
+"""Up to this many bands are seen one above the other."""
 
 MOST_THRESHOLDS = 30
 """How many thresholds stand under an axis."""
 
 
-@chart_rows.draws_any_name
 def dcg_curves(
     frame: Frame,
     curve: str | None = None,
@@ -82,15 +79,10 @@ def dcg_curves(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column is not of numbers or lists of them.
     ValueError
         If the frame has no value; if it has several curves and `curve` does not say which, or none;
-        if lists differ in their length; if a query or a rank of a strategy comes twice and no
-        other column sets them apart, or `interval` is given with ranks; if there are more than 60
-        panels, or more lines than fit.
+        if lists differ in their length; if a query or a rank of a strategy comes twice and no other
+        column sets them apart; if there are more than 60 panels, or more lines than fit.
 
     References
     ----------
@@ -117,24 +109,18 @@ def dcg_curves(
     └──────────┴──────┴─────────┴─────────┘
     """
     frame = check_collected("frame", frame)
+    ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
-        keys = (query, strategy, rank, panel, ideal if isinstance(ideal, str) else None)
         others = ("ideal_dcg_curve", "interpolated_precision")
-        curve = chart_rows.only_curve(
-            frame,
-            keys,
-            lambda name: not name.startswith(others),
-            at=rank,
-            such_as="dcg_curve@10",
-        )
-    panel = chart_rows.panel_of(frame, curve, panel, strategy, rank)
-    if isinstance(ideal, bool):
-        ideal_column = chart_rows.ideal_of(curve, frame.columns) if ideal else None
-    else:
-        ideal_column = ideal
+        keys = (query, strategy, rank, panel, ideal_column)
+        names = [n for n in frame.columns if n not in keys and not n.startswith(others)]
+        curve = chart_data.only_curve(frame, names, at=rank, such_as="dcg_curve@10")
+    panel = chart_data.panel_of(frame, curve, panel, strategy, rank)
+    if ideal is True:
+        ideal_column = chart_data.ideal_of(curve, frame.columns)
     if baseline is not None:
         ideal_column, interval = None, 0.95 if interval is None else interval
-    table = chart_rows.curve_points(
+    table = chart_data.curve_points(
         frame,
         curve,
         ideal_column,
@@ -145,35 +131,34 @@ def dcg_curves(
         query=query,
         strategy=strategy,
     )
-    x = marks.rank_axis(rank, max(map(int, table["rank"])))
-    title = chart_rows.title_of(curve, frame, each_query=panel == query)
+    x = marks.places_axis("rank:Q", rank, max(table["rank"]))
+    title = chart_data.title_of(curve, frame, each_query=panel == query)
     if baseline is not None:
         title = f"{curve}: difference to {baseline}"
     # The baseline is not drawn, but the others have the colours that they have beside it.
-    names = frame.select(chart_rows.text(strategy).unique()).to_series().to_list()
-    best = chart_rows.best_lines(table, "rank", parts.MOST_COLOURS)
-    several = chart_rows.panel_count(table, panel and "panel") > 1
-    look = parts.strategy_look(names, strategy, matter=best, legends=several)
+    names = chart_data.names_in(frame, strategy)
+    best = chart_data.best_lines(table, "rank", style.MOST_COLOURS)
+    several = chart_data.panel_count(table, panel) > 1
+    look = style.strategy_look(names, strategy, matter=best, legends=several)
     facts = _curve_facts(table, "rank") | {"seen": _seen(table, legend=several)}
-    finding = findings.lines(table, "rank", rank)
+    finding = titles.lines(table, "rank", rank)
     if baseline is not None:
-        finding = findings.beside_baseline(table, "rank", rank, baseline)
+        finding = titles.beside_baseline(table, "rank", rank, baseline)
     if several:
         described = f"{title} by {rank}, {len(set(table['strategy']))} strategies"
         layers = marks.curves(x, title, look, **facts)
-        return parts.panels(layers, table, panel, finding=finding, description=described)
+        return style.panels(layers, table, panel, finding=finding, description=described)
     drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
-    ends = chart_rows.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
-    named = names if len(names) <= parts.MOST_COLOURS else best
-    table = chart_rows.with_labels(table, "rank", named, ends)
+    ends = chart_data.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
+    named = names if len(names) <= style.MOST_COLOURS else best
+    table = chart_data.with_labels(table, "rank", named, ends)
     layers = marks.curves(x, title, look, **facts, labels=True, ends=ends)
     if baseline is not None:
-        layers.insert(0, parts.rule(y=0))
+        layers.insert(0, style.rule(y=0))
     described = _ends_said(table, "rank", title)
-    return parts.panels(layers, table, panel, finding=finding, description=described)
+    return style.panels(layers, table, panel, finding=finding, description=described)
 
 
-@chart_rows.draws_any_name
 def recall_precision_curves(
     frame: Frame,
     curve: str | None = None,
@@ -209,7 +194,7 @@ def recall_precision_curves(
 
     Raises
     ------
-    ColumnNotFoundError, TypeError, ValueError
+    ValueError
         As `dcg_curves`.
 
     References
@@ -238,16 +223,11 @@ def recall_precision_curves(
     """
     frame = check_collected("frame", frame)
     if curve is None:
-        keys = (query, strategy, recall, panel)
-        curve = chart_rows.only_curve(
-            frame,
-            keys,
-            lambda name: name.startswith("interpolated_precision"),
-            at=recall,
-            such_as="interpolated_precision",
-        )
-    panel = chart_rows.panel_of(frame, curve, panel, strategy, recall)
-    table = chart_rows.curve_points(
+        keys, wanted = (query, strategy, recall, panel), "interpolated_precision"
+        names = [n for n in frame.columns if n not in keys and n.startswith(wanted)]
+        curve = chart_data.only_curve(frame, names, at=recall, such_as=wanted)
+    panel = chart_data.panel_of(frame, curve, panel, strategy, recall)
+    table = chart_data.curve_points(
         frame,
         curve,
         at={"recall": recall},
@@ -257,21 +237,21 @@ def recall_precision_curves(
         strategy=strategy,
     )
     x = marks.recall_axis(recall)
-    title = chart_rows.title_of(curve, frame, each_query=panel == query)
-    best = chart_rows.best_lines(table, None, parts.MOST_COLOURS)
-    look = parts.strategy_look(table["strategy"], strategy, matter=best)
+    title = chart_data.title_of(curve, frame, each_query=panel == query)
+    best = chart_data.best_lines(table, None, style.MOST_COLOURS)
+    look = style.strategy_look(table["strategy"], strategy, matter=best)
     facts = _curve_facts(table, "recall") | {"seen": _seen(table, legend=True)}
     layers = marks.curves(x, title, look, **facts)
     described = f"{title} by {recall}, {len(set(table['strategy']))} strategies"
-    finding = findings.levels_of_recall(table)
-    return parts.panels(layers, table, panel, finding=finding, description=described)
+    finding = titles.levels_of_recall(table)
+    return style.panels(layers, table, panel, finding=finding, description=described)
 
 
 def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
     """Where the lines end, the highest first, in words."""
     last = table.filter(pl.col(at) == pl.col(at).max()).sort("value", descending=True)
     where = f"{title} at {at} {last[at][0]}"
-    return parts.said(where, last.select("strategy", "value").iter_rows())
+    return style.said(where, last.select("strategy", "value").iter_rows())
 
 
 def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
@@ -279,10 +259,10 @@ def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
     n = table["strategy"].n_unique()
     if n == 1:
         return []
-    name = chart_rows.name_of("line", table)
+    name = chart_data.name_of("line", table)
     near: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", "nearest": True}
     seen = [alt.selection_point(name=name, fields=["strategy"], **near)]
-    if legend and n <= parts.MOST_COLOURS:
+    if legend and n <= style.MOST_COLOURS:
         bound = alt.selection_point(name=f"legend_{name}", fields=["strategy"], bind="legend")
         seen.append(bound)
     return seen
@@ -291,10 +271,10 @@ def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
 def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:
     """What is to be known of points to draw their curves."""
     drawn = pl.concat([table[name] for name in ("value", "ideal") if name in table.columns])
-    few = table["strategy"].n_unique() <= parts.MOST_COLOURS
+    few = table["strategy"].n_unique() <= style.MOST_COLOURS
     return {
-        "unit": parts.is_unit(drawn),
-        "few": few and table[at].n_unique() <= parts.FEW_POINTS,
+        "unit": style.is_unit(drawn),
+        "few": few and table[at].n_unique() <= style.FEW_POINTS,
         # The bands of many strategies lie above each other.
         "band": (0.2 if table["strategy"].n_unique() <= FEW_BANDS else 0.07)
         if "ci_low" in table.columns
@@ -303,7 +283,6 @@ def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:
     }
 
 
-@chart_rows.draws_any_name
 def threshold_profile(
     frame: Frame, *, panel: str | None = "grade", strategy: str = "strategy"
 ) -> Chart:
@@ -330,10 +309,6 @@ def threshold_profile(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `mean` is not of numbers.
     ValueError
         If the frame has no mean; if there are more than 60 panels or 3000 rows to draw.
 
@@ -363,41 +338,58 @@ def threshold_profile(
     │ mu_ap           ┆ 0.75 ┆ mu_ap ┆ null   │
     └─────────────────┴──────┴───────┴────────┘
     """
-    table = chart_rows.of_means(
-        "frame", frame, ["mean"], texts=["measure"], strategy=strategy, panel=panel
-    )
+    table = chart_data.result_rows("frame", frame, "mean", strategy=strategy, panel=panel)
     names = table["measure"].unique(maintain_order=True).to_list()
-    at = {name: t for name in names if (t := chart_rows.threshold_of(name)) is not None}
+    at = {name: t for name in names if (t := chart_data.threshold_of(name)) is not None}
     thresholds = pl.Series(sorted(at, key=at.__getitem__), dtype=pl.String)
-    thresholds = thresholds[chart_rows.equal_steps(len(thresholds), MOST_THRESHOLDS)]
+    thresholds = thresholds[chart_data.equal_steps(len(thresholds), MOST_THRESHOLDS)]
     joined = [repr(at[name]).removesuffix(".0") for name in thresholds]
     others = [name for name in names if name not in at]
-    places = chart_rows.places_of([at[name] for name in thresholds], len(others))
+    places = chart_data.places_of([at[name] for name in thresholds], len(others))
     place_of = dict(zip([*thresholds, *others], places, strict=True))
     labels = dict(zip([*thresholds, *others], [*joined, *others], strict=True))
     table = table.filter(pl.col("measure").is_in(list(labels))).with_columns(
         pl.col("measure").replace_strict(labels, return_dtype=pl.String).alias("at"),
         pl.when(pl.col("measure").is_in(thresholds.implode())).then("mean").alias("joined"),
     )
-    chart_rows.check_row_count("frame", table)
+    chart_data.check_row_count("frame", table)
     strategies = natural_order(table["strategy"].unique())
-    beside = chart_rows.side_by_side(strategies, places)
+    beside = chart_data.side_by_side(strategies, places)
     table = table.with_columns(
         place=pl.col("measure").replace_strict(place_of, return_dtype=pl.Float64)
         + pl.col("strategy").replace_strict(beside, return_dtype=pl.Float64)
     )
-    step = parts.name_step(len(labels))
-    title = "AP at threshold, and measures without one" if joined else "measure"
-    unit = parts.is_unit(table["mean"])
-    best = chart_rows.by_falling(table, "mean", "strategy")[: parts.MOST_COLOURS]
-    look = parts.strategy_look(strategies, strategy, matter=best)
-    under = dict(zip(places, labels.values(), strict=True))
-    layers = marks.profile(title, under, step, look, unit=unit)
-    size: dict[str, Any] = {"width": step * len(labels)}
-    return parts.panels(layers, table, panel, finding=findings.profile(table), **size)
+    step = style.name_step(len(labels))
+    gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1
+    under = zip(places, map(json.dumps, labels.values()), strict=True)
+    x = alt.X(
+        "place:Q",
+        title="AP at threshold, and measures without one" if joined else "measure",
+        scale=alt.Scale(domain=[places[0] - gap / 2, places[-1] + gap / 2], nice=False),
+        axis=style.names_axis(
+            labels.values(),
+            step,
+            values=places,
+            labelExpr=style.labels(dict(under)),
+            grid=False,
+            labelOverlap="greedy",
+        ),
+    )
+    best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
+    look = style.strategy_look(strategies, strategy, matter=best)
+    scale = style.unit_scale(style.is_unit(table["mean"]))
+    y, y_joined = (alt.Y(f"{name}:Q", title="mean", scale=scale) for name in ("mean", "joined"))
+    base = alt.Chart().encode(x=x, detail="strategy:N", **look)
+    points = base.mark_point(filled=True, size=40, opacity=1)
+    # A line goes through thresholds alone.
+    layers = [
+        base.mark_line().encode(y=y_joined),
+        points.encode(y=y, tooltip=["strategy:N", "measure:N", *style.decimals("mean")]),
+    ]
+    said: dict[str, Any] = {"finding": titles.profile(table), "width": step * len(labels)}
+    return style.panels(layers, table, panel, **said)
 
 
-@chart_rows.draws_any_name
 def robustness_curves(
     frame: Frame,
     *,
@@ -426,10 +418,6 @@ def robustness_curves(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If the means or the swaps are not numbers.
     ValueError
         If the frame has no mean; if there are more than 60 panels, or more lines than fit.
 
@@ -446,21 +434,23 @@ def robustness_curves(
     >>> chart.data.height, [layer["mark"]["type"] for layer in chart.to_dict()["layer"]]
     (4, ['line'])
     """
+    frame = check_collected("frame", frame)
+    check_columns("frame", [levels, swaps], frame.columns)
+    chart_data.check_numbers("frame", frame, [swaps])
+    frame = frame.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
     texts = ["measure"] if panel == "measure" else []
-    table = chart_rows.of_means(
-        "frame", frame, ["mean"], texts=texts, others=[levels, swaps], panel=panel
-    )
-    chart_rows.check_numbers("frame", table, [swaps])
-    table = table.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
-    table = chart_rows.thinned(table.drop_nulls("swaps"), "swaps")
+    table = chart_data.result_rows("frame", frame, "mean", texts=texts, at=["swaps"], panel=panel)
+    table = chart_data.thinned(table, "swaps")
     numbers = table["levels"].unique().sort().to_list()
     swapped = "swapped pairs" if swaps == "swaps" else swaps
-    layers = marks.robustness(
-        swapped,
-        parts.mean_title(table),
-        numbers,
-        levels,
-        unit=parts.is_unit(table["mean"]),
-        few=table["swaps"].n_unique() <= parts.FEW_POINTS,
+    few = table["swaps"].n_unique() <= style.FEW_POINTS
+    scale = style.unit_scale(style.is_unit(table["mean"]))
+    lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
+    lines = lines.encode(
+        x=alt.X("swaps:Q", title=swapped),
+        y=alt.Y("mean:Q", title=style.mean_title(table), scale=scale),
+        # Not `color`, which is the strategies' where charts stand side by side.
+        stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
+        tooltip=["levels:O", "swaps:Q", *style.decimals("mean")],
     )
-    return parts.panels(layers, table, panel, finding=findings.robustness(table, swapped))
+    return style.panels([lines], table, panel, finding=titles.robustness(table, swapped))

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns, check_number
-from polars_graded._drawing import exploring, findings, parts
-from polars_graded._drawing import rows as chart_rows
-from polars_graded._results.comparing import differences
+from polars_graded._drawing import chart_data, query_views, style, titles
 from polars_graded._results.per_query import measures_and_curves
+from polars_graded.charts._queries import better_look, compared
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
     from polars_graded._results.per_query import Missing
 
 MOST_QUERIES = 5000
-"""So many rows Altair gives to a page."""
+"""How many rows Altair gives to a page at most."""
 
 MOST_RANKS = 20
 """How many ranks of a curve each query brings."""
 
-MOST_BINS = 40
-"""How many bins a histogram has."""
 
-
-@chart_rows.draws_any_name
 def explore(
     per_query: Frame,
     a: Any,
@@ -84,7 +78,7 @@ def explore(
 
     Raises
     ------
-    ColumnNotFoundError, TypeError, ValueError
+    ValueError
         As `differences`; also if no query is left, or more than 5000 are; if a query has two values
         in `colour`; if the lists of a curve differ in length.
 
@@ -127,78 +121,59 @@ def explore(
             msg = f"`measure` must say which column to compare, got {', '.join(numbers) or 'none'}"
             raise ValueError(msg)
         [measure] = numbers
-    table = differences(per_query, measure, a, b, query=query, strategy=strategy, missing=missing)
-    if not table.height:
-        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
-        raise ValueError(msg)
+    table, both = compared(
+        per_query, measure, a, b, query=query, strategy=strategy, missing=missing
+    )
     if table.height > MOST_QUERIES:
         msg = (
             f"at most {MOST_QUERIES} queries can be explored, got {table.height}; filter the frame"
         )
         raise ValueError(msg)
-    table = table.rename({query: "query"})
-    both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
     ranks: dict[str, int] = {}
     if (drawn := curve or _only_curve(curves)) is not None:
         table, ranks = _with_ranks(table, per_query, drawn, a, b, query, strategy)
     if colour is not None:
         table = _with_known(table, per_query, colour, query)
-    low, high = chart_rows.round_ends(table["difference"].append(pl.Series([0.0])))
-    width = chart_rows.round_step((high - low) / min(MOST_BINS, 10 + math.isqrt(table.height)))
-    winner = pl.col("winner")
-    middle = (pl.col("difference") / width).round() * width
-    table = (
-        table.with_columns(
-            chart_rows.text("query"),
-            pl.when(winner.is_not_null()).then(chart_rows.text("winner")).alias("better"),
-            middle.alias("middle"),
-        )
-        .with_row_index("position", offset=1)
-        .with_columns(
-            # In a bar, those of one colour stand together.
-            pl.col("difference" if colour is None else "known")
-            .rank("ordinal")
-            .over("middle")
-            .cast(pl.UInt32)
-            .alias("place")
-        )
+    ends, width = chart_data.difference_bins(
+        table["difference"].append(pl.Series([0.0])), table.height
     )
+    middle = (pl.col("difference") / width).round() * width
+    # In a bar, those of one colour stand together.
+    place = pl.col("difference" if colour is None else "known").rank("ordinal").over("middle")
+    table = table.with_columns(middle.alias("middle"))
+    table = table.with_columns(place.cast(pl.UInt32).alias("place"))
     table = table.select(
         *("query", "value_a", "value_b", "difference", "better", "position", "middle", "place"),
         *(["known"] if colour is not None else []),
         *ranks,
     )
-    fullest: Any = table["place"].max()
     if colour is None:
-        everyone = per_query.select(chart_rows.text(strategy).unique()).to_series().to_list()
-        known_names = everyone if len(everyone) <= parts.MOST_COLOURS else both
-        better = table["better"].drop_nulls().unique().to_list()
-        look = parts.strategy_look(known_names, "better", field="better", drawn=better)
+        look = better_look(table, per_query, both, strategy=strategy, title="better")
     else:
-        look = parts.strategy_look(table["known"], colour, field="known")
-    page = exploring.Page(
-        name=chart_rows.name_of(f"{measure}", table)[-10:],
+        look = style.strategy_look(table["known"], colour, field="known")
+    queries = query_views.Queries(
+        name=chart_data.name_of(f"{measure}", table)[-10:],
         a=both[0],
         b=both[1],
         measure=measure,
-        queries=table.height,
-        values=chart_rows.round_ends(pl.concat([table["value_a"], table["value_b"]])),
-        differences=(low - width / 2, high + width / 2),
+        total=table.height,
+        values=chart_data.round_ends(pl.concat([table["value_a"], table["value_b"]])),
+        differences=ends,
         bin=width,
-        fullest=fullest,
+        fullest=table["place"].max(),
         colour=look,
         known=colour,
         confidence=confidence,
     )
-    chart = exploring.views(page, ranks, {"curve": drawn or "", "query": query})
+    chart = query_views.views(queries, query, ranks, drawn)
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
-    names = [page.a, page.b, page.minus]
-    won = [table.filter(better=name).height for name in both]
-    parts.entitle(chart, findings.wins(both, won, table.height))
+    names = [*both, queries.minus]
+    style.entitle(chart, titles.wins(both, table))
     described = f"mean {measure} of {table.height} queries"
-    chart.description += f". {parts.said(described, zip(names, means, strict=True))}"
-    return chart
+    chart.description += f". {style.said(described, zip(names, means, strict=True))}"
+    whole: alt.VConcatChart = style.printable(chart)
+    return whole
 
 
 def _only_curve(curves: list[str]) -> str | None:
@@ -226,8 +201,8 @@ def _with_ranks(
     for name, of in (("list_a", a), ("list_b", b)):
         lists = per_query.filter(pl.col(strategy) == of)
         values = pl.col(curve).cast(pl.List(pl.Float64)).alias(name)
-        lists = lists.select(pl.col(query).alias("query"), values)
-        table = table.join(lists, on="query", how="left", nulls_equal=True, maintain_order="left")
+        lists = lists.select(pl.col(query).alias("key"), values)
+        table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
     lengths: Any = pl.concat([table[name].list.len().drop_nulls() for name in ("list_a", "list_b")])
     shortest, n = lengths.min(), lengths.max()
     if shortest != n:
@@ -236,8 +211,8 @@ def _with_ranks(
             f"got {shortest} to {n}"
         )
         raise ValueError(msg)
-    positions = chart_rows.positions_of(curve, "rank", n or 0)
-    ranks = {f"rank_{positions[at]}": at for at in chart_rows.equal_steps(n or 0, MOST_RANKS)}
+    positions = chart_data.positions_of(curve, "rank", n or 0)
+    ranks = {f"rank_{positions[at]}": at for at in chart_data.equal_steps(n or 0, MOST_RANKS)}
     difference = {
         name: pl.col("list_a").list.get(at) - pl.col("list_b").list.get(at)
         for name, at in ranks.items()
@@ -252,28 +227,28 @@ def _with_known(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
     """The queries with what is known of each, as at most ten names."""
-    named = {"query": query, "value": colour}
+    named = {"key": query, "value": colour}
     known = per_query.select(pl.col(column).alias(name) for name, column in named.items()).unique()
-    known = known.filter(pl.col("query").is_in(table["query"].implode(), nulls_equal=True))
-    if again := known.height - known["query"].n_unique():
+    known = known.filter(pl.col("key").is_in(table["key"].implode(), nulls_equal=True))
+    if again := known.height - known["key"].n_unique():
         msg = (
             f"`colour` must have one value for each {query}, got several for {again} in {colour!r}"
         )
         raise ValueError(msg)
     values = known["value"]
-    if values.dtype.is_numeric() and values.n_unique() > parts.MOST_COLOURS:
+    if values.dtype.is_numeric() and values.n_unique() > style.MOST_COLOURS:
         known = known.with_columns(_ranges(values).alias("known"))
     else:
-        known = known.with_columns(chart_rows.text("value").alias("known"))
+        known = known.with_columns(chart_data.text("value").alias("known"))
         counts = known["known"].value_counts(sort=True)
-        if counts.height > parts.MOST_COLOURS:
+        if counts.height > style.MOST_COLOURS:
             names = counts.sort("count", "known", descending=[True, False])["known"]
-            kept = pl.col("known").is_in(names.head(parts.MOST_COLOURS - 1).implode())
+            kept = pl.col("known").is_in(names.head(style.MOST_COLOURS - 1).implode())
             others = pl.when(kept).then("known").otherwise(pl.lit("others"))
             known = known.with_columns(others.alias("known"))
     return table.join(
-        known.select("query", "known"),
-        on="query",
+        known.select("key", "known"),
+        on="key",
         how="left",
         nulls_equal=True,
         maintain_order="left",

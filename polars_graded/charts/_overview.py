@@ -8,14 +8,13 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
-from polars_graded._drawing import findings, parts, trust
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, style, titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
 
 HEADINGS = {
     "queries": ("", "", "queries"),
@@ -51,13 +50,12 @@ WIDTH, GAP = 50, 6
 """How wide cells are, and how far apart, in pixels."""
 
 FEW_STRATEGIES = 20
-"""So many strategies have lines of full height."""
+"""Up to this many strategies have lines of full height."""
 
 MOST_GRADES = 5
-"""So many grades are all named."""
+"""Up to this many grades are all named."""
 
 
-@chart_rows.draws_any_name
 def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
     """Draw what there is to measure as a table of bars, one line per strategy.
 
@@ -84,10 +82,6 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column of numbers is not of numbers, or `grades` not what `overview` gives.
     ValueError
         If the table has no row; if a panel has a strategy twice; if there are more than 60 panels,
         or more strategies than fit.
@@ -123,8 +117,9 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
         raise TypeError(msg)
     counts = ["queries", "least", "median", "most", *SHARES, *QUERIES]
-    facts = chart_rows.of_means("table", table, counts, strategy=strategy, panel=panel)
-    chart_rows.check_not_repeated("table", facts, "strategy", panel)
+    facts = chart_data.result_rows(
+        "table", table, *counts, texts=(), strategy=strategy, panel=panel, once="strategy"
+    )
     names = facts["strategy"].unique(maintain_order=True).to_list()
     levels = table["grades"].explode().struct.field("grade").unique().sort().to_list()
     starts = _starts()
@@ -136,14 +131,14 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     drawn = pl.DataFrame(rows, schema=CELL)
     if panel is None:
         drawn = drawn.drop("panel")
-    chart_rows.check_row_count("table", drawn)
+    chart_data.check_row_count("table", drawn)
     headings = {starts[what]: list(lines) for what, lines in HEADINGS.items()}
     headings[starts["grades"]] = ["", "rows by grade:", _named(levels)]
     width = starts["grades"] + WIDTHS["grades"]
     step = 18 if len(names) <= FEW_STRATEGIES else 13
-    layers = trust.cells(names, headings, width)
+    layers = _marks(names, headings, width)
     said = f"what was retrieved, judged and relevant, of {len(names)} strategies"
-    return parts.panels(
+    return style.panels(
         layers,
         drawn,
         panel,
@@ -151,9 +146,41 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         width=width,
         height=alt.Step(step),
         view=alt.ViewBackground(stroke=None),
-        finding=findings.gaps(facts.rows(named=True)),
+        finding=titles.gaps(facts.rows(named=True)),
         description=said,
     )
+
+
+def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
+    """Cells as bars and text, in a line for each strategy under the headings.
+
+    The headings are over the places, in pixels, where their cells begin.
+    """
+    y = alt.Y(
+        "strategy:N",
+        title=None,
+        axis=alt.Axis(labelLimit=300, ticks=False, domain=False),
+        **style.in_order(names, paddingInner=0.15),
+    )
+    axis = alt.Axis(
+        orient="top",
+        values=list(headings),
+        labelExpr=style.labels({at: str(lines) for at, lines in headings.items()}),
+        labelAlign="left",
+        # A label of several lines begins at its first, which is to stand above the others.
+        labelLineHeight=12,
+        labelPadding=28,
+        labelOverlap=False,
+        grid=False,
+        ticks=False,
+        domain=False,
+    )
+    x = alt.X("start:Q", title=None, scale=alt.Scale(domain=[0, width], nice=False), axis=axis)
+    base = alt.Chart().encode(y=y, tooltip=["strategy:N", "what:N", "text:N"])
+    fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
+    printed = base.transform_filter("isValid(datum.text)")
+    printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)
+    return [base.mark_bar().encode(x=x, x2="end:Q", fill=fill), printed.encode(x=x, text="text:N")]
 
 
 GRADES = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))
@@ -212,7 +239,7 @@ def _grades(
     for each in grades:
         grade, fill = each["grade"], UNJUDGED
         if grade is not None:
-            fill = parts.mixed(LOWEST, HIGHEST, known.index(grade) / max(1, len(known) - 1))
+            fill = style.mixed(LOWEST, HIGHEST, known.index(grade) / max(1, len(known) - 1))
         width = WIDTHS["grades"] * each["rows"] / total
         yield _cell(f"grade {_number(grade)}: {each['rows']:,} rows", start, width, fill)
         start += width

@@ -11,17 +11,15 @@ import polars as pl
 from polars_graded._checks import (
     check_choice,
     check_collected,
-    check_columns,
 )
-from polars_graded._drawing import findings, marks, parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
     from polars_graded._results.per_query import Missing
 
 
@@ -32,13 +30,9 @@ MOST_EXTREMES = 3
 """How many queries are named on either side where there is no room for all names."""
 
 MOST_LANES = 6
-"""So many histograms stand below each other."""
-
-MOST_BINS = 40
-"""How many bins a histogram has."""
+"""Up to this many histograms stand below each other."""
 
 
-@chart_rows.draws_any_name
 def precision_histogram(
     per_query: Frame,
     measure: str,
@@ -86,7 +80,7 @@ def precision_histogram(
 
     Raises
     ------
-    ColumnNotFoundError, TypeError, ValueError
+    ValueError
         As `differences`; also if no query is left.
 
     References
@@ -115,48 +109,72 @@ def precision_histogram(
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
     per_query = check_collected("per_query", per_query)
-    table = differences(
+    table, both = compared(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
     n = table.height
-    if not n:
-        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
-        raise ValueError(msg)
-    winner = pl.col("winner")
-    won = [table.select((winner == pl.lit(name)).sum()).item() for name in (a, b)]
-    # The column of queries could be called like one that is drawn.
-    table = table.select(
-        chart_rows.text(query).alias("query"),
-        "difference",
-        pl.when(winner.is_not_null()).then(chart_rows.text("winner")).alias("better"),
-    ).with_row_index("position", offset=1)
     size = -(-n // MOST_BARS)
-    rows = chart_rows.shared_bars(table, size)
-    both = pl.DataFrame({"name": [a, b]}).select(chart_rows.text("name")).to_series().to_list()
-    # Among all strategies, the two have the colours that they have in other charts.
-    everyone = per_query.select(chart_rows.text(strategy).unique()).to_series().to_list()
-    known = everyone if len(everyone) <= parts.MOST_COLOURS else both
-    better = table["better"].drop_nulls().unique().to_list()
-    colour = parts.strategy_look(known, strategy, field="better", drawn=better)["color"]
+    rows = chart_data.shared_bars(table, size)
+    colour = better_look(table, per_query, both, strategy=strategy, title=strategy)["color"]
     y_title = f"{measure}: {both[0]} - {both[1]}"
-    finding = findings.wins(both, won, n)
-    if n <= parts.MOST_NAMED:
-        step, names = parts.name_step(n), rows["query"].to_list()
-        axis = parts.names_axis(names, step, labelLimit=120, titleLimit=400)
+    finding = titles.wins(both, table)
+    if n <= style.MOST_NAMED:
+        step, names = style.name_step(n), rows["query"].to_list()
+        axis = style.names_axis(names, step, labelLimit=120, titleLimit=400)
         layers = marks.named_bars(query, names, y_title, colour, axis)
         width = alt.Step(step)
-        return parts.layered(layers, rows, apart=["color"], finding=finding, width=width)
+        return style.layered(layers, rows, apart=["color"], finding=finding, width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
     falling = order == "difference"
-    rows = chart_rows.with_extremes(rows, table, size, MOST_EXTREMES, falling=falling)
+    rows = chart_data.with_extremes(rows, table, size, MOST_EXTREMES, falling=falling)
     layers = marks.placed_bars(title, n + 0.5, y_title, colour)
     layers += marks.extremes(title, y_title, falling=falling)
-    return parts.layered(layers, rows, apart=["color", "stroke"], finding=finding)
+    return style.layered(layers, rows, apart=["color", "stroke"], finding=finding)
 
 
-@chart_rows.draws_any_name
+def compared(
+    per_query: pl.DataFrame,
+    measure: str,
+    a: Any,
+    b: Any,
+    *,
+    query: str,
+    strategy: str,
+    missing: Missing,
+    order: Literal["difference", "query"] = "difference",
+) -> tuple[pl.DataFrame, list[str]]:
+    """The queries in order with their values and which of both is better, and what both are called.
+
+    The `key` is the query as it came: its column could be called like one that is drawn.
+    """
+    table = differences(
+        per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
+    )
+    if table.is_empty():
+        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
+        raise ValueError(msg)
+    is_won = pl.col("winner").is_not_null()
+    table = table.select(
+        pl.col(query).alias("key"),
+        chart_data.text(query).alias("query"),
+        *("value_a", "value_b", "difference"),
+        pl.when(is_won).then(chart_data.text("winner")).alias("better"),
+    )
+    return table.with_row_index("position", offset=1), chart_data.texts_of([a, b])
+
+
+def better_look(
+    table: pl.DataFrame, per_query: pl.DataFrame, both: list[str], *, strategy: str, title: str
+) -> dict[str, Any]:
+    """The colours of the two: among all strategies, those that they have in other charts."""
+    everyone = chart_data.names_in(per_query, strategy)
+    known = everyone if len(everyone) <= style.MOST_COLOURS else both
+    better = table["better"].drop_nulls().unique().to_list()
+    return style.strategy_look(known, title, field="better", drawn=better)
+
+
 def measure_agreement(
     frame: Frame,
     x: str,
@@ -206,10 +224,6 @@ def measure_agreement(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a measure is not one number per query.
     ValueError
         If no row has both measures; if there are more than 60 panels.
 
@@ -243,70 +257,82 @@ def measure_agreement(
     frame = check_collected("frame", frame)
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
-    keys = {name: column for name, column in [("panel", panel)] if column is not None}
+    keys = {} if panel is None else {"panel": panel}
     # A frame may do without strategies or queries, but not without a column that is named.
     keys |= {
         name: column
         for name, column in (("strategy", strategy), ("query", query))
         if column != name or column in frame.columns
     }
-    check_columns("frame", [x, y, *keys.values()], frame.columns)
-    chart_rows.check_numbers("frame", frame, [x, y])
-    table = frame.select(
-        *(chart_rows.text(column).alias(name) for name, column in keys.items()),
-        chart_rows.number(x).alias("x"),
-        chart_rows.number(y).alias("y"),
-    ).drop_nulls(["x", "y"])
-    if table.is_empty():
-        msg = f"`frame` must have a row with both {x!r} and {y!r}, got none"
-        raise ValueError(msg)
-    chart_rows.check_panels(table, panel, "panel")
+    table = chart_data.query_rows(frame, keys, {"x": x, "y": y})
     groups, colour = ["panel"] if panel else [], {}
-    if "strategy" in keys and table["strategy"].n_unique() <= parts.MOST_COLOURS:
+    if "strategy" in keys and table["strategy"].n_unique() <= style.MOST_COLOURS:
         groups = [*groups, "strategy"]
-        colour = parts.strategy_look(table["strategy"], strategy, legends=not lanes)
-    things = "queries" if "strategy" not in keys or _of_one(table) else "results"
+        colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
+    things = "queries" if "strategy" not in keys or table["strategy"].n_unique() == 1 else "results"
     if show == "agreement":
-        finding = findings.agreement(x, y, table, things)
+        finding = titles.agreement(x, y, table, things)
     else:
-        finding = findings.which_is_higher(x, y, table["x"] - table["y"], things)
+        finding = titles.which_is_higher(x, y, table["x"] - table["y"], things)
     n_groups = table.n_unique(groups) if groups else 1
-    most = chart_rows.most_points(n_groups)
+    most = chart_data.most_points(n_groups)
     if show == "difference":
-        bins = min(most - 2, MOST_BINS, 10 + math.isqrt(table.height // n_groups))
-        table = chart_rows.counted(table, groups, bins)
+        bins = min(most - 2, chart_data.MOST_BINS, 10 + math.isqrt(table.height // n_groups))
+        table = chart_data.counted(table, groups, bins)
         # Below each other, it is seen how far each lies to the side.
         few = {"columns": 1, "height": 90}
         many = {"columns": 3, "height": 90, "width": 200}
         size: dict[str, Any] = (few if n_groups <= MOST_LANES else many) if lanes else {}
-        counts = marks.counts(f"{x} - {y}", colour)
-        described = f"how many queries have which difference {x} - {y}"
-        size |= {"finding": finding, "description": described}
-        return parts.panels(counts, table, panel, **size)
+        size |= {"description": f"how many queries have which difference {x} - {y}"}
+        tooltip = ["strategy:N"] if colour else []
+        bars = (
+            alt.Chart()
+            .mark_bar()
+            .encode(
+                x=alt.X("low:Q", title=f"{x} - {y}", bin="binned"),
+                x2="high:Q",
+                y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="d", tickMinStep=1)),
+                tooltip=[*tooltip, *style.decimals("low", "high"), "queries:Q"],
+                **colour,
+            )
+        )
+        return style.panels([bars, style.rule(x=0)], table, panel, finding=finding, **size)
     by_x = show == "difference_by_x"
     if by_x:
         table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
-        ends = chart_rows.round_ends(table["x"]), chart_rows.round_ends(table["y"], 10)
+        ends = chart_data.round_ends(table["x"]), chart_data.round_ends(table["y"], 10)
     else:
-        ends = chart_rows.axes_ends(table["x"], table["y"])
-    if table.height > chart_rows.MOST_ROWS:
-        table = chart_rows.gathered(table, groups, math.isqrt(most), *ends)
-    most_queries: Any = table["queries"].max() if "queries" in table.columns else None
-    named = [name for name in ("strategy", "query") if name in table.columns]
-    titles = (x, f"{x} - {y}" if by_x else y)
-    points = marks.points(titles, ends, colour, named, most_queries)
-    same = [parts.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
-    apart = [] if most_queries is None else ["size"]
-    described = f"{titles[1]} against {x} for {table.height} points"
+        ends = chart_data.axes_ends(table["x"], table["y"])
+    if table.height > chart_data.MOST_ROWS:
+        table = chart_data.gathered(table, groups, math.isqrt(most), *ends)
+    height = f"{x} - {y}" if by_x else y
+    scales = [alt.Scale(domain=list(each), nice=False) for each in ends]
+    named = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
+    tooltip = [*named, *style.decimals("x", "y")]
+    points = alt.Chart().mark_point(filled=True, opacity=0.6)
+    points = points.encode(
+        x=alt.X("x:Q", title=x, scale=scales[0], axis=style.whole_labels()),
+        y=alt.Y("y:Q", title=height, scale=scales[1]),
+        tooltip=tooltip,
+        **colour,
+    )
+    apart = []
+    if "queries" in table.columns:
+        # A point is the larger the more queries it stands for.
+        most_queries: Any = table["queries"].max()
+        larger = alt.Size(
+            "queries:Q",
+            title="queries",
+            scale=alt.Scale(domain=[0, most_queries], range=[8, 360]),
+            legend=alt.Legend(values=chart_data.round_counts(most_queries)),
+        )
+        points, apart = points.encode(size=larger, tooltip=[*tooltip, "queries:Q"]), ["size"]
+    same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
+    described = f"{height} against {x} for {table.height} points"
     said: dict[str, Any] = {"finding": finding, "description": described}
-    return parts.panels([*same, points], table, panel, apart=apart, **said)
-
-
-def _of_one(table: pl.DataFrame) -> bool:
-    """Whether all points are of one strategy."""
-    return table["strategy"].n_unique() == 1
+    return style.panels([*same, points], table, panel, apart=apart, **said)
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:
     """Whether there are several strategies, of which each can have a histogram."""
-    return strategy in frame.columns and 1 < frame[strategy].n_unique() <= parts.MOST_COLOURS
+    return strategy in frame.columns and 1 < frame[strategy].n_unique() <= style.MOST_COLOURS

@@ -8,16 +8,14 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_number, check_whole_number
-from polars_graded._drawing import findings, parts, tiles
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, style, tiles, titles
 from polars_graded._frames.adding import check_sum, ranks_added
 
 if TYPE_CHECKING:
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
     from polars_graded._frames.request import By, Columns
 
 
-@chart_rows.draws_any_name
 def rankings(
     frame: Frame,
     of: Any,
@@ -86,13 +84,9 @@ def rankings(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If an argument is of the wrong kind, as for `evaluate`.
     ValueError
-        If there is no such query, or a document of it is there twice; if `measure` is no sum over
-        ranks; if there is more to draw than can be looked at; as `evaluate`.
+        If there is no such query, or a document of it is there twice; if there is more to draw than
+        can be looked at; as `evaluate`.
 
     See Also
     --------
@@ -147,22 +141,21 @@ def rankings(
         others={} if title is None else {"title": title},
     )
     texts = ["strategy", "doc", *(["title"] if title is not None else [])]
-    documents = documents.with_columns(chart_rows.text(name) for name in texts)
+    documents = documents.with_columns(chart_data.text(name) for name in texts)
     documents, colours = tiles.with_levels(documents, irrelevant)
-    strategies = pl.DataFrame({"name": list(values)}).select(chart_rows.text("name")).to_series()
-    values = dict(zip(strategies, values.values(), strict=True))
+    values = dict(zip(chart_data.texts_of(values), values.values(), strict=True))
     table = tiles.tile_rows(documents, values, n, chosen.name)
-    chart_rows.check_row_count("frame", table)
+    chart_data.check_row_count("frame", table)
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
     long = [pl.col(name).str.slice(0, tiles.LONGEST) for name in texts if name == "title"]
     table = table.with_columns(names.alias("name"), *long)
-    page = tiles.Page.of(
+    drawn = tiles.Tiles.of(
         table, n, colours, measure=chosen.name, grade=grade, strategy=strategy or "strategy"
     )
     bare = alt.ViewBackground(stroke=None)
-    described = parts.said(f"rankings of {query} {of}, {chosen.name}", values.items())
+    described = style.said(f"rankings of {query} {of}, {chosen.name}", values.items())
     said = {
-        "finding": findings.ranked(f"{query} {of}", chosen.name, values),
+        "finding": titles.ranked(f"{query} {of}", chosen.name, values),
         "description": described,
     }
-    return parts.layered(tiles.marks(page), table, apart=["fill"], view=bare, **said, **page.size)
+    return style.layered(tiles.marks(drawn), table, apart=["fill"], view=bare, **said, **drawn.size)

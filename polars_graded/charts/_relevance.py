@@ -13,22 +13,20 @@ from polars_graded._checks import (
     check_columns,
     check_number,
 )
-from polars_graded._drawing import findings, marks, parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, style, titles
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order
 from polars_graded.namespace import graded
 
 if TYPE_CHECKING:
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
 
 
 HALF = 0.5
 """From which relevance on a score is counted in the title of φ."""
 
 
-@chart_rows.draws_any_name
 def relevance_function(
     frame: Frame,
     score: str,
@@ -67,9 +65,7 @@ def relevance_function(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError, ValueError
+    ValueError
         As `phi_curve`, so if a score is NaN or infinite; also if the frame has no score, or there
         are more than 60 panels.
 
@@ -97,20 +93,19 @@ def relevance_function(
         check_choice("scale", scale, ("linear", "symlog"))
     frame = check_collected("frame", frame)
     check_columns("frame", [score] if panel is None else [panel, score], frame.columns)
-    chart_rows.check_numbers("frame", frame, [score])
+    chart_data.check_numbers("frame", frame, [score])
     # An error of φ names the column, which must not be called like another of the result.
     named = f"score {score}" if score in {"panel", "relevance"} else score
     keys = [] if panel is None else ["panel"]
     scores = frame.select(
-        *([] if panel is None else [chart_rows.text(panel).alias("panel")]),
+        *([] if panel is None else [chart_data.text(panel).alias("panel")]),
         pl.col(score).alias(named),
     ).drop_nulls(named)
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
-    chart_rows.check_panels(scores, panel, "panel")
-    n_panels = chart_rows.panel_count(scores, panel and "panel")
-    most = max(2, chart_rows.MOST_ROWS // 3 // n_panels)
+    chart_data.check_panels(scores, panel)
+    most = max(2, chart_data.MOST_ROWS // 3 // chart_data.panel_count(scores, panel))
     phi = graded(named).phi_relevance(control_points, whisker)
     relevance = (phi.over("panel") if panel else phi).alias("relevance")
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
@@ -118,7 +113,7 @@ def relevance_function(
     found = scores.with_columns(relevance)
     drawn = {
         "φ": phi_curve(scores, named, points=min(200, most), **chosen),
-        "score": chart_rows.at_equal_steps(found, named, most, keys),
+        "score": chart_data.at_equal_steps(found, named, most, keys),
         "control point": phi_control_points(scores, named, **chosen),
     }
     table = pl.concat(
@@ -130,7 +125,7 @@ def relevance_function(
         )
         for name, part in drawn.items()
     )
-    table = chart_rows.with_point_names(table, keys, own=control_points is not None)
+    table = chart_data.with_point_names(table, keys, own=control_points is not None)
     values = found[named].cast(pl.Float64)
     middle, top = values.median(), values.max()
     many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0
@@ -143,11 +138,26 @@ def relevance_function(
         shares = "φ is undefined: all scores are the same"
     ends: Any = (values.min(), top)
     spread = kind == "symlog"
-    axis = parts.amounts_axis(chart_rows.round_powers(*ends) if spread else None)
+    axis = style.amounts_axis(chart_data.round_powers(*ends) if spread else None)
     scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
-    layers = marks.phi(score, scale_of_scores, axis)
+    base = alt.Chart().encode(
+        x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
+        y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
+        tooltip=["part:N", "score:Q", *style.decimals("relevance")],
+    )
+    # Literal colours, so that no chart beside this one has a say in them.
+    line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
+    # The lowest needs no name, which would run into that of the median.
+    names = controls.transform_filter("datum.name !== 'lowest'")
+    names = names.mark_text(align="right", dx=-8, dy=-8, color=style.INK).encode(text="name:N")
+    layers = [
+        cloud.mark_tick(orient="vertical", size=10, color=style.REST),
+        line.mark_line(color=style.PALETTE[0]),
+        controls.mark_point(filled=True, size=80, opacity=1, color=style.INK),
+        names,
+    ]
     said: dict[str, Any] = {"finding": shares, "description": f"relevance φ by {score}"}
-    return parts.panels(layers, table, panel, "independent", **said)
+    return style.panels(layers, table, panel, "independent", **said)
 
 
 def _share(share: float | None) -> str:
@@ -157,7 +167,6 @@ def _share(share: float | None) -> str:
     return f"{share or 0:.1%}"
 
 
-@chart_rows.draws_any_name
 def sample_boxes(
     frame: Frame,
     value: str,
@@ -196,10 +205,6 @@ def sample_boxes(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column is not of numbers, or `reference` is neither a column nor a number.
     ValueError
         If the column has no value; if there are more than 60 panels, or more groups than fit.
 
@@ -222,35 +227,49 @@ def sample_boxes(
     """
     frame = check_collected("frame", frame)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
-    columns = [value, reference] if isinstance(reference, str) else [value]
-    check_columns("frame", [*keys.values(), *columns], frame.columns)
-    chart_rows.check_numbers("frame", frame, columns)
-    if isinstance(reference, str):
-        line = chart_rows.number(reference)
-    elif reference is not None:
-        line = pl.lit(check_number("reference", reference))
-    else:
-        line = pl.lit(None, dtype=pl.Float64)
-    samples = frame.select(
-        *(chart_rows.text(column).alias(name) for name, column in keys.items()),
-        chart_rows.number(value).alias("value"),
-        line.alias("reference"),
-    ).drop_nulls("value")
-    chart_rows.check_not_empty("frame", samples, value)
-    chart_rows.check_panels(samples, panel, "panel")
-    table = chart_rows.boxes(samples, list(keys))
+    line = {"reference": reference} if isinstance(reference, str) else {}
+    samples = chart_data.query_rows(frame, keys, {"value": value}, line)
+    name = f"mean {reference}"
+    if not isinstance(reference, str):
+        at = None if reference is None else check_number("reference", reference)
+        samples = samples.with_columns(pl.lit(at, pl.Float64).alias("reference"))
+        name = "" if at is None else f"{at:g}"
+    table = chart_data.boxes(samples, list(keys))
     medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
     place = {name: place for place, name in enumerate(natural_order(medians["group"]))}
     ordered = medians.sort(
         "median", pl.col("group").replace_strict(place), descending=[True, False]
     )
     groups = ordered["group"].to_list()
-    step = min(36, parts.name_step(len(groups)))
-    ends = chart_rows.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
-    name = None
-    if reference is not None:
-        name = f"mean {reference}" if isinstance(reference, str) else f"{reference:g}"
-    layers = marks.boxes((group, value), groups, ends, step, name)
-    described = parts.said(f"median {value}", zip(groups, ordered["median"], strict=True))
-    said: dict[str, Any] = {"finding": findings.boxes(table, value), "description": described}
-    return parts.panels(layers, table, panel, height=alt.Step(step), **said)
+    step = min(36, style.name_step(len(groups)))
+    ends = chart_data.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
+    y = alt.Y("group:N", title=group, axis=alt.Axis(labelLimit=300), **style.in_order(groups))
+    # Each layer says so, for else the bars among them would have 0 on the axis.
+    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    low, q1, q3, median, outlier, line_at = (
+        alt.X(f"{name}:Q", title=value, scale=scale, axis=style.whole_labels())
+        for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
+    )
+    base = alt.Chart().encode(y=y)
+    tooltip = ["group:N", "samples:Q", *style.decimals(*chart_data.BOX)]
+    box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
+    upright: dict[str, Any] = {"orient": "vertical"}
+    middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.INK)
+    points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
+    # Bars have the colour of the theme, which rules have not.
+    layers = [
+        box.mark_bar(size=1.5).encode(x=low, x2="q1:Q"),
+        box.mark_bar(size=1.5).encode(x=q3, x2="whisker_high:Q"),
+        box.mark_bar(size=step * 0.6, fillOpacity=0.3).encode(x=q1, x2="q3:Q"),
+        middle.encode(x=median),
+        points.encode(x=outlier, tooltip=["group:N", *style.decimals("outlier")]),
+    ]
+    if name:
+        # Not `opacity`, which is the ideal curve's where charts stand side by side.
+        symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
+        lines = style.named(alt.FillOpacity, box, name, **symbol)
+        lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")
+        layers.append(lines.encode(x=line_at))
+    described = style.said(f"median {value}", zip(groups, ordered["median"], strict=True))
+    said: dict[str, Any] = {"finding": titles.boxes(table, value), "description": described}
+    return style.panels(layers, table, panel, height=alt.Step(step), **said)

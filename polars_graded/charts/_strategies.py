@@ -12,15 +12,13 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._drawing import findings, marks, parts
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, marks, style, titles
 
 if TYPE_CHECKING:
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Frame
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
 
 
-@chart_rows.draws_any_name
 def strategy_bars(
     summary: Frame,
     *,
@@ -59,10 +57,6 @@ def strategy_bars(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `mean` is not of numbers.
     ValueError
         If the frame has no mean; if a panel has a strategy twice; if there are more than 60 panels
         or 3000 rows.
@@ -87,33 +81,43 @@ def strategy_bars(
     check_choice("show", show, ("points", "bars"))
     if width is not None:
         check_whole_number("width", width)
-    table = chart_rows.of_means(
-        "summary", summary, ["mean"], texts=["measure"], strategy=strategy, panel=panel
+    table = chart_data.result_rows(
+        "summary", summary, "mean", strategy=strategy, panel=panel, once="strategy", every=True
     )
-    chart_rows.check_row_count("summary", table)
-    chart_rows.check_not_repeated("summary", table, "strategy", panel)
-    names = chart_rows.by_falling(table, "mean", "strategy")
-    few = len(names) <= parts.MOST_COLOURS
-    colour = parts.strategy_look(names, strategy, legends=False) if few else {}
-    intervals = {"ci_low", "ci_high"} <= set(table.columns)
-    layers = marks.means(
-        parts.mean_title(table), names, colour, intervals=intervals, bars=show == "bars"
+    names = chart_data.by_falling(table, "mean", "strategy")
+    few = len(names) <= style.MOST_COLOURS
+    colour = style.strategy_look(names, strategy, legends=False) if few else {}
+    title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
+    y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
+    x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
+    ends = ["ci_low", "ci_high"] if {"ci_low", "ci_high"} <= set(table.columns) else []
+    tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
+    base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
+    layers = [style.interval(base, title, scale=scale)] if ends else []
+    if show == "bars":
+        layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
+    else:
+        layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(x=x))
+    numbers = alt.Chart().mark_text(align="left", dx=6)
+    text = alt.Text("mean:Q", format=".4f")
+    layers.append(numbers.encode(x=alt.value("width"), y=y, text=text))
+    several = chart_data.panel_count(table, panel) > 1
+    axis = style.measures_axis(table["mean"]) if show == "bars" else "independent"
+    first = table.filter(panel=table["panel"][0]) if several else table
+    where = f"mean {table['panel'][0]}" if several else title
+    said = first.select("strategy", "mean").sort("mean", descending=True)
+    return style.panels(
+        layers,
+        table,
+        panel,
+        axis,
+        columns=2,
+        width=width or (200 if several else 300),
+        finding=titles.means(table),
+        description=style.said(where, said.iter_rows()),
     )
-    several = chart_rows.panel_count(table, panel and "panel") > 1
-    size = width or (200 if several else 300)
-    axis = parts.measures_axis(table["mean"]) if show == "bars" else "independent"
-    drawn = (
-        table.select("strategy", "mean")
-        if not several
-        else table.filter(pl.col("panel") == pl.col("panel").first()).select("strategy", "mean")
-    )
-    where = parts.mean_title(table) if not several else f"mean {table['panel'][0]}"
-    described = parts.said(where, drawn.sort("mean", descending=True).iter_rows())
-    said = {"finding": findings.means(table), "description": described}
-    return parts.panels(layers, table, panel, axis, columns=2, width=size, **said)
 
 
-@chart_rows.draws_any_name
 def comparison_forest(
     comparison: Frame,
     *,
@@ -136,8 +140,8 @@ def comparison_forest(
         confidence of the intervals stands in the title. Of a comparison by segments, one measure
         and `panel="country"`, or what the segments are called.
     alpha
-        The level of significance: a difference is significant if `p_corrected` is at most so much,
-        and not if that is null.
+        The level of significance: a difference is significant if `p_corrected` is at most `alpha`,
+        and not if it is null.
     panel
         A column whose values get a panel each: the measure, or None.
     strategy
@@ -152,13 +156,8 @@ def comparison_forest(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `alpha` is not a number, or a column of them not of numbers.
     ValueError
-        If `alpha` is not between 0 and 1; if the frame has no difference; if there are more than 60
-        panels or 3000 rows.
+        If the frame has no difference; if there are more than 60 panels or 3000 rows.
 
     Examples
     --------
@@ -183,11 +182,8 @@ def comparison_forest(
     """
     alpha = check_number("alpha", alpha, above=0, below=1)
     numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
-    texts = ["measure", "baseline"]
-    table = chart_rows.of_means(
-        "comparison", comparison, numbers, texts=texts, strategy=strategy, panel=panel
-    )
-    chart_rows.check_row_count("comparison", table)
+    keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
+    table = chart_data.result_rows("comparison", comparison, *numbers, **keys, every=True)
     several = table["baseline"].n_unique() > 1
     versus = [pl.lit(" - "), pl.col("baseline")] if several else []
     believed, doubted = f"corrected p ≤ {alpha:g}", "not significant"
@@ -196,34 +192,32 @@ def comparison_forest(
         pl.concat_str("strategy", *versus).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
     )
-    chart_rows.check_not_repeated("comparison", table, "pair", panel)
-    pairs = chart_rows.by_falling(table, "difference", "pair")
-    many = len(pairs) > parts.MOST_NAMED
-    title = parts.mean_title(table, "difference of ", "difference of means")
+    chart_data.check_not_repeated("comparison", table, "pair", panel)
+    pairs = chart_data.by_falling(table, "difference", "pair")
+    many = len(pairs) > style.MOST_NAMED
+    title = style.mean_title(table, "difference of ", "difference of means")
     if not several:
         title += f", to {table['baseline'][0]}"
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
-    titles = [title, marks.significance_key(believed, doubted)]
+    words = [title, marks.significance_key(believed, doubted)]
     ends = ["simultaneous_low", "simultaneous_high"]
     # The Wilcoxon test has none, since it speaks of ranks.
     simultaneous = set(ends) <= set(table.columns) and table[ends].drop_nulls().height > 0
-    level = chart_rows.confidence(table)
+    level = chart_data.confidence(table)
     interval = "interval" if level is None else f"{100 * level:g} % interval"
     if simultaneous:
-        titles.append(f"thick: {interval} of one difference, thin: of all together")
+        words.append(f"thick: {interval} of one difference, thin: of all together")
     elif level is not None:
-        titles.append(f"line: {interval} of one difference")
-    layers = marks.forest(
-        titles, pairs, axis, believed, 40 if many else 60, simultaneous=simultaneous
-    )
+        words.append(f"line: {interval} of one difference")
+    size = 40 if many else 60
+    layers = marks.forest(words, pairs, axis, believed, size, simultaneous=simultaneous)
     # Wide enough for what stands under the axis.
-    size: dict[str, Any] = {"width": 300, "columns": 2} | ({"height": alt.Step(10)} if many else {})
-    together = parts.measures_axis(table["difference"])
-    finding = findings.settled(table, alpha)
-    return parts.panels(layers, table, panel, together, finding=finding, **size)
+    options: dict[str, Any] = {"width": 300, "columns": 2, "finding": titles.settled(table, alpha)}
+    if many:
+        options["height"] = alt.Step(10)
+    return style.panels(layers, table, panel, style.measures_axis(table["difference"]), **options)
 
 
-@chart_rows.draws_any_name
 def comparison_matrix(
     comparison: Frame,
     *,
@@ -257,7 +251,7 @@ def comparison_matrix(
 
     Raises
     ------
-    ColumnNotFoundError, TypeError, ValueError
+    ValueError
         As `comparison_forest`; there are at most 1500 pairs.
 
     See Also
@@ -286,35 +280,46 @@ def comparison_matrix(
     └──────────┴──────────┴────────────┴──────┘
     """
     alpha = check_number("alpha", alpha, above=0, below=1)
-    numbers = ["difference", "p_corrected"]
-    table = chart_rows.of_means(
-        "comparison",
-        comparison,
-        numbers,
-        texts=["measure", "baseline"],
-        strategy=strategy,
-        panel=panel,
-    )
-    finding = findings.settled(table, alpha)
-    table = chart_rows.both_sides(table).with_columns(
-        pl.when(pl.col("p_corrected") <= alpha)
-        .then(pl.lit("•"))
-        .otherwise(pl.lit(""))
-        .alias("mark")
-    )
-    chart_rows.check_row_count("comparison", table)
+    keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
+    table = chart_data.result_rows("comparison", comparison, "difference", "p_corrected", **keys)
+    finding = titles.settled(table, alpha)
+    is_believed = pl.when(pl.col("p_corrected") <= alpha)
+    mark = is_believed.then(pl.lit("•")).otherwise(pl.lit(""))
+    table = chart_data.both_sides(table).with_columns(mark.alias("mark"))
+    chart_data.check_row_count("comparison", table)
     pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "measure", "^panel$")
-    chart_rows.check_not_repeated("comparison", pairs, "pair", panel)
-    names = chart_rows.by_mean_difference(table)
-    furthest: Any = table["difference"].abs().max()
+    chart_data.check_not_repeated("comparison", pairs, "pair", panel)
+    names = chart_data.by_mean_difference(table)
     step = max(10, min(36, 400 // len(names)))
+    order, labels = style.in_order(names), alt.Axis(labelLimit=200)
+    upright = alt.Axis(labelLimit=200, labelAngle=-90, orient="top")
     marked = f"{strategy}, minus that above   • corrected p ≤ {alpha:g}"
-    layers = marks.matrix((marked, "baseline"), names, furthest or 1.0, step)
-    size: dict[str, Any] = {"width": alt.Step(step), "height": alt.Step(step)}
+    numbers = style.decimals("difference", "p_corrected")
+    base = alt.Chart().encode(
+        x=alt.X("baseline:N", title="baseline", axis=upright, **order),
+        y=alt.Y("strategy:N", title=marked, axis=labels, **order),
+        tooltip=["measure:N", "strategy:N", "baseline:N", *numbers],
+    )
+    # Orange to blue are told apart by every eye; not `color`, which is the strategies'.
+    # Two ends alone, of which charts side by side make ends for both.
+    furthest: Any = table["difference"].abs().max() or 1.0
+    scale = alt.Scale(domain=[-furthest, furthest], scheme="blueorange", reverse=True)
+    fill = alt.Fill("difference:Q", title="difference", scale=scale)
+    on_dark = f"abs(datum.difference) > {0.6 * furthest}"
+    ink = alt.condition(on_dark, alt.value("white"), alt.value(style.INK))
+    dots = base.mark_text(fontSize=max(12, step * 0.7)).encode(text="mark:N", color=ink)
     believed = table.filter(pl.col("mark") != "").height // 2
     described = (
         f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {alpha:g}; "
         f"by falling mean: {', '.join(names)}"
     )
-    size |= {"finding": finding, "description": described}
-    return parts.panels(layers, table, panel, columns=2, **size)
+    return style.panels(
+        [base.mark_rect().encode(fill=fill), dots],
+        table,
+        panel,
+        columns=2,
+        width=alt.Step(step),
+        height=alt.Step(step),
+        finding=finding,
+        description=described,
+    )

@@ -9,27 +9,26 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_number
-from polars_graded._drawing import findings, parts, trust
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.regrading import AS_GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polars_graded._drawing.parts import Chart
-    from polars_graded._drawing.rows import Ends, Frame
+    from polars_graded._drawing.chart_data import Ends, Frame
+    from polars_graded._drawing.style import Chart
 
 SMALL_P = 0.001
 """Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
 
 FEW_BANDS = 3
-"""So many bands are seen one above the other."""
+"""Up to this many bands are seen one above the other."""
 
 CHANCE = 0.02
 """The largest differences are drawn up to where this share of the comparisons is left."""
 
 FEWEST_COMPARISONS = 30
-"""And so many comparisons, since fewer say nothing of a rate."""
+"""And this many comparisons at least, since fewer say nothing of a rate."""
 
 SHADES = "#a6c8e0", "#0c3964"
 """The colours of the fewest and the most queries."""
@@ -41,7 +40,6 @@ MOST_LINES = 20
 """With more strategies, lines are nearer to each other."""
 
 
-@chart_rows.draws_any_name
 def significance_curves(
     levels: Frame,
     *,
@@ -60,7 +58,7 @@ def significance_curves(
     levels
         One row per measure and pair, as `significance_levels` returns it.
     alpha
-        The level of significance: a pair is told apart where p is at most so much.
+        The level of significance: a pair is told apart where p is at most `alpha`.
     panel
         A column whose values get a panel each, such as a test, or None.
     strategy
@@ -75,12 +73,8 @@ def significance_curves(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `alpha` is not a number, or a column of them not of numbers.
     ValueError
-        If `alpha` is not between 0 and 1; if the frame has no p; if there are more than 60 panels.
+        If the frame has no p; if there are more than 60 panels.
 
     See Also
     --------
@@ -116,26 +110,23 @@ def significance_curves(
     └───────┴─────────────┴──────────┘
     """
     alpha = check_number("alpha", alpha, above=0, below=1)
-    table = chart_rows.of_means(
+    table = chart_data.result_rows(
         "levels",
         levels,
-        ["p_corrected"],
+        "p_corrected",
         texts=["measure", "baseline"],
-        others=["place"],
+        at=["place"],
         strategy=strategy,
         panel=panel,
     )
-    chart_rows.check_numbers("levels", table, ["place"])
-    table = table.drop_nulls("place")
     lines = _lines(table)
     told_apart = _by_line(table, (pl.col("p_corrected") <= alpha).sum(), pl.len())
     table = table.with_columns(
         (pl.col("p_corrected") <= alpha).mean().over(lines).alias("told apart"),
         (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
     )
-    table = chart_rows.thinned(_in_lines(table, lines, "place"), "place")
     table = _with_names(
-        table,
+        _in_lines(table, lines, "place"),
         "place",
         by=["height", -pl.col("told apart")],
         label=lambda row: f"{row['measure']} {row['told apart']:.3f}",
@@ -143,29 +134,24 @@ def significance_curves(
     )
     height = (pl.col("label_at").exp() - 1) * SMALL_P
     table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
-    last = max(2, *map(int, table["place"]))
-    x = alt.X(
-        "place:Q",
-        title="pairs of strategies, by falling p",
-        scale=alt.Scale(domain=[1, last], nice=False),
-        axis=alt.Axis(format="d", values=chart_rows.round_ranks(last)),
-    )
+    x = marks.places_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
         title="corrected p",
         scale=alt.Scale(type="symlog", constant=SMALL_P, domain=[0, 1], nice=False),
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, alpha}), format="~g"),
     )
-    tooltip = ["measure:N", "place:Q", "strategy:N", "baseline:N", *parts.decimals("p_corrected")]
-    few = table["place"].n_unique() <= parts.FEW_POINTS
-    layers = trust.measure_lines(x, y, "corrected p", _colours(table), tooltip, few=few)
-    said = _described("p of all pairs in falling order", table)
-    finding = findings.apart(told_apart)
-    layers = [trust.level(alpha), *layers]
-    return _drawn(layers, table, panel, finding=finding, description=said)
+    few = table["place"].n_unique() <= style.FEW_POINTS
+    pair = ["strategy:N", "baseline:N", *style.decimals("p_corrected")]
+    return _drawn(
+        table,
+        panel,
+        [_level(alpha), *_measure_lines(table, x, y, *pair, few=few)],
+        titles.apart(told_apart),
+        "p of all pairs in falling order",
+    )
 
 
-@chart_rows.draws_any_name
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
     """Draw how probable it is that a number of queries shows a difference, one line per measure.
 
@@ -190,13 +176,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `power` is not a number, or a column of them not of numbers.
     ValueError
-        If `power` is not between 0 and 1; if the frame has no power; if there are more than 60
-        panels.
+        If the frame has no power; if there are more than 60 panels.
 
     See Also
     --------
@@ -226,39 +207,34 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     └─────────┴────────┴─────────┴───────┘
     """
     power = check_number("power", power, above=0, below=1)
-    table = chart_rows.of_means(
-        "curve", curve, ["power"], texts=["measure"], others=["queries", "at_hand"], panel=panel
-    )
-    chart_rows.check_numbers("curve", table, ["queries", "at_hand"])
-    table = table.drop_nulls("queries").with_columns(pl.col("at_hand").cast(pl.Boolean))
-    table = chart_rows.thinned(_in_lines(table, _lines(table), "queries"), "queries")
+    table = chart_data.result_rows("curve", curve, "power", at=["queries", "at_hand"], panel=panel)
+    table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
+    table = _in_lines(table, _lines(table), "queries")
     table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
     x = _queries_axis("queries, ● at hand", table)
-    ticks = sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power})
     y = alt.Y(
         "power:Q",
         title="power",
         scale=alt.Scale(domain=[0, 1]),
-        axis=alt.Axis(values=ticks, format="~g"),
+        axis=alt.Axis(values=sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power}), format="~g"),
     )
-    colour = _colours(table)
-    tooltip = ["measure:N", "queries:Q", *parts.decimals("power")]
-    layers = [
-        trust.level(power),
-        *trust.measure_lines(x, y, "power", colour, tooltip, few=False),
-        trust.at_hand(x, y, colour, tooltip),
-    ]
-    said = _described("power by number of queries", table)
+    tooltip = style.decimals("power")
+    lines = _measure_lines(table, x, y, *tooltip, few=False)
+    # A large point where the queries at hand are.
+    large = (
+        alt.Chart().transform_filter("datum.at_hand").mark_point(filled=True, size=90, opacity=1)
+    )
+    said = ["measure:N", "queries:Q", *tooltip]
+    large = large.encode(x=x, y=y, color=_colours(table), tooltip=said)
     at_hand = table.filter("at_hand")
     n = at_hand["queries"].unique()
     where = f"With {n[0]:g} queries" if len(n) == 1 and n[0] > 1 else "With the queries at hand"
-    finding = findings.highest_and_lowest(
-        _by_line(at_hand, pl.col("power").first()), where, "power"
-    )
-    return _drawn(layers, table, panel, finding=finding, description=said)
+    values = _by_line(at_hand, pl.col("power").first())
+    finding = titles.highest_and_lowest(values, where, "power")
+    layers = [_level(power), *lines, large]
+    return _drawn(table, panel, layers, finding, "power by number of queries")
 
 
-@chart_rows.draws_any_name
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     """Draw how alike the order from fewer queries is to that from all, one line per measure.
 
@@ -281,10 +257,6 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column of numbers is not of numbers.
     ValueError
         If the frame has no correlation; if there are more than 60 panels.
 
@@ -318,14 +290,11 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     │ 3       ┆ 1.0 ┆ 1.0     ┆ ap    │
     └─────────┴─────┴─────────┴───────┘
     """
-    numbers = ["tau", "tau_low", "tau_high"]
-    table = chart_rows.of_means(
-        "stability", stability, numbers, texts=["measure"], others=["queries"], panel=panel
+    table = chart_data.result_rows(
+        "stability", stability, "tau", "tau_low", "tau_high", at=["queries"], panel=panel
     )
-    chart_rows.check_numbers("stability", table, ["queries"])
-    table = table.drop_nulls("queries")
     lines = _lines(table)
-    table = chart_rows.thinned(_in_lines(table, lines, "queries"), "queries")
+    table = _in_lines(table, lines, "queries")
     # Of one with other queries all say the same: then names stand as the lines lie on the whole.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
     banded = panel == "measure" or table["measure"].n_unique() <= FEW_BANDS
@@ -334,22 +303,19 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     table = _with_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
     x, title = _queries_axis("queries", table), "τ to the order from all queries"
     y = alt.Y("tau:Q", title=title, scale=alt.Scale(domain=list(ends), nice=False))
-    colour = _colours(table)
-    tooltip = ["measure:N", "queries:Q", *parts.decimals("tau", "tau_low", "tau_high")]
-    layers = trust.measure_lines(x, y, title, colour, tooltip, few=True)
+    layers = _measure_lines(table, x, y, *style.decimals("tau", "tau_low", "tau_high"), few=True)
     if banded:
-        layers.insert(0, trust.band(x, title, colour))
-    said = _described("τ to the order from all queries by number of queries", table)
+        low = alt.Y("tau_low:Q", title=title)
+        area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
+        layers.insert(0, area.encode(color=_colours(table), detail="measure:N"))
     most: Any = table["queries"].max()
-    half = _by_line(table.filter(queries=_half(table["queries"])), pl.col("tau").first())
-    where = f"With {_half(table['queries']):g} of {most:g} queries"
-    finding = (
-        findings.highest_and_lowest(half, where, "τ") if _half(table["queries"]) < most else ""
-    )
-    return _drawn(layers, table, panel, finding=finding, description=said)
+    half = min(table["queries"], key=lambda size: abs(size - most / 2))
+    values = _by_line(table.filter(queries=half), pl.col("tau").first())
+    where = f"With {half:g} of {most:g} queries"
+    finding = titles.highest_and_lowest(values, where, "τ") if half < most else ""
+    return _drawn(table, panel, layers, finding, f"{title} by number of queries")
 
 
-@chart_rows.draws_any_name
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
     """Draw how often other queries contradict a difference, by its size, one line per sample size.
 
@@ -377,13 +343,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If `rate` is not a number, or a column of them not of numbers.
     ValueError
-        If `rate` is not between 0 and 1; if the frame has no rate; if there are more than 60
-        panels, or more lines than fit.
+        If the frame has no rate; if there are more than 60 panels, or more lines than fit.
 
     See Also
     --------
@@ -417,36 +378,68 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     """
     rate = check_number("rate", rate, above=0, below=1)
     numbers = ["swap_rate", "difference_from", "difference_to"]
-    table = chart_rows.of_means(
-        "rates", rates, numbers, texts=["measure"], others=["queries", "comparisons"], panel=panel
+    table = chart_data.result_rows(
+        "rates", rates, *numbers, at=["queries", "comparisons"], panel=panel
     )
-    chart_rows.check_numbers("rates", table, ["queries", "comparisons"])
     middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
-    table = table.with_columns(middle.alias("difference"))
+    table = table.with_columns(middle.alias("difference")).drop_nulls("difference")
     lines = [*_lines(table), "queries"]
-    table = _in_lines(table.drop_nulls(["difference", "queries"]), lines, "difference")
+    table = _in_order(table, lines, "difference")
     beyond = pl.col("comparisons").cum_sum(reverse=True)
     enough = (beyond >= FEWEST_COMPARISONS) & (beyond >= CHANCE * pl.col("comparisons").sum())
     table = table.filter((enough | (pl.int_range(pl.len()) == 0)).over(lines))
-    table = _with_sizes(chart_rows.thinned(table, "difference"), lines, rate)
+    table = _with_sizes(chart_data.thinned(table, "difference"), lines, rate)
     sizes = table["queries"].unique().sort().to_list()
-    most: Any = table["swap_rate"].max()
-    title = "difference of means in one sample"
-    layers = trust.swap_lines(title, sizes, _shades(len(sizes)), rate, max(most, 2 * rate))
-    said = _described("rate of swaps by size of difference", table)
-    return parts.panels(
-        [trust.level(rate), *layers],
+    top: Any = table["swap_rate"].max()
+    most = max(top, 2 * rate)
+    step = chart_data.round_step(most / 5)
+    ticks = sorted({rate, *(round(step * place, 9) for place in range(11))})
+    x = alt.X("difference:Q", title="difference of means in one sample")
+    y = alt.Y(
+        "swap_rate:Q",
+        title="swap rate",
+        scale=alt.Scale(domain=[0, most]),
+        axis=alt.Axis(format="~%", values=ticks),
+    )
+    # The more queries the darker; the only size is dark.
+    shades = [
+        style.mixed(*SHADES, place / (len(sizes) - 1) if len(sizes) > 1 else 1)
+        for place in range(len(sizes))
+    ]
+    scale = alt.Scale(domain=sizes, range=shades)
+    shade = alt.Stroke("queries:O", title="queries", scale=scale, legend=None)
+    base = alt.Chart().encode(x=x, y=y, detail="queries:O")
+    tooltip = [
+        *("measure:N", "queries:O", "difference_from:Q", "difference_to:Q"),
+        *("comparisons:Q", "swaps:Q", *style.decimals("swap_rate")),
+    ]
+    labels = alt.Chart().transform_filter("isValid(datum.label_x)")
+    labels = labels.encode(
+        x=alt.X("label_x:Q", title=x["title"]),
+        y=alt.Y("label_y:Q", title="swap rate"),
+        text="queries:O",
+    )
+    at: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
+    layers = [
+        _level(rate),
+        base.mark_line().encode(stroke=shade),
+        base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
+        # White behind a number sets it off from the lines.
+        labels.mark_text(**at, stroke="white", strokeWidth=4, color="white"),
+        labels.mark_text(**at, color=style.INK),
+    ]
+    return style.panels(
+        layers,
         table,
         panel,
-        parts.measures_axis(table["difference"]),
+        style.measures_axis(table["difference"]),
         unnamed=["stroke"],
         columns=2,
-        finding=findings.swapped(table, rate),
-        description=said,
+        finding=titles.swapped(table, rate),
+        description=_described("rate of swaps by size of difference", table),
     )
 
 
-@chart_rows.draws_any_name
 def grading_profile(
     robustness: Frame,
     *,
@@ -482,13 +475,8 @@ def grading_profile(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column of numbers is not of numbers.
     ValueError
-        If `show` is none of them; if the frame has no mean; if there are more than 60 panels, or
-        more than 3000 rows.
+        If the frame has no mean; if there are more than 60 panels, or more than 3000 rows.
 
     See Also
     --------
@@ -520,20 +508,20 @@ def grading_profile(
     └──────────┴──────────┴──────┴─────────────┘
     """
     check_choice("show", show, ("means", "differences", "places"))
-    table = chart_rows.of_means(
+    table = chart_data.result_rows(
         "robustness",
         robustness,
-        ["mean", "tau"],
+        "mean",
+        "tau",
         texts=["measure", "grading"],
-        others=["place"],
+        at=["place"],
         strategy=strategy,
         panel=panel,
+        every=True,
     )
-    chart_rows.check_numbers("robustness", table, ["place"])
-    chart_rows.check_row_count("robustness", table)
     gradings = table["grading"].unique(maintain_order=True).to_list()
     given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
-    several = chart_rows.panel_count(table, panel and "panel") > 1
+    several = chart_data.panel_count(table, panel) > 1
     # Once above each grading but that with which the others are compared.
     one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_lines(table))
     tau = [None if tau is None else f"τ {tau:.2f}" for tau in table["tau"]]
@@ -542,46 +530,65 @@ def grading_profile(
     )
     names = table["strategy"].unique().to_list()
     ahead = table.filter(grading=given).sort("place", "strategy")["strategy"]
-    best = ahead.unique(maintain_order=True).head(parts.MOST_COLOURS).to_list()
-    look = parts.strategy_look(names, strategy, matter=best, legends=several)
-    height, title = "mean", parts.mean_title(table)
-    ends = chart_rows.round_ends(table["mean"])
-    if show == "places":
-        most: Any = table["place"].max()
-        height, title, ends = "place", "place", (0.5, max(2, most) + 0.5)
+    best = ahead.unique(maintain_order=True).head(style.MOST_COLOURS).to_list()
+    look = style.strategy_look(names, strategy, matter=best, legends=several)
+    height, title, ticks = "mean", style.mean_title(table), alt.Axis()
     if show == "differences":
         less = pl.col("mean") - pl.col("mean").mean().over("grading", *_lines(table))
         table = table.with_columns(less.alias("difference"))
         height, title = "difference", f"{title}, less that of all strategies"
-        ends = chart_rows.round_ends(table["difference"])
-    if not several:
-        named = names if len(names) <= parts.MOST_COLOURS else best
-        last = table.filter(pl.col("strategy").is_in(named)).filter(grading=gradings[-1])
-        last = last.sort(height, "strategy").unique("strategy", keep="first", maintain_order=True)
-        heights = chart_rows.apart(last[height], ends)
-        at = last.select("strategy", "grading", pl.Series("label_at", heights, pl.Float64))
-        table = table.join(at, on=["strategy", "grading"], how="left", maintain_order="left")
+    ends = chart_data.round_ends(table[height])
+    if show == "places":
+        most: Any = table["place"].max()
+        height, title, ends = "place", "place", (0.5, max(2, most) + 0.5)
+        ticks = alt.Axis(format="d", values=chart_data.round_ranks(int(ends[1])))
+    # Above the lines there is room for what stands there. Measures lie at different heights, and
+    # have panels with ends of their own.
+    own: dict[str, Any] = {} if several and show != "places" else {"domain": list(ends)}
+    scale = alt.Scale(nice=False, zero=False, padding=20, reverse=show == "places", **own)
     longest = max(len(name) for name in gradings)
     step = min(max(40, 6 * longest + 6), max(40, (300 if several else 480) // len(gradings)))
-    upright = 6 * longest <= step
-    layers = trust.grading_lines(
-        gradings,
-        title,
-        height,
-        # Measures lie at different heights, and have panels with ends of their own.
-        None if several and show != "places" else ends,
-        look,
-        upright=upright,
-        labels=not several,
+    angle = 0 if 6 * longest <= step else -40
+    x = alt.X(
+        "grading:N",
+        title="grading, τ to the order as given",
+        axis=alt.Axis(labelAngle=angle, labelLimit=200),
+        **style.in_order(gradings),
     )
-    described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
-    said: dict[str, Any] = {"finding": findings.gradings(table, given), "description": described}
-    chart = parts.panels(layers, table, panel, columns=2, width=alt.Step(step), **said)
+    y = alt.Y(f"{height}:Q", title=title, scale=scale, axis=ticks)
+    base = alt.Chart().encode(x=x, y=y, detail="strategy:N", **look)
+    tooltip = [
+        *("measure:N", "grading:N", "strategy:N", *style.decimals("mean"), "place:Q"),
+        *(*style.decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
+    ]
+    above = alt.Chart().transform_filter("isValid(datum.correlation)")
+    above = above.mark_text(baseline="top", fontSize=10, color=style.INK)
+    layers = [
+        base.mark_line(),
+        base.mark_point(filled=True, size=40, opacity=1).encode(tooltip=tooltip),
+        above.encode(x=x, y=alt.value(3), text="correlation:N"),
+    ]
+    if not several:
+        named = names if len(names) <= style.MOST_COLOURS else best
+        last = table.filter(pl.col("strategy").is_in(named)).filter(grading=gradings[-1])
+        last = last.sort(height, "strategy").unique("strategy", keep="first", maintain_order=True)
+        heights = chart_data.apart(last[height], ends)
+        at = last.select("strategy", "grading", pl.Series("label_at", heights, pl.Float64))
+        table = table.join(at, on=["strategy", "grading"], how="left", maintain_order="left")
+        layers.append(marks.line_names(x, title, "strategy", look["color"], dx=8))
+    chart = style.panels(
+        layers,
+        table,
+        panel,
+        columns=2,
+        width=alt.Step(step),
+        finding=titles.gradings(table, given),
+        description=f"{show} of {len(names)} strategies under {len(gradings)} gradings",
+    )
     apart: Chart = chart.resolve_scale(y="independent") if several else chart
     return apart
 
 
-@chart_rows.draws_any_name
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
@@ -611,10 +618,6 @@ def unjudged_bounds(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If a column of numbers is not of numbers.
     ValueError
         If the frame has no value; if there are more than 60 panels or 3000 lines.
 
@@ -644,9 +647,7 @@ def unjudged_bounds(
     └─────────────┴──────┴─────┴──────┴────────┘
     """
     numbers = ["value", "low", "high", "residual"]
-    table = chart_rows.of_means(
-        "bounds", bounds, numbers, texts=["measure"], strategy=strategy, panel=panel
-    )
+    table = chart_data.result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
     of = pl.col
     means = table.group_by(*_lines(table), "strategy", maintain_order=True).agg(
         of("value").mean().alias("mean"),
@@ -655,23 +656,30 @@ def unjudged_bounds(
         (of("low") + of("residual")).mean().alias("beyond"),
         pl.len().alias("queries"),
     )
-    chart_rows.check_row_count("bounds", means)
-    names = chart_rows.by_falling(means, "mean", "strategy")
-    few = len(names) <= parts.MOST_COLOURS
-    look = parts.strategy_look(names, strategy, legends=False) if few else {}
-    layers = trust.whiskers(
-        [parts.mean_title(means), "line: with unjudged documents of the highest grade"],
-        names,
-        look,
-        beyond=means["beyond"].null_count() < means.height,
-    )
-    several = chart_rows.panel_count(means, panel and "panel") > 1
-    size: dict[str, Any] = {"width": 240 if several else 300}
+    chart_data.check_row_count("bounds", means)
+    names = chart_data.by_falling(means, "mean", "strategy")
+    few = len(names) <= style.MOST_COLOURS
+    look = style.strategy_look(names, strategy, legends=False) if few else {}
+    title = [style.mean_title(means), "line: with unjudged documents of the highest grade"]
+    y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
+    tooltip = ["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"]
+    base = alt.Chart().encode(y=y, tooltip=tooltip, **look)
+    scale = alt.Scale(zero=False)
+    x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis())
+    layers = [
+        style.interval(base, title, "low", "high", size=3, scale=scale),
+        base.mark_point(filled=True, size=70, opacity=1).encode(x=x),
+    ]
+    if means["beyond"].null_count() < means.height:
+        # An axis needs two ends, in a panel where nothing lies beyond too.
+        there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
+        layers.insert(0, style.interval(there, title, "low", "end", size=1, scale=scale))
+    size: dict[str, Any] = {"width": 240 if chart_data.panel_count(means, panel) > 1 else 300}
     if len(names) > MOST_LINES:
         size["height"] = alt.Step(12)
     size["description"] = f"bounds of the means of {len(names)} strategies by what is unjudged"
-    size["finding"] = findings.could_turn(means)
-    return parts.panels(layers, means, panel, "independent", columns=2, **size)
+    size["finding"] = titles.could_turn(means)
+    return style.panels(layers, means, panel, "independent", columns=2, **size)
 
 
 def _lines(table: pl.DataFrame) -> list[str]:
@@ -691,18 +699,37 @@ def _by_line(table: pl.DataFrame, *values: pl.Expr) -> dict[str, Any]:
     return dict(zip(names, found if len(values) > 1 else [row[0] for row in found], strict=True))
 
 
-def _half(sizes: pl.Series) -> Any:
-    """The size that is nearest to half of the largest."""
-    most: Any = sizes.max()
-    return min(sizes, key=lambda size: abs(size - most / 2))
-
-
-def _drawn(layers: list[alt.Chart], table: pl.DataFrame, panel: str | None, **said: Any) -> Chart:
+def _drawn(
+    table: pl.DataFrame, panel: str | None, layers: list[alt.Chart], finding: str, what: str
+) -> Chart:
     """Lines of measures, which have their names beside them instead of a legend."""
-    return parts.panels(layers, table, panel, unnamed=["color"], **said)
+    said: dict[str, Any] = {"finding": finding, "description": _described(what, table)}
+    return style.panels(layers, table, panel, unnamed=["color"], **said)
+
+
+def _level(value: float) -> alt.Chart:
+    """A dashed line at a level that is looked at."""
+    dashed: alt.Chart = style.once().mark_rule(color=style.DOUBT, strokeDash=[4, 3])
+    return dashed.encode(alt.YDatum(value))
+
+
+def _measure_lines(
+    table: pl.DataFrame, x: alt.X, y: alt.Y, *said: Any, few: bool
+) -> list[alt.Chart]:
+    """A line for each measure, its name at its end, and points that say where they are."""
+    colour, tooltip = _colours(table), ["measure:N", x.shorthand, *said]
+    base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
+    points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
+    names = marks.line_names(x, y["title"], "label", colour, limit=250)
+    return [base.mark_line(), points.encode(tooltip=tooltip), names]
 
 
 def _in_lines(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
+    """The rows of each line together and in order; of many, those at some places."""
+    return chart_data.thinned(_in_order(table, lines, at), at)
+
+
+def _in_order(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
     """The rows of each line together and in order; lines in the order in which they come."""
     place = pl.col("place in the frame").min().over(lines)
     ordered = table.with_row_index("place in the frame").sort(place, at, maintain_order=True)
@@ -731,7 +758,7 @@ def _with_names(
     placed = []
     for group in groups:
         rising = group.sort(*by, "measure")
-        heights = chart_rows.apart(rising.select(by[0]).to_series(), ends)
+        heights = chart_data.apart(rising.select(by[0]).to_series(), ends)
         placed.append(
             rising.select(
                 *lines,
@@ -773,20 +800,15 @@ def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFr
     return table.join(labels, on=[*lines, "difference"], how="left", maintain_order="left")
 
 
-def _shades(n: int) -> list[str]:
-    """So many colours from a light one to a dark one; the only one is dark."""
-    return [parts.mixed(*SHADES, place / (n - 1) if n > 1 else 1) for place in range(n)]
-
-
 def _named(table: pl.DataFrame) -> list[str]:
     """The measures that have a colour and a name: the first, where there are many."""
-    return table["measure"].unique(maintain_order=True).head(parts.MOST_COLOURS).to_list()
+    return table["measure"].unique(maintain_order=True).head(style.MOST_COLOURS).to_list()
 
 
 def _colours(table: pl.DataFrame) -> Any:
     """A colour for each measure, the same in all charts that show the same ones."""
     measures = table["measure"].unique().to_list()
-    look = parts.strategy_look(
+    look = style.strategy_look(
         measures, "measure", field="measure", matter=_named(table), legends=False
     )
     return look["color"]

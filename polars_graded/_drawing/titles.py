@@ -14,62 +14,13 @@ import polars as pl
 
 from polars_graded._results.correlation import kendall
 from polars_graded._results.per_query import best_of, bests, natural_order
+from polars_graded._sentences import FEW_NAMES, in_a_row, listed, name_said, of_all, short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 NOTHING = ""
 """The sentence where there is nothing to find."""
-
-MOST_LETTERS = 40
-"""How long a name is at most in a sentence."""
-
-FEW_NAMES = 3
-"""So many names are all said."""
-
-BOTH = 2
-"""How many are both."""
-
-
-# Words
-
-
-def name_said(name: Any) -> str:
-    """A name in one line, cut where it is long."""
-    line = " ".join(str(name).split()) or "''"
-    return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - 1]}…"
-
-
-def listed(names: Sequence[Any]) -> str:
-    """Names in a row: "a", "a and b", "a, b and 4 others"."""
-    said = [name_said(name) for name in names]
-    if len(said) > FEW_NAMES:
-        said = [*said[: FEW_NAMES - 1], f"{len(said) - FEW_NAMES + 1} others"]
-    return in_a_row(said)
-
-
-def in_a_row(words: Sequence[str], last: str = "and") -> str:
-    """Words in a row: "a", "a and b", "a, b and c"."""
-    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def short(value: float) -> str:
-    """A number with three digits that count."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004
-
-
-def of_all(n: int, total: int, things: str) -> str:
-    """How many of all: "3 of 4 measures", "all 4 measures", and of a single one "the measure"."""
-    if n < total:
-        return f"{n:,} of {total:,} {things}"
-    if total == 1:
-        return f"the {ONE.get(things, things.removesuffix('s'))}"
-    return f"both {things}" if total == BOTH else f"all {total:,} {things}"
-
-
-ONE = {"queries": "query"}
-"""What one of some things is called, where it is not by its last letter."""
-
 
 # Who is ahead
 
@@ -113,16 +64,27 @@ def group_names(table: pl.DataFrame) -> tuple[list[str], str]:
     return (["measure"], "measures") if "measure" in table.columns else ([], "")
 
 
+def has_panels(table: pl.DataFrame) -> bool:
+    """Whether there are several panels."""
+    return "panel" in table.columns and table["panel"].n_unique() > 1
+
+
+def in_panels(table: pl.DataFrame, value: str, verb: str, name: str = "strategy") -> str:
+    """Who is best in most panels; the verb is of several."""
+    first, *others = verb.split(" ")
+    one = " ".join(["has" if first == "have" else f"{first}s", *others])
+    return most_often(ahead(table, value, ["panel"], name), one, verb, "panels")
+
+
 # Curves
 
 
 def lines(table: pl.DataFrame, at: str, word: str) -> str:
     """Whose line ends highest, and whose is highest at first."""
     n = table["strategy"].n_unique()
-    if "panel" in table.columns and table["panel"].n_unique() > 1:
+    if has_panels(table):
         last = table.filter(pl.col(at) == pl.col(at).max().over("panel"))
-        leaders = ahead(last, "value", ["panel"])
-        return most_often(leaders, "ends highest in", "end highest in", "panels") if n > 1 else ""
+        return in_panels(last, "value", "end highest in") if n > 1 else NOTHING
     # Who is ahead is seen where all lines are.
     ordered = table.filter(pl.len().over(at) == n).sort(at)
     if ordered.is_empty():
@@ -168,14 +130,9 @@ def levels_of_recall(table: pl.DataFrame) -> str:
     """At how many levels of recall which line is highest."""
     if table["strategy"].n_unique() == 1:
         return NOTHING
-    if "panel" in table.columns and table["panel"].n_unique() > 1:
+    if has_panels(table):
         means = table.group_by("panel", "strategy", maintain_order=True).agg(pl.col("value").mean())
-        return most_often(
-            ahead(means.sort("panel", "strategy"), "value", ["panel"]),
-            "lies highest in",
-            "lie highest in",
-            "panels",
-        )
+        return in_panels(means.sort("panel", "strategy"), "value", "lie highest in")
     leaders = ahead(table.sort("recall", "strategy"), "value", ["recall"])
     return most_often(leaders, "is highest at", "are highest at", "levels of recall")
 
@@ -183,7 +140,7 @@ def levels_of_recall(table: pl.DataFrame) -> str:
 def profile(table: pl.DataFrame) -> str:
     """At how many thresholds who is ahead, of the rows that are joined."""
     at_thresholds = table.drop_nulls("joined")
-    several = "panel" in table.columns and table["panel"].n_unique() > 1
+    several = has_panels(table)
     leaders = ahead(at_thresholds, "joined", ["panel", "at"] if several else ["at"])
     things = "thresholds of the panels" if several else "thresholds"
     return most_often(leaders, "leads at", "lead at", things)
@@ -194,15 +151,13 @@ def robustness(table: pl.DataFrame, swaps: str) -> str:
     most: Any = table["swaps"].max()
     last = table.filter(pl.col("swaps") == most)
     key = "panel" if "panel" in table.columns else "measure" if "measure" in table.columns else None
-    groups = (
-        [("mean", last)]
-        if key is None
-        else [(g[key][0], g) for g in last.partition_by(key, maintain_order=True)]
-    )
+    groups = {"mean": last}
+    if key is not None:
+        groups = {g[key][0]: g for g in last.partition_by(key, maintain_order=True)}
     if not most or len(groups) > FEW_NAMES:
         return NOTHING
     spans = []
-    for name, rows in groups:
+    for name, rows in groups.items():
         low, high = short(rows["mean"].min()), short(rows["mean"].max())  # type: ignore[arg-type]
         spans.append(f"{name_said(name)} {low if low == high else f'{low} to {high}'}")
     return f"After {short(most)} {swaps}: {', '.join(spans)}"
@@ -211,11 +166,12 @@ def robustness(table: pl.DataFrame, swaps: str) -> str:
 # Queries
 
 
-def wins(both: Sequence[str], won: Sequence[int], n: int) -> str:
+def wins(both: Sequence[str], table: pl.DataFrame) -> str:
     """Who is better in more queries: "ours wins 61 of 106 queries, bm25 32, 13 ties"."""
-    ties = n - sum(won)
+    n = table.height
+    more, fewer = (table.filter(better=name).height for name in both)
+    ties = n - more - fewer
     one, other = map(name_said, both)
-    more, fewer = won
     if fewer > more:
         one, other, more, fewer = other, one, fewer, more
     if not more:
@@ -254,11 +210,8 @@ def which_is_higher(x: str, y: str, differences: pl.Series, things: str) -> str:
 def boxes(table: pl.DataFrame, value: str) -> str:
     """Which group has the highest median."""
     medians = table.drop_nulls("median")
-    if "panel" in table.columns and table["panel"].n_unique() > 1:
-        leaders = ahead(medians, "median", ["panel"], "group")
-        return most_often(
-            leaders, "has the highest median in", "have the highest median in", "panels"
-        )
+    if has_panels(table):
+        return in_panels(medians, "median", "have the highest median in", "group")
     names = best_names(medians["group"].to_list(), medians["median"])
     if not names:
         return NOTHING
@@ -457,11 +410,9 @@ def ranked(query: str, measure: str, values: Mapping[str, float | None]) -> str:
 
 def gaps(facts: Sequence[Mapping[str, Any]]) -> str:
     """What makes means wrong: queries for which nothing is judged, or nothing was retrieved."""
+    verbs = {"none_judged": "has nothing judged", "none_retrieved": "retrieved nothing"}
     said = []
-    for what, verb in (
-        ("none_judged", "has nothing judged"),
-        ("none_retrieved", "retrieved nothing"),
-    ):
+    for what, verb in verbs.items():
         worst = max(facts, key=lambda fact: fact[what] or 0)
         if n := worst[what]:
             share = f"{n:,.0f} of {worst['queries']:,.0f} queries"

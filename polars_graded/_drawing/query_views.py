@@ -10,9 +10,9 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from polars_graded._drawing import rows as chart_rows
+from polars_graded._drawing.chart_data import round_ranks
 from polars_graded._drawing.marks import diagonal
-from polars_graded._drawing.parts import DOUBT, FAINT, INK, decimals, rule
+from polars_graded._drawing.style import DOUBT, FAINT, INK, decimals, rule
 from polars_graded._results.per_query import mean_margin
 
 WIDTH, HEIGHT, GAP = 290, 260, 80
@@ -28,30 +28,36 @@ THIN = 0.15
 """From how many queries per pixel on a bar shows no pieces."""
 
 LISTED = 60
-"""Up to so many degrees of freedom, quantiles of Student's t stand in a table."""
+"""Up to this many degrees of freedom, quantiles of Student's t stand in a table."""
 
 
 @dataclass(frozen=True)
-class Page:
-    """What is to be known of the queries to draw them, and what is chosen of them."""
+class Queries:
+    """What is to be known of the queries to draw them: numbers, or what signals of a page say."""
 
     name: str
     """What the choice is called, which is no other chart's."""
     a: str
     b: str
     measure: str
-    queries: Any
-    values: Any
+    total: Any
+    """How many queries there are."""
+    values: tuple[Any, Any]
     """Where the axes of the measure end."""
-    differences: Any
+    differences: tuple[Any, Any]
     """Where the axis of their differences ends."""
     bin: Any
+    """How wide a bin of differences is."""
     fullest: Any
     """How many queries the fullest bin has."""
     colour: dict[str, Any]
-    known: str | None
+    known: str | None = None
     """The column of what is known of a query, whose values can be chosen in the legend."""
-    confidence: float
+    confidence: float = 0.95
+    nice: bool = False
+    """Whether axes of the measure go on to round numbers."""
+    typed: str | None = None
+    """What else a chosen query has to be."""
 
     @property
     def minus(self) -> str:
@@ -71,38 +77,8 @@ class Page:
     @property
     def kept(self) -> Any:
         """Whether a query is chosen: all are where nothing is."""
-        return self.brush if self.known is None else self.brush & self.legend
-
-    @property
-    def piece(self) -> Any:
-        """How wide a piece of the histogram is."""
-        low, high = self.differences
-        return max(1.0, WIDTH * self.bin / (high - low) - 1)
-
-    @property
-    def under(self) -> str:
-        """Where a piece of the histogram begins.
-
-        Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
-        """
-        seam = self.fullest / HEIGHT
-        return "datum.place - 1" if seam < THIN else f"max(0, datum.place - {1 + seam:.4g})"
-
-    @property
-    def counts(self) -> alt.Axis:
-        """The axis of numbers of queries."""
-        return alt.Axis(format="d", tickMinStep=1, tickCount=min(6, self.fullest))
-
-    @property
-    def bar(self) -> Any:
-        """How wide the bar of a query is."""
-        return max(1.0, WHOLE / self.queries - 1)
-
-    @property
-    def order(self) -> tuple[Any, alt.Axis]:
-        """Where the axis of bars ends, and the axis."""
-        ticks = chart_rows.round_ranks(self.queries)
-        return self.queries + 1, alt.Axis(format="d", values=ticks)
+        kept: Any = self.brush if self.known is None else self.brush & self.legend
+        return kept if self.typed is None else kept & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
         """The colour of a query: light where it is not chosen, grey where both are the same."""
@@ -119,16 +95,19 @@ class Page:
         return ["query:N", *decimals("value_a", "value_b", "difference"), *known]
 
 
-def views(page: Page, ranks: dict[str, int], titles: dict[str, str]) -> alt.VConcatChart:
-    """All views of one page. `ranks` are the columns of a curve, if there is one."""
-    both = {"value_a": page.a, "value_b": page.b}
+def views(
+    queries: Queries, query: str, ranks: dict[str, int], curve: str | None
+) -> alt.VConcatChart:
+    """All views side by side. `ranks` are the columns of the curve, if there is one."""
+    both = {"value_a": queries.a, "value_b": queries.b}
     aligned: dict[str, Any] = {"spacing": GAP, "bounds": "flush"}
-    squares = alt.hconcat(_points(page), _bins(page), **aligned)
-    difference = {"difference": page.minus}
+    squares = alt.hconcat(_points(queries), _bins(queries), **aligned)
     numbers = alt.hconcat(
-        _means(page, both, page.values), _means(page, difference, page.differences), **aligned
+        _means(queries, both, queries.values),
+        _means(queries, {"difference": queries.minus}, queries.differences),
+        **aligned,
     )
-    wide = _by_rank(page, ranks, titles["curve"]) if ranks else _in_order(page, titles["query"])
+    wide = _by_rank(queries, ranks, curve or "") if ranks else _in_order(queries, query)
     # Each view has its own colours, so that those of no other chart come among them.
     whole: Any = alt.vconcat(squares, numbers, wide).resolve_scale(color="independent")
     left, right = whole.vconcat[0].hconcat
@@ -138,10 +117,10 @@ def views(page: Page, ranks: dict[str, int], titles: dict[str, str]) -> alt.VCon
     # Named where they stand, and by their places: so Altair names the layers of what it puts
     # together, and would not tell the parameters.
     for place, (what, view) in enumerate(views.items()):
-        view.name = f"{what}_{page.name}_{place}"
-    choices: list[tuple[Any, list[str]]] = [(page.brush, [*views])]
-    if page.known is not None:
-        choices.append((page.legend, ["points"]))
+        view.name = f"{what}_{queries.name}_{place}"
+    choices: list[tuple[Any, list[str]]] = [(queries.brush, [*views])]
+    if queries.known is not None:
+        choices.append((queries.legend, ["points"]))
     whole.params = [
         alt.TopLevelSelectionParameter(
             **choice.param.to_dict(), views=[views[what].name for what in seen]
@@ -152,69 +131,82 @@ def views(page: Page, ranks: dict[str, int], titles: dict[str, str]) -> alt.VCon
     return chart
 
 
-def _points(page: Page) -> Any:
+def _points(queries: Queries) -> Any:
     """Each query as a point, and the diagonal on which both strategies are the same."""
-    low, high = page.values
-    scale = alt.Scale(domain=[low, high], nice=False)
+    low, high = queries.values
+    scale = alt.Scale(domain=[low, high], nice=queries.nice)
     points = (
         alt.Chart()
         .mark_point(filled=True, size=40, opacity=0.7)
         .encode(
-            x=alt.X("value_b:Q", title=f"{page.measure} of {page.b}", scale=scale),
-            y=alt.Y("value_a:Q", title=f"{page.measure} of {page.a}", scale=scale),
-            tooltip=page.tooltip,
-            **page.look(legend=True),
+            x=alt.X("value_b:Q", title=f"{queries.measure} of {queries.b}", scale=scale),
+            y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
+            tooltip=queries.tooltip,
+            **queries.look(legend=True),
         )
     )
-    layers: Any = alt.layer(diagonal((low, high)), points, width=WIDTH, height=HEIGHT)
+    layers: Any = alt.layer(
+        diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT
+    )
     return layers
 
 
-def _bins(page: Page) -> Any:
+def _bins(queries: Queries) -> Any:
     """Each query as a piece of the bar of all that differ by about as much."""
-    low, high = page.differences
+    low, high = queries.differences
     scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    piece = f"max(1, {WIDTH} * {said(queries.bin)} / ({said(high)} - {said(low)}) - 1)"
+    # Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
+    seam = f"{said(queries.fullest)} / {HEIGHT}"
+    under = f"max(0, datum.place - 1 - ({seam} < {THIN} ? 0 : {seam}))"
+    few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
+    counts = alt.Axis(format="d", tickMinStep=1, tickCount=few)
     bars = (
         alt.Chart()
-        .transform_calculate(under=page.under)
-        .mark_bar(orient="vertical", size=page.piece)
+        .transform_calculate(under=under)
+        .mark_bar(orient="vertical", size=alt.ExprRef(piece))
         .encode(
-            x=alt.X("middle:Q", title=page.minus, scale=scale),
+            x=alt.X("middle:Q", title=queries.minus, scale=scale),
             y=alt.Y(
                 "place:Q",
                 title="queries",
-                scale=alt.Scale(domain=[0, page.fullest]),
-                axis=page.counts,
+                scale=alt.Scale(domain=[0, queries.fullest]),
+                axis=counts,
             ),
             y2="under:Q",
-            tooltip=page.tooltip,
-            **page.look(legend=True),
+            tooltip=queries.tooltip,
+            **queries.look(legend=True),
         )
     )
     layers: Any = alt.layer(bars, rule(x=0), width=WIDTH, height=HEIGHT)
     return layers
 
 
-def _in_order(page: Page, query: str) -> Any:
+def _in_order(queries: Queries, query: str) -> Any:
     """Each query as a bar of its difference, the highest first."""
-    end, axis = page.order
+    end: Any = alt.ExprRef(f"{said(queries.total)} + 1")
+    axis = alt.Axis(format="d", tickMinStep=1)
+    if isinstance(queries.total, int):
+        end = queries.total + 1
+        axis = alt.Axis(format="d", values=round_ranks(queries.total))
     scale = alt.Scale(domain=[0, end], nice=False, zero=False)
+    bar = alt.ExprRef(f"max(1, {WHOLE} / {said(queries.total)} - 1)")
     title = f"{query}, by falling difference"
     bars = alt.Chart()
-    bars = bars.mark_bar(orient="vertical", size=page.bar)
+    bars = bars.mark_bar(orient="vertical", size=bar)
     bars = bars.encode(
         x=alt.X("position:Q", title=title, scale=scale, axis=axis),
-        y=alt.Y("difference:Q", title=page.minus, stack=None),
-        tooltip=page.tooltip,
-        **page.look(),
+        y=alt.Y("difference:Q", title=queries.minus, stack=None),
+        tooltip=queries.tooltip,
+        **queries.look(),
     )
     layers: Any = alt.layer(bars, rule(y=0), width=WHOLE, height=160)
     return layers
 
 
-def _by_rank(page: Page, ranks: dict[str, int], curve: str) -> Any:
+def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
     """The mean difference at each rank, over the queries that are chosen, with its band."""
-    base = _summed_up(page, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
+    base = _summed_up(queries, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
     last = max(2, *ranks.values())
     x = alt.X(
         "rank:Q",
@@ -222,7 +214,7 @@ def _by_rank(page: Page, ranks: dict[str, int], curve: str) -> Any:
         scale=alt.Scale(domain=[1, last], nice=False, zero=False),
         axis=alt.Axis(format="d", tickMinStep=1),
     )
-    low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {page.minus}") for end in ("low", "mean"))
+    low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {queries.minus}") for end in ("low", "mean"))
     band = base.mark_area(opacity=0.2, color=INK).encode(x=x, y=low, y2="high:Q")
     tooltip = ["rank:Q", "queries:Q", *decimals("mean", "low", "high")]
     line = base.mark_line(point={"color": INK}, color=INK).encode(x=x, y=mean, tooltip=tooltip)
@@ -230,11 +222,12 @@ def _by_rank(page: Page, ranks: dict[str, int], curve: str) -> Any:
     return layers
 
 
-def _means(page: Page, columns: dict[str, str], ends: Any) -> Any:
+def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     """Means of the queries that are chosen, each with its interval and its number above it."""
-    base = _summed_up(page, list(columns), "what", f"{json.dumps(columns)}[datum.column]")
-    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
-    title = f"mean of the chosen, {100 * page.confidence:g} % interval"
+    base = _summed_up(queries, list(columns), "what", f"{json.dumps(columns)}[datum.column]")
+    nice = queries.nice and "difference" not in columns
+    scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
+    title = f"mean of the chosen, {100 * queries.confidence:g} % interval"
     axis = alt.Axis(grid=False)
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
     names = alt.Axis(labels=False, ticks=False, domain=False)
@@ -263,9 +256,11 @@ def _means(page: Page, columns: dict[str, str], ends: Any) -> Any:
         layers[-1] = printed.encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="printed:N")
         count = (
             alt.Chart()
-            .transform_filter(page.kept)
+            .transform_filter(queries.kept)
             .transform_aggregate(queries="count()")
-            .transform_calculate(said=f"datum.queries + ' of ' + {page.queries} + ' queries'")
+            .transform_calculate(
+                said=f"datum.queries + ' of ' + {said(queries.total)} + ' queries'"
+            )
             .mark_text(dy=-26, color=INK)
             .encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="said:N")
         )
@@ -274,16 +269,21 @@ def _means(page: Page, columns: dict[str, str], ends: Any) -> Any:
     return drawn
 
 
-def _summed_up(page: Page, columns: list[Any], key: str, of_column: str) -> alt.Chart:
+def said(number: Any) -> str:
+    """A number, or what a signal says, within an expression."""
+    return str(number["expr"] if isinstance(number, alt.ExprRef) else number)
+
+
+def _summed_up(queries: Queries, columns: list[Any], key: str, of_column: str) -> alt.Chart:
     """The mean of columns over the queries that are chosen, with Student's interval.
 
     A row for each column, which is told by its `key`: `queries`, `mean`, `low`, `high`.
     """
     several = "datum.queries > 1"
-    margin = f"{quantile_of_t('(datum.queries - 1)', page.confidence)} * datum.std"
+    margin = f"{quantile_of_t('(datum.queries - 1)', queries.confidence)} * datum.std"
     chart: alt.Chart = (
         alt.Chart()
-        .transform_filter(page.kept)
+        .transform_filter(queries.kept)
         .transform_fold(columns, as_=["column", "number"])
         .transform_calculate(**{key: of_column})
         .transform_filter("isValid(datum.number)")

@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_collected, check_columns, check_number
-from polars_graded._columns import takes_any_name
+from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import (
     confidence_of,
@@ -27,10 +27,8 @@ from polars_graded._results.per_query import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-Given = ParamSpec("Given")
-Chart = TypeVar("Chart")
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Ends: TypeAlias = tuple[float, float]
 """Where an axis begins and ends."""
@@ -38,11 +36,14 @@ Ends: TypeAlias = tuple[float, float]
 MOST_ROWS = 3000
 """How many rows a chart draws."""
 
+MOST_BINS = 40
+"""How many bins a histogram has."""
+
 MOST_PANELS = 60
 """How many panels are still looked at."""
 
 UNLIKE = 10
-"""A measure that spans so many times less than another needs an axis of its own."""
+"""A measure that spans this many times less than another needs an axis of its own."""
 
 
 def check_numbers(
@@ -62,14 +63,8 @@ def drawable(frame: pl.DataFrame) -> pl.DataFrame:
     names = cs.by_dtype(pl.Categorical, pl.Enum)
     shown = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
     frame = frame.select(shown).with_columns(cs.decimal().cast(pl.Float64), names.cast(pl.String))
-    return frame.with_columns(
-        printed(cs.string()), pl.when(cs.float().is_finite()).then(cs.float())
-    )
-
-
-UNPRINTED = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in "\t\n\r"}
-UNPRINTED |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff", "\ufffd")
-"""Characters that no picture or script can hold, and the signs that stand for them."""
+    finite = pl.when(cs.float().is_finite()).then(cs.float())
+    return frame.with_columns(printed(cs.string()), finite)
 
 
 OF_OBJECTS = (
@@ -78,11 +73,6 @@ OF_OBJECTS = (
     *("__lookupGetter__", "__lookupSetter__"),
 )
 """Names that every object of a script has for its own."""
-
-
-def draws_any_name(function: Callable[Given, Chart]) -> Callable[Given, Chart]:
-    """The same chart of frames whose columns may have any name, also one that no picture holds."""
-    return takes_any_name(function, UNPRINTED)
 
 
 def text(column: str) -> pl.Expr:
@@ -96,9 +86,14 @@ def text(column: str) -> pl.Expr:
     return printed(names)
 
 
-def printed(texts: pl.Expr) -> pl.Expr:
-    """Texts with signs for what no picture can hold."""
-    return texts.str.replace_many(list(UNPRINTED), list(UNPRINTED.values()))
+def texts_of(values: Iterable[Any]) -> list[str]:
+    """Names as they are drawn."""
+    return pl.DataFrame({"name": list(values)}).select(text("name")).to_series().to_list()
+
+
+def names_in(frame: pl.DataFrame, column: str) -> list[str]:
+    """Each name of a column once, as it is drawn."""
+    return frame.select(text(column).unique()).to_series().to_list()
 
 
 def number(column: str) -> pl.Expr:
@@ -107,37 +102,70 @@ def number(column: str) -> pl.Expr:
     return pl.when(number.is_finite()).then(number)
 
 
-def of_means(
+def result_rows(
     argument: str,
     frame: Frame,
-    numbers: Sequence[str],
-    *,
-    texts: Sequence[str] = (),
-    others: Sequence[str] = (),
+    *numbers: str,
+    texts: Sequence[str] = ("measure",),
+    at: Sequence[str] = (),
     strategy: str | None = None,
     panel: str | None = None,
+    once: str | None = None,
+    every: bool = False,
 ) -> pl.DataFrame:
-    """The rows of a frame of means that have a number in the first column that must have one.
+    """The rows of a frame of results that have the first of the numbers, and stand somewhere.
 
-    Strategies stand in the column `strategy` and panels in `panel`, as text.
+    Strategies stand in the column `strategy` and panels in `panel`, as text. Where `every` row is
+    drawn, none stands for others; what is there `once` in a panel is not repeated.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     frame = check_collected(argument, frame)
-    check_columns(argument, [*keys.values(), *texts, *others, *numbers], frame.columns)
-    check_numbers(argument, frame, numbers)
-    check_panels(frame, panel)
+    check_columns(argument, [*keys.values(), *texts, *at, *numbers], frame.columns)
+    check_numbers(argument, frame, [*numbers, *at])
     named = {name: name for name in texts} | keys
     frame = frame.with_columns(
         *(number(name) for name in numbers),
         *(text(column).alias(name) for name, column in named.items()),
     )
-    frame = drawable(frame).drop_nulls(numbers[0])
+    check_panels(frame, panel)
+    frame = drawable(frame).drop_nulls([numbers[0], *at])
     ends = pl.col("^ci_(low|high)$")
     if {"ci_low", "ci_high"} <= set(frame.columns):
         # An interval is there with both its ends.
         frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
     check_not_empty(argument, frame, numbers[0])
+    if every:
+        check_row_count(argument, frame)
+    if once is not None:
+        check_not_repeated(argument, frame, once, panel)
     return frame
+
+
+def query_rows(
+    frame: pl.DataFrame,
+    keys: Mapping[str, str],
+    numbers: Mapping[str, str],
+    others: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
+    """The rows of a frame that have all of the numbers, the columns under the names that are given.
+
+    The others are numbers too, which a row may lack.
+    """
+    every = {**numbers, **(others or {})}
+    check_columns("frame", [*keys.values(), *every.values()], frame.columns)
+    check_numbers("frame", frame, every.values())
+    table = frame.select(
+        *(text(column).alias(name) for name, column in keys.items()),
+        *(number(column).alias(name) for name, column in every.items()),
+    )
+    table = table.drop_nulls(list(numbers))
+    if table.is_empty():
+        both = "both " if len(numbers) > 1 else "a value in "
+        wanted = " and ".join(map(repr, numbers.values()))
+        msg = f"`frame` must have a row with {both}{wanted}, got none"
+        raise ValueError(msg)
+    check_panels(table, keys.get("panel"))
+    return table
 
 
 def check_row_count(argument: str, table: pl.DataFrame) -> None:
@@ -187,10 +215,10 @@ def curve_points(
         msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal]} in {ideal!r}"
         raise TypeError(msg)
     check_not_empty("frame", frame, curve)
-    check_panels(frame, panel)
     if interval is not None:
         check_number("interval", interval, above=0, below=1)
     frame = frame.with_columns(text(column).alias(name) for name, column in keys.items())
+    check_panels(frame, panel)
     if is_list:
         check_columns("frame", [query], frame.columns)
         if repeated := frame.height - frame.n_unique([*keys, query]):
@@ -199,18 +227,11 @@ def curve_points(
         if baseline is not None:
             frame = _less_baseline(frame, curve, baseline, [*keys, query])
         return _means_of_lists(frame, keys, values, next(iter(at)), interval)
-    if baseline is not None:
-        msg = (
-            f"`baseline` needs a list for each query, as evaluate() gives, "
-            f"got a number in {curve!r}"
-        )
-        raise ValueError(msg)
-    if interval is not None:
-        msg = (
-            f"`interval` needs a list for each query, as evaluate() gives, "
-            f"got a number in {curve!r}"
-        )
-        raise ValueError(msg)
+    for argument, given in (("baseline", baseline), ("interval", interval)):
+        if given is not None:
+            msg = f"`{argument}` needs a list for each query, as evaluate() gives, "
+            msg += f"got a number in {curve!r}"
+            raise ValueError(msg)
     for name, column in at.items():
         if isinstance(column, str) and column not in frame.columns:
             msg = (
@@ -270,7 +291,7 @@ def panel_of(
 
 def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]) -> pl.DataFrame:
     """The curves of all other strategies minus that of the baseline, in the queries of both."""
-    name = pl.DataFrame({"strategy": [baseline]}).select(text("strategy")).item()
+    [name] = texts_of([baseline])
     place_of(frame["strategy"].unique().sort(), name)
     same = [key for key in keys if key != "strategy"]
     base = frame.filter(strategy=name).select(*same, pl.col(curve).alias("of the baseline"))
@@ -350,7 +371,7 @@ def thinned(table: pl.DataFrame, at: str) -> pl.DataFrame:
 
 
 def most_points(n_lines: int) -> int:
-    """How many points each of so many lines can have."""
+    """How many points each of n lines can have."""
     check_count("lines", n_lines, MOST_ROWS // 2)
     return MOST_ROWS // n_lines
 
@@ -368,16 +389,9 @@ def equal_steps(n: int, most: int) -> pl.Series:
     return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
 
 
-def only_curve(
-    frame: pl.DataFrame,
-    keys: Collection[str | None],
-    wanted: Callable[[str], bool],
-    *,
-    at: str,
-    such_as: str,
-) -> str:
+def only_curve(frame: pl.DataFrame, names: Iterable[str], *, at: str, such_as: str) -> str:
     """The one column that is a curve: a list where there are any, or else a number beside `at`."""
-    columns = {n: dtype for n, dtype in frame.schema.items() if n not in keys and wanted(n)}
+    columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
     if not lists and at not in frame.columns:
         msg = (
@@ -429,7 +443,7 @@ def threshold_of(name: str) -> float | None:
 
 
 def places_of(thresholds: Sequence[float], others: int) -> list[float]:
-    """Where thresholds stand on an axis, which is as they are, and after them so many others."""
+    """Where thresholds stand on an axis, as far apart as they are, and the others behind them."""
     places = [float(each) for each in thresholds]
     last = places[-1] if places else 0.0
     step = (last - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
@@ -525,7 +539,7 @@ def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def at_equal_steps(table: pl.DataFrame, value: str, most: int, keys: Sequence[str]) -> pl.DataFrame:
-    """At most so many rows of each group, in equal steps by a value, its ends among them."""
+    """At most this many rows of each group, in equal steps by a value, the first and last too."""
     table = table.sort(*keys, value)
     rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
     if keys:
@@ -558,11 +572,19 @@ def round_step(least: float) -> float:
 
 
 def round_ends(values: pl.Series, steps: int = 5) -> Ends:
-    """Round numbers below and above all values, which lie within about so many steps."""
+    """Round numbers below and above all values, about this many steps apart."""
     array = values.to_numpy()
     step = round_step(float(np.ptp(array)) / steps)
     low = math.floor(array.min() / step + 1e-9) * step
     return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
+
+
+def difference_bins(differences: pl.Series, n: int) -> tuple[Ends, float]:
+    """Where the axis of the differences of n queries ends, and how wide their bins are."""
+    low, high = round_ends(differences)
+    width = round_step((high - low) / min(MOST_BINS, 10 + math.isqrt(n)))
+    # 0 is in the middle of a bin.
+    return (low - width / 2, high + width / 2), width
 
 
 def axes_ends(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
@@ -627,17 +649,16 @@ def check_not_empty(argument: str, table: pl.DataFrame, value: str) -> None:
         raise ValueError(msg)
 
 
-def check_panels(table: pl.DataFrame, panel: str | None, column: str | None = None) -> None:
-    """Raise where there are more panels than can be looked at; `column` is what holds them now."""
-    n = panel_count(table, panel and (column or panel))
-    if n > MOST_PANELS:
+def check_panels(table: pl.DataFrame, panel: str | None) -> None:
+    """Raise where there are more panels than can be looked at."""
+    if (n := panel_count(table, panel)) > MOST_PANELS:
         msg = f"`panel` must have at most {MOST_PANELS} values, got {n} in {panel!r}; filter them"
         raise ValueError(msg)
 
 
 def panel_count(table: pl.DataFrame, panel: str | None) -> int:
-    """How many panels there are."""
-    return 1 if panel is None else table[panel].n_unique()
+    """How many panels there are, whose names stand in `panel` where a column of them is named."""
+    return 1 if panel is None else table["panel"].n_unique()
 
 
 def by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:

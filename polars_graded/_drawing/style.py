@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import altair as alt
 import polars as pl
 
+from polars_graded._drawing.printing import printed_text
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
@@ -51,7 +52,7 @@ FEW_PANELS = 9
 """More panels stand five side by side, and are smaller."""
 
 PANEL_SIZES = {2: 270, 3: 175}
-"""How wide and high panels are, so many side by side: a notebook has room for 700 pixels."""
+"""How wide and high panels are, by how many stand side by side: a notebook has 700 pixels."""
 
 
 def panels(
@@ -100,7 +101,7 @@ def panels(
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
-    faceted: alt.FacetChart = panels
+    faceted: alt.FacetChart = printable(panels)
     return faceted
 
 
@@ -127,9 +128,11 @@ def layered(
         size["description"] = _read_out(finding, description)
     if finding:
         size["title"] = title(finding)
+    if isinstance(table, pl.DataFrame):
+        table = table.rename(printed_text)
     chart: Any = LayerChart(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
-    layered: alt.LayerChart = chart.resolve_scale(**own) if own else chart
+    layered: alt.LayerChart = printable(chart.resolve_scale(**own) if own else chart)
     return layered
 
 
@@ -144,6 +147,20 @@ class LayerChart(alt.LayerChart):
         if self.title is not alt.Undefined:
             faceted.title = self.title
         return faceted
+
+
+def printable(part: Any) -> Any:
+    """A chart, or a part of it, with all that it says likewise; its rows are as they are."""
+    if isinstance(part, str):
+        return printed_text(part)
+    if isinstance(part, list):
+        return [printable(each) for each in part]
+    if isinstance(part, dict):
+        return {name: printable(each) for name, each in part.items()}
+    if isinstance(part, alt.SchemaBase):
+        said = part._kwds  # noqa: SLF001 (Altair offers no other way to all of them)
+        said.update({name: printable(each) for name, each in said.items()})
+    return part
 
 
 TITLE_LETTERS = 56
@@ -268,6 +285,12 @@ def names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
     return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
 
 
+def labels(written: Mapping[Any, str]) -> str:
+    """What stands under an axis at which value, as an expression; nothing at others."""
+    cases = (f"datum.value === {at!r} ? {label}" for at, label in written.items())
+    return " : ".join([*cases, "''"])
+
+
 def amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
     """An axis of amounts as a person writes them: 250, 1,000, 10k, 2M."""
     written = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
@@ -310,6 +333,7 @@ def once() -> alt.Chart:
 
 def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
     """A line that is no strategy's, with its name in the legend of a channel that has no use."""
+    name = printed_text(name)  # what an expression says is no text of the chart
     named = base.transform_calculate(line=alt.expr.toString(name))
     scale = alt.Scale(domain=[name], range=[1])
     chart: alt.Chart = named.encode(

@@ -1,0 +1,71 @@
+"""Names, numbers and counts as every sentence has them: titles of charts, verdicts, warnings.
+
+A sentence is a claim, made where its numbers are; how these are put into words is said here once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MOST_LETTERS = 40
+"""How long a name is at most."""
+
+FEW_NAMES = 3
+"""Up to this many names are all said."""
+
+BOTH = 2
+"""How many are both."""
+
+ONE = {"queries": "query", "strategies": "strategy"}
+"""What one of some things is called, where it is not by its last letter."""
+
+
+def name_said(name: Any) -> str:
+    """A name in one line, cut where it is long."""
+    line = " ".join(str(name).split()) or "''"
+    return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - 1]}…"
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Names in a row: "a", "a and b", "a, b and 4 others"."""
+    said = [name_said(name) for name in names]
+    if len(said) > FEW_NAMES:
+        said = [*said[: FEW_NAMES - 1], f"{len(said) - FEW_NAMES + 1} others"]
+    return in_a_row(said)
+
+
+def in_a_row(words: Sequence[str], last: str = "and") -> str:
+    """Words in a row: "a", "a and b", "a, b and c"."""
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def short(value: float) -> str:
+    """A number with three digits that count."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004
+
+
+def one_of(things: str) -> str:
+    """What one of some things is called."""
+    return ONE.get(things, things.removesuffix("s"))
+
+
+def counted(n: int, things: str) -> str:
+    """How many there are: "1 query", "3 queries"."""
+    return f"{n} {one_of(things) if n == 1 else things}"
+
+
+def together(n: int, things: str) -> str:
+    """Some things as a whole: "both pairs together"."""
+    return f"{of_all(n, n, things)} together"
+
+
+def of_all(n: int, total: int, things: str) -> str:
+    """How many of all: "3 of 4 measures", "all 4 measures", and of a single one "the measure"."""
+    if n < total:
+        return f"{n:,} of {total:,} {things}"
+    if total == 1:
+        return f"the {one_of(things)}"
+    return f"both {things}" if total == BOTH else f"all {total:,} {things}"
