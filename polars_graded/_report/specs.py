@@ -270,7 +270,7 @@ def explore_spec(query: str) -> dict[str, Any]:
     with alt.theme.enable("none"):
         chart: Any = query_views.views(queries, query, {}, None)
         chart.data = alt.NamedData("rows")
-        spec: dict[str, Any] = chart.to_dict()
+        spec: dict[str, Any] = chart.to_dict(validate=False)
     config = {name: what for name, what in CONFIG.items() if name != "title"}
     words = [{"name": name, "value": value} for name, value in EXPLORED.items()]
     return spec | {"config": config, "params": [*words, *spec["params"]]}
@@ -316,7 +316,9 @@ def _spec(
     """A chart as the page draws it: as wide as its place, with rows and words that it is given."""
     # A theme that is switched on is made for other pages.
     with alt.theme.enable("none"):
-        spec: dict[str, Any] = layered(layers, alt.NamedData("rows"), **size).to_dict()
+        # What these are is known, and looking whether they are what Altair takes costs much time.
+        chart = layered(layers, alt.NamedData("rows"), **size)
+        spec: dict[str, Any] = chart.to_dict(validate=False)
     words = {"headline": ""} | (signals or {})
     return spec | {
         "config": CONFIG,

@@ -403,15 +403,14 @@ def power_curve(
 
 def power_of(n: Any, effect: Any, alpha: float) -> Any:
     """The power of the two-sided paired t test of n queries for an effect, in deviations."""
-    from scipy.special import stdtrit
-    from scipy.stats import nct
+    from scipy.special import nctdtr, stdtrit  # which, unlike scipy.stats, is soon imported
 
     n = np.asarray(n, dtype=np.float64)
-    margin = -stdtrit(n - 1, alpha / 2)
+    limit = stdtrit(n - 1, alpha / 2)
     shift = effect * np.sqrt(n)
-    # The lower tail is the upper one of the opposite effect. Where it is next to nothing, what
-    # scipy calls its lower tail may be NaN.
-    return nct.sf(margin, n - 1, shift) + np.nan_to_num(nct.sf(margin, n - 1, -shift))
+    # The upper tail is the lower one of the opposite effect. Where the other is next to nothing,
+    # scipy may call it NaN.
+    return nctdtr(n - 1, -shift, limit) + np.nan_to_num(nctdtr(n - 1, shift, limit))
 
 
 def _pooled_std(pairs: Pairs) -> float:
