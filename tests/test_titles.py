@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 from itertools import combinations
 
+import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
@@ -145,9 +146,8 @@ def test_what_is_settled_and_who_leads(values, measure):
                 assert one in leaders
                 assert " leads " in title
             else:
-                assert (f"{one} is " in title) and (
-                    ("above" in title) == (means[one] > means[other])
-                )
+                assert f"{one} is " in title
+                assert ("above" in title) == (means[one] > means[other])
         return
     if not settled:
         assert title == f"None of {len(pairs)} differences is settled at 95 %"
@@ -212,7 +212,7 @@ def test_how_alike_two_measures_are_and_which_is_higher(points):
     frame = pl.DataFrame(points, ["x", "y"], orient="row")
     title = said(charts.measure_agreement(frame, "x", "y"))
     tau = scipy.stats.kendalltau(*zip(*points, strict=True)).statistic
-    if tau != tau:  # all points have one value of a measure
+    if np.isnan(tau):  # all points have one value of a measure
         assert title == ""
     else:
         n, found = re.search(r"order (\d) .+ with τ = (-?[\d.]+)$", title).groups()
