@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from browser import FLAGS, LOGS, console_errors, requests_of, waited
 from helpers import needed
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,6 +26,9 @@ for library in ("OMP", "OPENBLAS"):
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("searching", deadline=None, max_examples=60, print_blob=True)
+settings.register_profile(
+    "planted", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 

@@ -407,7 +407,7 @@ def outcome(mutant: Mutant, marks: str) -> str:
                 *(file for file in files if (copy / file).exists()),
             ],
             cwd=copy,
-            env=os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
+            env=os.environ | {"PYTHONPATH": str(copy), "HYPOTHESIS_PROFILE": "planted"},
             capture_output=True,
             text=True,
             check=False,

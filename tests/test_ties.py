@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 import warnings
 from itertools import permutations
@@ -71,16 +72,18 @@ def test_ties_are_told_of_exactly_the_queries_in_which_any_measure_changes(queri
     assert told(frame_of(queries), *everything) == (expected, len(queries))
 
 
-@given(DRAWN)
-def test_no_measure_changes_without_a_word(queries):
-    frame, of_each, wrong = frame_of(queries), changed(queries), []
-    for row in NAMED:
-        n, _ = told(frame, row.name)
+def test_no_measure_changes_without_a_word():
+    rng, wrong = random.Random(4), []
+    queries = [
+        [(rng.choice([None, 1, 1, 2]), rng.choice([None, 0, 1, 2, 4])) for _ in range(3)]
+        for _ in range(60)
+    ]
+    frame, of_each = frame_of(queries), changed(queries)
+    for row in (row for row in NAMED if row.function not in UNTOLD):
+        (n, _), expected = told(frame, row.name), of_each[row.name]
         exactly = row.function in LOOK_AT_ALL and row.n is None and not row.options
-        if row.function in UNTOLD:
-            continue
-        if n < of_each[row.name] or (exactly and n != of_each[row.name]):
-            wrong.append(f"{row.name} changes in {of_each[row.name]} queries, and {n} are told of")
+        if n < expected or (exactly and n > expected):
+            wrong.append(f"{row.name} changes in {expected} queries, and {n} are told of")
     assert_none(wrong)
 
 
