@@ -36,8 +36,8 @@ class Mutant(NamedTuple):
     tests: str
 
 
-KERNELS = "namespace contracts kernels"
-FRAMES = "grouping evaluating parts noticing shared contracts"
+KERNELS = "kernels namespace contracts"
+FRAMES = "grouping evaluating noticing parts shared contracts"
 JUDGED = "judging judging_later any_frame"
 TESTED = "significance comparing"
 TITLES = "titles findings charts_of_trust sentences"
@@ -309,7 +309,7 @@ MUTANTS = [
         "return np.sign(order[a] - order[b] + 1e-9)",
         "correlation reliability",
     ),
-    Mutant("_results/power.py", "-stdtrit(n - 1, alpha / 2)", "-stdtrit(n - 1, alpha)", "power"),
+    Mutant("_results/power.py", "limit = stdtrit(n - 1, alpha / 2)", "limit = stdtrit(n - 1, alpha)", "power"),
     Mutant("_results/power.py", "while enough - below > 1", "while enough - below > 2", "power"),
     Mutant("_results/reliability.py", "first * second < 0", "first * second <= 0", "reliability"),
     Mutant(

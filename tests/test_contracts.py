@@ -21,6 +21,7 @@ from helpers import (
     GRADES,
     ODD_QUERIES,
     Query,
+    alike,
     assert_alike,
     assert_each_alike,
     assert_none,
@@ -156,12 +157,17 @@ def test_the_ideal_order_has_its_stated_value():
         sorted([rng.choice([2, 3, 4]), *rng.choices(GRADES, k=more)], reverse=True)
         for more in [*range(12)] * 5
     ]
-    frame = frame_of([[(-rank, g) for rank, g in enumerate(grades)] for grades in best_first])
-    expected = {
-        row.name: [row.ideal(grades) if callable(row.ideal) else row.ideal for grades in best_first]
+    queries = [[(-rank, g) for rank, g in enumerate(grades)] for grades in best_first]
+    found = values_of_each(ROWS, GRADED, frame_of(queries))
+    assert_each_alike(found, twins_of_each(ROWS, queries), queries)
+    assert_none(
+        f"{row.name}: {value} of {grades}"
         for row in ROWS
-    }
-    assert_each_alike(values_of_each(ROWS, GRADED, frame), expected, best_first)
+        for value, grades in zip(found[row.name], best_first, strict=True)
+        if row.ideal is not None and not (value is None and row.needs_pairs)
+        if not all(alike(number, row.ideal) for number in numbers(value))
+    )
+    assert sum(row.ideal is not None for row in ROWS) > len(ROWS) / 3
 
 
 @cache

@@ -204,7 +204,7 @@ def test_partitions_of_spark_may_be_empty(spark):
     rows = spark.createDataFrame(ROWS_OF_QUERIES.to_arrow())
     one = rows.filter("query = 'q20'").repartition(7)
     expected = evaluate(ROWS_OF_QUERIES.filter(query="q20"), "ap", "dcg_curve@3", **BOTH)
-    found = from_spark(evaluate(one, "ap", "dcg_curve@3", parts=5, **BOTH))
+    found = from_spark(evaluate(one, "ap", "dcg_curve@3", parts=3, **BOTH))
     assert_frame_equal(in_order(found), in_order(expected))
     nothing = evaluate(rows.filter("query = 'nowhere'"), "ap", "dcg_curve@3", **BOTH)
     assert from_spark(nothing).schema == found.schema
@@ -418,7 +418,7 @@ def from_ray(dataset):
 @in_ray
 def test_every_measure_has_the_same_values_from_ray(ray_data, expected):
     rows = ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow())
-    assert_same_columns(in_order(from_ray(evaluate(rows, NAMED, parts=8, **BOTH))), expected)
+    assert_same_columns(in_order(from_ray(evaluate(rows, NAMED, parts=4, **BOTH))), expected)
 
 
 @in_ray
@@ -434,7 +434,7 @@ def test_stacked_strategies_from_ray(ray_data):
 def test_blocks_of_ray_may_be_empty(ray_data):
     one = ROWS_OF_QUERIES.filter(query="q20")
     blocks = [one.head(0).to_arrow(), one.to_arrow(), one.head(0).to_arrow()]
-    found = from_ray(evaluate(ray_data.from_arrow(blocks), "ap", "dcg_curve@3", parts=5, **BOTH))
+    found = from_ray(evaluate(ray_data.from_arrow(blocks), "ap", "dcg_curve@3", parts=3, **BOTH))
     expected = evaluate(one, "ap", "dcg_curve@3", **BOTH)
     assert_frame_equal(in_order(found), in_order(expected))
 
@@ -442,8 +442,8 @@ def test_blocks_of_ray_may_be_empty(ray_data):
 @in_ray
 @finds_processes
 def test_a_process_of_ray_that_is_killed_changes_nothing(ray_data):
-    rows = ray_data.from_arrow(LARGE.to_arrow()).repartition(16)
-    values = evaluate(rows, "ap", "ndcg@10", ties="doc", parts=32)
+    rows = ray_data.from_arrow(LARGE.to_arrow()).repartition(8)
+    values = evaluate(rows, "ap", "ndcg@10", ties="doc", parts=12)
     found = []
     job = threading.Thread(target=lambda: found.append(from_ray(values)))
     job.start()
