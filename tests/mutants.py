@@ -309,7 +309,12 @@ MUTANTS = [
         "return np.sign(order[a] - order[b] + 1e-9)",
         "correlation reliability",
     ),
-    Mutant("_results/power.py", "limit = stdtrit(n - 1, alpha / 2)", "limit = stdtrit(n - 1, alpha)", "power"),
+    Mutant(
+        "_results/power.py",
+        "limit = stdtrit(n - 1, alpha / 2)",
+        "limit = stdtrit(n - 1, alpha)",
+        "power",
+    ),
     Mutant("_results/power.py", "while enough - below > 1", "while enough - below > 2", "power"),
     Mutant("_results/reliability.py", "first * second < 0", "first * second <= 0", "reliability"),
     Mutant(
