@@ -10,6 +10,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import scipy.stats
 from helpers import needed
 from hypothesis import example, given
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from report_page import payload
 from results import frame_of
 
-from polars_graded import report
+from polars_graded import compare, report
 
 needed("vl_convert")
 multitest = needed("statsmodels.stats.multitest")
@@ -182,3 +183,18 @@ def test_a_verdict_is_what_its_numbers_say(values, measure):
 @example(CLEAR, "e_measure@5", 1)
 def test_a_verdict_beside_a_baseline_is_what_its_numbers_say(values, measure, baseline):
     check_verdict(values, measure, baseline)
+
+
+def test_a_p_of_just_alpha_settles_a_lead():
+    """Six signs that all agree have p = 2 / 64, and five of eight such have 8/5 of it: 0.05."""
+    ahead = {f"s{i}": [0.5 + 0.05 * i + 0.01 * q for q in range(6)] for i in range(5)}
+    alike = {f"t{i}": [0.25 * (-1) ** (q + i) + 0.01 * i for q in range(6)] for i in range(3)}
+    frame = frame_of({"base": [0.0] * 6} | ahead | alike)
+    options = {"baseline": "base", "test": "permutation", "correction": "benjamini_hochberg"}
+    settled = compare(frame, **options).filter(pl.col("p_corrected") <= 0.05)
+    assert settled["p_corrected"].to_list() == [0.05] * 5
+    with tempfile.TemporaryDirectory() as folder:
+        parts = payload(report(frame, Path(folder) / "page.html", **options))
+    text = "".join(str(part) for part in parts["measures"][0]["verdict"])
+    assert "That is settled (corrected p = 0.0500)" in text
+    assert text.endswith("Significantly better than the baseline: 5 of 8 strategies; worse: 0.")
