@@ -631,17 +631,21 @@ def test_every_other_query_gets_its_measure(value):
     assert_each_alike(found, expected, QUERIES)
 
 
-FOUR_SCALES = [
+SIX_SCALES = [
     reference.Scale(irrelevant=0.5, undefined_is_said=True),
     reference.Scale(highest=7.5, undefined_is_said=True),
     reference.Scale(irrelevant=-1, highest=4, undefined_is_said=True),
     reference.Scale(irrelevant=1, highest=4.5, undefined=0.25, undefined_is_said=True),
+    reference.Scale(relevant_from=2, undefined_is_said=True),
+    reference.Scale(irrelevant=-1, highest=4, relevant_from=0.75, undefined_is_said=True),
 ]
 
 
-@pytest.mark.parametrize("scale", FOUR_SCALES, ids=str)
+@pytest.mark.parametrize("scale", SIX_SCALES, ids=str)
 def test_grades_stand_on_their_scale(scale):
-    g = GRADED.scaled(scale.irrelevant, scale.highest).undefined_as(scale.undefined)
+    g = GRADED.scaled(scale.irrelevant, scale.highest, scale.relevant_from).undefined_as(
+        scale.undefined
+    )
     found = values_of_each(ROWS, g, frame_of(FIRST))
     assert_each_alike(found, twins_of_each(ROWS, FIRST, scale), FIRST)
 
@@ -685,6 +689,7 @@ SCALES = st.builds(
     reference.Scale,
     irrelevant=st.sampled_from([0, 0, 0.5, -1, 1]),
     highest=st.sampled_from([None, 7.5]),
+    relevant_from=st.sampled_from([None, None, 1.5, 3]),
     undefined=st.sampled_from([0, None, 0.25]),
     undefined_is_said=st.just(value=True),
 )
@@ -721,7 +726,7 @@ def test_equals_the_slow_twin(queries, descending, scale, condensed, apart, coun
         orient="row",
     )
     g = graded("grade").ranked_by(*list(KEYS)[: len(descending)], descending=descending)
-    g = g.scaled(scale.irrelevant, scale.highest).undefined_as(scale.undefined)
+    g = g.scaled(scale.irrelevant, scale.highest, scale.relevant_from).undefined_as(scale.undefined)
     drawn = {row.grade for query in queries for row in query}
     rows = [row for row in ROWS if row.takes_any_grade or drawn <= {None, *GRADES}]
     with mock.patch.object(ragged, "MOST_LEVELS", 64 if counted else 0):

@@ -241,7 +241,7 @@ def test_our_own_names_mean_ours(name):
     assert Measure.parse(name).name == name
 
 
-@pytest.mark.parametrize("name", ["mapp", "ndgc@10", "NDCG@10", "ndcg_at_10", "f2", "", "@10"])
+@pytest.mark.parametrize("name", ["mapp", "ndgc@10", "ndcg_at_10", "f2", "", "@10"])
 def test_other_names_are_no_tools(name):
     assert calls_here(name) == []
     with pytest.raises(ValueError, match=r"there is no measure|a measure is written like"):
@@ -322,3 +322,32 @@ def test_a_measure_of_ir_measures_is_answered_as_its_name_is():
 def test_an_option_that_is_none_is_answered_with_what_is_meant(text, hint):
     with pytest.raises(ValueError, match=re.escape(f"\n\nHint: {hint}") + "$"):
         pl.col("grade").graded.measures(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("NDCG@10", "'NDCG@10' of ir_measures is 'ndcg(gain=linear)@10' here"),
+        ("MRR@10", "'MRR@10' of ir_measures is 'reciprocal_rank@10' here"),
+        ("MAP", "'MAP' of ir_measures is 'ap' here"),
+        ("Recall@100", "'Recall@100' of ir_measures is 'recall@100' here"),
+        ("Precision@10", "'Precision@10' of ir_measures is 'precision@10' here"),
+        ("Mrr@10", "'Mrr@10' of ir_measures and ranx is 'reciprocal_rank@10' here"),
+        ("nDCNG@10", "did you mean 'ndcng@10'?"),
+        ("MU_AP", "did you mean 'mu_ap'?"),
+        ("ndgc(gain=linear)@10", "did you mean 'ndcg(gain=linear)@10'?"),
+        ("ndcq(gain=cubic)", "did you mean 'ndcg'?"),
+    ],
+)
+def test_capitals_do_not_matter(name, meant):
+    with pytest.raises(ValueError, match=f"^{re.escape(f'there is no measure {name!r}')}") as error:
+        Measure.parse(name)
+    assert str(error.value) == f"there is no measure {name!r}\n\nHint: {meant}"
+
+
+def test_aliases_of_ir_measures_are_answered_as_what_they_stand_for():
+    """An object of theirs is written as its name, so that both have the same answer."""
+    measures = pytest.importorskip("ir_measures").measures.registry
+    for alias, measure in measures.items():
+        of_alias, of_name = calls_here(alias), calls_here(str(measure))
+        assert {call[1:] for call in of_alias} == {call[1:] for call in of_name}, alias

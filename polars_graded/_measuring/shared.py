@@ -66,7 +66,8 @@ class Shared:
     def asker(self, measures: Sequence[Measure]) -> Asker:
         """One more expression."""
         asker = Asker(measures)
-        self._askers.add(asker)
+        with self._lock:
+            self._askers.add(asker)
         return asker
 
     def values(

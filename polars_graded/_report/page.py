@@ -86,6 +86,7 @@ def report(
     ties: Columns | None = None,
     descending: bool = True,
     irrelevant: float = 0.0,
+    relevant_from: float | None = None,
     settings: Mapping[str, str] | None = None,
     title: str = "Strategies compared",
     date: dt.date | None = None,
@@ -146,7 +147,7 @@ def report(
         The frame that was evaluated, of any kind, for an overview of it and the documents of
         queries. Its strategies are in the column `strategy`, or where it has none are the scores in
         `by`.
-    by, grade, ties, descending, irrelevant
+    by, grade, ties, descending, irrelevant, relevant_from
         What the rows of `frame` mean, as for `evaluate`.
     doc
         The column of documents in `frame`; with None it is looked at as a whole alone.
@@ -249,6 +250,7 @@ def report(
             ties=ties,
             descending=descending,
             irrelevant=irrelevant,
+            relevant_from=relevant_from,
         )
     grid = Grid(results, missing, _in_natural_order(results[strategy].unique()))
     how: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}

@@ -26,8 +26,8 @@ from polars_graded._checks import (
     made_by,
 )
 from polars_graded._frames import sorting
-from polars_graded._frames.noticing import warn_the_caller
 from polars_graded._measuring.names import Measure
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -171,9 +171,10 @@ def measures_and_curves(
     left = [name for name in numbers if name not in found and schema[name].is_float()]
     if left and not named:
         warn_the_caller(
+            DataWarning.measures,
             f"numbers whose column is not called like a measure are left out: "
             f"{', '.join(map(repr, left))}\n\n"
-            f"Hint: name the measures that are meant, as in {left[0]!r}, or drop the column"
+            f"Hint: name the measures that are meant, as in {left[0]!r}, or drop the column",
         )
     check_columns("per_query", [*found, *found_curves], schema)
     if not (found or (curves and found_curves)):
