@@ -166,14 +166,21 @@ MUTANTS = [
     ),
     Mutant(
         Q,
-        "return self._with_ties_by(-np.nan_to_num(self.ranked.values, nan=-np.inf))",
-        "return self._with_ties_by(-np.nan_to_num(self.ranked.values, nan=0))",
+        "return self._with_ties_by(self.ranked, -np.nan_to_num(self.ranked.values, nan=-np.inf))",
+        "return self._with_ties_by(self.ranked, -np.nan_to_num(self.ranked.values, nan=0))",
         KERNELS,
     ),
     Mutant(Q, "new[self.ties.offsets[:-1][self.ties.lengths > 0]] = True", "pass", KERNELS),
     Mutant(Q, "retrieved &= ~np.isnan(grades.values)", "pass", KERNELS),
-    Mutant(Q, "(worth[1:] != worth[:-1])", "(worth[1:] > worth[:-1])", "noticing ties"),
-    Mutant(Q, "decided[query[query == of_lower]] = True", "decided[query] = True", "noticing ties"),
+    Mutant(
+        Q,
+        "np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0",
+        "np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) > 0",
+        "noticing ties",
+    ),
+    Mutant(
+        Q, "of_query[upper[upper == lower]] = True", "of_query[upper[:1]] = True", "noticing ties"
+    ),
     Mutant(R, "new[self.offsets[:-1][self.lengths > 0]] = True", "new[:1] = True", KERNELS),
     Mutant(
         R,
@@ -206,10 +213,10 @@ MUTANTS = [
     ),
     Mutant(VALUES, 'maintain_order="left_right"', 'maintain_order="right"', FRAMES),
     Mutant(
-        NOTICING,
-        "return not (whole and definition.is_of_sets)",
-        "return not whole",
-        "noticing ties",
+        "_measuring/computing.py",
+        "orders = [undecided.pessimistic, undecided.optimistic]",
+        "orders = [undecided.pessimistic, undecided.pessimistic]",
+        "ties",
     ),
     Mutant(NOTICING, "(least == 0) | (least == 1)", "least == 1", "noticing"),
     Mutant(NOTICING, "if high - low >= UNFAIR", "if high - low > 1", "noticing"),

@@ -294,3 +294,18 @@ def test_which_group_has_the_highest_median(values):
     assert (float(top), float(low)) == pytest.approx(
         (max(medians.values()), min(medians.values())), abs=5e-4
     )
+
+
+def test_a_p_of_just_alpha_is_settled():
+    """Six signs that all agree have p = 2 / 64, and five of eight such have 8/5 of it: 0.05."""
+    ahead = {f"s{i}": [0.5 + 0.05 * i + 0.01 * q for q in range(6)] for i in range(5)}
+    alike = {f"t{i}": [0.25 * (-1) ** (q + i) + 0.01 * i for q in range(6)] for i in range(3)}
+    frame = pl.concat(
+        pl.DataFrame({"strategy": name, "query": range(6), "ap": values})
+        for name, values in ({"base": [0.0] * 6} | ahead | alike).items()
+    )
+    options = {"test": "permutation", "correction": "benjamini_hochberg"}
+    comparison = compare(frame, baseline="base", **options)
+    assert comparison["p_corrected"].sort().head(5).to_list() == [0.05] * 5
+    title = said(charts.comparison_forest(comparison))
+    assert title == "s4 leads; 5 of 8 differences are settled at 95 %"
