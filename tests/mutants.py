@@ -346,7 +346,7 @@ MUTANTS = [
         "_results/per_query.py",
         "rounded = means.round(12)",
         "rounded = means",
-        "per_query titles verdicts findings charts_of_trust",
+        "titles per_query verdicts findings",
     ),
     # Sentences
     Mutant(TITLE, "return [] if len(places) == len(names) else", "return", TITLES),

@@ -24,7 +24,7 @@ import polars as pl
 import polars.selectors as cs
 import pytest
 import vl_convert
-from helpers import frame_of
+from helpers import frame_of, slow
 from papers import CG, CHEN_MEANS, CUMULATED, DCG, ICG, IDCG, as_printed, entries
 from PIL import Image
 from polars.testing import assert_frame_equal
@@ -459,9 +459,9 @@ def encodings(spec: Any) -> list[dict[str, Any]]:
 
 
 @every_chart
-@pytest.mark.parametrize(("k", "n"), [(2, 5), (25, 106)])
-def test_it_is_drawn_without_a_warning(row, k, n, capfd):
-    assert_drawn(row.of(k, n), capfd)
+@pytest.mark.parametrize("size", [(2, 5), *slow((25, 106))])
+def test_it_is_drawn_without_a_warning(row, size, capfd):
+    assert_drawn(row.of(*size), capfd)
 
 
 @pytest.mark.slow
@@ -471,6 +471,7 @@ def test_at_most_3000_rows_reach_it(row, k, n):
     assert 1 <= len(rows_of(row.of(max(k, row.fewest), n))) <= chart_data.MOST_ROWS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["precision_histogram", "measure_agreement", "sample_boxes"])
 def test_5000_queries_are_drawn(name, capfd):
     assert_drawn(ROWS[name].of(2, 5000), capfd)
@@ -2086,7 +2087,7 @@ def test_measures_that_are_the_same_have_one_bin_around_0():
     assert (row["low"], row["high"], row["queries"]) == (-0.01, 0.01, 9)
 
 
-@pytest.mark.parametrize("n", [5, 5000])
+@pytest.mark.parametrize("n", [5, *slow(5000)])
 def test_points_of_agreement_are_the_queries_or_their_means(n):
     frame = results(2, n)
     data = charts.measure_agreement(frame, "mu_ap", "ndcg").data

@@ -309,3 +309,10 @@ def test_a_p_of_just_alpha_is_settled():
     assert comparison["p_corrected"].sort().head(5).to_list() == [0.05] * 5
     title = said(charts.comparison_forest(comparison))
     assert title == "s4 leads; 5 of 8 differences are settled at 95 %"
+
+
+def test_what_only_rounding_parts_leads_together():
+    summary = summarise(per_query([[0.1 + 0.2, 0.0], [0.3, 0.0], [0.0, 0.0]]))
+    assert summary["mean"][0] > summary["mean"][1]
+    title = said(charts.strategy_bars(summary))
+    assert title == "a and b have the highest mean ap: 0.15, 0.15 above c"
