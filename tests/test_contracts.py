@@ -21,6 +21,7 @@ from helpers import (
     GRADES,
     ODD_QUERIES,
     Query,
+    alike,
     assert_alike,
     assert_each_alike,
     assert_none,
@@ -29,6 +30,7 @@ from helpers import (
     lists_of,
     numbers,
     random_queries,
+    slow,
     twins_of_each,
     values,
     values_of_each,
@@ -155,12 +157,17 @@ def test_the_ideal_order_has_its_stated_value():
         sorted([rng.choice([2, 3, 4]), *rng.choices(GRADES, k=more)], reverse=True)
         for more in [*range(12)] * 5
     ]
-    frame = frame_of([[(-rank, g) for rank, g in enumerate(grades)] for grades in best_first])
-    expected = {
-        row.name: [row.ideal(grades) if callable(row.ideal) else row.ideal for grades in best_first]
+    queries = [[(-rank, g) for rank, g in enumerate(grades)] for grades in best_first]
+    found = values_of_each(ROWS, GRADED, frame_of(queries))
+    assert_each_alike(found, twins_of_each(ROWS, queries), queries)
+    assert_none(
+        f"{row.name}: {value} of {grades}"
         for row in ROWS
-    }
-    assert_each_alike(values_of_each(ROWS, GRADED, frame), expected, best_first)
+        for value, grades in zip(found[row.name], best_first, strict=True)
+        if row.ideal is not None and not (value is None and row.needs_pairs)
+        if not all(alike(number, row.ideal) for number in numbers(value))
+    )
+    assert sum(row.ideal is not None for row in ROWS) > len(ROWS) / 3
 
 
 @cache
@@ -350,8 +357,7 @@ def test_there_is_every_pattern_of_ties():
     assert len(TIED) == sum(2 ** (length - 1) for length in range(1, 7))
 
 
-@pytest.mark.once
-@pytest.mark.parametrize("n", [None, 1, 3, 9])
+@pytest.mark.parametrize("n", [3, *slow(None, 1, 9)])
 def test_averaged_ties_are_the_mean_over_all_orders(n):
     rows = {row.name: row for row in (r.cut(n) if r.takes_cutoff else r for r in AVERAGES)}.values()
     lists = [lists_of(query) for query in TIED]
@@ -373,7 +379,7 @@ def bound(found, least):
     return None if found[0] is None else choose(found)
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_pessimistic_and_optimistic_ties_are_the_bounds_over_all_orders():
     orders = [list(reference.orders(lists_of(query))) for query in TIED]
     expected = {}
@@ -540,7 +546,7 @@ def test_a_kernel_is_called_once_for_all_queries(calls, context, expr):
     assert calls == [1000]
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_chunks_do_not_show(monkeypatch):
     expected = plain()
     monkeypatch.setattr(batches, "CHUNK_ROWS", 20)
@@ -833,15 +839,13 @@ KINDS = {
 
 
 @over_functions
-def test_a_wrong_kind_of_argument_is_a_type_error_as_documented(row):
+def test_a_wrong_kind_of_argument_is_a_type_error(row):
     method = getattr(Graded, row.function)
-    raises = inspect.getdoc(method).partition("Raises\n")[2].partition("ValueError")[0]
     _, *parameters = inspect.signature(method).parameters
     for name in parameters:
         wrong, sentence = KINDS[name]
         with pytest.raises(TypeError, match=sentence):
             method(GRADED, **{**row.columns, name: wrong})
-        assert f"`{name}`" in raises, f"{row.function} does not say that `{name}` has a kind"
 
 
 @over_functions

@@ -9,6 +9,7 @@ from functools import cache
 
 import polars as pl
 import pytest
+from helpers import needed
 
 from polars_graded import evaluate, graded, judge
 from polars_graded._measuring.foreign_names import calls_here
@@ -136,7 +137,7 @@ def assert_same(name: str, call: str, theirs: dict[str, float], **options: bool)
 
 @pytest.mark.parametrize(("name", "call"), TREC_EVAL.items())
 def test_trec_eval(name, call):
-    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    pytrec_eval = needed("pytrec_eval", ".[peers]")
     family, _, parameter = name.rpartition("_")
     plain = name.replace("_5", ".5").replace("_1", ".1").replace("_30", ".30")
     asked = f"{family}.{parameter}" if parameter[:1].isdigit() else plain
@@ -147,7 +148,7 @@ def test_trec_eval(name, call):
 
 @pytest.mark.parametrize(("name", "call"), (IR_MEASURES | JUDGED_ONLY).items())
 def test_ir_measures(name, call):
-    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    ir_measures = needed("ir_measures", ".[peers]")
     measure = ir_measures.parse_measure(name)
     found = ir_measures.iter_calc([measure], JUDGMENTS, RUN)
     theirs = {metric.query_id: metric.value for metric in found}
@@ -156,7 +157,7 @@ def test_ir_measures(name, call):
 
 @pytest.mark.parametrize(("name", "call"), RANX.items())
 def test_ranx(name, call):
-    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    ranx = needed("ranx", ".[peers]")
     qrels, run = ranx.Qrels(JUDGMENTS), ranx.Run(RUN)
     found = ranx.evaluate(qrels, run, name, return_mean=False, make_comparable=True)
     assert_same(name, call, dict(zip(qrels.keys(), map(float, found), strict=True)))
@@ -164,7 +165,7 @@ def test_ranx(name, call):
 
 @pytest.mark.parametrize(("name", "call"), SCIKIT_LEARN.items())
 def test_scikit_learn(name, call):
-    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+    metrics = needed("sklearn.metrics", ".[peers]")
     function, _, k = name.removesuffix(")").partition("(k=")
     function = function if function.endswith("_score") else f"{function}_score"
     binary = function.startswith(("average", "roc", "label"))
@@ -295,7 +296,7 @@ def test_a_number_that_is_a_list_here_is_answered_with_how_to_get_it(name, tool)
 
 
 def test_a_measure_of_ir_measures_is_answered_as_its_name_is():
-    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    ir_measures = needed("ir_measures", ".[peers]")
     sentence = "Hint: 'nDCG@10' of ir_measures is 'ndcg(gain=linear)@10' here"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         evaluate(pl.DataFrame(), ir_measures.nDCG @ 10)

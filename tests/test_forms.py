@@ -6,6 +6,7 @@ import re
 
 import polars as pl
 import pytest
+from helpers import needed
 
 from polars_graded import (
     charts,
@@ -309,6 +310,6 @@ def test_pictures_and_pages_know_which_value_of_a_renamed_measure_is_best(tmp_pa
 
 
 def test_a_report_takes_any_names(tmp_path):
-    pytest.importorskip("vl_convert", reason="vl_convert is not installed")
+    needed("vl_convert")
     named = PER_QUERY.drop("price").rename({"strategy": "model", "query": "user"})
     assert "ours" in report(named, tmp_path / "r.html").read_text(encoding="utf-8")

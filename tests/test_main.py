@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from helpers import needed
 from polars.testing import assert_frame_equal
 
 import polars_graded
@@ -702,7 +703,7 @@ def of_page(name: str) -> dict[str, Any]:
 
 
 def test_a_report_adds_what_it_shows_and_changes_nothing_else(command):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     arguments = [*JUDGED, "--measure", "ap", "ndcg@3", "dcg_curve@2", "--per-query"]
     printed = command(*arguments, "without.csv").out
     assert command(*arguments, "with.csv", "--report", "page.html").out == (
@@ -718,7 +719,7 @@ def test_a_report_adds_what_it_shows_and_changes_nothing_else(command):
 
 
 def test_a_report_says_what_the_options_mean(command):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     options = ("--condensed", "--unjudged-below", "1", "--undefined-as", "none", "--highest", "3")
     command(*QUIET, *options, "--measure", "ap", "--report", "page.html")
     settings = dict(of_page("page.html")["settings"])
@@ -732,7 +733,7 @@ def test_a_report_says_what_the_options_mean(command):
 
 
 def test_what_is_asked_for_comes_once_and_in_its_order(command):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     command("--measure", "interpolated_precision", "r_precision", "ap", "--report", "page.htm")
     page = of_page("page.htm")
     assert [measure["name"] for measure in page["measures"]] == ["r_precision", "ap"]
@@ -741,7 +742,7 @@ def test_what_is_asked_for_comes_once_and_in_its_order(command):
 def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_asked_for(
     command, capsys
 ):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     command("--measure", "interpolated_precision", "dcg_curve@5", "--report", "page.html")
     assert [measure["name"] for measure in of_page("page.html")["measures"]] == ["r_precision"]
     with pytest.raises(SystemExit):
@@ -760,7 +761,7 @@ def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_
     ],
 )
 def test_a_report_compares_as_the_options_say(command, options, baseline, said):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     command("--measure", "ap", "--report", "page.html", *options)
     comparison = of_page("page.html")["comparison"]
     assert comparison["baseline"] == baseline
@@ -908,9 +909,9 @@ def test_a_terminal_that_has_no_lines_to_draw_with_shows_the_numbers_all_the_sam
     assert re.search(r"good\W+2\W+1\.0000 \*", finished.stdout)
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_a_report_may_have_any_name_on_any_terminal():
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     finished = program("--measure", "ap", "--report", "日.html", encoding="ascii")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert finished.stdout.endswith("\n\nReport: \\u65e5.html\n")

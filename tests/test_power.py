@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 import scipy.integrate
 import scipy.stats
+from helpers import needed
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from results import close, drawn, frame_of, rng
@@ -88,7 +89,7 @@ def test_the_share_of_pairs_that_do_not_differ_is_small():
 
 def of_statsmodels(n, effect, alpha):
     """The power of the two-sided paired t test."""
-    solver = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    solver = needed("statsmodels.stats.power").TTestPower()
     power = solver.power(effect, n, alpha, alternative="two-sided")
     if np.isnan(power):  # as scipy's lower tail is where it is next to nothing
         margin = scipy.stats.t.isf(alpha / 2, n - 1)

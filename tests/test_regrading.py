@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 
 import numpy as np
@@ -444,3 +445,11 @@ def test_ohsumed_conclusions_mostly_survive_merged_levels(data):
     ]
     assert result.filter(grading="as given")["tau"].to_list() == close([1] * 8)
     assert (result["reversed"] == 0).all()
+
+
+@pytest.mark.parametrize(("highest", "gain"), [(4, 15), (None, 1)])
+def test_what_is_unjudged_could_have_the_highest_grade_of_the_scale(highest, gain):
+    """Without a scale it is the highest that was given."""
+    rows = {"query": [1, 1], "score": [2.0, 1.0], "grade": [1, None]}
+    [row] = unjudged_bounds(pl.DataFrame(rows), "dcg", highest=highest).rows(named=True)
+    assert (row["low"], row["high"]) == pytest.approx((1, 1 + gain / math.log2(3)))

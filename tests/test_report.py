@@ -369,7 +369,7 @@ def random_results(strategies: int, queries: int, *measures: str, **curves: int)
     return frame.with_columns(pl.col(name).arr.to_list() for name in curves)
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_25_strategies_and_5000_queries_stay_below_8_mb(written):
     curves = {"dcg_curve@20": 20, "ideal_dcg_curve@20": 20, "interpolated_precision": 11}
     frame = random_results(25, 5000, *NUMBERS, **curves)

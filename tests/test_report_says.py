@@ -532,7 +532,7 @@ def test_a_frame_that_is_another_is_refused(tmp_path, ranked, options, error, se
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_with_its_frame_too_25_strategies_and_5000_queries_stay_below_8_mb(tmp_path):
     rng = np.random.default_rng(0)
     names = [f"system {i}" for i in range(25)]

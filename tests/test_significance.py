@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
+from helpers import needed, slow
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -20,8 +21,6 @@ from polars_graded._results import significance
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Results
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, agreeing_levels
-
-pytestmark = pytest.mark.once  # what is computed, scipy and NumPy compute
 
 # Equal to scipy, pair by pair.
 
@@ -66,7 +65,7 @@ def test_permutation_is_exact_where_that_is_small(n_queries, decimals):
 
 
 @pytest.mark.parametrize("decimals", [15, 1], ids=["without ties", "with ties"])
-@pytest.mark.parametrize("n_queries", [2, 5, 13, 14, 50, 51])
+@pytest.mark.parametrize("n_queries", [2, 5, 14, *slow(13, 50, 51)])
 def test_wilcoxon_is_scipys_pair_by_pair_however_many_ties(n_queries, decimals):
     """Exact, by all signs, or normal: scipy decides by the number of queries and by ties."""
     # What scipy does with 13 queries and ties takes it a while.
@@ -127,7 +126,7 @@ def test_permutation_never_says_impossible():
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("seed", [0, *slow(7)])
 def test_bootstrap_is_the_studentised_one_resample_by_resample(seed, confidence):
     """Efron and Tibshirani 1993, section 12.5, with the quantile of |t| on either side."""
     values = drawn(30, 3)
@@ -231,7 +230,7 @@ def test_benjamini_and_hochberg_1995_section_3_2():
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_corrections_are_those_of_statsmodels(p):
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    multitest = needed("statsmodels.stats.multitest")
     names = {"bonferroni": "bonferroni", "holm": "holm", "benjamini_hochberg": "fdr_bh"}
     for ours, theirs in names.items():
         assert corrected(ours, p) == close(multitest.multipletests(p, method=theirs)[1].tolist())
@@ -329,6 +328,7 @@ def test_too_few_resamples_for_a_level_give_no_interval():
             assert row["p_corrected"] > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [25, 250])
 @pytest.mark.parametrize("shifts", [[0.0] * 4, [0.0, 0.0, 0.2, 0.2], [0.0, 0.1, 0.2, 0.3]])
 @pytest.mark.parametrize("correction", ["bonferroni", "holm"])
@@ -377,6 +377,7 @@ def skewed(generator, shape):
     return generator.exponential(0.3, shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "draw"),
     [
@@ -431,6 +432,7 @@ def covered(draw, n_queries, batches):
     return np.mean(holds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [25, 50])
 @pytest.mark.parametrize("kind", ["normal", "skewed", "ohsumed"])
 def test_the_bootstrap_covers_as_promised_with_few_queries(kind, n_queries, request):
@@ -445,6 +447,7 @@ def test_the_bootstrap_covers_as_promised_with_few_queries(kind, n_queries, requ
     assert abs(share - 0.95) < 0.01 + 2 * math.sqrt(0.05 * 0.95 / 4000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [normal, skewed])
 def test_the_bootstrap_keeps_the_chance_of_any_false_finding_with_few_queries(draw):
     frame = replicates(25, [0.5] * 4, draw).select(pl.nth(range(802)))
@@ -453,6 +456,7 @@ def test_the_bootstrap_keeps_the_chance_of_any_false_finding_with_few_queries(dr
     assert (least <= LEVEL).mean() < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / 800)
 
 
+@pytest.mark.slow
 def test_randomised_tukey_rejects_any_pair_at_its_level():
     frame = replicates(20, [0.5, 0.5, 0.5], normal)
     result = compare(frame, test="randomised_tukey", resamples=200, correction="none")
@@ -463,6 +467,7 @@ def test_randomised_tukey_rejects_any_pair_at_its_level():
     assert abs(1 - least["covers"].mean() - LEVEL) < SAMPLING
 
 
+@pytest.mark.slow
 def test_corrections_keep_the_chance_of_any_false_finding():
     frame = replicates(20, [0.5] * 4, normal).select(pl.nth(range(402)))
     p = compare(frame, correction="none")["p_value"].to_numpy().reshape(400, 6)
