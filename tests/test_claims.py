@@ -27,8 +27,9 @@ from polars_graded import (
     swap_rate,
     unjudged_bounds,
 )
+from polars_graded._drawing import chart_data, style
 
-SEEDS = 40
+SEEDS = 200
 NUMBERS = {"the": 1, "both": 2}
 
 
@@ -173,7 +174,18 @@ def compared(seed):
 
 def forest(seed):
     if found := compared(seed):
-        settled(said(charts.comparison_forest(found[0])), *found)
+        chart = charts.comparison_forest(found[0])
+        settled(said(chart), *found)
+        table = chart.data
+        if table["baseline"].n_unique() > 1:
+            assert all(
+                found[1][a] >= found[1][b] for a, b in table[["strategy", "baseline"]].rows()
+            )
+        # The interval that is drawn is clear of 0 where p says so, and nowhere else.
+        low, high = chart_data.interval_ends(table)
+        known = table.drop_nulls([low, "p_corrected"])
+        clear = (known[low] > 0) | (known[high] < 0)
+        assert clear.to_list() == (known["p_corrected"] <= 0.05).to_list()
 
 
 def matrix(seed):
@@ -548,3 +560,24 @@ def test_a_name_is_harmless_in_the_page_of_a_chart(name, tmp_path):
         assert "throw 1</" not in page
         assert "<!--" not in page
         assert "script" in str(chart.to_dict()["datasets"])  # it is there all the same
+
+
+@pytest.mark.parametrize("theme", ["dark", "carbong100"])
+def test_what_is_written_is_seen_in_a_dark_theme(theme):
+    frame = results(2)
+    first = pl.DataFrame({"query": 1, "doc": ["a", "b"], "grade": [1, None], "x": [1, 2]})
+    with alt.theme.enable(theme):
+        made = [
+            charts.strategy_bars(summarise(frame, "ap")),
+            charts.comparison_forest(compare(frame, "ap")),
+            charts.explore(frame, "p", "q", "ap"),
+            charts.relevance_function(pl.DataFrame({"s": [1, 2, 3, 50]}), "s"),
+            charts.sample_boxes(frame, "ap"),
+            charts.rankings(first, 1, "ndcg@2", by=["x"]),
+        ]
+        texts = [chart.to_json() for chart in made]
+    for text in texts[:-1]:  # what is written on a light tile is dark
+        assert style.INK not in text
+    assert all(style.LIGHT_INK in text for text in texts)
+    with alt.theme.enable("default"):
+        assert style.LIGHT_INK not in charts.strategy_bars(summarise(frame, "ap")).to_json()

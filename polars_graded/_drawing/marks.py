@@ -15,11 +15,11 @@ import altair as alt
 from polars_graded._drawing import chart_data
 from polars_graded._drawing.style import (
     DOUBT,
-    INK,
     LINE_SYMBOL,
     choosing,
     decimals,
     in_order,
+    ink,
     interval,
     named,
     once,
@@ -171,7 +171,7 @@ def extremes(title: Any, y_title: str, *, falling: bool) -> list[alt.Chart]:
     sides: Any = [(">", "left", "bottom", -3), ("<", "right", "top", 3)]
     return [
         base.transform_filter(f"{named} {side} 0").mark_text(
-            align=align if falling else "center", baseline=baseline, dy=dy, fontSize=10, color=INK
+            align=align if falling else "center", baseline=baseline, dy=dy, fontSize=10, color=ink()
         )
         for side, align, baseline, dy in sides
     ]
@@ -223,7 +223,7 @@ def forest(
     base = alt.Chart().encode(y=y, tooltip=tooltip)
     is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
     colour, inside = (
-        alt.condition(is_believed, alt.value(INK), alt.value(other))
+        alt.condition(is_believed, alt.value(ink()), alt.value(other))
         for other in (DOUBT, "transparent")
     )
     point = base.mark_point(size=size, strokeWidth=2, opacity=1)

@@ -151,11 +151,11 @@ def relevance_function(
     line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
     # The lowest needs no name, which would run into that of the median.
     names = controls.transform_filter("datum.name !== 'lowest'")
-    names = names.mark_text(align="right", dx=-8, dy=-8, color=style.INK).encode(text="name:N")
+    names = names.mark_text(align="right", dx=-8, dy=-8, color=style.ink()).encode(text="name:N")
     layers = [
         cloud.mark_tick(orient="vertical", size=10, color=style.REST),
         line.mark_line(color=style.PALETTE[0]),
-        controls.mark_point(filled=True, size=80, opacity=1, color=style.INK),
+        controls.mark_point(filled=True, size=80, opacity=1, color=style.ink()),
         names,
     ]
     said: dict[str, Any] = {"finding": shares, "description": f"relevance φ by {score}"}
@@ -249,7 +249,7 @@ def sample_boxes(
     tooltip = ["group:N", "samples:Q", *style.decimals(*chart_data.BOX)]
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
     upright: dict[str, Any] = {"orient": "vertical"}
-    middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.INK)
+    middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.ink())
     points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
     # Bars have the colour of the theme, which rules have not.
     layers = [

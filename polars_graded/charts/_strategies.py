@@ -106,7 +106,7 @@ def strategy_bars(
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
     else:
         layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(x=x))
-    numbers = alt.Chart().mark_text(align="left", dx=6)
+    numbers = alt.Chart().mark_text(align="left", dx=6, color=style.ink())
     text = alt.Text("mean:Q", format=".4f")
     layers.append(numbers.encode(x=alt.value("width"), y=y, text=text))
     several = chart_data.panel_count(table, panel) > 1

@@ -36,6 +36,9 @@ SHADES = "#a6c8e0", "#0c3964"
 LABEL_WIDTH = 0.06
 """How much of an axis a number beside a line takes."""
 
+SEEN = 0.002
+"""How much of an axis a line takes that is seen."""
+
 MOST_LINES = 20
 """With more strategies, lines are nearer to each other."""
 
@@ -421,14 +424,15 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         y=alt.Y("label_y:Q", title="swap rate"),
         text="queries:O",
     )
+    ink, paper = style.ink_and_paper()
     at: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
     layers = [
         _level(rate),
         base.mark_line().encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
-        # White behind a number sets it off from the lines.
-        labels.mark_text(**at, stroke="white", strokeWidth=4, color="white"),
-        labels.mark_text(**at, color=style.INK),
+        # What is behind a number sets it off from the lines.
+        labels.mark_text(**at, stroke=paper, strokeWidth=4, color=paper),
+        labels.mark_text(**at, color=ink),
     ]
     return style.panels(
         layers,
@@ -564,7 +568,7 @@ def grading_profile(
         *(*style.decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
     ]
     above = alt.Chart().transform_filter("isValid(datum.correlation)")
-    above = above.mark_text(baseline="top", fontSize=10, color=style.INK)
+    above = above.mark_text(baseline="top", fontSize=10, color=style.ink())
     layers = [
         base.mark_line(),
         base.mark_point(filled=True, size=40, opacity=1).encode(tooltip=tooltip),
@@ -676,7 +680,8 @@ def unjudged_bounds(
         style.interval(base, title, "low", "high", size=3, scale=scale),
         base.mark_point(filled=True, size=70, opacity=1).encode(x=x),
     ]
-    if means["beyond"].null_count() < means.height:
+    further: Any = (means["beyond"] - means["high"]).max()
+    if further is not None and further > SEEN * (means["high"].max() - means["low"].min()):  # type: ignore[operator]
         title.append("thin: and beyond the end of rankings")
         # An axis needs two ends, in a panel where nothing lies beyond too.
         there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
