@@ -456,8 +456,8 @@ def test_each_chart_is_one_picture_that_a_sentence_describes(per_query, shown):
     settled = (compare(per_query, "ap")["p_corrected"] < 0.05).sum()
     assert f"3 pairs, {settled} significant" in labels["comparison"]
     assert (
-        f"{best['difference']:+.4f} ({best['ci_low']:.4f} to {best['ci_high']:.4f})"
-        in labels["comparison"]
+        f"{best['difference']:+.4f} ({best['simultaneous_low']:.4f} to "
+        f"{best['simultaneous_high']:.4f})" in labels["comparison"]
     )
     ends = {
         name: np.mean([row[-1] for row in per_query.filter(strategy=name)["dcg_curve@20"]])
@@ -772,7 +772,7 @@ def test_tiles_add_up_to_what_was_measured(per_query, ranked, shown):
         lines = [row for row in rows if row["part"] == "line"]
         assert {row["doc"] for row in lines} == set(places[0]) & set(places[1])
     said = page.one("#documents .chart").get_attribute("aria-label")
-    assert said.startswith(f"A, weak, has ndcg@10 {value['weak']:.4f}; B, fair, has ndcg@10 ")
+    assert said.startswith(f"weak has ndcg@10 {value['weak']:.4f}; fair has ndcg@10 ")
     page.quiet()
 
 

@@ -51,7 +51,6 @@ const columnsOf = (measure, m) => {
 
 // The columns of some measures behind the strategies, which are chosen there.
 const strategyColumns = (some) => {
-  const [a, b] = comparable ? sides() : [];
   const label = (name, s) => {
     const box = element("input", "", { type: "checkbox" });
     box.checked = state.chosen.has(s);
@@ -62,9 +61,7 @@ const strategyColumns = (some) => {
       else chosen.delete(s);
       change({ chosen });
     });
-    const badges = [[ROLES[0], a], [ROLES[1], b]].filter(([, side]) => side === s);
-    const marks = badges.map(([side]) => element("span", side, { class: "badge", title: "In the chart query by query" }));
-    return element("label", [box, sample(looks[s]), called(s), ...marks]);
+    return element("label", [box, sample(looks[s]), called(s)]);
   };
   const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label, cell: (s) => ({ "data-text": strategies[s] }) };
   return [names, ...some.flatMap((m) => columnsOf(measures[m], m))];
