@@ -1150,3 +1150,27 @@ def test_nothing_is_wider_than_the_window(large, page):
                 time.sleep(0.02)
             assert not any(page.execute_script(script))
     opened.quiet()
+
+
+@pytest.mark.parametrize(
+    "names", [("A", "B"), ("B", "A"), ("first", "baseline"), ("<b>", "second")]
+)
+def test_the_page_says_names_whatever_they_are(names, shown):
+    """The one that is better more often has its name beside that number, everywhere."""
+    better, worse = names
+    values = {better: [0.9, 0.8, 0.1, 0.7], worse: [0.5, 0.5, 0.5, 0.5]}
+    frame = pl.DataFrame(
+        [(name, q, value) for name in names for q, value in enumerate(values[name])],
+        schema=["strategy", "query", "ap"],
+        orient="row",
+    )
+    page = shown(frame)
+    assert f"{better} is better in 3 queries, {worse} in 1, 0 ties" in page.text("#histogram .note")
+    assert page.texts("#histogram .legend li") == [
+        f"{better} is better in 3",
+        f"{worse} is better in 1",
+    ]
+    chosen = page.text("#explore .chosen")
+    assert f"the mean of {better} is 0.6250" in chosen
+    assert f"that of {worse} 0.5000" in chosen
+    page.quiet()
