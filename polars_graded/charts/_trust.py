@@ -103,7 +103,7 @@ def significance_curves(
     >>> levels = significance_levels(per_query, "ap", test="permutation")
     >>> levels.pipe(significance_curves, alpha=0.25).data.select("place", "p_corrected", "label")
     shape: (3, 3)
-    ┌───────┬─────────────┬──────────┐
+    ┌───────┬─────────────┬────────────┐
     │ place ┆ p_corrected ┆ label      │
     │ ---   ┆ ---         ┆ ---        │
     │ u32   ┆ f64         ┆ str        │
