@@ -2205,7 +2205,7 @@ def test_a_p_of_just_alpha_is_filled_and_its_interval_clear_of_0():
     assert "settled" in str(forest.to_dict()["title"])
     assert "not settled" not in str(forest.to_dict()["title"])
     matrix = charts.comparison_matrix(comparison, alpha=2 / 32)
-    assert matrix.data["mark"].to_list() == ["•", "•"]
+    assert matrix.data["mark"].to_list() == ["+", "\u2212"]
 
 
 def test_without_simultaneous_intervals_the_forest_speaks_of_none():
@@ -2214,7 +2214,7 @@ def test_without_simultaneous_intervals_the_forest_speaks_of_none():
     assert "simultaneous" not in str([layer["encoding"].get("x") for layer in spec["layer"]])
     titles = {str(layer["encoding"].get("x", {}).get("title")) for layer in spec["layer"]}
     assert any("line: 95 % interval of one difference" in title for title in titles)
-    assert not any("of all together" in title for title in titles)
+    assert not any("agrees with" in title for title in titles)
 
 
 def test_without_intervals_there_are_points_and_numbers_alone():
@@ -2371,7 +2371,7 @@ def test_names_beside_lines_stand_in_the_order_of_their_ends_and_apart():
     assert grey["label_at"].count() == 10
 
 
-def test_simultaneous_intervals_are_thin_beside_thick_ones():
+def test_the_interval_is_the_one_that_agrees_with_p():
     wide = pl.col("ci_high") - pl.col("ci_low")
     comparison = comparison_of(3, 9).with_columns(
         simultaneous_low=pl.col("ci_low") - wide, simultaneous_high=pl.col("ci_high") + wide
@@ -2385,10 +2385,9 @@ def test_simultaneous_intervals_are_thin_beside_thick_ones():
         for layer in spec["layer"]
         if layer["mark"]["type"] == "bar"
     }
-    assert list(bars) == ["simultaneous_low", "ci_low"]  # from the back to the front
-    assert bars["simultaneous_low"] < bars["ci_low"]
+    assert list(bars) == ["simultaneous_low"]
     assert spec["layer"][1]["encoding"]["x2"]["field"] == "simultaneous_high"
-    assert "thin: of all together" in spec["layer"][1]["encoding"]["x"]["title"][2]
+    assert "agrees with corrected p" in spec["layer"][1]["encoding"]["x"]["title"][2]
 
 
 def test_the_matrix_has_each_pair_from_both_sides():
@@ -2401,11 +2400,12 @@ def test_the_matrix_has_each_pair_from_both_sides():
     }
     assert len(drawn) == 20
     for row in comparison.iter_rows(named=True):
-        mark = "•" if row["p_corrected"] < 0.05 else ""
+        sign, other = "+\u2212" if row["difference"] > 0 else "\u2212+"
+        is_settled = row["p_corrected"] < 0.05
         pair = (row["strategy"], row["baseline"])
-        assert drawn[pair] == (row["difference"], mark)
-        assert drawn[pair[::-1]] == (-row["difference"], mark)
-    assert len({mark for _, mark in drawn.values()}) == 2
+        assert drawn[pair] == (row["difference"], sign if is_settled else "")
+        assert drawn[pair[::-1]] == (-row["difference"], other if is_settled else "")
+    assert {mark for _, mark in drawn.values()} == {"", "+", "\u2212"}
     means = summarise(frame, "mu_ap").sort("mean", descending=True)["strategy"].to_list()
     field = spec_of(chart)["layer"][0]["encoding"]
     assert field["x"]["scale"]["domain"] == field["y"]["scale"]["domain"] == means

@@ -257,15 +257,20 @@ def report(
     how: dict[str, Any] = {"query": grid.queries.name, "strategy": strategy, "missing": missing}
     how |= {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
-    payload = _payload(grid, numbers, curves, seen, how)
-    comparable = bool(numbers) and len(payload["strategies"]) > 1
+    import altair as alt
+
+    # A theme that is switched on is made for other pages.
+    with alt.theme.enable("none"):
+        payload = _payload(grid, numbers, curves, seen, how)
+        shown = 2 if bool(numbers) and len(payload["strategies"]) > 1 else 1
+        tiles = None if documents is None or doc is None else documents.tiles(shown)
     said = {} if documents is None else documents.settings
     payload["settings"] = _settings(how, date, payload, said | {**(settings or {})})
     if documents is not None:
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
-        if doc is not None:
-            payload["specs"]["tiles"] = documents.tiles(2 if comparable else 1)
+        if tiles is not None:
+            payload["specs"]["tiles"] = tiles
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
     page = _page(title, payload, scripts)
