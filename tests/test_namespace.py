@@ -152,7 +152,6 @@ BY_HAND = [
     (GRADED.scaled(relevant_from=2).generalized_recall(), 3 / (3 + 2)),
     (GRADED.scaled(relevant_from=3).n_relevant(), 1),
     (GRADED.scaled(relevant_from=4).n_relevant(), 0),
-    (GRADED.scaled(relevant_from=4).undefined_as(None).ndcg(), None),
     (GRADED.scaled(relevant_from=4).exactly(1).n_relevant(), 1),
     (GRADED.err(), 1 / 8 + (7 / 8) * (7 / 8) / 4),
     (GRADED.err(3), 1 / 8),

@@ -177,6 +177,8 @@ def _of_ir_measures(name: str, flags: re.RegexFlag) -> list[Call]:
     for option, value in given.items():
         if (option, value.strip()) != ("rel", "1"):
             options["threshold" if option == "rel" else option] = value.strip()
+    if "relative" in options:
+        return []  # which is no measure here
     if function == "rbp" and options.get("p") == "0.8":
         del options["p"]
     written = ", ".join(f"{option}={value}" for option, value in options.items())

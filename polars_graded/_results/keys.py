@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypedDict,
 
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_frame, check_list
+from polars_graded._checks import HINT, check_column_name, check_frame, check_list, made_by
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
 
@@ -82,9 +82,10 @@ def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> d
     found = [name for name in schema if name not in taken and _may_be_a_key(name, schema[name])]
     if len(found) > len(sought) > 0:
         key = sought[-1]
+        hint = made_by("per_query", f"{HINT} {key}= names the column;")
         msg = (
             f"`{key}` must be named where there is no column {key!r} and several could be meant, "
-            f"got {', '.join(found)}\n\nHint: {key}= names the column"
+            f"got {', '.join(found)}{hint}"
         )
         raise ValueError(msg)
     if len(found) == len(sought):

@@ -17,6 +17,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import (
+    HINT,
     check_choice,
     check_column_name,
     check_columns,
@@ -187,10 +188,11 @@ def measures_and_curves(
     if not numbers:
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
+    named = f"{{{numbers[0]!r}: 'ndcg@10'}}"
+    told = f"{HINT} name the columns that are meant, with what they are: {named};"
     msg = (
         f"`per_query` must have a column that is called like a measure, unless `measures` names "
-        f"one, got {first_few(numbers)}\n\n"
-        f"Hint: name the columns that are meant, with what they are: {{{numbers[0]!r}: 'ndcg@10'}}"
+        f"one, got {first_few(numbers)}{made_by('per_query', told)}"
     )
     raise ValueError(msg)
 
