@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import FLAGS, LOGS, console_errors, requests_of, waited
-from helpers import needed
-from hypothesis import Phase, settings
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,15 +19,9 @@ if TYPE_CHECKING:
 
 # To compile ranx's functions takes three times as long as to run them as the Python they are.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
-# The tests share out the cores, each of which would otherwise have as many threads again.
-for library in ("OMP", "OPENBLAS"):
-    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
-settings.register_profile("searching", deadline=None, max_examples=60, print_blob=True)
-settings.register_profile(
-    "planted", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate]
-)
+settings.register_profile("searching", deadline=None, max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
@@ -37,7 +30,7 @@ def data() -> Path:
     """The folder of real data."""
     folder = os.environ.get("POLARS_GRADED_DATA")
     if folder is None:
-        pytest.skip("no real data: POLARS_GRADED_DATA=… names their folder, see CONTRIBUTING")
+        pytest.skip("POLARS_GRADED_DATA does not name the folder of real data")
     return Path(folder)
 
 
@@ -50,14 +43,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     """One headless Chromium for all tests, which log what it does; a test takes a `page` of it."""
-    needed("selenium")
+    pytest.importorskip("selenium", reason="selenium is not installed")
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or driver is None:
-        pytest.skip("no chromium: apt-get install chromium chromium-driver fonts-liberation")
+        pytest.skip("chromium and chromedriver are not installed")
     options = ChromeOptions()
     options.binary_location = browser
     options.set_capability("goog:loggingPrefs", LOGS)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from execute_notebooks import FOLDER, METADATA, execute, needs_data
-from helpers import needed
 from prose import not_printed
 
 if TYPE_CHECKING:
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 for package in ("altair", "ipykernel", "nbclient", "nbformat", "PIL", "vl_convert"):
-    needed(package)
+    pytest.importorskip(package, reason=f"{package} is not installed")
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.once
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 

@@ -52,7 +52,7 @@ const change = (changes) => {
 $("#about").textContent = page.about;
 $("#comparison .note").textContent = comparison.note ?? "";
 $("#believed").textContent = `${page.corrected} ≤ ${page.alpha}`;
-$("#held").textContent = comparison.held ?? "";
+$("#together").textContent = comparison.together ?? "";
 definitions($("#settings"), page.settings);
 explain();
 showOverview();

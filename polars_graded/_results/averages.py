@@ -9,8 +9,7 @@ import polars as pl
 from polars_graded._checks import check_frame, check_number
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import settled_columns
-from polars_graded._results.per_query import check_free_names, curve_means
+from polars_graded._results.per_query import check_free_names, curve_means, segments_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +85,7 @@ def average_curves(
     └──────────┴──────┴──────┘
     """
     name, positions = _positions([Measure.parse(curve) for curve in curves])
-    parts = settled_columns("segments", segments)
+    parts = segments_of(segments)
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
     if parts:
         query = options.get("query", "query")

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl  # noqa: TC002, examples use it
 
 from polars_graded._checks import check_choice
-from polars_graded._results.keys import ResultOptions, takes_results
-from polars_graded._results.per_query import Named, check_per_query, columns_named, mean_of, table
+from polars_graded._results.keys import finds_keys
+from polars_graded._results.per_query import check_per_query, mean_of, table
 
 if TYPE_CHECKING:
     from polars_graded._measuring.kernels.ragged import Floats
+    from polars_graded._results.per_query import Missing
 
 __all__ = ["rank_correlation"]
 
 
-@takes_results
+@finds_keys
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: Named,
+    *measures: str,
     reference: str | None = None,
     method: Literal["kendall", "ap"] = "kendall",
-    **keys: Unpack[ResultOptions],
+    query: str = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
 ) -> pl.DataFrame:
     r"""Say how alike two measures order the strategies by their means: 1 the same, -1 reversed.
 
@@ -94,9 +97,9 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
-    if reference is not None and measures and reference not in columns_named(measures):
+    if reference is not None and measures and reference not in measures:
         measures = (*measures, reference)
-    grid = check_per_query(per_query, measures, **keys)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     order = {measure: grid.results(measure).order for measure in grid.measures}
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
@@ -123,8 +126,16 @@ def rank_correlation(
 
 
 def kendall(x: Floats, reference: Floats) -> float:
-    """Kendall's tau-b of two orders, NaN where all of one are tied."""
-    return float(kendalls(_signs(x)[np.newaxis], reference)[0])
+    """Kendall's tau-b of two orders, NaN where all of one are tied.
+
+    It may be of many thousand points, so it does not look at each pair of them as `kendalls` does.
+    """
+    if min(len(np.unique(order)) for order in (x, reference)) <= 1:
+        return float("nan")
+    from scipy.stats import kendalltau
+
+    # What scipy works out of a square root is rounded: tau of equal orders is 1.
+    return round(float(kendalltau(x, reference).statistic), 15)
 
 
 def kendalls(signs: Floats, reference: Floats) -> Floats:

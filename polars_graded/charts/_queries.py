@@ -14,14 +14,13 @@ from polars_graded._checks import (
 )
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
-from polars_graded._results.per_query import columns_named
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
     from polars_graded._drawing.chart_data import Frame
     from polars_graded._drawing.style import Chart
-    from polars_graded._results.per_query import Missing, Named
+    from polars_graded._results.per_query import Missing
 
 
 MOST_BARS = 300
@@ -36,7 +35,7 @@ MOST_LANES = 6
 
 def precision_histogram(
     per_query: Frame,
-    measure: Named,
+    measure: str,
     a: Any,
     b: Any,
     *,
@@ -113,7 +112,6 @@ def precision_histogram(
     table, both = compared(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
-    [measure] = columns_named([measure])
     n = table.height
     size = -(-n // MOST_BARS)
     rows = chart_data.shared_bars(table, size)
@@ -138,7 +136,7 @@ def precision_histogram(
 
 def compared(
     per_query: pl.DataFrame,
-    measure: Named,
+    measure: str,
     a: Any,
     b: Any,
     *,
@@ -155,8 +153,7 @@ def compared(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
     if table.is_empty():
-        [name] = columns_named([measure])
-        msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
+        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
         raise ValueError(msg)
     is_won = pl.col("winner").is_not_null()
     table = table.select(

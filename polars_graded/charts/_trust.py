@@ -36,9 +36,6 @@ SHADES = "#a6c8e0", "#0c3964"
 LABEL_WIDTH = 0.06
 """How much of an axis a number beside a line takes."""
 
-SEEN = 0.002
-"""How much of an axis a line takes that is seen."""
-
 MOST_LINES = 20
 """With more strategies, lines are nearer to each other."""
 
@@ -53,9 +50,8 @@ def significance_curves(
     """Draw the p values of all pairs of strategies in falling order, one line per measure.
 
     The lower a line, the more pairs its measure tells apart. Where it crosses the dashed line of
-    `alpha` is how many pairs stay undecided; beside its name stands how many are told apart, their
-    share being the discriminative power. The test is the one that `significance_levels` was asked
-    for, by default Tukey's: `compare` by default has another, and other p values.
+    `alpha` is how many pairs stay undecided; beside its name stands the share that is told apart,
+    the discriminative power.
 
     Parameters
     ----------
@@ -103,15 +99,15 @@ def significance_curves(
     >>> levels = significance_levels(per_query, "ap", test="permutation")
     >>> levels.pipe(significance_curves, alpha=0.25).data.select("place", "p_corrected", "label")
     shape: (3, 3)
-    ┌───────┬─────────────┬────────────┐
-    │ place ┆ p_corrected ┆ label      │
-    │ ---   ┆ ---         ┆ ---        │
-    │ u32   ┆ f64         ┆ str        │
-    ╞═══════╪═════════════╪════════════╡
-    │ 1     ┆ 1.0         ┆ null       │
-    │ 2     ┆ 0.5         ┆ null       │
-    │ 3     ┆ 0.25        ┆ ap: 1 of 3 │
-    └───────┴─────────────┴────────────┘
+    ┌───────┬─────────────┬──────────┐
+    │ place ┆ p_corrected ┆ label    │
+    │ ---   ┆ ---         ┆ ---      │
+    │ u32   ┆ f64         ┆ str      │
+    ╞═══════╪═════════════╪══════════╡
+    │ 1     ┆ 1.0         ┆ null     │
+    │ 2     ┆ 0.5         ┆ null     │
+    │ 3     ┆ 0.25        ┆ ap 0.333 │
+    └───────┴─────────────┴──────────┘
     """
     alpha = check_number("alpha", alpha, above=0, below=1)
     table = chart_data.result_rows(
@@ -126,19 +122,18 @@ def significance_curves(
     lines = _lines(table)
     told_apart = _by_line(table, (pl.col("p_corrected") <= alpha).sum(), pl.len())
     table = table.with_columns(
-        (pl.col("p_corrected") <= alpha).sum().over(lines).cast(pl.Int64).alias("told apart"),
-        pl.len().over(lines).alias("pairs"),
+        (pl.col("p_corrected") <= alpha).mean().over(lines).alias("told apart"),
         (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
     )
     table = _with_names(
         _in_lines(table, lines, "place"),
         "place",
         by=["height", -pl.col("told apart")],
-        label=lambda row: f"{row['measure']}: {row['told apart']} of {row['pairs']}",
+        label=lambda row: f"{row['measure']} {row['told apart']:.3f}",
         ends=(0.0, math.log1p(1 / SMALL_P)),
     )
     height = (pl.col("label_at").exp() - 1) * SMALL_P
-    table = table.with_columns(height.alias("label_at")).drop("told apart", "pairs", "height")
+    table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
     x = marks.places_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
@@ -152,7 +147,7 @@ def significance_curves(
         table,
         panel,
         [_level(alpha), *_measure_lines(table, x, y, *pair, few=few)],
-        titles.apart(told_apart, alpha),
+        titles.apart(told_apart),
         "p of all pairs in falling order",
     )
 
@@ -424,15 +419,14 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         y=alt.Y("label_y:Q", title="swap rate"),
         text="queries:O",
     )
-    ink, paper = style.ink_and_paper()
     at: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
     layers = [
         _level(rate),
         base.mark_line().encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
-        # What is behind a number sets it off from the lines.
-        labels.mark_text(**at, stroke=paper, strokeWidth=4, color=paper),
-        labels.mark_text(**at, color=ink),
+        # White behind a number sets it off from the lines.
+        labels.mark_text(**at, stroke="white", strokeWidth=4, color="white"),
+        labels.mark_text(**at, color=style.INK),
     ]
     return style.panels(
         layers,
@@ -568,7 +562,7 @@ def grading_profile(
         *(*style.decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
     ]
     above = alt.Chart().transform_filter("isValid(datum.correlation)")
-    above = above.mark_text(baseline="top", fontSize=10, color=style.ink())
+    above = above.mark_text(baseline="top", fontSize=10, color=style.INK)
     layers = [
         base.mark_line(),
         base.mark_point(filled=True, size=40, opacity=1).encode(tooltip=tooltip),
@@ -598,13 +592,12 @@ def grading_profile(
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw the mean of each strategy with all unjudged documents irrelevant, and with all best.
+    """Draw what unjudged documents could change, a whisker beside the mean of each strategy.
 
     The point is the mean over queries with unjudged documents irrelevant. The line goes from there
     to the mean with all of them of the highest grade; of rank-biased precision a thin line goes on
-    by what could lie beyond the end of the rankings. Judgments in between can lead out of the line
-    where they change the ideal too, as for NDCG and average precision: there lines that do not
-    overlap settle nothing.
+    by what could lie beyond the end of the rankings. Where lines overlap, judgments that are not
+    there could put two strategies the other way round.
 
     Parameters
     ----------
@@ -667,10 +660,7 @@ def unjudged_bounds(
     names = chart_data.by_falling(means, "mean", "strategy")
     few = len(names) <= style.MOST_COLOURS
     look = style.strategy_look(names, strategy, legends=False) if few else {}
-    # What a line is stands there where there is one.
-    title = [style.mean_title(means)]
-    if (means["low"] != means["high"]).any():
-        title.append("line: to unjudged documents of the highest grade")
+    title = [style.mean_title(means), "line: with unjudged documents of the highest grade"]
     y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **look)
@@ -680,19 +670,15 @@ def unjudged_bounds(
         style.interval(base, title, "low", "high", size=3, scale=scale),
         base.mark_point(filled=True, size=70, opacity=1).encode(x=x),
     ]
-    further: Any = (means["beyond"] - means["high"]).max()
-    if further is not None and further > SEEN * (means["high"].max() - means["low"].min()):  # type: ignore[operator]
-        title.append("thin: and beyond the end of rankings")
+    if means["beyond"].null_count() < means.height:
         # An axis needs two ends, in a panel where nothing lies beyond too.
         there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
         layers.insert(0, style.interval(there, title, "low", "end", size=1, scale=scale))
     size: dict[str, Any] = {"width": 240 if chart_data.panel_count(means, panel) > 1 else 300}
     if len(names) > MOST_LINES:
         size["height"] = alt.Step(12)
-    size["description"] = (
-        f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
-    )
-    size["finding"] = titles.overlaps(means)
+    size["description"] = f"bounds of the means of {len(names)} strategies by what is unjudged"
+    size["finding"] = titles.could_turn(means)
     return style.panels(layers, means, panel, "independent", columns=2, **size)
 
 
