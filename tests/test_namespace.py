@@ -1042,7 +1042,8 @@ def test_columns_without_a_number_are_refused_by_name_or_kind():
     frame = pl.DataFrame({"grade": [1, 0], "score": [1, 2]})
     objects = pl.Series([object(), object()], dtype=pl.Object)
     for column in ("grade", "score"):
-        with pytest.raises(pl.exceptions.InvalidOperationError, match="'object' dtype"):
+        # Which of both is said first is for Polars to choose.
+        with pytest.raises(pl.exceptions.PolarsError, match="'object' dtype|must be a number"):
             frame.with_columns(objects.alias(column)).select(GRADED.ap())
     nameless = pl.lit(pl.Series([1.0, math.inf]))
     with pytest.raises(ValueError, match=r"^score must be finite, got NaN or infinity in 1"):
