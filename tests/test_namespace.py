@@ -1043,7 +1043,7 @@ def test_columns_without_a_number_are_refused_by_name_or_kind():
     objects = pl.Series([object(), object()], dtype=pl.Object)
     for column in ("grade", "score"):
         # Which of both is said first is for Polars to choose.
-        with pytest.raises(pl.exceptions.PolarsError, match="'object' dtype|must be a number"):
+        with pytest.raises(pl.exceptions.PolarsError, match=r"'object' dtype|must be a number"):
             frame.with_columns(objects.alias(column)).select(GRADED.ap())
     nameless = pl.lit(pl.Series([1.0, math.inf]))
     with pytest.raises(ValueError, match=r"^score must be finite, got NaN or infinity in 1"):

@@ -34,7 +34,7 @@ from polars_graded._measuring.kernels.phi import (
     interpolated,
     own_points,
 )
-from polars_graded._measuring.ranking import is_number, planned
+from polars_graded._measuring.ranking import OF_NUMBERS, is_number, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,12 +61,12 @@ def phi_relevance(
     """Give φ of every score of a query, as `Graded.phi_relevance` says."""
     chosen = _Chosen.of(control_points, whisker, floor, direction)
     kernel = partial(_relevance, chosen=chosen, undefined=undefined)
-    name = expr.meta.output_name(raise_if_undetermined=False)
+    rule = f"score {expr.meta.output_name(raise_if_undetermined=False)!r} must be a number"
     lists = pl.map_batches(
         [expr.implode(), *chosen.inputs()],
         kernel,
         is_elementwise=True,
-        return_dtype=planned(pl.List(pl.Float64()), expr, f"score {name!r} must be a number"),
+        return_dtype=planned(pl.List(pl.Float64()), [(expr, rule, OF_NUMBERS)]),
     )
     # An empty group has no row, where `explode` alone would give it one of null.
     return lists.explode(empty_as_null=False)

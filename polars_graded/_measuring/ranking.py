@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -121,25 +122,40 @@ class Ranking:
                 raise ValueError(msg)
 
     def as_planned(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
-        """A data type, which Polars plans only where grades are numbers."""
-        return planned(dtype, self.grade, NUMBERS.format(self.column(1)))
+        """A data type, which Polars plans only where grades are numbers, and scores no objects."""
+        rules = [(self.grade, NUMBERS.format(self.column(1)), OF_NUMBERS)]
+        for number, key in enumerate(self.by, 2):
+            # Of objects Polars makes no lists; what else has no order is told when there are rows.
+            rules.append((key, f"{self.column(number)} must be a number to rank by", OF_VALUES))
+        return planned(dtype, rules)
 
 
 NUMBERS = "{} must be a number or a Boolean"
 
 
-def planned(dtype: pl.DataType, column: pl.Expr, rule: str) -> pl.DataType | pl.DataTypeExpr:
-    """A data type, if a column has numbers; else the rule is what Polars says as it plans.
+OF_NUMBERS = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
+OF_VALUES = ~cs.by_dtype(pl.Object)
 
-    It names a field that a struct lacks, and nothing else, so the rule is the name of the field.
+
+def planned(
+    dtype: pl.DataType, rules: Sequence[tuple[pl.Expr, str, cs.Selector]]
+) -> pl.DataType | pl.DataTypeExpr:
+    """A data type, if each column is of the types that it may be; else its rule is Polars' error.
+
+    Polars names a field that a struct lacks, and nothing else, so the rule is the name of a field.
     What is made of columns is not looked at before there are rows.
     """
-    if not column.meta.is_column():
-        return dtype
-    of_numbers = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
-    number = cs.by_name(column.meta.output_name()) & of_numbers
-    field = pl.when(number.is_null()).then(pl.lit(None, dtype=dtype)).name.map(lambda _: rule)
-    return pl.dtype_of(pl.struct(pl.lit(None).alias(""), field).struct.field(rule))
+    looked_at = [each for each in rules if each[0].meta.is_column()]
+    expr = pl.lit(None, dtype=dtype)
+    for column, rule, types in looked_at:
+        known = cs.by_name(column.meta.output_name()) & types
+        field = pl.when(known.is_null()).then(expr).name.map(partial(_called, rule))
+        expr = pl.struct(pl.lit(None).alias(""), field).struct.field(rule)
+    return pl.dtype_of(expr) if looked_at else dtype
+
+
+def _called(rule: str, _name: str) -> str:
+    return rule
 
 
 def is_number(dtype: pl.DataType) -> bool:
