@@ -12,6 +12,8 @@ import pytest
 from browser import FLAGS, LOGS, console_errors, requests_of, waited
 from hypothesis import settings
 
+from polars_graded._measuring import batches
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -103,3 +105,16 @@ def drawn(page: WebDriver, tmp_path: Path) -> Callable[[Any], WebDriver]:
         return page
 
     return drawn
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How many queries each call of a kernel was given."""
+    counted, run = [], batches.run
+
+    def counting(columns, kernel, **options):
+        counted.append(len(columns[0]))
+        return run(columns, kernel, **options)
+
+    monkeypatch.setattr(batches, "run", counting)
+    return counted

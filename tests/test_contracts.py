@@ -519,19 +519,6 @@ def test_all_measures_share_one_ranking():
     assert_each_alike(plain(), apart, QUERIES)
 
 
-@pytest.fixture
-def calls(monkeypatch):
-    """How many queries each call of a kernel was given."""
-    counted, run = [], batches.run
-
-    def counting(columns, kernel, **options):
-        counted.append(len(columns[0]))
-        return run(columns, kernel, **options)
-
-    monkeypatch.setattr(batches, "run", counting)
-    return counted
-
-
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("expr", [GRADED.mu_ap(), GRADED.measures("mu_ap", "ndcg@10")])
 def test_a_kernel_is_called_once_for_all_queries(calls, context, expr):

@@ -16,25 +16,12 @@ from polars.testing import assert_frame_equal
 from registry import ROWS
 
 from polars_graded import graded
-from polars_graded._measuring import batches, expression, shared
+from polars_graded._measuring import expression, shared
 
 FEW = [
     row for row in ROWS if not row.name.startswith(("coverage", "novelty", "relative", "recall_e"))
 ]
 """All but those that look at known documents, which have lists of their own."""
-
-
-@pytest.fixture
-def calls(monkeypatch):
-    """How many queries each call of a kernel was given."""
-    counted, run = [], batches.run
-
-    def counting(columns, kernel, **options):
-        counted.append(len(columns[0]))
-        return run(columns, kernel, **options)
-
-    monkeypatch.setattr(batches, "run", counting)
-    return counted
 
 
 def ranked(*by):
