@@ -18,8 +18,9 @@ from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._measuring.computing import check_measures, computed, depth_of, sentence
 from polars_graded._measuring.documents import (
     Documents,
-    check_columns_of_rows,
     check_finite,
+    check_grades,
+    check_keys,
     not_finite,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
@@ -86,7 +87,9 @@ class Part:
     @cached_property
     def grades(self) -> Lists:
         """The grades of each query, which all strategies share."""
-        return self.groups.lists(self.request.grade)
+        grades = self.groups.lists(self.request.grade)
+        check_grades(self.request.scale, grades)
+        return grades
 
     @cached_property
     def judged(self) -> pl.Series:
@@ -112,7 +115,7 @@ class Part:
     def not_finite(self, name: str) -> Integers:
         """For each query the number of a column of the strategy with NaN or infinity, or 0."""
         ranking, keys = self.ranking(name), self.keys(name)
-        check_columns_of_rows(ranking, self.grades, keys)
+        check_keys(ranking, self.grades, keys)
         return not_finite([self.grades, *keys])
 
     def values(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:

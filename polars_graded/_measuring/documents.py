@@ -98,10 +98,14 @@ class _Order:
 # What must not be there
 
 
-def check_columns_of_rows(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
-    """Raise where a grade and what it is ranked by are not what they must be."""
+def check_grades(ranking: Ranking, grades: Lists) -> None:
+    """Raise where grades are not what they must be."""
     check_grade(ranking.column(1), grades.flat.dtype)
     check_exact(ranking.column(1), grades.flat)
+
+
+def check_keys(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
+    """Raise where what documents are ranked by is not what it must be."""
     for number, key in enumerate(keys, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.column(number), key.flat.dtype)

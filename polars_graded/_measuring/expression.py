@@ -13,8 +13,9 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import check_measures, computed, sentence
 from polars_graded._measuring.documents import (
     Documents,
-    check_columns_of_rows,
     check_finite,
+    check_grades,
+    check_keys,
     not_finite,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
@@ -100,7 +101,8 @@ def _documents(ranking: Ranking, lists: Sequence[Lists]) -> tuple[Documents, Lis
     """The documents of a ranking and, where there is one list more, the grades of known ones."""
     grades, *others = lists
     keys, known = others[: len(ranking.by)], others[len(ranking.by) :]
-    check_columns_of_rows(ranking, grades, keys)
+    check_grades(ranking, grades)
+    check_keys(ranking, grades, keys)
     check_finite(ranking, not_finite([grades, *keys]))
     documents = Documents.of(ranking, grades, keys)
     if not known:
