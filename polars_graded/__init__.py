@@ -32,12 +32,14 @@ from polars_graded._results.power import (
 )
 from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
 from polars_graded._results.reliability import order_stability, swap_rate
+from polars_graded._warnings import DataWarning
 from polars_graded.namespace import Graded, graded
 
 if TYPE_CHECKING:
     from polars_graded import charts, datasets, experiments
 
 __all__ = [
+    "DataWarning",
     "Graded",
     "average_curves",
     "charts",

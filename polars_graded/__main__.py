@@ -23,7 +23,13 @@ from polars_graded._checks import check_columns, said
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
 from polars_graded._frames.memory import memory_at_hand
-from polars_graded._frames.reading import read_letor, read_qrels, read_run, scan_run
+from polars_graded._frames.reading import (
+    names_apart,
+    read_letor,
+    read_qrels,
+    read_run,
+    scan_run,
+)
 from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
 from polars_graded._report.page import drawing_scripts, report
@@ -35,12 +41,15 @@ from polars_graded._writing import check_writable, left_behind, whole_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from polars_graded._measuring.ranking import Undefined
     from polars_graded._results.significance import TestName
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 SUFFIXES = {"--per-query": (".csv", ".parquet"), "--report": (".html", ".htm")}
 OF_REPORT = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
 """What a report shows beside the measures that are asked for."""
+SCALE = ("highest", "undefined_as", "condensed")
+"""Options that `evaluate` takes under the same names."""
 MOST_RANKS = 10_000
 """Each is a column of the table that is printed."""
 BYTES_OF_A_BYTE = 8
@@ -96,7 +105,7 @@ def _run(parser: _Parser, options: argparse.Namespace) -> None:
         names = [measure.name for measure in measures]
         added = [name for name in OF_REPORT if options.report and name not in names]
         frame, ranked = _ranked(options)
-        scale = {name: vars(options)[name] for name in ("highest", "undefined_as", "condensed")}
+        scale = {name: vars(options)[name] for name in SCALE}
         evaluated = evaluate(frame, *options.measure, *added, **ranked, **scale).lazy().collect()
         per_query = evaluated.drop(added)
         printed = _printed(per_query, measures, options)
@@ -156,8 +165,10 @@ HELP = {
     "--measure": f"what to measure; {' '.join(MEASURES)} by default",
     "--irrelevant": "the grade that means not relevant, 0 by default; 1 for stars from 1 to 5",
     "--highest": "the highest grade that the scale has",
-    "--undefined-as": "what a query without a relevant document gets, 0 by default; none leaves it "
-    "out of means and comparisons",
+    "--relevant-from": "the lowest grade that is relevant, for measures with gains too, which "
+    "lower grades do not have; any above irrelevant by default",
+    "--undefined-as": "what a query without a relevant document gets; 0 by default, and none for "
+    "roc_auc; none leaves it out of means and comparisons",
     "--condensed": "drop documents that were not judged from the rankings",
     "--unjudged-below": "a judgment with a lower grade is none, as in trec_eval with 0, where -1 "
     "marks documents that were pooled and not judged",
@@ -198,7 +209,8 @@ def _parser() -> _Parser:
     option("--measure", nargs="+", default=MEASURES, metavar="NAME")
     option("--irrelevant", type=float, default=0.0, metavar="GRADE")
     option("--highest", type=float, metavar="GRADE")
-    option("--undefined-as", type=_value_or_none, default=0.0, metavar="VALUE")
+    option("--relevant-from", type=float, metavar="GRADE")
+    option("--undefined-as", type=_undefined, default="default", metavar="VALUE")
     option("--condensed", action="store_true")
     option("--unjudged-below", type=float, metavar="GRADE")
     option("--ties", choices=("doc", "order"))
@@ -244,7 +256,9 @@ def _check_options(options: argparse.Namespace) -> list[Measure]:
     return measures
 
 
-def _value_or_none(text: str) -> float | None:
+def _undefined(text: str) -> Undefined:
+    if text == "default":
+        return "default"
     return None if text.lower() == "none" else float(text)
 
 
@@ -252,7 +266,7 @@ def _ranked(
     options: argparse.Namespace,
 ) -> tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]:
     """The rows to measure, and which of their columns say what."""
-    ranked: dict[str, Any] = {"irrelevant": options.irrelevant}
+    ranked = {name: vars(options)[name] for name in ("irrelevant", "relevant_from")}
     frame: pl.DataFrame | pl.LazyFrame
     if options.qrels:
         frame = _judged(*options.qrels, unjudged_below=options.unjudged_below)
@@ -283,9 +297,7 @@ def _shown_too(
         "Unjudged documents": options.condensed and "dropped from the rankings",
         "Judgments": options.unjudged_below is not None
         and f"none below grade {options.unjudged_below:g}",
-        "Queries without a relevant document": "are left out"
-        if options.undefined_as is None
-        else f"count as {options.undefined_as:g}",
+        "Queries without a relevant document": _counted_as(options),
     }
     return {
         **_comparing(options),
@@ -295,6 +307,17 @@ def _shown_too(
         "doc": "doc" if "doc" in frame.columns else None,
         "settings": {name: text for name, text in settings.items() if text},
     }
+
+
+def _counted_as(options: argparse.Namespace) -> str:
+    """What a query without a relevant document gets."""
+    if options.undefined_as is None:
+        return "are left out"
+    if options.undefined_as != "default":
+        return f"count as {options.undefined_as:g}"
+    measures = map(Measure.parse, options.measure)
+    undefined = [measure.name for measure in measures if measure.definition.needs_pairs]
+    return f"count as 0, and are left out of {undefined[0]}" if undefined else "count as 0"
 
 
 def _features(files: Sequence[str]) -> pl.DataFrame:
@@ -327,12 +350,10 @@ def _judged(qrels: str, *runs: str, unjudged_below: float | None) -> pl.DataFram
         of_it = frame.select("strategy").unique().collect(engine="streaming")
         _check_not_empty(of_it, run)
         tags.append(of_it.to_series())
-    if max(Counter(tag for of_it in tags for tag in of_it).values()) > 1:
-        # Tags that two runs share do not tell them apart: their files do.
-        names = [Path(run).name for run in runs]
-        names = names if len(set(names)) == len(runs) else list(runs)
-        named = zip(frames, names, tags, strict=True)
-        frames = [_renamed(frame, name, several=len(tags) > 1) for frame, name, tags in named]
+    names = [Path(run).name for run in runs]
+    names = names if len(set(names)) == len(runs) else list(runs)
+    if (apart := names_apart(tags, names)) is not None:
+        frames = [frame.with_columns(name) for frame, name in zip(frames, apart, strict=True)]
     stacked = pl.concat(frames)
     return judge(
         stacked if large else stacked.collect(),
@@ -377,12 +398,6 @@ def _parquet(file: str, columns: Sequence[str], *, large: bool = False) -> pl.La
             msg = f"{file} must have names or numbers in its column {name!r}, got {schema[name]}"
             raise ValueError(msg)
     return frame.cast(dict.fromkeys(keys, pl.String()))
-
-
-def _renamed(run: pl.LazyFrame, name: str, *, several: bool) -> pl.LazyFrame:
-    """A run under the name of its file, with its tags after it if it has several."""
-    tag = pl.concat_str(pl.lit(f"{name}:"), "strategy") if several else pl.lit(name)
-    return run.with_columns(strategy=tag)
 
 
 def _check_not_empty(frame: pl.DataFrame, *files: str) -> None:
@@ -456,7 +471,7 @@ def _comparing(options: argparse.Namespace) -> dict[str, Any]:
         "baseline": options.baseline,
         "test": test,
         "correction": correction_of(test, options.correction),
-        "missing": "error" if options.undefined_as is not None else "drop",
+        "missing": "error" if isinstance(options.undefined_as, float) else "drop",
     }
 
 

@@ -263,10 +263,32 @@ def check_comparable(names: Iterable[str], schema: Mapping[str, pl.DataType]) ->
 
 def did_you_mean(value: str, known: Iterable[str]) -> str:
     """The end of an error: a hint at the known name that `value` is probably meant to be."""
-    names = {name.lower(): name for name in known}
-    turned = [name for name in names if sorted(name) == sorted(value.lower())]
-    close = turned or get_close_matches(value.lower(), names, n=1)
-    return f"\n\nHint: did you mean {names[close[0]]!r}?" if close else ""
+    meant = nearest(value, known)
+    return "" if meant is None else f"\n\nHint: did you mean {meant!r}?"
+
+
+NEAR = 0.7
+"""How alike names are, from 0 to 1, of which one is a slip of the other: `base` and `baseline` are
+not, nor are `b` and `by`."""
+
+NEGATIONS = {"ir", "im", "in", "un", "non", "not", "dis"}
+
+
+def nearest(value: str, known: Iterable[str]) -> str | None:
+    """The known name that `value` is probably meant to be, in any case of letters, if one is."""
+    text = value.lower()
+    names = {name.lower(): name for name in known if not _are_opposites(name.lower(), text)}
+    turned = [name for name in names if sorted(name) == sorted(text)]
+    close = turned or get_close_matches(text, names, n=1, cutoff=NEAR)
+    return names[close[0]] if close else None
+
+
+def _are_opposites(one: str, other: str) -> bool:
+    """Whether one name says the contrary of the other, however alike they look."""
+    short, long = sorted((one, other), key=len)
+    if (short, long) == ("ascending", "descending"):
+        return True
+    return long.endswith(short) and long.removesuffix(short).rstrip("_") in NEGATIONS
 
 
 def said(error: Exception | str) -> str:

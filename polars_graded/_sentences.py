@@ -69,3 +69,13 @@ def of_all(n: int, total: int, things: str) -> str:
     if total == 1:
         return f"the {one_of(things)}"
     return f"both {things}" if total == BOTH else f"all {total:,} {things}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, where hardly any is not none, and nearly all is not all."""
+    of_100 = 100 * share
+    if 0 < of_100 < 0.1:  # noqa: PLR2004
+        return "< 0.1 %"
+    if 99.9 < of_100 < 100:  # noqa: PLR2004
+        return "> 99.9 %"
+    return f"{of_100:.1f}".removesuffix(".0") + " %"

@@ -153,7 +153,12 @@ class Graded:
         """
         return self._with(self._ranking.ranked_by(by, descending=descending))
 
-    def scaled(self, irrelevant: float = 0.0, highest: float | None = None) -> Graded:
+    def scaled(
+        self,
+        irrelevant: float = 0.0,
+        highest: float | None = None,
+        relevant_from: float | None = None,
+    ) -> Graded:
         """Say which grade means not relevant, and which is the highest the scale has.
 
         Parameters
@@ -164,6 +169,12 @@ class Graded:
         highest
             The highest grade that the scale has, for measures that look at it; by default the
             highest judged grade of the query. A grade above it is an error when the query runs.
+        relevant_from
+            The lowest grade that is relevant, above `irrelevant` and at most `highest`, for
+            measures with gains too: a document of a lower grade is judged and gains nothing, as one
+            of grade `irrelevant`, and the gains of the others stay as they are. By default any
+            grade above `irrelevant` is relevant. Where a measure has a `threshold` as well, the
+            higher one counts.
 
         Examples
         --------
@@ -177,8 +188,21 @@ class Graded:
         ╞═════════════════╡
         │ 6.0             │
         └─────────────────┘
+
+        Of half stars from 3.5 on, 5 stars are still worth 4 above one, and 3 stars nothing:
+
+        >>> g = pl.col("stars").graded.scaled(irrelevant=1, relevant_from=3.5)
+        >>> df.select(g.cg(gain="linear"), g.precision(), g.ap())
+        shape: (1, 3)
+        ┌─────────────────┬───────────┬─────┐
+        │ cg(gain=linear) ┆ precision ┆ ap  │
+        │ ---             ┆ ---       ┆ --- │
+        │ f64             ┆ f64       ┆ f64 │
+        ╞═════════════════╪═══════════╪═════╡
+        │ 4.0             ┆ 0.333333  ┆ 0.5 │
+        └─────────────────┴───────────┴─────┘
         """
-        return self._with(self._ranking.scaled(irrelevant, highest))
+        return self._with(self._ranking.scaled(irrelevant, highest, relevant_from))
 
     def undefined_as(self, value: float | None = 0.0) -> Graded:
         """Say what a query without a relevant document gets.

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import FLAGS, LOGS, console_errors, requests_of, waited
-from hypothesis import settings
+from helpers import needed
+from hypothesis import Phase, settings
 
 from polars_graded._measuring import batches
 
@@ -21,9 +22,15 @@ if TYPE_CHECKING:
 
 # To compile ranx's functions takes three times as long as to run them as the Python they are.
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+# The tests share out the cores, each of which would otherwise have as many threads again.
+for library in ("OMP", "OPENBLAS"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
-settings.register_profile("searching", deadline=None, max_examples=500)
+settings.register_profile("searching", deadline=None, max_examples=60, print_blob=True)
+settings.register_profile(
+    "planted", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate]
+)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
@@ -32,7 +39,7 @@ def data() -> Path:
     """The folder of real data."""
     folder = os.environ.get("POLARS_GRADED_DATA")
     if folder is None:
-        pytest.skip("POLARS_GRADED_DATA does not name the folder of real data")
+        pytest.skip("no real data: POLARS_GRADED_DATA=… names their folder, see CONTRIBUTING")
     return Path(folder)
 
 
@@ -45,14 +52,14 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     """One headless Chromium for all tests, which log what it does; a test takes a `page` of it."""
-    pytest.importorskip("selenium", reason="selenium is not installed")
+    needed("selenium")
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
     browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if browser is None or driver is None:
-        pytest.skip("chromium and chromedriver are not installed")
+        pytest.skip("no chromium: apt-get install chromium chromium-driver fonts-liberation")
     options = ChromeOptions()
     options.binary_location = browser
     options.set_capability("goog:loggingPrefs", LOGS)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import random
+import warnings
 from itertools import cycle
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
+import pytest
 import reference
+from polars.testing import assert_series_equal
 from registry import KNOWN, WORTH, Row
 
 from polars_graded import graded
@@ -138,6 +142,18 @@ def random_queries(
     return [query() for _ in range(count)]
 
 
+def needed(name: str, package: str = ".[test]") -> Any:
+    """A module that tests need, or a skip that says which package brings it.
+
+    What it warns of when it is imported is its own.
+    """
+    reason = f'{name} is not installed: pip install "{package}"'
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip(name.partition(".")[0], reason=reason)
+        return importlib.import_module(name)
+
+
 def alike(value: Any, expected: Any) -> bool:
     """Whether two values, or two curves, are equal up to rounding."""
     if value == expected:
@@ -186,6 +202,30 @@ def assert_each_alike(
         for name, values in expected.items()
         if (found := difference(got[name], values, queries))
     )
+
+
+def slow(*cases: Any) -> list[Any]:
+    """Cases of a test that are measured where there is time for all, beside one that always is."""
+    return [pytest.param(case, marks=pytest.mark.slow) for case in cases]
+
+
+LEVELS_OF_ALL_QUERIES = ("mu_ap", "gap")
+"""A level that other queries use splits a sum in two: the last bit depends on who else is there."""
+
+
+def assert_same_columns(found: pl.DataFrame, expected: pl.DataFrame) -> None:
+    """Two frames of measures are equal to the last bit; every column that is not is named."""
+    assert found.schema == expected.schema
+    wrong = []
+    for name in expected.columns:
+        exact = not name.startswith(LEVELS_OF_ALL_QUERIES)
+        try:
+            assert_series_equal(
+                found[name], expected[name], check_exact=exact, rel_tol=1e-14, abs_tol=0
+            )
+        except AssertionError as error:
+            wrong.append(f"{name}: {error}")
+    assert_none(wrong)
 
 
 def assert_none(wrong: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
+from helpers import needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def assert_drawn_alike(committed: Path, draw: Callable[[Path], None], folder: Path) -> None:
     """What is drawn into the folder is the picture that is committed."""
-    pytest.importorskip("vl_convert", reason="pictures are drawn by vl-convert")
+    needed("vl_convert")
     drawn = folder / committed.name
     draw(drawn)
     expected, got = pixels(committed), pixels(drawn)
@@ -26,6 +26,6 @@ def assert_drawn_alike(committed: Path, draw: Callable[[Path], None], folder: Pa
 
 
 def pixels(path: Path) -> np.ndarray:
-    images = pytest.importorskip("PIL.Image", reason="pictures are looked at by pillow")
+    images = needed("PIL.Image")
     with images.open(path) as image:
         return np.asarray(image.convert("RGB"), dtype=np.float64)

@@ -32,6 +32,7 @@ class Scale(NamedTuple):
 
     irrelevant: float = 0
     highest: float | None = None
+    relevant_from: float | None = None
     undefined: float | None = 0
     undefined_is_said: bool = False
 
@@ -75,20 +76,26 @@ def lists(rows: Sequence[Row], descending: Sequence[bool], *, condensed: bool = 
 
 
 def relevance(grade: Grade, scale: Scale) -> float:
-    """How far a grade is above irrelevant; 0 below it and for an unjudged document."""
-    return 0 if grade is None else max(grade - scale.irrelevant, 0)
+    """How far a grade is above irrelevant; 0 for a document that is not relevant or unjudged."""
+    return height(grade, scale) if relevant(grade, None, scale) else 0
+
+
+def height(grade: float, scale: Scale) -> float:
+    """How far a level is above irrelevant; 0 below it."""
+    return max(grade - scale.irrelevant, 0)
 
 
 def relevant(grade: Grade, threshold: float | None, scale: Scale) -> bool:
     """Whether a grade reaches the threshold; without one, whether it is above irrelevant."""
     if grade is None:
         return False
-    return grade > scale.irrelevant and (threshold is None or grade >= threshold)
+    least = [each for each in (threshold, scale.relevant_from) if each is not None]
+    return grade > scale.irrelevant and all(grade >= each for each in least)
 
 
 def best_relevance(query: Lists, scale: Scale) -> float:
     """The relevance of the highest grade: of the scale if it has one, else of the query."""
-    return relevance(max(query.judged) if scale.highest is None else scale.highest, scale)
+    return height(max(query.judged) if scale.highest is None else scale.highest, scale)
 
 
 def gain_of(grade: Grade, gain: Gain, scale: Scale) -> float:
@@ -517,13 +524,15 @@ def mu_ap(
     """Equation 4: Σ_t AP_t · d_t / Σ_t d_t over the levels t."""
     if n_relevant(query, scale=scale) == 0:
         return scale.undefined
-    used = sorted(set(query.judged)) if levels is None else levels
+    used = levels
+    if levels is None:
+        used = sorted({grade for grade in query.judged if relevant(grade, None, scale)})
     above_irrelevant = Lists(
         [relevance(grade, scale) for grade in query.ranked],
         [relevance(grade, scale) for grade in query.judged],
     )
     weighted = distances = before = 0
-    for t in (relevance(level, scale) for level in used):
+    for t in (height(level, scale) for level in used):
         distance, before = t - before, t
         weighted += distance * ap(above_irrelevant, n, threshold=t)
         distances += distance
@@ -542,7 +551,7 @@ def gap(
     def chance(grade: Grade) -> float:
         if levels is None:
             return relevance(grade, scale)
-        return sum(relevance(grade, scale) >= relevance(t, scale) > 0 for t in levels)
+        return sum(relevance(grade, scale) >= height(t, scale) > 0 for t in levels)
 
     total = sum(chance(grade) for grade in query.judged)
     if n_relevant(query, scale=scale) == 0 or total == 0:

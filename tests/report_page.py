@@ -119,7 +119,7 @@ class Page:
         return {name: (stroke, values) for name, stroke, values in drawn}
 
     def forest(self) -> dict[str, dict[str, Any]]:
-        """Where the point and both intervals of each pair are drawn, and whether it is filled."""
+        """Where the point and the interval of each pair are drawn, and whether it is filled."""
         script = """const holder = document.querySelector('#forest');
             const x = holder.view.scale('x');
             const rows = {};
@@ -129,9 +129,8 @@ class Page:
                 rows[datum.pair].stroke = path.getAttribute('stroke');
             }
             for (const path of holder.querySelectorAll('.mark-rect.role-mark path')) {
-                const { datum, x: low, width, height } = path.__data__;
-                const ends = [low, low + width].map((at) => x.invert(at));
-                rows[datum.pair][height > 1 ? 'thick' : 'thin'] = ends;
+                const { datum, x: low, width } = path.__data__;
+                rows[datum.pair].ends = [low, low + width].map((at) => x.invert(at));
             }
             return rows"""
         return self.driver.execute_script(script)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from helpers import needed
 from prose import not_printed
 
 import polars_graded
@@ -111,11 +112,12 @@ def shown(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shown:
     """What a page shows; it runs in an empty folder."""
     code = "".join(cells_of(PAGES[name]))
     for module in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE):
-        pytest.importorskip(module, reason=f"{module} is not installed")
+        needed(module, ".[docs]")
     monkeypatch.chdir(tmp_path)
     return run(PAGES[name])
 
 
+@pytest.mark.slow
 def test_the_code_of_a_page_runs_and_its_numbers_are_printed(name: str, shown: Shown) -> None:
     """Numbers in sentences are what a cell prints, rounded or as a percentage, or in its code.
 

@@ -75,7 +75,7 @@ def test_a_document_adds_what_its_term_of_the_sum_is(measure, bm25, ours):
     assert got["ours"] == pytest.approx(ours)
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.parametrize("function", SUMS)
 @pytest.mark.parametrize("seed", range(2))
 def test_what_is_added_sums_up_to_the_value(function, seed):
@@ -89,7 +89,7 @@ def test_what_is_added_sums_up_to_the_value(function, seed):
         assert rows["share"].sum() == pytest.approx(1)
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.parametrize("function", SUMS)
 def test_what_is_added_does_not_depend_on_what_stands_below(function):
     frame = random_query(5).with_columns(score=12.0 - pl.int_range(pl.len()))

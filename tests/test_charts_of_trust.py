@@ -53,10 +53,10 @@ def test_beside_a_measure_stands_the_share_of_pairs_at_most_at_alpha():
     frame = levels(ap=[1.0, 0.3, 0.05, 0.04, 0.0, 0.0], ndcg=[1.0, 0.9, 0.8, 0.06, 0.051, 0.0])
     drawn = charts.significance_curves(frame).data.drop_nulls("label")
     # Four of six, the third just so; and one of six.
-    assert drawn["label"].to_list() == ["ap 0.667", "ndcg 0.167"]
+    assert drawn["label"].to_list() == ["ap: 4 of 6", "ndcg: 1 of 6"]
     assert drawn["place"].to_list() == [6, 6]
     wider = charts.significance_curves(frame, alpha=0.06).data["label"].drop_nulls()
-    assert wider.to_list() == ["ap 0.667", "ndcg 0.500"]
+    assert wider.to_list() == ["ap: 4 of 6", "ndcg: 3 of 6"]
 
 
 def test_the_shares_are_those_of_discriminative_power():
@@ -65,7 +65,8 @@ def test_the_shares_are_those_of_discriminative_power():
     shares = pg.discriminative_power(per_query, test="t")["discriminative_power"]
     drawn = charts.significance_curves(found).data.drop_nulls("label")["label"]
     assert drawn.to_list() == [
-        f"{name} {share:.3f}" for name, share in zip(["mu_ap", "ndcg"], shares, strict=True)
+        f"{name}: {round(21 * share)} of 21"
+        for name, share in zip(["mu_ap", "ndcg"], shares, strict=True)
     ]
     assert 0 < shares.min() < 1
 
@@ -87,7 +88,7 @@ def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
     assert few.data.height <= chart_data.MOST_ROWS < 5 * 1035
     # exp(-place / 10) is at most 0.05 from the 30th pair on.
     assert few.data["label"].drop_nulls().to_list() == [
-        f"{name} {(1035 - 29) / 1035:.3f}" for name in ("mu_ap", "ndcg")
+        f"{name}: {1035 - 29} of 1035" for name in ("mu_ap", "ndcg")
     ]
     three = pl.concat([frame, frame.with_columns(pl.col("measure") + " again")])
     drawn = charts.significance_curves(three)
@@ -539,10 +540,10 @@ def test_the_forest_says_how_sure_its_intervals_are(confidence):
     per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
     comparison = pg.compare(per_query, confidence=confidence)
     title = layer_of(charts.comparison_forest(comparison), "point")["encoding"]["x"]["title"]
-    assert f"thick: {100 * confidence:g} % interval of one difference" in title[2]
+    assert f"line: {100 * confidence:g} % interval that agrees" in title[2]
     plain = comparison.drop("simultaneous_low", "simultaneous_high")
     title = layer_of(charts.comparison_forest(plain), "point")["encoding"]["x"]["title"]
-    assert title[2] == f"line: {100 * confidence:g} % interval of one difference"
+    assert title[2] == f"line: {100 * confidence:g} % interval of one difference, apart from p"
 
 
 def test_where_intervals_do_not_say_their_level_the_forest_does_not():
@@ -551,7 +552,7 @@ def test_where_intervals_do_not_say_their_level_the_forest_does_not():
     wide = pl.when(pl.int_range(pl.len()) == 0).then(pl.col("ci_high") + 0.1).otherwise("ci_high")
     for other in (comparison.drop("d_z"), comparison.with_columns(ci_high=wide)):
         title = layer_of(charts.comparison_forest(other), "point")["encoding"]["x"]["title"]
-        assert "thick: interval of one difference" in title[2]
+        assert "line: interval that agrees" in title[2]
 
 
 def test_segments_are_panels_of_one_measure():

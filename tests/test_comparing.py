@@ -27,12 +27,12 @@ from polars_graded import (
 from polars_graded._results.significance import CORRECTIONS, TESTS
 
 COLUMNS = [
-    *("measure", "strategy", "baseline", "difference", "ci_low", "ci_high"),
-    *("p_corrected", "simultaneous_low", "simultaneous_high", "d_z"),
-    *("wins", "ties", "losses", "mean", "baseline_mean", "relative_difference"),
-    *("queries", "p_value"),
+    *("measure", "strategy", "baseline", "queries", "best"),
+    *("mean", "baseline_mean", "relative_difference", "d_z", "wins", "ties", "losses"),
+    *("p_value", "simultaneous_low", "simultaneous_high", "confidence"),
+    *("difference", "ci_low", "ci_high", "p_corrected"),
 ]
-"""In the order in which they are read: the difference, and whether it can be believed, first."""
+"""What decides stands first and last, which is what Polars prints of so many."""
 
 
 def test_what_is_said_of_a_pair():
@@ -67,9 +67,10 @@ def test_pairs_are_all_with_the_baseline_or_each_once():
     pairs = [("s0", "s1"), ("s0", "s2"), ("s1", "s2")]
     assert of_all.select("strategy", "baseline").rows() == pairs * 2
     assert of_all.columns == COLUMNS
-    floats = of_all.drop("measure", "strategy", "baseline", "queries", "wins", "ties", "losses")
+    counts = ("queries", "wins", "ties", "losses")
+    floats = of_all.drop("measure", "strategy", "baseline", "best", *counts)
     assert set(floats.dtypes) == {pl.Float64}
-    assert set(of_all.select("queries", "wins", "ties", "losses").dtypes) == {pl.UInt32}
+    assert set(of_all.select(counts).dtypes) == {pl.UInt32}
 
 
 @pytest.mark.parametrize(
@@ -111,8 +112,9 @@ def test_numbers_of_every_kind_are_compared_and_lists_are_left_out():
     )
     # Beside a measure, what is not named like one is no measure unless it is asked for.
     assert compare(frame)["measure"].to_list() == ["ap"]
-    assert compare(frame.drop("ap"))["measure"].to_list() == ["n"]
-    named = compare(frame, "n", "hit")
+    with pytest.raises(ValueError, match=r"called like a measure, .* got 'n'\n\nHint: name"):
+        compare(frame.drop("ap"))
+    named = compare(frame, {"n": "highest", "hit": "highest"})
     assert named["difference"].to_list() == close([1 / 3, 1 / 3])
 
 
@@ -382,8 +384,10 @@ def test_a_summary_is_what_numpy_and_scipy_say():
     values = drawn(20, 3)
     frame = frame_of(values).with_columns(ndcg=pl.col("ap") ** 2)
     result = summarise(frame, "ndcg", "ap", confidence=0.9)
-    of_strategies = ["mean", "std", "median", "geometric_mean", "ci_low", "ci_high"]
-    assert result.columns == ["measure", "strategy", "queries", *of_strategies]
+    inner = ["median", "geometric_mean", "best", "confidence"]
+    shown = ["mean", "std", "ci_low", "ci_high"]
+    assert result.columns == ["measure", "strategy", "queries", *inner, *shown]
+    assert result.select("best", "confidence").unique().rows() == [("highest", 0.9)]
     assert result["measure"].to_list() == ["ndcg"] * 3 + ["ap"] * 3
     for row in result.filter(measure="ap").iter_rows(named=True):
         x = np.array(values[row["strategy"]])

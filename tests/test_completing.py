@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-pytest.importorskip("IPython", reason="IPython is not installed")
-
 import polars as pl
+import pytest
+from helpers import needed
 
 import polars_graded as pg
+
+needed("IPython")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +47,7 @@ MEASURES = {"ndcg", "mu_ap", "ap", "ranked_by", "measures"}
 
 @pytest.mark.parametrize("text", ['pg.graded("grade").', "grade.graded.", "g."])
 def test_measures_complete(completed, text):
-    pytest.importorskip("jedi", reason="jedi is not installed")
+    needed("jedi")
     assert completed(text, use_jedi=True) >= MEASURES
 
 

@@ -16,10 +16,17 @@ def orders(**means):
     return pl.DataFrame(means).with_row_index("strategy").with_columns(query=pl.lit(1))
 
 
+def correlated(frame, *measures, **options):
+    """The correlation of columns of which the highest value is best, unless they are measures."""
+    named = measures or [name for name in frame.columns if name not in ("strategy", "query")]
+    of_measures = [name if "measure" in name else {name: "highest"} for name in named]
+    return rank_correlation(frame, *of_measures, **options)
+
+
 def test_kendalls_tau_is_scipys():
     generator = rng(0)
     frame = orders(**{name: generator.random(12).round(1) for name in "xyz"})
-    result = rank_correlation(frame)
+    result = correlated(frame)
     assert result.select("measure", "reference").rows() == [("x", "y"), ("x", "z"), ("y", "z")]
     assert result["strategies"].to_list() == [12] * 3
     for x, y, _, tau in result.iter_rows():
@@ -29,20 +36,20 @@ def test_kendalls_tau_is_scipys():
 def test_ap_correlation_by_hand():
     # The estimate puts 3 first: of 1 none, of 2 one of two, of 4 three of three stand above.
     frame = orders(estimate=[3, 2, 4, 1], truth=[4, 3, 2, 1])
-    result = rank_correlation(frame, method="ap", reference="truth")
+    result = correlated(frame, method="ap", reference="truth")
     assert result.row(0) == ("estimate", "truth", 4, close(2 / 3 * (0 / 1 + 1 / 2 + 3 / 3) - 1))
     # The other way: of 2 one of one, of 3 none of two, of 4 three of three.
     back = 2 / 3 * (1 / 1 + 0 / 2 + 3 / 3) - 1
-    assert rank_correlation(frame, method="ap", reference="estimate")["tau"].item() == close(back)
-    both = rank_correlation(frame, method="ap")["tau"].item()
+    assert correlated(frame, method="ap", reference="estimate")["tau"].item() == close(back)
+    both = correlated(frame, method="ap")["tau"].item()
     assert both == close((2 / 3 * 1.5 - 1 + back) / 2)
 
 
 def test_ap_correlation_weighs_the_top_where_kendall_does_not():
     frame = orders(truth=[5, 4, 3, 2, 1], top=[4, 5, 3, 2, 1], bottom=[5, 4, 3, 1, 2])
-    kendall = rank_correlation(frame, reference="truth")["tau"].to_list()
+    kendall = correlated(frame, reference="truth")["tau"].to_list()
     assert kendall == close([0.8, 0.8])
-    ap = rank_correlation(frame, reference="truth", method="ap")["tau"].to_list()
+    ap = correlated(frame, reference="truth", method="ap")["tau"].to_list()
     assert ap == close([2 / 4 * (0 + 1 + 1 + 1) - 1, 2 / 4 * (1 + 1 + 1 + 3 / 4) - 1])
 
 
@@ -50,24 +57,24 @@ def test_ap_correlation_with_ties_is_that_of_urbano_and_marrero():
     """What the examples of their R package ircor print."""
     x = np.array([0.67, 0.45, 0.29, 0.12, 0.57, 0.24, 0.94, 0.75, 0.08, 0.54])
     y = np.array([0.48, 0.68, 0.32, 0.09, 0.06, 0.61, 0.87, 0.22, 0.44, 0.84])
-    one_way = rank_correlation(orders(y=y, x=x), method="ap", reference="x")["tau"].item()
+    one_way = correlated(orders(y=y, x=x), method="ap", reference="x")["tau"].item()
     assert one_way == pytest.approx(0.3928571, abs=5e-8)
     for tied, printed in ((x, 0.3317019), (x.round(1), 0.339418)):
-        found = rank_correlation(orders(x=tied, y=y.round(1)), method="ap")["tau"].item()
+        found = correlated(orders(x=tied, y=y.round(1)), method="ap")["tau"].item()
         assert found == pytest.approx(printed, abs=5e-7)
 
 
 @pytest.mark.parametrize("method", ["kendall", "ap"])
 def test_correlation_of_the_same_and_the_reversed_order(method):
     frame = orders(x=[1, 2, 3, 5, 8], same=[1, 4, 9, 16, 25], back=[5, 4, 3, 2, 1])
-    found = rank_correlation(frame, method=method).select("measure", "reference", "tau").rows()
+    found = correlated(frame, method=method).select("measure", "reference", "tau").rows()
     assert [row[:2] for row in found] == [("x", "same"), ("x", "back"), ("same", "back")]
     assert [row[2] for row in found] == close([1, -1, -1])
     lowest = frame.rename({"back": "e_measure@10"})
-    assert rank_correlation(lowest, "x", "e_measure@10", method=method)["tau"].item() == close(1)
+    assert correlated(lowest, "x", "e_measure@10", method=method)["tau"].item() == close(1)
     # Means that differ by rounding are tied.
     tied = orders(x=[0.1 + 0.2 + 0.3, 0.1 + (0.2 + 0.3), 0.1], y=[0.6, 0.6, 0.1])
-    assert rank_correlation(tied, method=method)["tau"].item() == close(1)
+    assert correlated(tied, method=method)["tau"].item() == close(1)
 
 
 @pytest.mark.parametrize("method", ["kendall", "ap"])
@@ -77,26 +84,26 @@ def test_correlation_is_null_where_there_is_no_order(method):
         orders(x=[1], y=[2]),
         orders(x=[1], y=[2]).clear(),
     ):
-        assert rank_correlation(frame, "x", "y", method=method)["tau"].to_list() == [None]
+        assert correlated(frame, "x", "y", method=method)["tau"].to_list() == [None]
     none = orders(x=[1.0, None], y=[None, 2.0])
-    assert rank_correlation(none, method=method, missing="drop")["tau"].to_list() == [None]
+    assert correlated(none, method=method, missing="drop")["tau"].to_list() == [None]
 
 
 @pytest.mark.parametrize("method", ["kendall", "ap"])
 def test_correlation_is_null_where_only_one_measure_has_no_order(method):
     frame = orders(x=[1, 1, 1], y=[1, 2, 3])
-    assert rank_correlation(frame, method=method)["tau"].to_list() == [None]
+    assert correlated(frame, method=method)["tau"].to_list() == [None]
 
 
 def test_a_reference_is_added_and_stands_against_all():
-    frame = orders(x=[1, 2], y=[1, 2], z=[2, 1])
-    result = rank_correlation(frame, "z", "x", reference="y")
-    assert result.select("measure", "reference").rows() == [("z", "y"), ("x", "y")]
+    frame = orders(ap=[1, 2], ndcg=[1, 2], rbp=[2, 1])
+    result = rank_correlation(frame, "rbp", "ap", reference="ndcg")
+    assert result.select("measure", "reference").rows() == [("rbp", "ndcg"), ("ap", "ndcg")]
     assert result["tau"].to_list() == close([-1, 1])
-    with pytest.raises(ValueError, match="`reference` must be one of x, y, z, got 'w'"):
+    with pytest.raises(ValueError, match="`reference` must be one of ap, ndcg, rbp, got 'w'"):
         rank_correlation(frame, reference="w")
-    with pytest.raises(ValueError, match="name at least two measures to correlate, got x"):
-        rank_correlation(frame, "x")
+    with pytest.raises(ValueError, match="name at least two measures to correlate, got ap"):
+        rank_correlation(frame, "ap")
     with pytest.raises(ValueError, match="`method` must be one of 'kendall', 'ap', got 'rho'"):
         rank_correlation(frame, method="rho")
 
@@ -105,4 +112,4 @@ def test_a_reference_is_added_and_stands_against_all():
 def test_equal_orders_with_ties_correlate_by_just_1(n):
     order = [place // 2 for place in range(n)]
     frame = orders(x=order, y=[0.1 * place for place in order], z=[-place for place in order])
-    assert rank_correlation(frame, reference="x")["tau"].to_list() == [1, -1]
+    assert correlated(frame, reference="x")["tau"].to_list() == [1, -1]

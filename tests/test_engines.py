@@ -10,26 +10,23 @@ import subprocess
 import sys
 import threading
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
 import pytest
-from helpers import ODD_QUERIES, frame_of, random_queries
-from polars.testing import assert_frame_equal, assert_series_equal
+from helpers import ODD_QUERIES, assert_same_columns, frame_of, needed, random_queries
+from polars.testing import assert_frame_equal
 from registry import ROWS
 
 from polars_graded import evaluate, judge, summarise
 from polars_graded._frames.engines import engine_of
 
-pa = pytest.importorskip("pyarrow")
+pa = needed("pyarrow")
 
 from polars_graded._frames.engines.arrow import Worker, checked_schema  # noqa: E402
 from polars_graded._frames.request import Request  # noqa: E402
 
 NAMED = [row.name for row in ROWS if not row.columns]
-DEPEND_ON_OTHER_QUERIES = ("mu_ap", "gap")
-"""Their last bit does, since a level that another query uses splits a sum in two."""
 
 ROWS_OF_QUERIES = frame_of([*ODD_QUERIES.values(), *random_queries(5, 100)])
 ROWS_OF_QUERIES = ROWS_OF_QUERIES.select(
@@ -58,11 +55,6 @@ def expected():
     return in_order(evaluate(ROWS_OF_QUERIES, NAMED, **BOTH))
 
 
-def assert_same(found, expected, name):
-    exact = not name.startswith(DEPEND_ON_OTHER_QUERIES)
-    assert_series_equal(found[name], expected[name], check_exact=exact, rel_tol=1e-14, abs_tol=0)
-
-
 # The function that engines share
 
 
@@ -76,24 +68,18 @@ def unpickled(worker):
 
 
 def in_buckets(worker, frame, n=5):
-    """What workers make of the buckets of a frame, each of which got a copy."""
+    """What workers make of the buckets of a frame, each of which got a copy; one is empty."""
     rows = frame.select(worker.request.columns)
     keys = pl.struct(worker.request.query).hash() % n
-    tables = [rows.filter(keys == bucket).to_arrow() for bucket in range(n)]
+    tables = [rows.filter(keys == bucket).to_arrow() for bucket in range(n + 1)]
+    assert tables[n].num_rows == 0
     copy = pickle.dumps(worker)
     return pa.concat_tables([unpickled(copy)(table) for table in tables])
 
 
-@pytest.fixture(scope="module")
-def values_of_buckets():
-    return in_order(
-        pl.DataFrame(in_buckets(worker_of(ROWS_OF_QUERIES, NAMED, **BOTH), ROWS_OF_QUERIES))
-    )
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_a_measure_has_the_same_values_from_buckets(name, values_of_buckets, expected):
-    assert_same(values_of_buckets, expected, name)
+def test_every_measure_has_the_same_values_from_buckets(expected):
+    found = in_buckets(worker_of(ROWS_OF_QUERIES, NAMED, **BOTH), ROWS_OF_QUERIES)
+    assert_same_columns(in_order(pl.DataFrame(found)), expected)
 
 
 def test_columns_are_taken_by_their_place():
@@ -169,27 +155,14 @@ def check_refused(frame):
 
 # Spark
 
-needs_spark = [
-    pytest.mark.spark,
-    pytest.mark.skipif(not find_spec("pyspark"), reason="needs PySpark"),
-    pytest.mark.skipif(not shutil.which("java"), reason="needs Java"),
-]
-
-
-def marked(marks):
-    def mark(test):
-        for each in marks:
-            test = each(test)
-        return test
-
-    return mark
-
-
-in_spark = marked(needs_spark)
+in_spark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
 def spark():
+    if not shutil.which("java"):
+        pytest.skip("Java is not installed: apt-get install openjdk-17-jre-headless")
+    needed("pyspark", ".[spark]")
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -210,16 +183,10 @@ def from_spark(frame):
     return pl.DataFrame(frame.toArrow())
 
 
-@pytest.fixture(scope="module")
-def values_of_spark(spark):
-    rows = spark.createDataFrame(ROWS_OF_QUERIES.to_arrow())
-    return in_order(from_spark(evaluate(rows, NAMED, **BOTH)))
-
-
 @in_spark
-@pytest.mark.parametrize("name", NAMED)
-def test_a_measure_has_the_same_values_from_spark(name, values_of_spark, expected):
-    assert_same(values_of_spark, expected, name)
+def test_every_measure_has_the_same_values_from_spark(spark, expected):
+    rows = spark.createDataFrame(ROWS_OF_QUERIES.to_arrow())
+    assert_same_columns(in_order(from_spark(evaluate(rows, NAMED, **BOTH))), expected)
 
 
 @in_spark
@@ -230,6 +197,18 @@ def test_stacked_strategies_from_spark_in_as_many_buckets_as_told(spark):
     assert found.columns == ["run", "query", "ap", "n_retrieved"]
     expected = evaluate(STACKED, "ap", "n_retrieved", **options)
     assert_frame_equal(in_order(from_spark(found), "run"), in_order(expected, "run"))
+
+
+@in_spark
+def test_partitions_of_spark_may_be_empty(spark):
+    rows = spark.createDataFrame(ROWS_OF_QUERIES.to_arrow())
+    one = rows.filter("query = 'q20'").repartition(7)
+    expected = evaluate(ROWS_OF_QUERIES.filter(query="q20"), "ap", "dcg_curve@3", **BOTH)
+    found = from_spark(evaluate(one, "ap", "dcg_curve@3", parts=3, **BOTH))
+    assert_frame_equal(in_order(found), in_order(expected))
+    nothing = evaluate(rows.filter("query = 'nowhere'"), "ap", "dcg_curve@3", **BOTH)
+    assert from_spark(nothing).schema == found.schema
+    assert nothing.count() == 0
 
 
 @in_spark
@@ -355,8 +334,13 @@ def test_spark_refuses_what_cannot_be_judged(spark):
         judge(nothing, judgments, **options).collect()
 
 
-def descendants(name):
-    """The processes that this one started, or they did, of a name."""
+finds_processes = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="needs /proc to find a process"
+)
+
+
+def descendants(*names):
+    """The processes that this one started, or they did, of one of several names."""
     parents = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -367,22 +351,26 @@ def descendants(name):
     found = {os.getpid()}
     while more := {child for child, parent in parents.items() if parent in found} - found:
         found |= more
+    commands = {process: Path(f"/proc/{process}/cmdline") for process in found}
     return [
         process
-        for process in found
-        if name.encode() in Path(f"/proc/{process}/cmdline").read_bytes()
+        for process, command in commands.items()
+        if command.exists() and any(name.encode() in command.read_bytes() for name in names)
     ]
 
 
+LARGE = pl.DataFrame({"doc": pl.int_range(400_000, eager=True)}).with_columns(
+    query=pl.col("doc") * 7919 % 4000,
+    grade=pl.col("doc") * 31 % 5,
+    score=(pl.col("doc") * 7919 % 100_003).cast(pl.Float64),
+)
+"""Rows that an engine is busy with for long enough to lose a process."""
+
+
 @in_spark
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find a worker")
-def test_a_worker_that_is_killed_changes_nothing(spark):
-    frame = pl.DataFrame({"doc": pl.int_range(400_000, eager=True)}).with_columns(
-        query=pl.col("doc") * 7919 % 4000,
-        grade=pl.col("doc") * 31 % 5,
-        score=(pl.col("doc") * 7919 % 100_003).cast(pl.Float64),
-    )
-    rows = spark.createDataFrame(frame.to_arrow())
+@finds_processes
+def test_a_worker_of_spark_that_is_killed_changes_nothing(spark):
+    rows = spark.createDataFrame(LARGE.to_arrow())
     values = evaluate(rows, "ap", "ndcg@10", ties="doc", parts=64)
     running = descendants("CoarseGrainedExecutorBackend")
     assert running
@@ -395,19 +383,17 @@ def test_a_worker_that_is_killed_changes_nothing(spark):
     os.kill(running[0], signal.SIGKILL)
     job.join()
     assert running[0] not in descendants("CoarseGrainedExecutorBackend")
-    expected = evaluate(frame, "ap", "ndcg@10", ties="doc")
-    assert_frame_equal(in_order(found[0]), in_order(expected))
+    assert_frame_equal(in_order(found[0]), in_order(evaluate(LARGE, "ap", "ndcg@10", ties="doc")))
 
 
 # Ray
 
-in_ray = marked(
-    [pytest.mark.ray, pytest.mark.skipif(not find_spec("ray"), reason="needs Ray Data")]
-)
+in_ray = pytest.mark.ray
 
 
 @pytest.fixture(scope="module")
 def ray_data():
+    needed("ray", ".[ray]")
     import ray
     import ray.data
     from ray.cluster_utils import Cluster
@@ -429,16 +415,10 @@ def from_ray(dataset):
     return pl.DataFrame(pa.concat_tables(ray.get(dataset.to_arrow_refs())))
 
 
-@pytest.fixture(scope="module")
-def values_of_ray(ray_data):
-    rows = ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow())
-    return in_order(from_ray(evaluate(rows, NAMED, parts=8, **BOTH)))
-
-
 @in_ray
-@pytest.mark.parametrize("name", NAMED)
-def test_a_measure_has_the_same_values_from_ray(name, values_of_ray, expected):
-    assert_same(values_of_ray, expected, name)
+def test_every_measure_has_the_same_values_from_ray(ray_data, expected):
+    rows = ray_data.from_arrow(ROWS_OF_QUERIES.to_arrow())
+    assert_same_columns(in_order(from_ray(evaluate(rows, NAMED, parts=4, **BOTH))), expected)
 
 
 @in_ray
@@ -448,6 +428,31 @@ def test_stacked_strategies_from_ray(ray_data):
     found = from_ray(evaluate(rows, "ap", "n_retrieved", parts=3, **options))
     expected = evaluate(STACKED, "ap", "n_retrieved", **options)
     assert_frame_equal(in_order(found, "run"), in_order(expected, "run"))
+
+
+@in_ray
+def test_blocks_of_ray_may_be_empty(ray_data):
+    one = ROWS_OF_QUERIES.filter(query="q20")
+    blocks = [one.head(0).to_arrow(), one.to_arrow(), one.head(0).to_arrow()]
+    found = from_ray(evaluate(ray_data.from_arrow(blocks), "ap", "dcg_curve@3", parts=3, **BOTH))
+    expected = evaluate(one, "ap", "dcg_curve@3", **BOTH)
+    assert_frame_equal(in_order(found), in_order(expected))
+
+
+@in_ray
+@finds_processes
+def test_a_process_of_ray_that_is_killed_changes_nothing(ray_data):
+    rows = ray_data.from_arrow(LARGE.to_arrow()).repartition(8)
+    values = evaluate(rows, "ap", "ndcg@10", ties="doc", parts=12)
+    found = []
+    job = threading.Thread(target=lambda: found.append(from_ray(values)))
+    job.start()
+    while job.is_alive() and not (running := descendants("ray::Map", "ray::_map", "ray::Hash")):
+        time.sleep(0.01)
+    assert running, "the job was done before anything could be killed"
+    os.kill(running[0], signal.SIGKILL)
+    job.join()
+    assert_frame_equal(in_order(found[0]), in_order(evaluate(LARGE, "ap", "ndcg@10", ties="doc")))
 
 
 @in_ray

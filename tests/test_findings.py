@@ -105,7 +105,7 @@ SAID = {
                 }
             )
         ),
-        "a leads under both gradings; the order is always the same",
+        "ap: a leads under both gradings; the order is always the same",
     ),
     "differences that few samples contradict": (
         # In the last two of the classes the rate is below 0.05.
@@ -178,7 +178,10 @@ SAID = {
                 )
             )
         ),
-        "score has nothing judged for 1 of 2 queries",
+        (
+            "score has nothing judged for 1 of 2 queries; "
+            "score has judged nothing irrelevant for 1 of 2 queries"
+        ),
     ),
     "queries are counted": (
         lambda: charts.precision_histogram(
@@ -221,7 +224,7 @@ SAID = {
         lambda: charts.strategy_bars(
             pl.concat([means(a=0.5, b=0.4), means("ndcg", a=0.5, b=0.6), means("rr", a=1, b=0)])
         ),
-        "a leads in 2 of 3 measures",
+        "a has the best mean in 2 of 3 measures",
     ),
     "some differences are settled": (
         lambda: charts.comparison_forest(
@@ -277,7 +280,7 @@ SAID = {
                 for measure, p in (("ap", 0.04), ("ndcg", 0.2))
             ).with_columns(place=pl.int_range(1, pl.len() + 1).over("measure"))
         ),
-        "ap tells most pairs apart, 2 of 3; ndcg the fewest, 1",
+        "ap tells most pairs apart at corrected p ≤ 0.05, 2 of 3; ndcg the fewest, 1",
     ),
     "power at hand": (
         lambda: charts.power_curves(
@@ -314,8 +317,11 @@ SAID = {
                 }
             )
         ),
-        # b could reach 0.625, beyond the 0.5 of a; c reaches neither.
-        "What is unjudged could change the order of 1 of 3 pairs of strategies",
+        # b reaches 0.625, beyond the 0.5 of a; c reaches neither.
+        (
+            "From unjudged as irrelevant to all as best, the means of 1 of 3 pairs of strategies "
+            "overlap"
+        ),
     ),
 }
 

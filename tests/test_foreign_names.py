@@ -9,6 +9,7 @@ from functools import cache
 
 import polars as pl
 import pytest
+from helpers import needed
 
 from polars_graded import evaluate, graded, judge
 from polars_graded._measuring.foreign_names import calls_here
@@ -136,7 +137,7 @@ def assert_same(name: str, call: str, theirs: dict[str, float], **options: bool)
 
 @pytest.mark.parametrize(("name", "call"), TREC_EVAL.items())
 def test_trec_eval(name, call):
-    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    pytrec_eval = needed("pytrec_eval", ".[peers]")
     family, _, parameter = name.rpartition("_")
     plain = name.replace("_5", ".5").replace("_1", ".1").replace("_30", ".30")
     asked = f"{family}.{parameter}" if parameter[:1].isdigit() else plain
@@ -147,7 +148,7 @@ def test_trec_eval(name, call):
 
 @pytest.mark.parametrize(("name", "call"), (IR_MEASURES | JUDGED_ONLY).items())
 def test_ir_measures(name, call):
-    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    ir_measures = needed("ir_measures", ".[peers]")
     measure = ir_measures.parse_measure(name)
     found = ir_measures.iter_calc([measure], JUDGMENTS, RUN)
     theirs = {metric.query_id: metric.value for metric in found}
@@ -156,7 +157,7 @@ def test_ir_measures(name, call):
 
 @pytest.mark.parametrize(("name", "call"), RANX.items())
 def test_ranx(name, call):
-    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    ranx = needed("ranx", ".[peers]")
     qrels, run = ranx.Qrels(JUDGMENTS), ranx.Run(RUN)
     found = ranx.evaluate(qrels, run, name, return_mean=False, make_comparable=True)
     assert_same(name, call, dict(zip(qrels.keys(), map(float, found), strict=True)))
@@ -164,7 +165,7 @@ def test_ranx(name, call):
 
 @pytest.mark.parametrize(("name", "call"), SCIKIT_LEARN.items())
 def test_scikit_learn(name, call):
-    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+    metrics = needed("sklearn.metrics", ".[peers]")
     function, _, k = name.removesuffix(")").partition("(k=")
     function = function if function.endswith("_score") else f"{function}_score"
     binary = function.startswith(("average", "roc", "label"))
@@ -240,7 +241,7 @@ def test_our_own_names_mean_ours(name):
     assert Measure.parse(name).name == name
 
 
-@pytest.mark.parametrize("name", ["mapp", "ndgc@10", "NDCG@10", "ndcg_at_10", "f2", "", "@10"])
+@pytest.mark.parametrize("name", ["mapp", "ndgc@10", "ndcg_at_10", "f2", "", "@10"])
 def test_other_names_are_no_tools(name):
     assert calls_here(name) == []
     with pytest.raises(ValueError, match=r"there is no measure|a measure is written like"):
@@ -295,7 +296,7 @@ def test_a_number_that_is_a_list_here_is_answered_with_how_to_get_it(name, tool)
 
 
 def test_a_measure_of_ir_measures_is_answered_as_its_name_is():
-    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    ir_measures = needed("ir_measures", ".[peers]")
     sentence = "Hint: 'nDCG@10' of ir_measures is 'ndcg(gain=linear)@10' here"
     with pytest.raises(ValueError, match=re.escape(sentence)):
         evaluate(pl.DataFrame(), ir_measures.nDCG @ 10)
@@ -321,3 +322,32 @@ def test_a_measure_of_ir_measures_is_answered_as_its_name_is():
 def test_an_option_that_is_none_is_answered_with_what_is_meant(text, hint):
     with pytest.raises(ValueError, match=re.escape(f"\n\nHint: {hint}") + "$"):
         pl.col("grade").graded.measures(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("NDCG@10", "'NDCG@10' of ir_measures is 'ndcg(gain=linear)@10' here"),
+        ("MRR@10", "'MRR@10' of ir_measures is 'reciprocal_rank@10' here"),
+        ("MAP", "'MAP' of ir_measures is 'ap' here"),
+        ("Recall@100", "'Recall@100' of ir_measures is 'recall@100' here"),
+        ("Precision@10", "'Precision@10' of ir_measures is 'precision@10' here"),
+        ("Mrr@10", "'Mrr@10' of ir_measures and ranx is 'reciprocal_rank@10' here"),
+        ("nDCNG@10", "did you mean 'ndcng@10'?"),
+        ("MU_AP", "did you mean 'mu_ap'?"),
+        ("ndgc(gain=linear)@10", "did you mean 'ndcg(gain=linear)@10'?"),
+        ("ndcq(gain=cubic)", "did you mean 'ndcg'?"),
+    ],
+)
+def test_capitals_do_not_matter(name, meant):
+    with pytest.raises(ValueError, match=f"^{re.escape(f'there is no measure {name!r}')}") as error:
+        Measure.parse(name)
+    assert str(error.value) == f"there is no measure {name!r}\n\nHint: {meant}"
+
+
+def test_aliases_of_ir_measures_are_answered_as_what_they_stand_for():
+    """An object of theirs is written as its name, so that both have the same answer."""
+    measures = pytest.importorskip("ir_measures").measures.registry
+    for alias, measure in measures.items():
+        of_alias, of_name = calls_here(alias), calls_here(str(measure))
+        assert {call[1:] for call in of_alias} == {call[1:] for call in of_name}, alias

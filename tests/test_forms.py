@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 import pytest
+from helpers import needed
 
 from polars_graded import (
+    charts,
     compare,
     differences,
     evaluate,
@@ -16,6 +20,7 @@ from polars_graded import (
     summarise,
 )
 from polars_graded._results.keys import found_keys
+from polars_graded._results.significance import CORRECTIONS, TESTS
 
 PER_QUERY = pl.DataFrame(
     {
@@ -74,8 +79,8 @@ def test_a_papers_table_has_the_best_in_bold_and_whom_it_beats():
     told = compare(PER_QUERY, "ap", "e_measure@5").filter(pl.col("p_corrected") <= 0.05)
     pairs = {("bm25", "ours"), ("ours", "old")}
     assert set(told.select("strategy", "baseline").rows()) == pairs
-    assert paper_table(PER_QUERY, digits=2) == MARKDOWN
-    assert paper_table(PER_QUERY, digits=2, format="latex") == LATEX
+    assert paper_table(PER_QUERY, digits=2, caption=False) == MARKDOWN
+    assert paper_table(PER_QUERY, digits=2, format="latex", caption=False) == LATEX
     html = paper_table(PER_QUERY, "ap", format="html")
     assert "<td>b</td><td>ours</td><td><b>0.700</b><sup>ac</sup></td>" in html
     strict = paper_table(PER_QUERY, "ap", alpha=1e-9)
@@ -87,8 +92,83 @@ def test_names_do_not_break_a_papers_table():
     assert r"| b | a\|b_<\\& |" in paper_table(odd, "ap")
     assert r"b & a|b\_<\textbackslash{}\& &" in paper_table(odd, "ap", format="latex")
     assert "<td>a|b_&lt;\\&amp;</td>" in paper_table(odd, "ap", format="html")
-    one = paper_table(PER_QUERY.filter(strategy="old"), "ap")
+    one = paper_table(PER_QUERY.filter(strategy="old"), "ap", caption=False)
     assert one.endswith("| a | old | **0.420** |")
+
+
+def test_the_caption_says_what_the_signs_stand_for():
+    """A property: each letter under a measure is told apart by the test and level that are said."""
+    for test, correction in (("t", None), ("wilcoxon", "bonferroni"), ("randomised_tukey", None)):
+        options = {"test": test, "correction": correction, "alpha": 0.1}
+        for layout in ("markdown", "latex", "html"):
+            table = " ".join(paper_table(PER_QUERY, format=layout, **options).split())
+            assert "Means of 5 queries, the best of each measure in bold" in table
+            assert f"(p of at most 0.1) by {TESTS[test].words}" in table
+            said = CORRECTIONS["holm" if correction is None else correction].words
+            assert (f"p values {said}" in table) == (test != "randomised_tukey")
+    bare = paper_table(PER_QUERY, caption=False, format="latex")
+    assert paper_table(PER_QUERY, format="latex").splitlines()[3:-1] == bare.splitlines()
+    holes = PER_QUERY.with_columns(pl.when(query=1).then(None).otherwise("ap").alias("ap"))
+    assert "Means of 4 to 5 queries" in paper_table(holes, missing="drop")
+
+
+def test_a_baseline_takes_plus_and_minus():
+    rows = paper_table(PER_QUERY, digits=2, baseline="ours").splitlines()
+    assert rows[2:5] == [
+        "|  | bm25 | 0.45⁻ | 0.44⁻ |",
+        "|  | ours | **0.70** | **0.12** |",
+        "|  | old | 0.42⁻ | 0.46⁻ |",
+    ]
+    assert "+ stands for significantly better than ours, - for worse" in " ".join(rows)
+    better = paper_table(PER_QUERY, baseline="old", format="latex")
+    assert r"ours & \textbf{0.700}$^{+}$ & \textbf{0.120}$^{+}$" in better
+    assert "<sup>+</sup>" in paper_table(PER_QUERY, baseline="old", format="html")
+
+
+def test_letters_are_read_one_by_one():
+    """Each letter is raised and means one strategy; beyond 25 there is none left."""
+    many = pl.concat(
+        PER_QUERY.filter(strategy="old").with_columns(
+            strategy=pl.lit(f"s{place:02}"), ap=place * (1 + pl.col("query") / 10_000)
+        )
+        for place in range(26)
+    )
+    few = many.filter(pl.col("strategy") < "s25")
+    last = paper_table(few, "ap", caption=False).splitlines()[-1]
+    # Each is better than those before by 1 in every query but for rounding: the t test is sure.
+    assert last == "| z | s24 | **24.007**ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸ |"
+    with pytest.raises(ValueError, match=r"at most 25 strategies, .* unless `baseline` .* got 26$"):
+        paper_table(many, "ap")
+    assert "| s25 |" in paper_table(many, "ap", baseline="s00")
+
+
+def test_markdown_shows_names_as_they_are():
+    shown = {
+        "**B**": r"\*\*B\*\*",
+        "__b__": r"\_\_b_\_",
+        "`c`": r"\`c\`",
+        "snake_case": "snake_case",
+        "_d_": r"\_d_",
+    }
+    for name, escaped in shown.items():
+        odd = PER_QUERY.with_columns(pl.col("strategy").replace("ours", name))
+        assert f"| b | {escaped} |" in paper_table(odd, "ap")
+
+
+@pytest.mark.parametrize("dtype", [pl.List(pl.String), pl.Struct({"a": pl.String})])
+def test_keys_that_hold_several_values_are_refused_in_our_sentence(dtype):
+    several = pl.concat_list("strategy") if dtype == pl.List else pl.struct(a="strategy")
+    frame = PER_QUERY.with_columns(strategy=several)
+    sentence = "column 'strategy' must hold single values that tell rows apart, got "
+    for call in (paper_table, compare, summarise, long_form):
+        with pytest.raises(TypeError, match=sentence):
+            call(frame, "ap")
+    listed = PER_QUERY.with_columns(query=pl.concat_list("query"))
+    with pytest.raises(TypeError, match="column 'query' must hold single values"):
+        compare(listed, "ap")
+    objects = PER_QUERY.with_columns(query=pl.Series([object()] * 15, dtype=pl.Object))
+    with pytest.raises(TypeError, match="column 'query' must hold values that can be compared"):
+        paper_table(objects, "ap")
 
 
 @pytest.mark.parametrize(
@@ -142,19 +222,40 @@ def test_results_know_their_keys_by_name_or_place():
 @pytest.mark.parametrize(
     ("columns", "named", "keys"),
     [
-        (["model", "user", "ap"], {}, {"strategy": "model", "query": "user"}),
-        (["strategy", "query", "ap"], {}, {}),
-        (["query", "strategy", "ap"], {}, {}),
-        (["strategy", "country", "query", "ap"], {}, {}),
-        (["model", "query", "ap"], {}, {"strategy": "model"}),
-        (["query", "ap"], {}, {}),
-        (["ap", "ndcg"], {}, {}),
-        (["user", "model", "ap"], {"query": "user"}, {"query": "user"}),
-        (["user", "model", "ap"], {"query": "user", "strategy": "model"}, None),
+        ("model user ap", {}, ("model", "user")),
+        ("strategy query ap", {}, ("strategy", "query")),
+        ("query strategy ap", {}, ("strategy", "query")),
+        ("strategy country query ap", {}, ("strategy", "query")),
+        ("strategy ap term", {}, ("strategy", "term")),
+        ("model query ap", {}, ("model", "query")),
+        ("query ap", {}, ("strategy", "query")),
+        ("ap ndcg", {}, ("strategy", "query")),
+        ("user model ap", {"query": "user"}, ("model", "user")),
+        ("user model ap", {"query": "user", "strategy": "model"}, ("model", "user")),
+        ("strategy term land ap", {"segments": "land"}, ("strategy", "term")),
+        ("strategy term year ap", {"measures": ({"year": "lowest"},)}, ("strategy", "term")),
+        ("strategy device term ap", {"query": ["device", "term"]}, ("strategy", "device+term")),
     ],
 )
 def test_which_columns_are_keys(columns, named, keys):
-    assert found_keys(columns, named) == (named if keys is None else keys)
+    schema = {name: pl.Float64() if name == "ap" else pl.String() for name in columns.split()}
+    query = keys[1].split("+") if "+" in keys[1] else keys[1]
+    assert found_keys(schema, named) == {"strategy": keys[0], "query": query}
+
+
+def test_a_key_is_not_guessed_where_several_could_be_meant():
+    """The first of three columns is not the query because it stands there."""
+    term = {"row": [1, 2, 3, 4, 2, 3, 4, 1], "term": [*"abcd"] * 2}
+    values = [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0]
+    frame = pl.DataFrame({"strategy": ["x"] * 4 + ["y"] * 4} | term | {"ap": values})
+    sentence = "^`query` must be named where .* got row, term\n\nHint: query= names the column$"
+    for call in (compare, summarise, paper_table, long_form, rank_correlation):
+        with pytest.raises(ValueError, match=sentence):
+            call(frame)
+    with pytest.raises(ValueError, match=sentence):
+        differences(frame, "ap", "x", "y")
+    assert compare(frame, query="term").equals(compare(frame.drop("row")))
+    assert not compare(frame, query="term").equals(compare(frame.drop("term")))
 
 
 def test_a_key_that_cannot_be_told_is_asked_for():
@@ -168,7 +269,11 @@ def test_numbers_beside_measures_are_none_unless_they_are_asked_for():
     assert set(summarise(PER_QUERY)["measure"]) == {"ap", "e_measure@5"}
     assert set(summarise(PER_QUERY, "price")["measure"]) == {"price"}
     other = PER_QUERY.select("strategy", "query", "price", mine="ap")
-    assert set(summarise(other)["measure"]) == {"price", "mine"}
+    with pytest.raises(
+        ValueError, match=r"called like a measure, .* got 'price', 'mine'\n\nHint: name"
+    ):
+        summarise(other)
+    assert set(summarise(other, "mine")["measure"]) == {"mine"}
 
 
 def test_strategies_stand_as_evaluate_has_them():
@@ -180,7 +285,31 @@ def test_strategies_stand_as_evaluate_has_them():
     assert summarise(mixed.sort("query"), "ap")["strategy"].to_list() == ["t1", "t2", "t12"]
 
 
-def test_a_report_takes_any_names(tmp_path):
+def test_pictures_and_pages_know_which_value_of_a_renamed_measure_is_best(tmp_path):
+    own = PER_QUERY.rename({"e_measure@5": "E"})
+    named = {"E": "e_measure@5"}
+    pairs = compare(own, named)
+    for chart in (
+        charts.strategy_bars(summarise(own, named)),
+        charts.comparison_forest(pairs),
+        charts.comparison_matrix(pairs),
+        charts.precision_histogram(own, named, "ours", "old"),
+    ):
+        title = chart.to_dict()["title"]["text"]
+        assert re.match("ours (has the lowest|leads|wins)", title), title
+    # Where nobody said it, nobody leads.
+    unsaid = charts.strategy_bars(summarise(own, "E")).to_dict()
+    assert "ours" not in str(unsaid.get("title"))
     pytest.importorskip("vl_convert", reason="vl_convert is not installed")
-    named = PER_QUERY.rename({"strategy": "model", "query": "user"})
+    assert '"best":"lowest"' in report(own, tmp_path / "r.html", named).read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="must say which value of 'E' is best"):
+        report(own, tmp_path / "r.html", "E")
+    several = PER_QUERY.with_columns(device=pl.lit("phone"))
+    keys = {"query": ["device", "query"]}
+    assert "phone" in report(several, tmp_path / "r.html", **keys).read_text(encoding="utf-8")
+
+
+def test_a_report_takes_any_names(tmp_path):
+    needed("vl_convert")
+    named = PER_QUERY.drop("price").rename({"strategy": "model", "query": "user"})
     assert "ours" in report(named, tmp_path / "r.html").read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ import warnings
 
 import polars as pl
 import pytest
+from helpers import needed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -535,7 +536,7 @@ def test_mappings_of_what_is_no_ranking_are_refused(run, sentence):
 
 
 def test_objects_of_ranx_are_taken():
-    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    ranx = needed("ranx", ".[peers]")
     assert_frame_equal(
         judge(ranx.Run(RUNS["b"]), ranx.Qrels(QRELS)),
         judge(RUNS["b"], QRELS),
@@ -624,7 +625,7 @@ def test_a_query_that_trec_eval_results_lack_is_there_once_judged(data):
 
 
 def test_documents_that_were_pooled_and_not_judged_are_as_in_trec_eval(data):
-    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    pytrec_eval = needed("pytrec_eval", ".[peers]")
     run = read_run(data / "trec_eval/results.test.gz")
     judgments = read_qrels(data / "trec_eval/qrels.rel_level.gz")
     # Few that the file marks were retrieved: every other document that is not relevant is marked.

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from browser import colours, console_errors, requests_of
+from helpers import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
 
 for package in ("ipykernel", "jupyterlab", "PIL", "vl_convert"):
-    pytest.importorskip(package, reason=f"{package} is not installed")
+    needed(package)
 
 CELL = (
     "import polars_graded as pg\n"

@@ -11,16 +11,18 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from helpers import needed
 from polars.testing import assert_frame_equal
 
 import polars_graded
-from polars_graded import __main__ as entry
 from polars_graded import (
+    DataWarning,
     average_curves,
     compare,
     datasets,
@@ -29,6 +31,7 @@ from polars_graded import (
     read_letor,
     read_qrels,
 )
+from polars_graded import __main__ as entry
 from polars_graded.__main__ import MEASURES, main
 from polars_graded._frames.reading import read_run
 from polars_graded._measuring.definitions import DEFINITIONS
@@ -124,21 +127,24 @@ def command(capsys):
     return run
 
 
+STARS = "warning: grades are whole numbers from 1 to 5 and never 0: 1 is relevant; .*\n"
+
+
 @pytest.fixture
 def tables(command):
     """Run the command; give the cells it prints, by title, strategy and column.
 
-    It says nothing beside but that a query was not answered.
+    It says nothing beside but that a query was not answered, or what is `also` said.
     """
 
-    def run(*arguments: str) -> dict[str, dict[str, dict[str, str]]]:
+    def run(*arguments: str, also: str = "") -> dict[str, dict[str, dict[str, str]]]:
         report, complaints = command(*arguments)
         unanswered = "warning: 1 of 2 judged queries have no row in `run`, and count as failures: "
         by_some = (
             "warning: some strategies have no row for judged queries that others answered, which "
             r"count as failures: .* lacks 1 of 2 \('q2'\).*\n"
         )
-        said = [f"{re.escape(unanswered)}'q2'\n", by_some]
+        said = [f"{re.escape(unanswered)}'q2'\n", by_some, also]
         assert complaints == "" or any(re.fullmatch(each, complaints) for each in said)
         return parsed(report)
 
@@ -148,7 +154,7 @@ def tables(command):
 @pytest.fixture
 def table(tables):
     """Run the command; give the cells of the table of means, by strategy and column."""
-    return lambda *arguments: tables(*arguments)[""]
+    return lambda *arguments, also="": tables(*arguments, also=also)[""]
 
 
 @pytest.fixture
@@ -264,8 +270,9 @@ def test_features_to_rank_by_can_be_chosen(table):
 
 
 def test_a_feature_may_be_the_grade_and_then_is_no_strategy(table):
-    rows = table("--letor", "letor.txt", "--grade", "f1", "--measure", "ndcg")
-    expected = evaluate(read_letor("letor.txt"), "ndcg", grade="f1", by="f2")
+    rows = table("--letor", "letor.txt", "--grade", "f1", "--measure", "ndcg", also=STARS)
+    with pytest.warns(DataWarning.scale):
+        expected = evaluate(read_letor("letor.txt"), "ndcg", grade="f1", by="f2")
     assert numbers(rows) == means(expected)
 
 
@@ -273,8 +280,10 @@ def test_a_feature_may_be_the_grade_and_then_is_no_strategy(table):
 def test_a_scale_of_stars_can_be_said(table, scale):
     measures = ["ap", "ndcg", "ndcng@2"]
     options = [text for name, value in scale.items() for text in (f"--{name}", str(value))]
-    rows = table("--letor", "stars.txt", *options, "--measure", *measures)
-    expected = evaluate(read_letor("stars.txt"), *measures, by=["f1", "f2"], **scale)
+    told = nullcontext() if scale else pytest.warns(DataWarning.scale)
+    rows = table("--letor", "stars.txt", *options, "--measure", *measures, also=STARS)
+    with told:
+        expected = evaluate(read_letor("stars.txt"), *measures, by=["f1", "f2"], **scale)
     assert numbers(rows) == means(expected)
 
 
@@ -330,7 +339,9 @@ SAME_TAGS = [
 
 @pytest.mark.parametrize(("runs", "names"), SAME_TAGS)
 def test_runs_with_the_same_tag_are_told_apart_by_file(table, runs, names):
-    rows = table("--qrels", "qrels.txt", *runs, "--measure", "ap")
+    unanswered = "(warning: .*judged queries.*\n)?"
+    told = f"warning: the tag 'good' stands in 2 files, so that .*\n{unanswered}"
+    rows = table("--qrels", "qrels.txt", *runs, "--measure", "ap", also=told)
     assert sorted(rows) == names
     assert rows[names[0]]["ap"] == "1.0000 *"
 
@@ -652,6 +663,27 @@ def test_a_query_without_a_relevant_document_counts_as_said(command, value, mean
     assert numbers(parsed(printed_)[""]) == printed({("f1", "ap"): mean})
 
 
+def test_what_is_not_said_is_what_evaluate_has(table):
+    """A query without a relevant document is worse than chance at 0: roc_auc is null there."""
+    Path("half.txt").write_text("1 qid:1 1:1\n0 qid:1 1:0\n0 qid:2 1:1\n")
+    options = ("--letor", "half.txt", "--measure", "roc_auc", "ap")
+    expected = evaluate(read_letor("half.txt"), "roc_auc", "ap", by=["f1"])
+    rows = numbers(table(*options))
+    assert rows == means(expected)
+    assert rows == printed({("f1", "roc_auc"): 1, ("f1", "ap"): 1 / 2})
+    assert numbers(table(*options, "--undefined-as", "0"))["f1", "roc_auc"] == 0.5
+
+
+def test_grades_are_relevant_from_one_on(table, tmp_path):
+    options = ("--letor", "stars.txt", "--measure", "ndcg", "ap", "--irrelevant", "1")
+    scale = {"irrelevant": 1, "relevant_from": 4}
+    expected = evaluate(read_letor("stars.txt"), "ndcg", "ap", by=["f1", "f2"], **scale)
+    page = tmp_path / "page.html"
+    rows = table(*options, "--relevant-from", "4", "--report", str(page), also="")
+    assert numbers(rows) == means(expected)
+    assert "grades from 4 on" in page.read_text(encoding="utf-8")
+
+
 def test_a_query_that_is_left_out_of_means_is_left_out_of_comparisons(command):
     Path("two.txt").write_text(LETOR + "0 qid:3 1:1 2:2\n")
     options = ("--measure", "ap", "--baseline", "f1")
@@ -671,7 +703,7 @@ def of_page(name: str) -> dict[str, Any]:
 
 
 def test_a_report_adds_what_it_shows_and_changes_nothing_else(command):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     arguments = [*JUDGED, "--measure", "ap", "ndcg@3", "dcg_curve@2", "--per-query"]
     printed = command(*arguments, "without.csv").out
     assert command(*arguments, "with.csv", "--report", "page.html").out == (
@@ -687,7 +719,7 @@ def test_a_report_adds_what_it_shows_and_changes_nothing_else(command):
 
 
 def test_a_report_says_what_the_options_mean(command):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     options = ("--condensed", "--unjudged-below", "1", "--undefined-as", "none", "--highest", "3")
     command(*QUIET, *options, "--measure", "ap", "--report", "page.html")
     settings = dict(of_page("page.html")["settings"])
@@ -701,7 +733,7 @@ def test_a_report_says_what_the_options_mean(command):
 
 
 def test_what_is_asked_for_comes_once_and_in_its_order(command):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     command("--measure", "interpolated_precision", "r_precision", "ap", "--report", "page.htm")
     page = of_page("page.htm")
     assert [measure["name"] for measure in page["measures"]] == ["r_precision", "ap"]
@@ -710,7 +742,7 @@ def test_what_is_asked_for_comes_once_and_in_its_order(command):
 def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_asked_for(
     command, capsys
 ):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     command("--measure", "interpolated_precision", "dcg_curve@5", "--report", "page.html")
     assert [measure["name"] for measure in of_page("page.html")["measures"]] == ["r_precision"]
     with pytest.raises(SystemExit):
@@ -729,7 +761,7 @@ def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_
     ],
 )
 def test_a_report_compares_as_the_options_say(command, options, baseline, said):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     command("--measure", "ap", "--report", "page.html", *options)
     comparison = of_page("page.html")["comparison"]
     assert comparison["baseline"] == baseline
@@ -780,7 +812,7 @@ ERRORS = [
     (["--letor", "no_feature.txt"], r".*\bfeature.*"),
     (["--qrels", "qrels.txt", "good.run", "good.run"], r".*more than once.*good\.run.*"),
     # Measures.
-    (["--measure", "ndgc"], "there is no measure 'ndgc'; .*did you mean 'ndcg'.*"),
+    (["--measure", "ndgc"], "there is no measure 'ndgc'; did you mean 'ndcg'.*"),
     (["--measure", "foo"], f"there is no measure 'foo'; there are {', '.join(DEFINITIONS)}"),
     (["--letor", "absent.txt", "--measure", "foo"], "there is no measure 'foo'; there are .*"),
     (["--measure", "ndcg@0"], "`n` must be at least 1, got 0"),
@@ -877,9 +909,9 @@ def test_a_terminal_that_has_no_lines_to_draw_with_shows_the_numbers_all_the_sam
     assert re.search(r"good\W+2\W+1\.0000 \*", finished.stdout)
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_a_report_may_have_any_name_on_any_terminal():
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     finished = program("--measure", "ap", "--report", "日.html", encoding="ascii")
     assert (finished.returncode, finished.stderr) == (0, "")
     assert finished.stdout.endswith("\n\nReport: \\u65e5.html\n")

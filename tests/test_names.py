@@ -150,7 +150,7 @@ CALLS = {
         **STACKED,
     ),
     "rank_correlation measure": lambda n: pg.rank_correlation(
-        PER_QUERY.rename({"ap": n}), n, "ndcg@2", reference=n
+        PER_QUERY.rename({"ap": n}), {n: "ap"}, "ndcg@2", reference=n
     ),
     "summarise query": lambda n: pg.summarise(PER_QUERY.rename({"query": n}), "ap", query=n),
     "summarise strategy": lambda n: pg.summarise(
@@ -158,7 +158,7 @@ CALLS = {
     ),
     "summarise measure": lambda n: pg.summarise(PER_QUERY.rename({"ap": n}), n),
     "compare query": lambda n: pg.compare(PER_QUERY.rename({"query": n}), "ap", query=n),
-    "compare measure": lambda n: pg.compare(PER_QUERY.rename({"ap": n}), n),
+    "compare measure": lambda n: pg.compare(PER_QUERY.rename({"ap": n}), {n: "ap"}),
     "differences strategy": lambda n: pg.differences(
         PER_QUERY.rename({"strategy": n}), "ap", "A", "B", strategy=n
     ),
@@ -176,7 +176,7 @@ CALLS = {
         RANKED.rename({"doc": n}), "q1", "ap", doc=n, strategy="strategy"
     ),
     "rankings by": lambda n: charts.rankings(WIDE.rename({"f1": n}), "q1", "ap", by=[n, "f2"]),
-    "explore measure": lambda n: charts.explore(PER_QUERY.rename({"ap": n}), "A", "B", n),
+    "explore measure": lambda n: charts.explore(PER_QUERY.rename({"ap": n}), "A", "B", {n: "ap"}),
     "explore curve": lambda n: charts.explore(
         PER_QUERY.rename({"dcg_curve@2": n}), "A", "B", "ap", curve=n
     ),
@@ -193,7 +193,7 @@ CALLS = {
         PER_QUERY.rename({"query": n}), query=n
     ),
     "precision_histogram measure": lambda n: charts.precision_histogram(
-        PER_QUERY.rename({"ap": n}), n, "A", "B"
+        PER_QUERY.rename({"ap": n}), {n: "ap"}, "A", "B"
     ),
     "strategy_bars strategy": lambda n: charts.strategy_bars(
         pg.summarise(PER_QUERY, "ap").rename({"strategy": n}), strategy=n
@@ -244,7 +244,7 @@ CALLS = {
         )
     },
     "report query": lambda n: pg.report(PER_QUERY.rename({"query": n}), "page.html", query=n),
-    "report measure": lambda n: pg.report(PER_QUERY.rename({"ap": n}), "page.html", n),
+    "report measure": lambda n: pg.report(PER_QUERY.rename({"ap": n}), "page.html", {n: "ap"}),
     "report doc": lambda n: pg.report(
         PER_QUERY, "page.html", "ap", frame=RANKED.rename({"doc": n}), doc=n
     ),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from execute_notebooks import FOLDER, METADATA, execute, needs_data
+from helpers import needed
 from prose import not_printed
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 for package in ("altair", "ipykernel", "nbclient", "nbformat", "PIL", "vl_convert"):
-    pytest.importorskip(package, reason=f"{package} is not installed")
+    needed(package)
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.slow
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 

@@ -6,23 +6,34 @@ import pickle
 import random
 import re
 import warnings
-from itertools import chain
+from itertools import chain, permutations, product
+from pathlib import Path
 
 import polars as pl
 import pytest
+from helpers import GRADED, GRADES, Query, alike, frame_of, values_of_each
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from registry import ROWS
 
+import polars_graded
 from polars_graded import (
+    DataWarning,
     average_curves,
     evaluate,
     judge,
     overview,
+    read_letor,
     read_qrels,
     read_run,
     summary_table,
 )
 from polars_graded._frames.request import Request
 from polars_graded._frames.values import finished, values_of
+from polars_graded._warnings import KINDS
+
+PACKAGE = Path(polars_graded.__file__).parent
 
 BOTH = pytest.mark.parametrize("lazily", [False, True], ids=["eager", "lazy"])
 
@@ -300,6 +311,58 @@ def test_the_column_that_would_break_ties_is_named(lazily, called, hint):
         measured(TIED.rename({"doc": called}), "ap", lazily=lazily)
 
 
+def arranged(query: Query) -> list[Query]:
+    """The rows of a query with those of one score in every order."""
+    of_score = [[row for row in query if row[0] == score] for score in {row[0] for row in query}]
+    return [[*chain(*order)] for order in product(*map(permutations, of_score))]
+
+
+SMALL = st.lists(
+    st.tuples(st.sampled_from([None, 0.0, 1.0, 1.0, 1.0]), st.sampled_from([None, *GRADES])),
+    min_size=2,
+    max_size=5,
+)
+
+
+@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(queries=st.lists(SMALL, min_size=5, max_size=10))
+@example(queries=[[(9, 1), (8, 1), (1, 1), (1, 0)]])  # as many hits over as many, either way
+@example(queries=[[(9, 1), (1, 1), (1, 1), (1, 0), (1, 0)]])  # the worst and the best are 1
+def test_ties_are_told_exactly_where_another_order_of_rows_changes_a_value(queries):
+    rows = [row for row in ROWS if not row.columns]
+    orders = [arranged(query) for query in queries]
+    values = values_of_each(rows, GRADED, frame_of([*chain(*orders)]))
+    frame = frame_of(queries)
+    for row in rows:
+        left = iter(values[row.name])
+        apart = [[next(left) for _ in of_query] for of_query in orders]
+        can_change = sum(not all(alike(each, first) for each in those) for first, *those in apart)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", DataWarning.ties)
+            evaluate(frame, row.name)
+        told = [re.search(r"in (\d+) of", str(warning.message))[1] for warning in caught]
+        assert told == ([str(can_change)] if can_change else []), row.name
+
+
+def test_ties_below_a_cutoff_are_no_reason_to_warn():
+    frame = pl.DataFrame(
+        {
+            "query": [1] * 10,
+            "grade": [1, 0, 1, 0, 1, 1, 0, 1, 0, 1],
+            "score": [9, 8, 7, 6, 5, 1, 1, 1, 1, 1],
+        }
+    )
+    whole = frame.with_columns(score=1)
+    with warnings.catch_warnings(action="error"):
+        evaluate(frame, "precision@5", "ndcg@5", "success@9", "reciprocal_rank")
+        evaluate(whole, "ncg", "generalized_recall", "generalized_precision", "success@5")
+    for measure in ("precision@6", "ndcg@6", "bpref", "judged@6"):
+        unjudged = frame.with_columns(pl.col("grade").replace(0, None if "j" in measure else 0))
+        with pytest.warns(DataWarning.ties, match="different grades in 1 of 1 queries"):
+            evaluate(unjudged, measure)
+
+
 def test_ties_are_found_wherever_they_stand():
     apart = TIED[[0, 3, 2, 4, 1]]
     said = "documents with the same score have different grades in 1 of 2 queries of 'score'"
@@ -493,3 +556,154 @@ def test_a_query_that_is_cut_in_two_by_a_null_is_told(lazily):
     alone = judged.filter(pl.col("country").is_null())
     alone = alone.with_columns(score=pl.lit(1.0))
     measured(alone, "ap", query=["query", "country"], lazily=lazily)
+
+
+# The kinds of warnings.
+
+
+def test_every_kind_of_warning_is_given_somewhere_and_documented():
+    code = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    assert set(re.findall(r"(?<!`)DataWarning\.([a-z]+),", code)) == {*KINDS}
+    assert re.findall(r"^ *- `([a-z]+)`:", DataWarning.__doc__, flags=re.MULTILINE) == [*KINDS]
+
+
+def test_a_warning_shows_the_name_that_silences_it():
+    with pytest.warns(DataWarning) as caught:
+        evaluate(TIED, "ap")
+    (warning,) = caught
+    assert isinstance(warning.message, UserWarning)
+    shown = warnings.formatwarning(
+        str(warning.message), warning.category, warning.filename, warning.lineno
+    )
+    assert "DataWarning.ties: documents with the same score have different grades" in shown
+    name = re.search(r"DataWarning\.(\w+)", shown)[1]
+    assert warning.filename == __file__
+    with warnings.catch_warnings(action="error"):
+        warnings.simplefilter("ignore", getattr(DataWarning, name))
+        evaluate(TIED, "ap")
+        with pytest.raises(DataWarning.ranks, match="counts from 1"):
+            evaluate(TIED.with_columns(rank=pl.Series([1, 2, 3, 1, 2])), "ap", by="rank")
+        warnings.simplefilter("ignore", DataWarning)
+        evaluate(TIED.with_columns(rank=pl.Series([1, 2, 3, 1, 2])), "ap", by="rank")
+
+
+def test_a_warning_can_be_sent_elsewhere():
+    for kind in KINDS:
+        again = pickle.loads(pickle.dumps(getattr(DataWarning, kind)("said")))  # noqa: S301
+        assert type(again) is getattr(DataWarning, kind)
+        assert str(again) == "said"
+
+
+# Joins that lose judgments, told by what stacked strategies have to share.
+
+
+RUNS = pl.concat(
+    [
+        pl.DataFrame({"query": [1, 1, 2], "doc": ["a", "b", "a"]}).with_columns(
+            strategy=pl.lit("x")
+        ),
+        pl.DataFrame({"query": [1, 2, 2], "doc": ["b", "a", "b"]}).with_columns(
+            strategy=pl.lit("y")
+        ),
+    ]
+).with_columns(score=-pl.int_range(6))
+OF_RUNS = pl.DataFrame(
+    {"query": [1, 1, 1, 2, 2], "doc": ["a", "b", "c", "a", "b"], "grade": [1.0, 2, 1, 0.1, 0.2]}
+)
+
+
+@BOTH
+@pytest.mark.parametrize("how", ["inner", "left"])
+def test_a_join_of_runs_that_are_stacked_is_told(lazily, how):
+    joined = RUNS.join(OF_RUNS, on=["query", "doc"], how=how)
+    said = (
+        "the relevant documents of a query differ between strategies in 2 of 2 queries (of 1 'y' "
+        "has 1 and 'x' 2)"
+    )
+    with assert_warned(said, r"(.|\n)*Hint: judge\(run, judgments\) has each judged document"):
+        measured(joined, "ap", strategy="strategy", lazily=lazily)
+    with warnings.catch_warnings(action="error"):
+        measured(joined, "precision@5", strategy="strategy", lazily=lazily)
+        judged = judge(RUNS, OF_RUNS, strategy="strategy")
+        measured(judged, "ap", strategy="strategy", lazily=lazily)
+        # In another order the grades of a query add up to another double.
+        measured(judged.reverse(), "ap", strategy="strategy", lazily=lazily)
+    graded_apart = judged.with_columns(
+        pl.when(strategy="x", doc="b", query=1).then(1).otherwise("grade").alias("grade")
+    )
+    with pytest.warns(DataWarning.join, match=r"in 1 of 2 queries \(of 1 'x' has 3 and 'y' 3\)"):
+        measured(graded_apart, "ap", strategy="strategy", lazily=lazily)
+
+
+def test_joins_of_real_runs_are_told_and_what_judge_makes_of_them_is_not(data):
+    rows = read_letor([*sorted(data.glob("ohsumed/*.gz"))]).unique(["query", "doc"])
+    runs = [
+        rows.select("query", "doc", score=name, strategy=pl.lit(name))
+        .sort("score", descending=True)
+        .group_by("query", maintain_order=True)
+        .head(10)
+        for name in ("f1", "f4", "f9")
+    ]
+    qrels = rows.select("query", "doc", "grade")
+    stacked = pl.concat(runs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning.join)
+        evaluate(judge(stacked, qrels, strategy="strategy"), "ap", strategy="strategy", ties="doc")
+    for how in ("inner", "left"):
+        joined = stacked.join(qrels, on=["query", "doc"], how=how)
+        with pytest.warns(DataWarning.join, match="differ between strategies in"):
+            evaluate(joined, "ap", strategy="strategy", ties="doc")
+
+
+# What grades mean.
+
+
+@BOTH
+def test_grades_that_look_like_stars_are_told(lazily):
+    stars = pl.DataFrame({"query": [1, 1, 2], "grade": [1, 5, 4], "score": [3.0, 2.0, 1.0]})
+    said = "grades are whole numbers from 1 to 5 and never 0: 1 is relevant\n\nHint: irrelevant=1"
+    with assert_warned(said):
+        assert measured(stars, "recall@1", lazily=lazily)["recall@1"].to_list() == [1 / 2, 1]
+    with pytest.warns(DataWarning.scale):
+        measured(stars.cast({"grade": pl.Float64}), "ap", lazily=lazily)
+    grade = pl.col("grade")
+    with warnings.catch_warnings(action="error"):
+        found = measured(stars, "recall@1", irrelevant=1, highest=5, lazily=lazily)
+        assert found["recall@1"].to_list() == [0, 1]
+        measured(stars, "ap", relevant_from=1, lazily=lazily)
+        measured(stars, "ap(threshold=4)", lazily=lazily)
+        for other in (grade - 1, grade + 0.5, grade.clip(upper_bound=2), grade > 0, grade + 1):
+            measured(stars.with_columns(other), "ap", lazily=lazily)
+
+
+@BOTH
+def test_relevant_from_holds_for_whole_frames(lazily):
+    """Half stars: of 1, 3 and 4.5 from 3.5 on, gains above half a star."""
+    frame = pl.DataFrame({"query": [1] * 3, "grade": [1.0, 3, 4.5], "score": [3.0, 2.0, 1.0]})
+    found = measured(
+        frame, "cg(gain=linear)", "ap", "ap(threshold=4)", irrelevant=0.5, relevant_from=3.5,
+        lazily=lazily,
+    )  # fmt: skip
+    assert found.row(0)[2:] == (4.0, 1 / 3, 1 / 3)
+    (row,) = overview(frame, relevant_from=5).select("none_relevant").rows()
+    assert row == (1,)
+
+
+@BOTH
+def test_a_query_that_is_no_number_is_told(lazily):
+    frame = pl.DataFrame({"query": [1.0, float("nan")], "grade": [1, 1], "score": [1.0, 1.0]})
+    said = "query 'query' is NaN in 1 row, which is measured as a query of its own"
+    with assert_warned(said, r"\n\nHint: \.drop_nans\('query'\) leaves such rows out$"):
+        assert measured(frame, "ap", lazily=lazily).height == 2
+    with warnings.catch_warnings(action="error"):
+        measured(frame.drop_nans("query"), "ap", lazily=lazily)
+
+
+@BOTH
+def test_ties_that_the_grade_breaks_are_told(lazily):
+    with assert_warned("`ties` names the grade 'grade', so that of tied documents the best comes"):
+        found = measured(TIED, "ap", ties="grade", lazily=lazily)
+    assert (
+        found["ap"].to_list()
+        == measured(TIED, "ap(ties=optimistic)", lazily=lazily)["ap(ties=optimistic)"].to_list()
+    )

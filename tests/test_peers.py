@@ -7,7 +7,6 @@ expression, it is one over the columns that `evaluate` gives.
 from __future__ import annotations
 
 import gzip
-import importlib
 import math
 import shutil
 import warnings
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
+from helpers import needed
 
 from polars_graded import (
     evaluate,
@@ -34,9 +34,6 @@ from polars_graded._measuring.names import Measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-# One process imports the other tools and reads the data.
-pytestmark = pytest.mark.xdist_group("other tools")
 
 
 def of(name: str) -> pl.Expr:
@@ -452,8 +449,8 @@ def assert_same(
     theirs: Mapping[str, float], ours: Mapping[str, float], name: str = "", within: float = 1e-9
 ):
     """Every query has one value, and it is the same."""
-    assert theirs
-    assert set(theirs) == set(ours)
+    assert theirs, name
+    assert set(theirs) == set(ours), name
     differ = {
         query: (value, ours[query])
         for query, value in theirs.items()
@@ -464,12 +461,14 @@ def assert_same(
     )
 
 
+NOT_AMONG_PEERS = {name: name for name in ("rectools", "lightgbm", "xgboost")}
+NOT_AMONG_PEERS["replay"] = "replay-rec"
+"""What does not go into one environment with the rest, or is large."""
+
+
 def peer(name: str) -> Any:
-    """Another tool, or a skip where it is not installed; what it warns of at import is its own."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pytest.importorskip(name.partition(".")[0])
-        return importlib.import_module(name)
+    """Another tool, or a skip where it is not installed."""
+    return needed(name, NOT_AMONG_PEERS.get(name.partition(".")[0], ".[peers]"))
 
 
 # What is measured.
@@ -603,22 +602,24 @@ def assert_printed(
 
 @pytest.mark.filterwarnings("ignore:.* takes the highest grade of each query")  # as its rbp does
 @EVERY_CASE
-@pytest.mark.parametrize("name", [*TREC_EVAL, *TREC_EVAL_ALONE])
-def test_trec_eval(trec, case, name):
+def test_trec_eval(trec, case):
     frame, level, printed = trec(case)
-    ours = {**TREC_EVAL, **TREC_EVAL_ALONE}[name]
-    assert_printed(printed, name, values(frame, ours, level))
+    for name, ours in {**TREC_EVAL, **TREC_EVAL_ALONE}.items():
+        assert_printed(printed, name, values(frame, ours, level))
 
 
 @EVERY_CASE
-@pytest.mark.parametrize("name", GEOMETRIC_MEANS)
-def test_trec_eval_geometric_means_count_nothing_less_than_1e_5(trec, case, name):
+def test_trec_eval_geometric_means_count_nothing_less_than_1e_5(trec, case):
     frame, level, printed = trec(case)
-    by_topic = values(frame, GEOMETRIC_MEANS[name], level)
-    per_query = pl.DataFrame(
-        {"strategy": "run", "query": [*by_topic], "value": [*by_topic.values()]}
-    )
-    assert f"{summarise(per_query)['geometric_mean'].item():.4f}" == printed[name, "all"]
+    for name, ours in GEOMETRIC_MEANS.items():
+        by_topic = values(frame, ours, level)
+        per_query = pl.DataFrame(
+            {"strategy": "run", "query": [*by_topic], "value": [*by_topic.values()]}
+        )
+        assert (
+            f"{summarise(per_query, {'value': 'ap'})['geometric_mean'].item():.4f}"
+            == printed[name, "all"]
+        )
 
 
 @EVERY_CASE
@@ -822,26 +823,25 @@ def ir_measures_of(frame: pl.DataFrame, name: str) -> dict[str, float]:
     return {result.query_id: result.value for result in results}
 
 
-@pytest.mark.parametrize("name", IR_MEASURES)
-def test_ir_measures(with_relevant, name):
+def test_ir_measures(with_relevant):
     for tool in ("pytrec_eval", "cwl"):
         peer(tool)
-    assert_same(ir_measures_of(with_relevant, name), values(with_relevant, IR_MEASURES[name]))
+    for name, ours in IR_MEASURES.items():
+        assert_same(ir_measures_of(with_relevant, name), values(with_relevant, ours), name)
 
 
-@pytest.mark.parametrize("name", JUDGED_ONLY)
-def test_ir_measures_of_judged_documents_only(frame, name):
+def test_ir_measures_of_judged_documents_only(frame):
     peer("pytrec_eval")
-    ours = values(frame, JUDGED_ONLY[name], condensed=True)
-    assert_same(ir_measures_of(frame, name), ours)
+    for name, ours in JUDGED_ONLY.items():
+        assert_same(ir_measures_of(frame, name), values(frame, ours, condensed=True), name)
 
 
-@pytest.mark.parametrize("name", GDEVAL)
-def test_ir_measures_from_gdeval(frame, name):
+def test_ir_measures_from_gdeval(frame):
     if shutil.which("perl") is None:
-        pytest.skip("gdeval is a Perl script")
-    # It prints five decimals.
-    assert_same(ir_measures_of(frame, name), values(frame, GDEVAL[name]), within=0.5e-5 + 1e-9)
+        pytest.skip("gdeval is a Perl script: apt-get install perl")
+    for name, ours in GDEVAL.items():
+        # It prints five decimals.
+        assert_same(ir_measures_of(frame, name), values(frame, ours), name, within=0.5e-5 + 1e-9)
 
 
 # ranx
@@ -860,14 +860,14 @@ def ranx_data(of: Same) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("level", [1, 2])
-@pytest.mark.parametrize("name", RANX)
-def test_ranx(frame, name, level):
-    assert_same(ranx_of(frame, f"{name}-l{level}"), values(frame, RANX[name], level))
+def test_ranx(frame, level):
+    for name, ours in RANX.items():
+        assert_same(ranx_of(frame, f"{name}-l{level}"), values(frame, ours, level), name)
 
 
-@pytest.mark.parametrize("name", RANX_GRADED)
-def test_ranx_of_grades(frame, name):
-    assert_same(ranx_of(frame, name), values(frame, RANX_GRADED[name]))
+def test_ranx_of_grades(frame):
+    for name, ours in RANX_GRADED.items():
+        assert_same(ranx_of(frame, name), values(frame, ours), name)
 
 
 def test_ranx_rank_biased_precision_of_binary_judgments(frame):
@@ -898,87 +898,83 @@ def sklearn_of(frame: pl.DataFrame, line: tuple[str, dict[str, Any], int | None,
 
 
 @pytest.mark.parametrize("feature", ["f1", "f21"])
-@pytest.mark.parametrize("name", TIED)
-def test_scikit_learn_of_ties(ohsumed, feature, name):
-    *_, level, ours = TIED[name]
-    frame = ohsumed.select("query", "grade", score=feature)
-    frame = frame if level is None else with_a_document_of(level, frame)
-    assert frame.group_by("query").agg(pl.col("score").is_duplicated().any())["score"].any()
-    assert_same(sklearn_of(frame, TIED[name]), values(frame, ours, by="score"))
+def test_scikit_learn_of_ties(ohsumed, feature):
+    for name, line in TIED.items():
+        *_, level, ours = line
+        frame = ohsumed.select("query", "grade", score=feature)
+        frame = frame if level is None else with_a_document_of(level, frame)
+        assert frame.group_by("query").agg(pl.col("score").is_duplicated().any())["score"].any()
+        assert_same(sklearn_of(frame, line), values(frame, ours, by="score"), name)
 
 
 @pytest.mark.parametrize("feature", ["f1", "f21"])
-@pytest.mark.parametrize("name", UNTIED)
-def test_scikit_learn_without_ties(ohsumed, feature, name):
-    *_, level, ours = UNTIED[name]
-    frame = ranked(ohsumed, feature)
-    frame = frame if level is None else with_a_document_of(level, frame)
-    assert_same(sklearn_of(frame, UNTIED[name]), values(frame, ours))
+def test_scikit_learn_without_ties(ohsumed, feature):
+    for name, line in UNTIED.items():
+        *_, level, ours = line
+        frame = ranked(ohsumed, feature)
+        frame = frame if level is None else with_a_document_of(level, frame)
+        assert_same(sklearn_of(frame, line), values(frame, ours), name)
 
 
 # pyNTCIREVAL
 
 
-@pytest.mark.parametrize("name", NTCIREVAL)
-def test_pyntcireval(with_relevant, name):
-    make, ours = NTCIREVAL[name]
+def test_pyntcireval(with_relevant):
     labeler = peer("pyNTCIREVAL").Labeler
     metrics = peer("pyNTCIREVAL.metrics")
-    judgments, found = judgments_of(with_relevant), {}
-    for query, scores in run_of(with_relevant).items():
-        labels = labeler(judgments[query])
-        metric = make(metrics, labels.compute_per_level_doc_num(3))
-        in_order = sorted(scores, key=lambda doc: -scores[doc])
-        found[query] = metric.compute(labels.label(in_order))
-    assert_same(found, values(with_relevant, ours))
+    judgments = judgments_of(with_relevant)
+    for name, (make, ours) in NTCIREVAL.items():
+        found = {}
+        for query, scores in run_of(with_relevant).items():
+            labels = labeler(judgments[query])
+            metric = make(metrics, labels.compute_per_level_doc_num(3))
+            in_order = sorted(scores, key=lambda doc: -scores[doc])
+            found[query] = metric.compute(labels.label(in_order))
+        assert_same(found, values(with_relevant, ours), name)
 
 
 # cwl-eval
 
 
-@pytest.mark.parametrize("name", CWL_EVAL)
-def test_cwl_eval(frame, name):
+def test_cwl_eval(frame):
     # It takes its time: every third query will do.
     frame = frame.filter(pl.col("query").rank("dense") % 3 == 0)
-    metric, arguments, graded, ours = CWL_EVAL[name]
     ruler, ranking = peer("cwl.ruler.cwl_ruler"), peer("cwl.ruler.ranking")
-    metric = getattr(ruler, f"{metric}CWLMetric")(*arguments)
-    gain = pl.col("grade") / 2 if graded else RELEVANT.cast(pl.Float64)
-    found = {}
-    for (query,), part in frame.group_by("query"):
-        in_order = part.drop_nulls("score").sort("score", descending=True)
-        gains = in_order.select(gain.fill_null(math.nan)).to_series().to_list()
-        costs = [1.0] * len(gains)
-        found[query] = metric.measure(ranking.Ranking(query, gains, costs, max_n=CWL_DEPTH))
-    assert_same(found, values(frame, ours))
+    for name, (kind, arguments, of_grades, ours) in CWL_EVAL.items():
+        metric = getattr(ruler, f"{kind}CWLMetric")(*arguments)
+        gain = pl.col("grade") / 2 if of_grades else RELEVANT.cast(pl.Float64)
+        found = {}
+        for (query,), part in frame.group_by("query"):
+            in_order = part.drop_nulls("score").sort("score", descending=True)
+            gains = in_order.select(gain.fill_null(math.nan)).to_series().to_list()
+            costs = [1.0] * len(gains)
+            found[query] = metric.measure(ranking.Ranking(query, gains, costs, max_n=CWL_DEPTH))
+        assert_same(found, values(frame, ours), name)
 
 
 # Recommenders
 
 
-@pytest.mark.parametrize("name", RECTOOLS)
-def test_rectools(with_relevant, name):
-    metric, keywords, ours = RECTOOLS[name]
+def test_rectools(with_relevant):
     metrics, pandas = peer("rectools.metrics"), peer("pandas")
     user_and_item = [pl.col("query").alias("user_id"), pl.col("doc").alias("item_id")]
     retrieved = with_relevant.drop_nulls("score")
     recommended = retrieved.select(*user_and_item, rank=-pl.col("score").cast(int))
     interactions = with_relevant.filter(RELEVANT).select(user_and_item)
-    found = getattr(metrics, metric)(**keywords).calc_per_user(
-        *(pandas.DataFrame(part.to_dict(as_series=False)) for part in (recommended, interactions))
-    )
-    assert_same(found.to_dict(), values(with_relevant, ours))
+    parts = [pandas.DataFrame(p.to_dict(as_series=False)) for p in (recommended, interactions)]
+    for name, (metric, keywords, ours) in RECTOOLS.items():
+        found = getattr(metrics, metric)(**keywords).calc_per_user(*parts)
+        assert_same(found.to_dict(), values(with_relevant, ours), name)
 
 
-@pytest.mark.parametrize("name", REPLAY)
-def test_replay(with_relevant, name):
-    metric, k, ours = REPLAY[name]
+def test_replay(with_relevant):
     metrics = peer("replay.metrics")
     recommended = {query: list(docs.items()) for query, docs in run_of(with_relevant).items()}
     relevant = judgments_of(with_relevant.filter(RELEVANT))
     interactions = {query: list(docs) for query, docs in relevant.items()}
-    by_user = getattr(metrics, metric)(k, mode=metrics.PerUser())(recommended, interactions)
-    assert_same(by_user[f"{metric}-PerUser@{k}"], values(with_relevant, ours))
+    for name, (metric, k, ours) in REPLAY.items():
+        by_user = getattr(metrics, metric)(k, mode=metrics.PerUser())(recommended, interactions)
+        assert_same(by_user[f"{metric}-PerUser@{k}"], values(with_relevant, ours), name)
 
 
 # What learns to rank, and measures a score before it has learned anything.

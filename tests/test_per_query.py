@@ -74,6 +74,138 @@ def test_infinity_is_refused(missing):
         compare(frame, missing=missing)
 
 
+# What a column measures.
+
+OWN = {"E": "e_measure(b=2)@10", "nDCG": "ndcg@10"}
+
+
+def with_own_names():
+    """The same results under names of one's own and under those of the measures."""
+    by = ["strong", "fair", "weak"]
+    own = pg.evaluate(pg.datasets.example(30), OWN, by=by).with_columns(year=pl.lit(1.5))
+    return own, own.drop("year").rename(OWN)
+
+
+def test_what_a_renamed_column_measures_is_told_as_it_was_to_evaluate():
+    own, plain = with_own_names()
+    renamed = {measure: name for name, measure in OWN.items()}
+    for ask in (compare, summarise, rank_correlation, pg.order_stability, pg.discriminative_power):
+        expected = ask(plain).with_columns(pl.col("^measure|reference$").replace(renamed))
+        assert ask(own, OWN).equals(expected)
+    assert compare(own, {"E": "lowest"})["best"].unique().to_list() == ["lowest"]
+    e = compare(own, OWN, baseline="weak").filter(measure="E", strategy="strong").row(0, named=True)
+    assert e["wins"] > e["losses"]
+    assert e["difference"] < 0
+    winners = differences(own, {"E": "e_measure@10"}, "strong", "weak")["winner"]
+    assert winners.equals(differences(plain, OWN["E"], "strong", "weak")["winner"])
+    table = pg.paper_table(own, OWN)
+    for name, measure in OWN.items():
+        table = table.replace(f" {name} ", f" {measure} ")
+    assert table == pg.paper_table(plain)
+
+
+def test_what_a_column_measures_survives_what_keeps_a_column(tmp_path):
+    """It is said where results are read, so that it need not travel with them."""
+    own, _ = with_own_names()
+    own.write_parquet(tmp_path / "own.parquet")
+    read = pl.read_parquet(tmp_path / "own.parquet")
+    joined = read.filter(pl.col("query") < 20).join(read.select("query").unique(), on="query")
+    joined = joined.sort("strategy", "query")
+    expected = compare(own.filter(pl.col("query") < 20).sort("strategy", "query"), OWN)
+    assert compare(joined, OWN).equals(expected)
+    # What was found carries it along.
+    found = compare(own, OWN)
+    found.write_parquet(tmp_path / "found.parquet")
+    assert pl.read_parquet(tmp_path / "found.parquet")["best"].unique().sort().to_list() == [
+        "highest",
+        "lowest",
+    ]
+
+
+def test_a_direction_that_nobody_said_is_asked_for_where_it_matters():
+    own, _ = with_own_names()
+    sentence = (
+        "^`measures` must say which value of 'E' is best, since no measure is called so"
+        r"\n\nHint: {'E': 'ndcg@10'} says what it measures, {'E': 'lowest'} or 'highest' which"
+    )
+    for ask in (compare, pg.paper_table, pg.order_stability):
+        with pytest.raises(ValueError, match=sentence):
+            ask(own, "E")
+    with pytest.raises(ValueError, match=sentence):
+        rank_correlation(own, "E", "nDCG")
+    with pytest.raises(ValueError, match=sentence):
+        differences(own, "E", "strong", "weak")
+    for ask in (summarise, pg.discriminative_power, pg.queries_needed, pg.swap_rate):
+        ask(own, "E")  # which say nothing of better and worse
+    assert summarise(own, "E")["best"].unique().to_list() == [None]
+    with pytest.raises(ValueError, match="there is no measure 'low'"):
+        compare(own, {"E": "low"})
+
+
+def test_a_number_that_is_no_measure_is_not_compared_unless_it_is_named():
+    own, _ = with_own_names()
+    with pytest.raises(
+        ValueError, match=r"called like a measure, .* got 'E', 'nDCG', 'year'\n\nHint:"
+    ):
+        compare(own)
+    with pytest.warns(UserWarning, match="left out: 'E', 'year'"):
+        found = compare(own.rename({"nDCG": "ndcg@10"}))
+    assert set(found["measure"]) == {"ndcg@10"}
+
+
+def test_what_is_missing_is_not_perfect():
+    holes = pl.DataFrame(
+        {"strategy": [*"aabb"], "query": [1, 2, 1, 2], "e_measure": [0.5, None, 0.25, 0.5]}
+    )
+    sentence = "^`missing` must be 'error' or 'drop' for 'e_measure', whose lowest .* got 'zero'$"
+    for ask in (compare, summarise, pg.paper_table):
+        with pytest.raises(ValueError, match=sentence):
+            ask(holes, missing="zero")
+        ask(holes.drop_nulls(), missing="drop")
+    with pytest.raises(ValueError, match="must say which value of 'E' is best"):
+        summarise(holes.rename({"e_measure": "E"}), "E", missing="zero")
+    whole = holes.fill_null(1.0)
+    assert compare(whole, missing="zero").equals(compare(whole))
+
+
+# Several columns of queries.
+
+DEVICES = pl.DataFrame(
+    [(s, d, q) for s in ("a", "b") for d in ("desk", "phone") for q in (1, 2, None)],
+    schema=["strategy", "device", "query"],
+    orient="row",
+).with_columns(
+    ap=pl.Series([0.5, 0.25, 1.0, 0.75, 0.5, 0.5, 0.25, 0.5, 0.5, 0.25, 1.0, 0.25]),
+    ndcg=pl.Series([0.5, 0.75, 1.0, 0.5, 0.5, 0.25, 0.5, 0.5, 0.25, 0.5, 0.75, 0.5]),
+)
+
+
+def test_several_columns_may_tell_queries_apart():
+    both = {"query": ["device", "query"]}
+    joined = DEVICES.with_columns(query=pl.format("{}-{}", "device", pl.col("query").fill_null(0)))
+    one = joined.drop("device")
+    for ask in (
+        *(compare, summarise, rank_correlation, pg.paper_table, pg.queries_needed),
+        *(pg.power_curve, pg.swap_rate, pg.order_stability),
+    ):
+        found, expected = ask(DEVICES, **both), ask(one)
+        assert found == expected if isinstance(found, str) else found.equals(expected)
+    by_query = differences(DEVICES, "ap", "a", "b", **both)
+    assert by_query.columns == ["device", "query", "value_a", "value_b", "difference", "winner"]
+    assert (
+        by_query["difference"].to_list() == differences(one, "ap", "a", "b")["difference"].to_list()
+    )
+    assert pg.long_form(DEVICES, **both).columns[:3] == ["strategy", "device", "query"]
+    # One of them may tell segments apart.
+    apart = DEVICES.with_columns(device_too="device")
+    by_device = compare(DEVICES, segments="device", **both)
+    expected = compare(apart, segments="device_too", **both).rename({"device_too": "device"})
+    assert by_device["queries"].to_list() == [3] * 4
+    assert by_device.equals(expected)
+    with pytest.raises(ValueError, match=r"got 12 more often: query \{'device': 'desk', 'qu"):
+        compare(pl.concat([DEVICES, DEVICES]), **both)
+
+
 # Refusals.
 
 ColumnNotFound = pl.exceptions.ColumnNotFoundError
@@ -157,9 +289,9 @@ def test_one_large_value_leaves_tests_and_orders_as_they_are():
         )
         assert of_large == pytest.approx(of_tied, rel=1e-9)
     means = frame_of({"x": [1e13, 1.0], "y": [1e13, 3.0]}).with_columns(
-        other=pl.Series([0.0, 1.0, 0.0, 3.0])
+        ndcg=pl.Series([0.0, 1.0, 0.0, 3.0])
     )
-    assert rank_correlation(means, "ap", "other")["tau"].to_list() == [1]
+    assert rank_correlation(means, "ap", "ndcg")["tau"].to_list() == [1]
 
 
 def test_small_values_are_compared_as_large_ones_are():
@@ -174,11 +306,15 @@ def test_small_values_are_compared_as_large_ones_are():
 
 def test_a_measure_under_a_name_of_ones_own_is_not_left_out_in_silence():
     """Beside a column that is called like a measure, others are what is known of queries."""
-    names = ["ap", {"nDCG@10": "ndcg(gain=linear)@10"}]
-    per_query = pg.evaluate(pg.datasets.example(12), *names, by=["strong", "fair", "weak"])
+    own = {"nDCG@10": "ndcg(gain=linear)@10"}
+    per_query = pg.evaluate(pg.datasets.example(12), "ap", own, by=["strong", "fair", "weak"])
     for ask in (pg.summarise, pg.compare, pg.paper_table, pg.discriminative_power):
         with pytest.warns(UserWarning, match="left out: 'nDCG@10'\n\nHint: name the measures"):
             ask(per_query)
-        ask(per_query, "ap", "nDCG@10")
-    named = per_query.rename({"ap": "AP"})
-    assert pg.summarise(named)["measure"].unique().sort().to_list() == ["AP", "nDCG@10"]
+        ask(per_query, "ap", own)
+        # With no name to go by it is asked for: a column may be what is known of queries.
+        with pytest.raises(
+            ValueError, match=r"called like a measure, .* got 'AP', 'nDCG@10'\n\nHint"
+        ):
+            ask(per_query.rename({"ap": "AP"}))
+    assert pg.summarise(per_query, own)["measure"].unique().to_list() == ["nDCG@10"]

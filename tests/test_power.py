@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 import scipy.integrate
 import scipy.stats
+from helpers import needed
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from results import close, drawn, frame_of, rng
@@ -75,7 +76,7 @@ def test_a_pair_without_a_p_value_is_not_told_apart():
 def test_the_share_of_pairs_that_do_not_differ_is_small():
     """All pairs together are wrong once in twenty times at most, so the share is far below."""
     noise = rng(4).random((60, 5, 20))
-    frame = pl.DataFrame(noise.reshape(60, -1).T, schema=[f"m{i}" for i in range(60)])
+    frame = pl.DataFrame(noise.reshape(60, -1).T, schema=[f"ap@{i + 1}" for i in range(60)])
     keys = list(itertools.product(["a", "b", "c", "d", "e"], range(20)))
     frame = pl.DataFrame(keys, schema=["strategy", "query"], orient="row").hstack(frame)
     result = discriminative_power(frame, resamples=300)
@@ -88,7 +89,7 @@ def test_the_share_of_pairs_that_do_not_differ_is_small():
 
 def of_statsmodels(n, effect, alpha):
     """The power of the two-sided paired t test."""
-    solver = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    solver = needed("statsmodels.stats.power").TTestPower()
     power = solver.power(effect, n, alpha, alternative="two-sided")
     if np.isnan(power):  # as scipy's lower tail is where it is next to nothing
         margin = scipy.stats.t.isf(alpha / 2, n - 1)

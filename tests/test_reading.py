@@ -8,15 +8,25 @@ import math
 import os
 import random
 import re
+import warnings
 import zlib
 from collections import Counter
 from pathlib import Path
 
 import polars as pl
 import pytest
+from helpers import slow
 from polars.testing import assert_frame_equal, assert_series_equal
 
-from polars_graded import read_letor, read_qrels, read_run, scan_letor, scan_qrels, scan_run
+from polars_graded import (
+    DataWarning,
+    read_letor,
+    read_qrels,
+    read_run,
+    scan_letor,
+    scan_qrels,
+    scan_run,
+)
 from polars_graded._frames import files, reading
 
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -426,7 +436,8 @@ def test_strategies_are_named_after_their_files_or_by_a_mapping(write):
     def names(*arguments, **options):
         return read_run(*arguments, **options)["strategy"].to_list()
 
-    assert names([ours, theirs]) == ["bm25"] * 4
+    with pytest.warns(DataWarning.files):
+        assert names([ours, theirs]) == ["ours.run"] * 2 + ["theirs.run.gz"] * 2
     assert names([ours, theirs], named_by="file") == ["ours.run"] * 2 + ["theirs.run.gz"] * 2
     assert names({"A": ours, "B": [theirs, ours]}) == ["A"] * 2 + ["B"] * 4
     assert names(io.StringIO(RUN), named_by="file") == ["<StringIO>"] * 2
@@ -624,6 +635,7 @@ def floats(frame):
 
 
 @TWINS
+@pytest.mark.filterwarnings("ignore:the tag 'bm25' stands in 2 files:UserWarning")
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("size", [1, 64, files.BLOCK_BYTES])
 def test_a_lazy_frame_has_the_rows_of_an_eager_one(
@@ -834,9 +846,8 @@ def without_zeros(row: tuple[object, ...]) -> tuple[object, ...]:
     return row
 
 
-@pytest.mark.once
 @READERS
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
 def test_mutated_files_are_read_as_a_slow_parser_reads_them(monkeypatch, read, text, seed):
     """The first malformed line is named, or every row is there, however the file is cut."""
     rng = random.Random(seed)
@@ -950,3 +961,40 @@ def test_what_is_wrong_below_the_header_of_beir_is_told_by_its_line(line, senten
     text = f"{BEIR.partition(chr(10))[0]}\n{line}\n"
     with pytest.raises(ValueError, match=sentence):
         read_qrels(text.encode())
+
+
+@pytest.mark.parametrize("read", [read_run, lambda *args: scan_run(*args).collect()])
+def test_runs_whose_tags_repeat_are_named_after_their_files(tmp_path, read):
+    """Three strategies of five files would be two that nobody ran."""
+    for number in range(3):
+        (tmp_path / f"BIT{number}.run").write_text(f"1 Q0 a 1 {number}.5 tag{number // 2}\n")
+    said = (
+        "the tag 'tag0' stands in 2 files, so that strategies are named after files: 'BIT0.run', "
+        "'BIT1.run', 'BIT2.run'\n\nHint: named_by='file' says that this is meant"
+    )
+    with pytest.warns(DataWarning.files, match=f"^{re.escape(said)}"):
+        runs = read(str(tmp_path / "BIT*"))
+    assert runs["strategy"].to_list() == ["BIT0.run", "BIT1.run", "BIT2.run"]
+    assert runs["score"].to_list() == [0.5, 1.5, 2.5]
+    with warnings.catch_warnings(action="error"):
+        assert read([tmp_path / "BIT1.run", tmp_path / "BIT2.run"])["strategy"].to_list() == [
+            *("tag0", "tag1")
+        ]
+        merged = read({"ours": [tmp_path / "BIT0.run", tmp_path / "BIT1.run"]})
+        assert merged["strategy"].to_list() == ["ours", "ours"]
+
+
+def test_parts_of_a_run_are_one_strategy(tmp_path):
+    for query in (1, 2):
+        (tmp_path / f"part{query}.run").write_text(f"{query} Q0 a 1 0.5 bm25\n")
+    assert read_run(tmp_path / "*.run")["strategy"].to_list() == ["bm25", "bm25"]
+    assert scan_run(tmp_path / "*.run").collect()["strategy"].to_list() == ["bm25", "bm25"]
+
+
+def test_a_file_of_several_tags_keeps_them_behind_its_name(tmp_path):
+    for name, tags in (("x", "ab"), ("y", "b")):
+        lines = [f"1 Q0 d 1 0.5 {tag}\n" for tag in tags]
+        (tmp_path / name).write_text("".join(lines))
+    with pytest.warns(DataWarning.files, match="the tag 'b' stands in 2 files"):
+        runs = read_run([tmp_path / "x", tmp_path / "y"])
+    assert runs["strategy"].to_list() == ["x:a", "x:b", "y"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 
 import numpy as np
@@ -39,8 +40,9 @@ FRAME = pl.DataFrame(
 
 def test_bounds_by_hand():
     result = unjudged_bounds(FRAME, "precision@2", by=["x", "y"])
-    assert result.columns == ["measure", "strategy", "query", "value", "low", "high", "residual"]
-    assert result.drop("measure", "residual").rows() == [
+    bounds = ["value", "low", "high", "exact", "residual"]
+    assert result.columns == ["measure", "strategy", "query", *bounds]
+    assert result.drop("measure", "exact", "residual").rows() == [
         ("x", "a", 0.5, 0.5, 1.0),
         ("x", "b", 0.5, 0.5, 1.0),
         ("y", "a", 0.0, 0.0, 0.5),
@@ -92,6 +94,86 @@ def test_no_judgments_lead_out_of_the_bounds_of_a_sum(measure):
         judged = frame.with_columns(grade=pl.Series([2, second, 0, fourth]))
         value = evaluate(judged, measure, highest=2)[measure].item()
         assert row["low"] - 1e-12 <= value <= row["high"] + 1e-12
+
+
+def short_rankings(count):
+    """Rankings of four documents, one relevant and one unjudged, and all judgments of them."""
+    generator = np.random.default_rng(0)
+    given, judged = [], []
+    for query in range(count):
+        while True:
+            grades = generator.choice([0, 1, 2, None], 4).tolist()
+            if None in grades and {1, 2} & {*grades}:
+                break
+        given += [(query, grade, -rank) for rank, grade in enumerate(grades)]
+        open_to = [[0, 1, 2] if grade is None else [grade] for grade in grades]
+        for way, filled in enumerate(itertools.product(*open_to)):
+            judged += [(query, way, grade, -rank) for rank, grade in enumerate(filled)]
+    columns = ("query", "grade", "score")
+    return (
+        pl.DataFrame(given, schema=columns, orient="row").cast(pl.Int64),
+        pl.DataFrame(judged, schema=[columns[0], "way", *columns[1:]], orient="row"),
+    )
+
+
+BOUNDED = ["precision@2", "success@2", "reciprocal_rank", "rbp", "cg", "dcg@3", "precision_at_hit"]
+OF_A_SCALE = ["err", "generalized_precision@3", "rbp(graded=True)"]
+UNBOUNDED = [
+    *("bpref", "q_measure", "gap", "ndcng", "ndcg", "nerr", "roc_auc", "mu_ap", "recall@2"),
+    *("ap", "r_precision"),
+]
+
+
+@pytest.mark.parametrize("highest", [None, 2])
+def test_bounds_are_those_of_all_judgments_where_they_are_said_to_be(highest):
+    """By brute force, which also finds what leads out of those that are none."""
+    given_rows, judged = short_rankings(300)
+    names = [*BOUNDED, *OF_A_SCALE, *UNBOUNDED]
+    with warnings.catch_warnings(action="ignore"):  # of scales, which is the point
+        bounds = unjudged_bounds(given_rows, *names, highest=highest)
+        every = evaluate(judged, *names, query=["query", "way"], highest=highest)
+    for name in names:
+        of_it = bounds.filter(measure=name)
+        ways = every.select("query", pl.col(name).alias("then")).join(of_it, on="query")
+        outside = (pl.col("then") < pl.col("low") - 1e-9) | (pl.col("then") > pl.col("high") + 1e-9)
+        escapes = ways.filter(outside)["query"].n_unique()
+        is_exact = name in BOUNDED or (name in OF_A_SCALE and highest is not None)
+        assert of_it["exact"].unique().to_list() == [is_exact], name
+        assert (escapes == 0) == is_exact, name
+        if is_exact:
+            ends = ways.group_by("query").agg(
+                (pl.col("then").min() - pl.col("low").first()).abs().alias("below"),
+                (pl.col("then").max() - pl.col("high").first()).abs().alias("above"),
+            )
+            assert max(ends["below"].max(), ends["above"].max()) < 1e-9, name
+
+
+def test_the_table_of_what_leads_out_is_what_brute_force_finds():
+    given_rows, judged = short_rankings(1000)
+    with warnings.catch_warnings(action="ignore"):
+        bounds = unjudged_bounds(given_rows, *UNBOUNDED)
+        every = evaluate(judged, *UNBOUNDED, query=["query", "way"])
+    lines = [line.split() for line in unjudged_bounds.__doc__.splitlines()]
+    [names] = [place for place, line in enumerate(lines) if line[:1] == ["bpref"]]
+    table = dict(zip(lines[names], map(float, lines[names + 2]), strict=True))
+    assert [*table] == UNBOUNDED
+    for name, printed in table.items():
+        ways = every.select("query", then=name).join(bounds.filter(measure=name), on="query")
+        outside = (pl.col("then") < pl.col("low") - 1e-9) | (pl.col("then") > pl.col("high") + 1e-9)
+        assert ways.filter(outside)["query"].n_unique() / 1000 == printed
+
+
+def test_what_no_grade_says_is_not_bounded_without_a_word():
+    nothing = pl.DataFrame({"query": "a", "grade": [0, None], "score": [2, 1]})
+    sentence = "no grade is relevant to 'precision@2', so that .*\n\nHint: highest="
+    with pytest.warns(UserWarning, match=sentence):
+        found = unjudged_bounds(nothing, "precision@2")
+    assert found["exact"].to_list() == [False]
+    told = unjudged_bounds(nothing, "precision@2", highest=1)
+    assert told.select("low", "high", "exact").row(0) == (0, 0.5, True)
+    few = nothing.with_columns(grade=pl.Series([1, None]))
+    with pytest.warns(UserWarning, match="no grade is relevant to 'precision\\(threshold=2\\)@2'"):
+        unjudged_bounds(few, "precision(threshold=2)@2", "precision@2")
 
 
 def test_bounds_of_stacked_strategies_are_those_of_columns():
@@ -174,6 +256,7 @@ def test_what_has_no_bounds_is_refused():
 STRATEGIES = ["strong", "fair", "weak"]
 
 
+@pytest.mark.filterwarnings("ignore:grades are whole numbers from 1 to 4:UserWarning")
 def test_each_grading_is_what_evaluate_gives_of_it():
     frame = example(40).with_columns(other=(pl.col("grade") + 1).clip(upper_bound=4))
     strict = {1: 0, 2: 0}
@@ -206,10 +289,11 @@ def test_each_grading_is_what_evaluate_gives_of_it():
                 }
             )
             for column, method in (("tau", "kendall"), ("tau_ap", "ap")):
-                tau = rank_correlation(both, "then", "now", reference="now", method=method)
+                both_highest = {"then": "highest", "now": "highest"}
+                tau = rank_correlation(both, both_highest, reference="now", method=method)
                 assert part[column].to_list() == close(tau["tau"].to_list() * 3)
             believed = [
-                compare(both, which).select(
+                compare(both, {which: "highest"}).select(
                     pl.when(pl.col("p_corrected") <= 0.05)
                     .then(pl.col("difference").sign())
                     .otherwise(0)
@@ -304,6 +388,20 @@ def test_a_share_of_grades_is_moved_by_one_level_for_all_strategies_alike():
     assert abs(part[0] - given[0]) > 0
 
 
+@pytest.mark.parametrize(("grades", "moved"), [([0] * 999 + [1], 999), ([0, 1, 2] * 300, None)])
+def test_a_grade_at_an_end_takes_the_only_step_there_is(grades, moved):
+    """So the share that is asked for is the share that is moved: all of them, of all."""
+    frame = pl.DataFrame({"query": 1, "grade": grades, "score": range(len(grades))})
+    options = {"by": {"x": "score", "y": "score"}, "moved": 1.0}
+    result = robustness_to_grading(frame, "n_relevant", "cg(gain=linear)", **options)
+    found = dict(result.filter(grading="100 % moved").select("measure", "mean").iter_rows())
+    if moved:
+        assert found["n_relevant"] == moved
+    else:  # 0 and 2 become 1, 1 becomes either
+        assert found["n_relevant"] == pytest.approx(750, abs=50)
+        assert found["cg(gain=linear)"] == pytest.approx(900, abs=70)
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -347,3 +445,11 @@ def test_ohsumed_conclusions_mostly_survive_merged_levels(data):
     ]
     assert result.filter(grading="as given")["tau"].to_list() == close([1] * 8)
     assert (result["reversed"] == 0).all()
+
+
+@pytest.mark.parametrize(("highest", "gain"), [(4, 15), (None, 1)])
+def test_what_is_unjudged_could_have_the_highest_grade_of_the_scale(highest, gain):
+    """Without a scale it is the highest that was given."""
+    rows = {"query": [1, 1], "score": [2.0, 1.0], "grade": [1, None]}
+    [row] = unjudged_bounds(pl.DataFrame(rows), "dcg", highest=highest).rows(named=True)
+    assert (row["low"], row["high"]) == pytest.approx((1, 1 + gain / math.log2(3)))

@@ -82,7 +82,9 @@ def test_the_order_of_fewer_queries_is_near_the_mean_of_all_samples(method):
         else:
             both = pl.DataFrame({"some": means, "all": table.mean(axis=1)})
             both = both.with_row_index("strategy").with_columns(query=1)
-            found = rank_correlation(both, "some", "all", reference="all", method="ap")
+            found = rank_correlation(
+                both, {"some": "highest", "all": "highest"}, reference="all", method="ap"
+            )
             taus.append(found["tau"].item())
     [row] = order_stability(frame, sizes=3, samples=10_000, method=method).rows(named=True)
     assert (row["measure"], row["queries"]) == ("ap", 3)

@@ -100,7 +100,7 @@ def test_the_page_opens_with_the_verdict_on_the_measure_that_is_chosen(per_query
         assert " ".join(said.split()).startswith(
             f"{start}{means[best] - means[second]:.4f} above that of {second}"
         )
-        assert page.text("#histogram .note").startswith(f"{measure} of A minus that of B")
+        assert page.text("#histogram .note").startswith(f"{measure} of ")
         sorted_by = page.texts("#strategies th[aria-sort]")
         assert sorted_by == [f"{measure} ▾"]
         expected = compare(per_query, measure)["p_corrected"].sort()
@@ -456,8 +456,8 @@ def test_each_chart_is_one_picture_that_a_sentence_describes(per_query, shown):
     settled = (compare(per_query, "ap")["p_corrected"] < 0.05).sum()
     assert f"3 pairs, {settled} significant" in labels["comparison"]
     assert (
-        f"{best['difference']:+.4f} ({best['ci_low']:.4f} to {best['ci_high']:.4f})"
-        in labels["comparison"]
+        f"{best['difference']:+.4f} ({best['simultaneous_low']:.4f} to "
+        f"{best['simultaneous_high']:.4f})" in labels["comparison"]
     )
     ends = {
         name: np.mean([row[-1] for row in per_query.filter(strategy=name)["dcg_curve@20"]])
@@ -470,7 +470,7 @@ def test_each_chart_is_one_picture_that_a_sentence_describes(per_query, shown):
         labels["rank"]
         == f"dcg_curve@20, Curves by rank: mean over 70 queries. 3 lines, at rank 20: {listed}."
     )
-    assert labels["histogram"].startswith("A is strong, B is fair. ap of A minus that of B")
+    assert labels["histogram"].startswith("ap of strong minus that of fair")
     page.find("17")
     assert "query 17" in page.one("#rank .chart").get_dom_attribute("aria-label")
     page.quiet()
@@ -596,7 +596,7 @@ def test_intervals_that_are_not_there_are_no_warning(shown):
         shown(other, test=test).quiet()
 
 
-def test_a_line_shows_where_a_mean_could_lie(shown):
+def test_a_dashed_bar_shows_the_range_of_unjudged_documents(shown):
     frame = pl.DataFrame(
         {
             "query": ["a", "a", "a", "b", "b", "b"],
@@ -610,15 +610,16 @@ def test_a_line_shows_where_a_mean_could_lie(shown):
     page = shown(evaluate(frame, "precision@2", by=by), frame=frame, by=by)
     # One has 1/2 and 1/2, and up to 1 for the first; two has the same without an unjudged document.
     lines = """return [...document.querySelectorAll('#strategies .whisker')].map((svg) => [
-        svg.getAttribute('aria-label'), ...['x1', 'x2'].map((at) =>
-            Number(svg.querySelector('line').getAttribute(at))),
-        Number(svg.querySelector('circle').getAttribute('cx'))])"""
+        svg.getAttribute('aria-label'), ...['x', 'width'].map((at) =>
+            Number(svg.querySelector('rect').getAttribute(at))),
+        Number(svg.querySelector('line').getAttribute('x1'))])"""
     assert page.driver.execute_script(lines) == [
-        ["0.5000 to 0.7500, by what is unjudged", 3, 57, 3],
-        ["0.5000 to 0.5000, by what is unjudged", 3, 3, 3],
+        ["0.5000 to 0.7500, with what is unjudged irrelevant to all best", 3, 54, 3],
+        ["0.5000 to 0.5000, with what is unjudged irrelevant to all best", 3, 0, 3],
     ]
-    assert "Point: unjudged documents count as irrelevant. Line: up to all" in page.text(
-        "#strategies .note"
+    assert (
+        "Tick: unjudged documents count as irrelevant. Dashed bar, which is no interval: up to all"
+        in page.text("#strategies .note")
     )
     _, content = saved(page, "#strategies", "CSV")
     assert [row["precision@2 unjudged_high"] for row in rows_of(content)] == ["0.75", "0.5"]
@@ -771,7 +772,7 @@ def test_tiles_add_up_to_what_was_measured(per_query, ranked, shown):
         lines = [row for row in rows if row["part"] == "line"]
         assert {row["doc"] for row in lines} == set(places[0]) & set(places[1])
     said = page.one("#documents .chart").get_attribute("aria-label")
-    assert said.startswith(f"A, weak, has ndcg@10 {value['weak']:.4f}; B, fair, has ndcg@10 ")
+    assert said.startswith(f"weak has ndcg@10 {value['weak']:.4f}; fair has ndcg@10 ")
     page.quiet()
 
 
@@ -831,7 +832,7 @@ def means_said(per_query: pl.DataFrame, a: str, b: str, queries: list[int]) -> s
         said.append(f"{values.mean():.4f} [{low:.4f}, {high:.4f}]")
     n = per_query["query"].n_unique()
     return (
-        f"{len(queries)} of {n} queries are chosen: the mean of A is {said[0]}, that of B "
+        f"{len(queries)} of {n} queries are chosen: the mean of {a} is {said[0]}, that of {b} "
         f"{said[1]}, and that of the difference {said[2]}, with 95 % intervals."
     ).replace("-", "−")
 

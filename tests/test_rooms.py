@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "_door": {"polars", "narwhals", "ray"},
     "_forking": set(),
     "_checks": {"polars", "_door", "_forking"},
+    "_warnings": set(),
     "_writing": set(),
     "_sentences": set(),
     "_measuring.kernels": {"numpy"},
@@ -26,11 +27,11 @@ MAY_IMPORT = {
     "namespace": {"polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},
     "_frames": {
         *("numpy", "polars", "pyarrow", "pyspark", "tqdm"),
-        *("_forking", "_checks", "_measuring", "_measuring.kernels"),
+        *("_forking", "_checks", "_measuring", "_measuring.kernels", "_warnings"),
     },
     "_results": {
         *("numpy", "polars", "scipy"),
-        *("_checks", "_measuring", "_measuring.kernels", "_frames"),
+        *("_checks", "_measuring", "_measuring.kernels", "_frames", "_warnings"),
     },
     "datasets": {"numpy", "polars", "_forking", "_checks", "_measuring.kernels"},
     "experiments": {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
+from helpers import needed, slow
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -16,11 +18,9 @@ from results import close, compared, drawn, frame_of, rng
 
 from polars_graded import compare, evaluate, read_letor
 from polars_graded._results import significance
-from polars_graded._results.pairs import Pairs
+from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Results
-from polars_graded._results.significance import CORRECTIONS, TESTS, Options
-
-pytestmark = pytest.mark.once  # what is computed, scipy and NumPy compute
+from polars_graded._results.significance import CORRECTIONS, TESTS, Options, agreeing_levels
 
 # Equal to scipy, pair by pair.
 
@@ -65,7 +65,7 @@ def test_permutation_is_exact_where_that_is_small(n_queries, decimals):
 
 
 @pytest.mark.parametrize("decimals", [15, 1], ids=["without ties", "with ties"])
-@pytest.mark.parametrize("n_queries", [2, 5, 13, 14, 50, 51])
+@pytest.mark.parametrize("n_queries", [2, 5, 14, *slow(13, 50, 51)])
 def test_wilcoxon_is_scipys_pair_by_pair_however_many_ties(n_queries, decimals):
     """Exact, by all signs, or normal: scipy decides by the number of queries and by ties."""
     # What scipy does with 13 queries and ties takes it a while.
@@ -126,7 +126,7 @@ def test_permutation_never_says_impossible():
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
-@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("seed", [0, *slow(7)])
 def test_bootstrap_is_the_studentised_one_resample_by_resample(seed, confidence):
     """Efron and Tibshirani 1993, section 12.5, with the quantile of |t| on either side."""
     values = drawn(30, 3)
@@ -230,7 +230,7 @@ def test_benjamini_and_hochberg_1995_section_3_2():
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_corrections_are_those_of_statsmodels(p):
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    multitest = needed("statsmodels.stats.multitest")
     names = {"bonferroni": "bonferroni", "holm": "holm", "benjamini_hochberg": "fdr_bh"}
     for ours, theirs in names.items():
         assert corrected(ours, p) == close(multitest.multipletests(p, method=theirs)[1].tolist())
@@ -328,6 +328,7 @@ def test_too_few_resamples_for_a_level_give_no_interval():
             assert row["p_corrected"] > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [25, 250])
 @pytest.mark.parametrize("shifts", [[0.0] * 4, [0.0, 0.0, 0.2, 0.2], [0.0, 0.1, 0.2, 0.3]])
 @pytest.mark.parametrize("correction", ["bonferroni", "holm"])
@@ -363,7 +364,7 @@ def replicates(n_queries, shifts, draw):
     generator = rng(11)
     hardness = generator.random((n_queries, REPLICATES))
     rows = [hardness + shift + draw(generator, (n_queries, REPLICATES)) for shift in shifts]
-    frame = pl.DataFrame(np.concatenate(rows), schema=[f"m{i}" for i in range(REPLICATES)])
+    frame = pl.DataFrame(np.concatenate(rows), schema=[f"ap@{i + 1}" for i in range(REPLICATES)])
     keys = [(f"s{i}", query) for i in range(len(shifts)) for query in range(n_queries)]
     return pl.DataFrame(keys, schema=["strategy", "query"], orient="row").hstack(frame)
 
@@ -376,6 +377,7 @@ def skewed(generator, shape):
     return generator.exponential(0.3, shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "draw"),
     [
@@ -430,6 +432,7 @@ def covered(draw, n_queries, batches):
     return np.mean(holds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_queries", [25, 50])
 @pytest.mark.parametrize("kind", ["normal", "skewed", "ohsumed"])
 def test_the_bootstrap_covers_as_promised_with_few_queries(kind, n_queries, request):
@@ -444,6 +447,7 @@ def test_the_bootstrap_covers_as_promised_with_few_queries(kind, n_queries, requ
     assert abs(share - 0.95) < 0.01 + 2 * math.sqrt(0.05 * 0.95 / 4000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [normal, skewed])
 def test_the_bootstrap_keeps_the_chance_of_any_false_finding_with_few_queries(draw):
     frame = replicates(25, [0.5] * 4, draw).select(pl.nth(range(802)))
@@ -452,6 +456,7 @@ def test_the_bootstrap_keeps_the_chance_of_any_false_finding_with_few_queries(dr
     assert (least <= LEVEL).mean() < LEVEL + 3 * math.sqrt(LEVEL * (1 - LEVEL) / 800)
 
 
+@pytest.mark.slow
 def test_randomised_tukey_rejects_any_pair_at_its_level():
     frame = replicates(20, [0.5, 0.5, 0.5], normal)
     result = compare(frame, test="randomised_tukey", resamples=200, correction="none")
@@ -462,6 +467,7 @@ def test_randomised_tukey_rejects_any_pair_at_its_level():
     assert abs(1 - least["covers"].mean() - LEVEL) < SAMPLING
 
 
+@pytest.mark.slow
 def test_corrections_keep_the_chance_of_any_false_finding():
     frame = replicates(20, [0.5] * 4, normal).select(pl.nth(range(402)))
     p = compare(frame, correction="none")["p_value"].to_numpy().reshape(400, 6)
@@ -520,3 +526,64 @@ def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
 
         compare(frame, test=test, resamples=1000, progress=bar)
         assert seen == [10, 10]
+
+
+# What is claimed of many intervals, and of skewed differences.
+
+
+def table_after(words):
+    """The rows of numbers in the docstring of `compare` that come after these words."""
+    lines = [line.split() for line in compare.__doc__.split(words)[1].splitlines()]
+    edges = [place for place, line in enumerate(lines) if line and set(line[0]) == {"="}]
+    return lines[edges[1] + 1 : edges[2]]
+
+
+@pytest.mark.parametrize(
+    ("place", "means", "baseline", "n"),
+    [
+        (0, [0, *(2 + i / 10 for i in range(9)), 0], 0, 50),
+        (1, [0, 0, 2, 4], None, 25),
+        (2, [0, 0, 0, 0], None, 25),
+    ],
+)
+def test_what_intervals_cover_together_is_what_the_docstring_says(place, means, baseline, n):
+    printed = [float(cell) for cell in table_after("How often all intervals")[place][-5:-1]]
+    draws, k = 2000, len(means)
+    values = np.array(means)[:, np.newaxis] + rng(5).standard_normal((draws, k, n))
+    a, b = pairs_of(pl.Series("strategy", range(k)), baseline)
+    differences = values[:, a] - values[:, b]
+    true = np.array(means)[a] - np.array(means)[b]
+    error = differences.std(axis=2, ddof=1) / math.sqrt(n)
+    mean = differences.mean(axis=2)
+    p = 2 * scipy.stats.t.sf(np.abs(mean / error), n - 1)
+    missed = np.abs(mean - true) / error
+    found = {}
+    for correction in ("holm", "bonferroni", "benjamini_hochberg"):
+        levels = np.array([agreeing_levels(correction, row, 0.05) for row in p])
+        covered = missed <= scipy.stats.t.isf(levels / 2, n - 1)
+        found[correction] = covered.all(axis=1).mean()
+        is_found = np.array([CORRECTIONS[correction].of(row) for row in p]) <= 0.05
+        rate = (is_found & ~covered).sum(axis=1) / np.maximum(is_found.sum(axis=1), 1)
+    # Both were drawn, among 3,000 and 2,000: it is two to four errors of their difference.
+    assert [*found.values(), rate.mean()] == pytest.approx(printed, abs=0.03)
+    assert found["bonferroni"] >= 0.95 - 0.012
+    if place < 2:
+        assert found["holm"] < 0.94
+        assert found["benjamini_hochberg"] < 0.88
+
+
+def test_the_permutation_test_supposes_symmetry():
+    """At 10 queries skewed differences are found far too often, symmetric ones at their level."""
+    row = table_after("**What a skew does.**")[0]
+    generator = rng(6)
+    for column, values in (
+        (1, generator.standard_exponential((1500, 10)) ** 2 - 2),
+        (4, generator.laplace(size=(1500, 10))),
+    ):
+        results = Results("ap", pl.Series("query", range(10)), np.zeros((2, 10)))
+        ps = []
+        for differences in values:
+            both = replace(results, values=np.array([differences, np.zeros(10)]))
+            pairs = Pairs(both, np.array([0]), np.array([1]))
+            ps.append(TESTS["permutation"].run(pairs, Options.of("permutation", None)).p[0])
+        assert (np.array(ps) <= 0.05).mean() == pytest.approx(float(row[column]), abs=0.04)

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from browser import console_errors, requests_of
+from helpers import needed
 from test_book import BOOK, SOURCES, names_of
 
 from polars_graded import charts
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 
     from selenium.webdriver.remote.webdriver import WebDriver
 
-# One process makes the book and looks at it.
-pytestmark = [pytest.mark.once, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.slow
 
 
 # As it is made
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.once, pytest.mark.xdist_group("browser")]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the book, which is made without a warning."""
     for package in ("sphinx", "myst_nb", "numpydoc", "pydata_sphinx_theme", "sphinx_design"):
-        pytest.importorskip(package, reason=f'{package} is not installed: pip install -e ".[docs]"')
+        needed(package, ".[docs]")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-j", "2"]
     made = subprocess.run(  # noqa: S603

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from helpers import needed
 
 import polars_graded
 from polars_graded import datasets, evaluate, report
@@ -47,7 +48,7 @@ def killed_writer(path: Path, number: int, seconds: float) -> None:
     assert writer.returncode == -signal.SIGKILL
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kills its writers by a signal")
 def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_whole_new_one(tmp_path):
     path = tmp_path / "values.csv"
@@ -166,7 +167,7 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="bounds the size of files as POSIX does")
 @pytest.mark.parametrize(
     "option", ["--per-query=v.csv", "--per-query=v.parquet", "--report=v.html"]
@@ -194,7 +195,7 @@ def test_a_full_disk_leaves_the_file_that_was_there(tmp_path, option):
 
 
 def test_a_report_leaves_the_page_that_was_there_where_it_cannot_be_written(tmp_path, monkeypatch):
-    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    needed("vl_convert")
     path = tmp_path / "page.html"
     path.write_text("what was there")
     per_query = evaluate(datasets.example(), "ap", by=["strong", "weak"])

@@ -42,6 +42,15 @@ MOST_BINS = 40
 MOST_PANELS = 60
 """How many panels are still looked at."""
 
+OF_ALL = "simultaneous_low", "simultaneous_high"
+"""The ends of the intervals that agree with corrected p values."""
+
+SIDES = (
+    *(("strategy", "baseline"), ("mean", "baseline_mean"), ("wins", "losses")),
+    ("probability_better", "probability_worse"),
+)
+"""What a pair has of one and of the other."""
+
 UNLIKE = 10
 """A measure that spans this many times less than another needs an axis of its own."""
 
@@ -474,7 +483,9 @@ def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
         bars.drop_nulls("better")
         .group_by("position", "last", "better", maintain_order=True)
         .agg(
-            (pl.col("query").first() + " … " + pl.col("query").last()),
+            pl.when(pl.len() > 1)
+            .then(pl.col("query").first() + " … " + pl.col("query").last())
+            .otherwise(pl.col("query").first()),
             pl.len().alias("queries"),
             pl.col("difference").sum(),
         )
@@ -701,6 +712,28 @@ def apart(heights: Iterable[float], ends: Ends) -> list[float]:
         places[place] = highest = min(places[place], highest)
         highest -= step
     return places
+
+
+def interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
+    """The ends of the intervals that are drawn: those that agree with p, where there are any."""
+    agree = set(OF_ALL) <= set(comparison.columns) and comparison[OF_ALL].drop_nulls().height
+    return OF_ALL if agree else ("ci_low", "ci_high")
+
+
+def higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Each pair from the side of the one that has the higher mean, in all its columns."""
+    is_below = pl.col("difference") < 0
+    turned = {"difference": -pl.col("difference"), "d_z": -pl.col("d_z")}
+    turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
+    for one, other in (("ci_low", "ci_high"), OF_ALL):
+        turned |= {one: -pl.col(other), other: -pl.col(one)}
+    for one, other in SIDES:
+        turned |= {one: pl.col(other), other: pl.col(one)}
+    return pairs.with_columns(
+        pl.when(is_below).then(value).otherwise(name).alias(name)
+        for name, value in turned.items()
+        if {name, *value.meta.root_names()} <= set(pairs.columns)
+    )
 
 
 def confidence(comparison: pl.DataFrame) -> float | None:

@@ -15,11 +15,11 @@ import altair as alt
 from polars_graded._drawing import chart_data
 from polars_graded._drawing.style import (
     DOUBT,
-    INK,
     LINE_SYMBOL,
     choosing,
     decimals,
     in_order,
+    ink,
     interval,
     named,
     once,
@@ -171,7 +171,7 @@ def extremes(title: Any, y_title: str, *, falling: bool) -> list[alt.Chart]:
     sides: Any = [(">", "left", "bottom", -3), ("<", "right", "top", 3)]
     return [
         base.transform_filter(f"{named} {side} 0").mark_text(
-            align=align if falling else "center", baseline=baseline, dy=dy, fontSize=10, color=INK
+            align=align if falling else "center", baseline=baseline, dy=dy, fontSize=10, color=ink()
         )
         for side, align, baseline, dy in sides
     ]
@@ -210,30 +210,25 @@ def forest(
     axis: alt.Axis,
     believed: str,
     size: int,
-    *,
-    simultaneous: bool = False,
+    ends: tuple[str, str] = chart_data.OF_ALL,
 ) -> list[alt.Chart]:
     """A point and an interval for each pair, grey and hollow unless its `significance` is believed.
 
-    Where there is a `simultaneous` interval, it is drawn thin, and the plain one thick.
-    Rows have `pair`, `difference`, `ci_low`, `ci_high`, `significance` and what is in a tooltip.
+    Rows have `pair`, `difference`, the `ends`, `significance` and what is in a tooltip.
     """
     y = alt.Y("pair:N", title=None, axis=axis, **in_order(pairs))
     x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6))
-    numbers = decimals("difference", "ci_low", "ci_high", "p_corrected")
+    numbers = decimals("difference", *ends, "p_corrected")
     tooltip = ["measure:N", "strategy:N", "baseline:N", *numbers]
     base = alt.Chart().encode(y=y, tooltip=tooltip)
     is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
     colour, inside = (
-        alt.condition(is_believed, alt.value(INK), alt.value(other))
+        alt.condition(is_believed, alt.value(ink()), alt.value(other))
         for other in (DOUBT, "transparent")
     )
     point = base.mark_point(size=size, strokeWidth=2, opacity=1)
-    layers = [rule(x=0), interval(base, title, size=5 if simultaneous else 2).encode(fill=colour)]
-    if simultaneous:
-        thin = interval(base, title, "simultaneous_low", "simultaneous_high", size=1)
-        layers.insert(1, thin.encode(fill=colour))
-    return [*layers, point.encode(x=x, fill=inside, stroke=colour)]
+    line = interval(base, title, *ends).encode(fill=colour)
+    return [rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
 
 
 def significance_key(believed: str, doubted: str) -> str:

@@ -1,7 +1,8 @@
-"""Texts that a picture can hold: signs stand for control characters, which end what draws it."""
+"""Texts that a picture and its page can hold: signs stand for what would end either."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,12 +12,15 @@ SIGNS = {chr(code): chr(0x2400 + code) for code in range(32) if chr(code) not in
 SIGNS |= dict.fromkeys("\u2028\u2029", "\u2424") | dict.fromkeys("\ufffe\uffff", "\ufffd")
 """Characters that no picture or script can hold, and the signs that stand for them."""
 
-OF_TEXTS = str.maketrans(SIGNS)
+SIGNS |= {"</": "<\u200b/", "<!--": "<\u200b!--"}
+"""In the script of a page these end it, or hide its end: a space of no width keeps them apart."""
+
+OF_TEXTS = re.compile("|".join(map(re.escape, SIGNS)))
 
 
 def printed_text(text: str) -> str:
     """A text with signs for what no picture can hold."""
-    return text.translate(OF_TEXTS)
+    return OF_TEXTS.sub(lambda match: SIGNS[match[0]], text)
 
 
 def printed(texts: pl.Expr) -> pl.Expr:

@@ -12,7 +12,7 @@ import numpy as np
 
 from polars_graded._drawing.chart_data import round_ranks
 from polars_graded._drawing.marks import diagonal
-from polars_graded._drawing.style import DOUBT, FAINT, INK, decimals, rule
+from polars_graded._drawing.style import DOUBT, FAINT, decimals, ink, rule
 from polars_graded._results.per_query import mean_margin
 
 WIDTH, HEIGHT, GAP = 290, 260, 80
@@ -215,9 +215,9 @@ def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
         axis=alt.Axis(format="d", tickMinStep=1),
     )
     low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {queries.minus}") for end in ("low", "mean"))
-    band = base.mark_area(opacity=0.2, color=INK).encode(x=x, y=low, y2="high:Q")
+    band = base.mark_area(opacity=0.2, color=ink()).encode(x=x, y=low, y2="high:Q")
     tooltip = ["rank:Q", "queries:Q", *decimals("mean", "low", "high")]
-    line = base.mark_line(point={"color": INK}, color=INK).encode(x=x, y=mean, tooltip=tooltip)
+    line = base.mark_line(point={"color": ink()}, color=ink()).encode(x=x, y=mean, tooltip=tooltip)
     layers: Any = alt.layer(band, line, rule(y=0), width=WHOLE, height=160)
     return layers
 
@@ -243,10 +243,10 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     ends_of = "'   [' + format(datum.low, '.4f') + ', ' + format(datum.high, '.4f') + ']'"
     printed = base.transform_calculate(
         printed=f"{number} + (isValid(datum.low) ? {ends_of} : '')"
-    ).mark_text(dy=-10, color=INK, limit=WIDTH)
+    ).mark_text(dy=-10, color=ink(), limit=WIDTH)
     layers = [
-        base.mark_rule(strokeWidth=2, color=INK, clip=True).encode(x=low, x2="high:Q", y=y),
-        base.mark_point(filled=True, size=60, color=INK, opacity=1).encode(
+        base.mark_rule(strokeWidth=2, color=ink(), clip=True).encode(x=low, x2="high:Q", y=y),
+        base.mark_point(filled=True, size=60, color=ink(), opacity=1).encode(
             x=mean, y=y, tooltip=tooltip
         ),
         printed.encode(x=alt.value(WIDTH / 2), y=y, text="printed:N"),
@@ -261,7 +261,7 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
             .transform_calculate(
                 said=f"datum.queries + ' of ' + {said(queries.total)} + ' queries'"
             )
-            .mark_text(dy=-26, color=INK)
+            .mark_text(dy=-26, color=ink())
             .encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="said:N")
         )
         layers = [rule(x=0), *layers, count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -41,6 +42,12 @@ FAINT = "#d5d8dc"
 
 INK = "#30363d"
 """The colour of what is believed, which is no strategy's."""
+
+LIGHT_INK = "#e6e9ed"
+"""The same on a dark ground."""
+
+DARK_THEMES = {"dark": "#333", "carbong90": "#262626", "carbong100": "#161616"}
+"""Themes of Vega that are dark, and their grounds, which they alone know of."""
 
 DOUBT = "#858b93"
 """The colour of what is not."""
@@ -248,10 +255,31 @@ def strategy_look(
 
 def theme_has_colours() -> bool:
     """Whether the theme that is switched on has colours of its own for names."""
+    named, config = _theme()
+    return bool(named or config.get("range", {}).get("category"))
+
+
+def _theme() -> tuple[str | None, dict[str, Any]]:
+    """What the theme that is switched on is called where charts are shown, and what it says."""
     theme = alt.theme.get()
     spec: Any = theme() if theme else {}
-    named = spec.get("usermeta", {}).get("embedOptions", {}).get("theme")
-    return bool(named or spec.get("config", {}).get("range", {}).get("category"))
+    return spec.get("usermeta", {}).get("embedOptions", {}).get("theme"), spec.get("config", {})
+
+
+def ink_and_paper() -> tuple[str, str]:
+    """The colour of what is written and believed, and of what is behind it, as the theme has it."""
+    named, config = _theme()
+    paper = DARK_THEMES.get(named or "", str(config.get("background")))
+    if not re.fullmatch("#([0-9a-fA-F]{3}){1,2}", paper):
+        return INK, "white"
+    parts = re.findall("." if len(paper) == len("#333") else "..", paper[1:])
+    lightness = sum(int(part, 16) / (16 ** len(part) - 1) for part in parts) / len(parts)
+    return (INK if lightness > 0.5 else LIGHT_INK), paper  # noqa: PLR2004
+
+
+def ink() -> str:
+    """The colour of what is written and believed."""
+    return ink_and_paper()[0]
 
 
 def mixed(one: str, other: str, share: float) -> str:

@@ -17,6 +17,7 @@ from polars_graded._drawing.style import (
     REST,
     choosing,
     decimals,
+    ink,
     legend,
     once,
     strategy_look,
@@ -308,7 +309,7 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
             x2="end:Q",
             y=down("y"),
             y2="y_next:Q",
-            stroke=alt.condition("datum.relevant", alt.value(INK), alt.value(FAINT)),
+            stroke=alt.condition("datum.relevant", alt.value(ink()), alt.value(FAINT)),
             strokeWidth=alt.condition("datum.relevant", alt.value(1.5), alt.value(1)),
             **seen,
         )
@@ -333,12 +334,14 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
         layers.append(bars.encode(**shape, tooltip=tooltip))
     # Words stand on tiles and beside them where they fit.
     if width * TILE >= 9 * LETTER:
-        dark = [name for name, colour in tiles.colours.items() if is_dark(colour)]
+        # An unjudged tile is empty, and as dark as what is behind it.
+        bare = {UNJUDGED} if ink() != INK else set()
+        dark = [name for name, colour in tiles.colours.items() if is_dark(colour) or name in bare]
         on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
-        ink = alt.condition(on_dark, alt.value("white"), alt.value(INK))
+        written = alt.condition(on_dark, alt.value("white"), alt.value(INK))
         names = _part("document").mark_text(align="left", dx=4, limit=tiles.room, fontSize=SMALL)
         at = {"x": across("column"), "y": down("y")}
-        layers.append(names.encode(**at, text="name:N", fill=ink, tooltip=tooltip))
+        layers.append(names.encode(**at, text="name:N", fill=written, tooltip=tooltip))
     if prints:
         adds = alt.Text("adds:Q", format=".3f")
         for which, colour, text in (
@@ -358,7 +361,7 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
         fits = width >= LETTER * max(len(label) for label in tiles.labels)
         text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
         numbers = _part("strategy", "isValid(datum.value)", at="0")
-        numbers = numbers.mark_text(align="left", fontSize=SMALL)
+        numbers = numbers.mark_text(align="left", fontSize=SMALL, color=ink())
         layers.append(numbers.encode(x=across("column"), y=down("at"), text=text))
     if tiles.lowest > tiles.ranks:
         # Below the line, how many relevant documents there are.

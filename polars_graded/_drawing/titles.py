@@ -13,14 +13,34 @@ import numpy as np
 import polars as pl
 
 from polars_graded._results.correlation import kendall
-from polars_graded._results.per_query import best_of, bests, natural_order
-from polars_graded._sentences import FEW_NAMES, in_a_row, listed, name_said, of_all, short
+from polars_graded._results.per_query import best_in, bests, natural_order
+from polars_graded._sentences import (
+    FEW_NAMES,
+    counted,
+    in_a_row,
+    listed,
+    name_said,
+    of_all,
+    percent,
+    short,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 NOTHING = ""
 """The sentence where there is nothing to find."""
+
+GAPS = {
+    "none_judged": ("has nothing judged", "have nothing judged"),
+    "none_retrieved": ("retrieved nothing", "retrieved nothing"),
+    "none_relevant": ("has judged nothing relevant", "have judged nothing relevant"),
+    "only_relevant": ("has judged nothing irrelevant", "have judged nothing irrelevant"),
+}
+"""What can be wrong with queries, as it is said of one strategy and of several."""
+
+ROUNDING = 1e-12
+"""What differs by less is the same."""
 
 # Who is ahead
 
@@ -34,26 +54,36 @@ def best_names(names: Sequence[str], values: pl.Series, best: Any = "highest") -
 def ahead(
     table: pl.DataFrame, value: str, groups: Sequence[str], name: str = "strategy"
 ) -> list[list[str]]:
-    """Who is best in each group, as the measure of the group has it where it has one."""
+    """Who is best in each group, as the measure of the group has it where it has one.
+
+    Of a group in which nobody can be ahead, since there is one alone or no better side, none; of
+    one in which all are the same, all of them.
+    """
     found = []
     every = table.partition_by(groups, maintain_order=True) if groups else [table]
     for group in every:
-        best = best_of(group["measure"][0]) if "measure" in group.columns else "highest"
-        if best != "none" and group.height > 1:
-            found.append(best_names(group[name].to_list(), group[value], best))
+        best = best_in(group) if "measure" in group.columns else "highest"
+        open_end = best == "none" or group.height == 1
+        places = [] if open_end else bests(group[value], best)
+        found.append([group[name][place] for place in places])
     return found
 
 
 def most_often(leaders: Sequence[Sequence[str]], one: str, several: str, things: str) -> str:
-    """Who is best most often: "ours leads in 2 of 3 measures"."""
-    counts = Counter(name for names in leaders for name in names)
+    """Who is best alone most often: "ours leads in 2 of 4 measures, 1 tie".
+
+    Who shares the best value with another is ahead of nobody: such a group is a tie.
+    """
+    counts = Counter(names[0] for names in leaders if len(names) == 1)
+    ties = sum(len(names) > 1 for names in leaders)
     if not counts:
         return NOTHING
     most = max(counts.values())
     names = natural_order(name for name, count in counts.items() if count == most)
-    each = " each" if len(names) > 1 and most < len(leaders) else ""
+    each = " each" if len(names) > 1 else ""
     verb = one if len(names) == 1 else several
-    return f"{listed(names)} {verb} {of_all(most, len(leaders), things)}{each}"
+    said = f"{listed(names)} {verb} {of_all(most, len(leaders), things)}{each}"
+    return said + (f", {counted(ties, 'ties')}" if ties else "")
 
 
 def group_names(table: pl.DataFrame) -> tuple[list[str], str]:
@@ -70,7 +100,7 @@ def has_panels(table: pl.DataFrame) -> bool:
 
 
 def in_panels(table: pl.DataFrame, value: str, verb: str, name: str = "strategy") -> str:
-    """Who is best in most panels; the verb is of several."""
+    """Who is best alone in most panels; the verb is of several."""
     first, *others = verb.split(" ")
     one = " ".join(["has" if first == "have" else f"{first}s", *others])
     return most_often(ahead(table, value, ["panel"], name), one, verb, "panels")
@@ -96,34 +126,38 @@ def lines(table: pl.DataFrame, at: str, word: str) -> str:
         share = last["value"][0] / ideal if ideal else None
         return NOTHING if share is None else f"{100 * share:.0f} % of the ideal at {word} {end}"
     leaders = ahead(ordered, "value", [at])
-    if not leaders or not leaders[-1]:
+    if len(leaders[-1]) == n:
         return NOTHING
     verb = "is" if len(leaders[-1]) == 1 else "are"
     said = f"{listed(leaders[-1])} {verb} highest"
     if ordered.height == table.height and all(each == leaders[-1] for each in leaders):
         return f"{said} at every {word}"
-    other = set(leaders[0]) - set(leaders[-1])
-    few = 0 < len(other) <= FEW_NAMES
-    first = f", {listed(natural_order(other))} at {word} {start}" if few else ""
+    # Who is highest at both ends is not said to be overtaken.
+    overtaken = not set(leaders[0]) & set(leaders[-1]) and len(leaders[0]) <= FEW_NAMES
+    first = f", {listed(natural_order(leaders[0]))} at {word} {start}" if overtaken else ""
     return f"{said} at {word} {end}{first}"
 
 
-def beside_baseline(table: pl.DataFrame, at: str, word: str, baseline: str) -> str:
-    """How many lines of differences end with a band that is clear of 0."""
-    last = table.filter(pl.col(at) == pl.col(at).max())
+def beside_baseline(table: pl.DataFrame, at: str, word: str, baseline: str, level: float) -> str:
+    """How many bands of differences end above 0 and how many below, each looked at by itself."""
+    last = table.filter(pl.col(at) == pl.col(at).max()).drop_nulls(["ci_low", "ci_high"])
+    if last.is_empty():
+        return NOTHING
     above, below = last.select(
         above=(pl.col("ci_low") > 0).sum(), below=(pl.col("ci_high") < 0).sum()
     ).row(0)
     n, where = last.height, f"{name_said(baseline)} at {word} {last[at][0]}"
+    alone = f"({percent(level)} {'band' if n == 1 else 'bands, each by itself'})"
     if n == 1:
-        side = "clearly above" if above else "clearly below" if below else "not clear of"
-        return f"{name_said(last['strategy'][0])} is {side} {where}"
+        side = "above" if above else "below" if below else "not clear of"
+        return f"{name_said(last['strategy'][0])} is {side} {where} {alone}"
     sides = [(count, side) for count, side in ((above, "above"), (below, "below")) if count]
     if not sides:
-        return f"None of {n} strategies is clear of {where}"
+        return f"None of {n:,} strategies is clear of {where} {alone}"
     (first, side), *rest = sides
-    said = f"{first} of {n} strategies {'is' if first == 1 else 'are'} clearly {side} {where}"
-    return said + "".join(f", {count} {other}" for count, other in rest)
+    said = f"{of_all(first, n, 'strategies')} {'is' if first == 1 else 'are'} {side} {where}"
+    said = said[0].upper() + said[1:]
+    return f"{said}{''.join(f', {count:,} {other}' for count, other in rest)} {alone}"
 
 
 def levels_of_recall(table: pl.DataFrame) -> str:
@@ -231,9 +265,10 @@ def means(table: pl.DataFrame) -> str:
     n = table.n_unique(groups) if groups else 1
     if n > 1:
         leaders = ahead(table, "mean", groups)
-        return most_often(leaders, "leads in", "lead in", things)
+        # No test is here that could settle who leads.
+        return most_often(leaders, "has the best mean in", "have the best mean in", things)
     measure = table["measure"][0]
-    best = best_of(measure)
+    best = best_in(table)
     if best == "none" or table.height == 1 or table["strategy"].is_duplicated().any():
         return NOTHING
     names = best_names(table["strategy"].to_list(), table["mean"], best)
@@ -257,8 +292,8 @@ def settled(pairs: pl.DataFrame, alpha: float) -> str:
     if n == 1:
         row = pairs.row(0, named=True)
         one, other = name_said(row["strategy"]), name_said(row["baseline"])
-        difference, best = row["difference"], best_of(row["measure"])
-        if not difference:
+        difference, best = row["difference"], best_in(pairs)
+        if abs(difference) < ROUNDING:
             return f"{one} and {other} have the same mean {name_said(row['measure'])}"
         if best == "none":
             side = "above" if difference > 0 else "below"
@@ -280,7 +315,7 @@ def settled(pairs: pl.DataFrame, alpha: float) -> str:
 
 def _leader(pairs: pl.DataFrame) -> list[str]:
     """Who has the best mean, as far as pairs say: all of them, or those with one baseline."""
-    best = best_of(pairs["measure"][0])
+    best = best_in(pairs)
     baselines, strategies = pairs["baseline"].unique(), pairs["strategy"].unique()
     if len(baselines) == 1 and pairs.height == len(strategies):
         ahead_by = {baselines[0]: 0.0} | dict(pairs.select("strategy", "difference").iter_rows())
@@ -299,33 +334,35 @@ def _leader(pairs: pl.DataFrame) -> list[str]:
 # Trust
 
 
-def apart(shares: Mapping[str, tuple[int, int]]) -> str:
-    """Which measure tells most pairs apart: of each, how many of how many."""
-    if len(shares) == 1:
-        [(name, (told, n))] = shares.items()
-        return f"{name_said(name)} tells {told:,} of {n:,} pairs apart"
+def apart(shares: Mapping[str, tuple[int, int]], alpha: float) -> str:
+    """Which measures tell most pairs apart: of each, how many of how many."""
     order = sorted(shares, key=lambda name: -shares[name][0] / shares[name][1])
     (most, n), (least, _) = shares[order[0]], shares[order[-1]]
+    level = f"at corrected p ≤ {alpha:g}"
     if most == least:
-        return f"Each measure tells {most:,} of {n:,} pairs apart"
-    first, last = name_said(order[0]), name_said(order[-1])
-    return f"{first} tells most pairs apart, {most:,} of {n:,}; {last} the fewest, {least:,}"
+        name = name_said(order[0]) if len(order) == 1 else "Each measure"
+        return f"{name} tells {most:,} of {n:,} pairs apart {level}"
+    ends = (shares[order[0]], shares[order[-1]])
+    first, last = ([name for name in order if shares[name] == end] for end in ends)
+    tell = "tells" if len(first) == 1 else "tell"
+    said = f"{listed(first)} {tell} most pairs apart {level}, {most:,} of {n:,}"
+    return f"{said}; {listed(last)} the fewest, {least:,}"
 
 
 def highest_and_lowest(values: Mapping[str, float], where: str, what: str) -> str:
-    """Which measure has most of something: "With 53 of 106 queries τ is highest for ap (0.9)"."""
+    """Which measures have most of something: "With 53 queries τ is highest for ap (0.90)"."""
+    shown = {name: f"{value:.2f}" for name, value in values.items()}
     order = sorted(values, key=lambda name: -values[name])
     if not order:
         return NOTHING
-    (first, *_, last) = [*order, order[-1]]
+    top, low = shown[order[0]], shown[order[-1]]
     if len(order) == 1:
-        return f"{where} {name_said(first)} has {what} {values[first]:.2f}"
-    if f"{values[first]:.2f}" == f"{values[last]:.2f}":
-        return f"{where} {what} is {values[first]:.2f} for each of {len(order)} measures"
-    return (
-        f"{where} {what} is highest for {name_said(first)} ({values[first]:.2f}), "
-        f"lowest for {name_said(last)} ({values[last]:.2f})"
-    )
+        return f"{where} {name_said(order[0])} has {what} {top}"
+    if top == low:
+        return f"{where} {what} is {top} for each of {len(order)} measures"
+    # What is the same in the numbers that are said is not told apart.
+    first, last = (listed([name for name in order if shown[name] == end]) for end in (top, low))
+    return f"{where} {what} is highest for {first} ({top}), lowest for {last} ({low})"
 
 
 def swapped(table: pl.DataFrame, rate: float) -> str:
@@ -362,33 +399,38 @@ def swapped(table: pl.DataFrame, rate: float) -> str:
 def gradings(table: pl.DataFrame, given: str) -> str:
     """Under how many gradings who leads, and where the order is least like that as given."""
     said = []
-    if table.n_unique(["measure", "^panel$"]) == 1:
+    is_one = table.n_unique(["measure", "^panel$"]) == 1
+    if is_one:
         leaders = ahead(table, "mean", ["grading"])
         said.append(most_often(leaders, "leads under", "lead under", "gradings"))
     others = table.filter(pl.col("grading") != given).drop_nulls("tau")
     if not others.is_empty():
-        tau, grading = others.sort("tau", maintain_order=True).select("tau", "grading").row(0)
-        lowest = f"τ is lowest, {tau:.2f}, under {name_said(grading)}"
+        tau, grading, measure = (
+            others.sort("tau", maintain_order=True).select("tau", "grading", "measure").row(0)
+        )
+        of = "" if is_one else f" for {name_said(measure)}"
+        lowest = f"τ is lowest, {tau:.2f}, under {name_said(grading)}{of}"
         the = "the" if any(said) else "The"
         said.append(f"{the} order is always the same" if tau == 1 else lowest)
-    return "; ".join(part for part in said if part)
+    told = "; ".join(part for part in said if part)
+    return f"{name_said(table['measure'][0])}: {told}" if is_one and told else told
 
 
-def could_turn(table: pl.DataFrame) -> str:
-    """How many pairs of strategies unjudged documents could put the other way round."""
+def overlaps(table: pl.DataFrame) -> str:
+    """How many pairs of strategies have a value between both means of either, ends and all."""
     groups, _ = group_names(table)
-    turned = total = 0
+    shared = total = 0
     for group in table.partition_by(groups, maintain_order=True):
-        low, high, mean = (group[name].to_numpy() for name in ("low", "high", "mean"))
-        ahead_of = mean[:, np.newaxis] > mean[np.newaxis, :]
-        turned += int((ahead_of & (high[np.newaxis, :] > low[:, np.newaxis])).sum())
-        total += int(ahead_of.sum())
+        low, high = (group[name].to_numpy() for name in ("low", "high"))
+        below = high[:, np.newaxis] < low[np.newaxis, :] - ROUNDING
+        n = group.height * (group.height - 1) // 2
+        shared, total = shared + n - int(below.sum()), total + n
     if not total:
         return NOTHING
-    if not turned:
-        return "No judgment that is missing could change the order"
-    order = f"the order of {of_all(turned, total, 'pairs')}"
-    return f"What is unjudged could change {order} of strategies"
+    if (table["low"] == table["high"]).all():
+        return "No mean changes where unjudged documents have the highest grade"
+    ranges = f"{of_all(shared, total, 'pairs')} of strategies" if shared else "no two strategies"
+    return f"From unjudged as irrelevant to all as best, the means of {ranges} overlap"
 
 
 def ranked(query: str, measure: str, values: Mapping[str, float | None]) -> str:
@@ -409,12 +451,16 @@ def ranked(query: str, measure: str, values: Mapping[str, float | None]) -> str:
 
 
 def gaps(facts: Sequence[Mapping[str, Any]]) -> str:
-    """What makes means wrong: queries for which nothing is judged, or nothing was retrieved."""
-    verbs = {"none_judged": "has nothing judged", "none_retrieved": "retrieved nothing"}
-    said = []
-    for what, verb in verbs.items():
-        worst = max(facts, key=lambda fact: fact[what] or 0)
-        if n := worst[what]:
-            share = f"{n:,.0f} of {worst['queries']:,.0f} queries"
-            said.append(f"{name_said(worst['strategy'])} {verb} for {share}")
-    return "; ".join(said) or "Every query has something judged and something retrieved"
+    """What makes means wrong or empty: for how many queries there is nothing to rank or find."""
+    said, whole = [], sorted({fact["queries"] for fact in facts})
+    for what, (one, several) in GAPS.items():
+        n = max(fact[what] or 0 for fact in facts)
+        found = [fact for fact in facts if (fact[what] or 0) == n]
+        if n:
+            every = len(found) == len(facts) > 1
+            who = "Every strategy" if every else listed([fact["strategy"] for fact in found])
+            verb = one if every or len(found) == 1 else several
+            # Strategies of other numbers of queries have no share in common.
+            share = of_all(int(n), int(whole[0]), "queries") if len(whole) == 1 else ""
+            said.append(f"{who} {verb} for {share or counted(int(n), 'queries')}")
+    return "; ".join(said) or "Every query has documents retrieved, judged relevant and judged not"

@@ -135,7 +135,7 @@ def ranks_added(
         msg = "the query must have a document with a score or a grade, got none"
         raise ValueError(msg)
     documents = pl.concat(parts).with_columns(
-        (pl.col("grade") > request.scale.irrelevant).fill_null(value=False).alias("relevant")
+        request.scale.is_relevant(pl.col("grade")).fill_null(value=False).alias("relevant")
     )
     return documents, values
 

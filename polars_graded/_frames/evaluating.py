@@ -72,9 +72,11 @@ def evaluate(
         compared as numbers. Without it tied documents stay in row order, as with `"order"`, which
         says that this is meant.
     descending
-        Whether the highest value comes first; False for a column of rank numbers.
-    irrelevant, highest
-        The scale of the grades, as in `Graded.scaled`.
+        Whether the highest value comes first; False for a column of rank numbers. It holds for all
+        columns of a list in `by`; what `ties` names has its highest value first in any case.
+    irrelevant, highest, relevant_from
+        The scale of the grades, and from which of them on documents are relevant, as in
+        `Graded.scaled`.
     undefined_as
         What a query without a relevant document gets: a number, or None for null, as in
         `Graded.undefined_as`. By default 0, and null for `roc_auc`.
@@ -117,26 +119,33 @@ def evaluate(
 
     Warns
     -----
-    UserWarning
+    DataWarning
         Of what makes means wrong though every value is right; of a LazyFrame when it is collected.
 
-        - Queries without a judged document, as a left join of a run and judgments has them.
-        - All that is judged was retrieved, in ten queries or more, but not all that was retrieved
-          is judged, as a join that starts from the run has it.
-        - Of several query columns one that is null in some rows of a query alone.
-        - A document, of a column "doc", that comes twice for a query, as where strategies are
-          stacked in a column that was not named. (Some queries of a DataFrame are looked at.)
-        - A stacked strategy that has no row for some query, which its mean then lacks.
-        - A strategy that retrieved nothing at all.
-        - Strategies of which a share of the first ten documents is judged that differs by 0.2.
-        - Rows whose query, or strategy, is null, and that are one of their own: how many.
-        - A column that counts from 1 as ranks do, and of which the highest number is ranked first:
-          one that is called rank, position or place, or any that counts in the order of rows in ten
-          queries or more.
-        - `err`, `nerr`, `generalized_precision` and `rbp(graded=True)` where queries differ in
-          their highest grade and `highest` is not said: each is on a scale of its own then.
-        - Ties that the order of rows decides: documents of other grades with the same score.
+        - `unjudged`: queries without a judged document, as a left join of a run and judgments has
+          them; strategies of which a share of the first ten documents is judged that differs by
+          0.2.
+        - `join`: relevant documents of a query that differ between stacked strategies; or all that
+          is judged was retrieved, in ten queries or more, but not all that was retrieved is judged,
+          as in logged data, and after a join that starts from the run.
+        - `nulls`: rows whose query, or strategy, is null or NaN, and that are one of their own: how
+          many; of several query columns one that is null in some rows of a query alone.
+        - `duplicates`: a document, of a column "doc", that comes twice for a query, as where
+          strategies are stacked in a column that was not named. (Some queries of a DataFrame are
+          looked at.)
+        - `missing`: a stacked strategy that has no row for some query, which its mean then lacks;
+          a strategy that retrieved nothing at all.
+        - `ranks`: a column that counts from 1 as ranks do, and of which the highest number is
+          ranked first: one that is called rank, position or place, or any that counts in the order
+          of rows in ten queries or more.
+        - `scale`: `err`, `nerr`, `generalized_precision` and `rbp(graded=True)` where queries
+          differ in their highest grade and `highest` is not said: each is on a scale of its own
+          then; grades that are whole numbers from 1 to 4 or more and never 0, as stars are, of
+          which 1 counts as relevant.
+        - `ties`: documents with the same score whose order changes a value that was asked for,
+          where `ties` is not said; or `ties` that names the grade.
 
+        `warnings.simplefilter("ignore", DataWarning.ties)` silences one of these kinds.
         Engines are not warned of anything: nobody there sees all queries. Their rows have no order
         either, so name what breaks `ties`.
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_graded._checks import SHOWN, check_columns, first_few
 from polars_graded._frames.joining import FOUND, ROWS, are_distinct
-from polars_graded._frames.noticing import warn_the_caller
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,10 +116,11 @@ def usable(
         return judged.filter(pl.col(grade) >= unjudged_below)
     if judged.schema[grade].is_numeric() and (below := judged.filter(pl.col(grade) < 0).height):
         warn_the_caller(
+            DataWarning.scale,
             f"{below} of {judged.height} judgments have a grade below 0, and count as judged and "
             "irrelevant\n\n"
             "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower bound "
-            "keeps them and silences this"
+            "keeps them and silences this",
         )
     return judged
 
@@ -142,26 +143,30 @@ def check_overlap(join: Join) -> None:
     queries = judged_too.get_column(query)
     if unjudged := _not_in(counts.get_column(query), queries):
         warn_the_caller(
+            DataWarning.topics,
             f"queries without any judgment are left out of `run`, got {len(unjudged)}: "
-            f"{first_few(unjudged)}"
+            f"{first_few(unjudged)}",
         )
     if unanswered := _not_in(join.queries.get_column(query), queries):
         warn_the_caller(
+            DataWarning.missing,
             f"{len(unanswered)} of {join.queries.height} judged queries have no row in `run`, and "
-            f"count as failures: {first_few(unanswered)}"
+            f"count as failures: {first_few(unanswered)}",
         )
     if join.strategy is not None and join.strategies != [None]:
         answered = judged_too.get_column(join.strategy)
         if silent := _not_in(counts.get_column(join.strategy), answered):
             warn_the_caller(
+                DataWarning.missing,
                 f"{first_few(silent)} answered none of the judged queries, and count as failures "
-                "though they did not run"
+                "though they did not run",
             )
     if join.strategy is not None and (lacking := _unanswered_by_some(judged_too, join)):
         warn_the_caller(
+            DataWarning.missing,
             "some strategies have no row for judged queries that others answered, which count as "
             f"failures: {_those_that_lack(lacking, join.queries.height)}\n\n"
-            "Hint: where not all strategies were asked alike, keep the queries that all answered"
+            "Hint: where not all strategies were asked alike, keep the queries that all answered",
         )
     asked = queries.n_unique()
     without = asked - judged_too.filter(pl.col(FOUND) > 0).get_column(query).n_unique()
@@ -170,10 +175,11 @@ def check_overlap(join: Join) -> None:
     none = f"in {without} of {asked} queries nothing that was retrieved is judged"
     missed = next((part for part in join.missed() if part.height), judged)
     warn_the_caller(
+        DataWarning.ids,
         f"{none if without else 'the run and the judgments have few documents in common'}; "
         f"of all {retrieved} retrieved documents {found} are judged ({found / retrieved:.1%})\n\n"
         f"Hint: see that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
-        f"and `judgments` ({missed[doc][0]!r}); overview() shows what there is"
+        f"and `judgments` ({missed[doc][0]!r}); overview() shows what there is",
     )
 
 

@@ -119,7 +119,7 @@ def judge(
 
     Warns
     -----
-    UserWarning
+    DataWarning
         If judgments have a grade below 0 and `unjudged_below` is not said: they count as judged.
         If queries of the run have no judgment; they are left out. If judged queries were answered
         by no strategy, by some strategies alone (it names these and the first of the queries), or a

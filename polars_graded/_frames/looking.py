@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
 from polars_graded._frames.adding import RANK, TIED, ranked_documents, rows_of_query
-from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES, warn_the_caller
+from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.values import in_order, values_of
 from polars_graded._measuring.expression import places
 from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._warnings import DataWarning, warn_the_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["overview", "side_by_side"]
 
@@ -32,7 +36,9 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     ----------
     frame
         Any data frame, as for `evaluate`; what is lazy is collected.
-    query, grade, by, strategy, ties, descending, irrelevant, highest, undefined_as, condensed
+    query, grade, by, strategy, ties, descending
+        As for `evaluate`.
+    irrelevant, highest, relevant_from, undefined_as, condensed
         As for `evaluate`.
 
     Returns
@@ -148,7 +154,9 @@ def side_by_side(
         Any data frame, as for `evaluate`.
     of
         The query to look at, a value of the column `query`.
-    query, grade, by, strategy, ties, descending, irrelevant, highest, undefined_as, condensed
+    query, grade, by, strategy, ties, descending
+        As for `evaluate`.
+    irrelevant, highest, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
         How many ranks.
@@ -168,11 +176,12 @@ def side_by_side(
     TypeError
         If `of` is no value that the column `query` could have; as `evaluate`.
     ValueError
-        If there is no such query; as `evaluate`.
+        If there is no such query; if the columns of a strategy would have the names of others, as
+        those of one called "rank"; as `evaluate`.
 
     Warns
     -----
-    UserWarning
+    DataWarning
         If the order of rows decides at which rank some of them stand, and `ties` is not said.
 
     Examples
@@ -206,8 +215,10 @@ def side_by_side(
     check_columns("frame", [check_column_name("doc", doc)], schema, argument="doc")
     rows = rows_of_query(request, frame, of)
     request.check_not_stacked(rows)
-    columns, tied = {}, {}
+    columns: dict[str, pl.Series] = {}
+    tied = {}
     for name, its in ranked_documents(request, rows).items():
+        _check_columns_are_apart(name, columns)
         top = its.filter(pl.col(RANK).is_not_null()).head(n)
         columns[name] = top.get_column(doc)
         columns[f"grade of {name}"] = top.get_column(request.grade)
@@ -215,10 +226,11 @@ def side_by_side(
     if request.ties is None and any(tied.values()):
         those = [f"{count} of {name!r}" for name, count in tied.items() if count]
         warn_the_caller(
+            DataWarning.ties,
             f"the order of rows decides where some of the first {n} documents stand, which have "
             f"the score of another: {', '.join(those)}\n\n"
             f"Hint: ties={doc!r} ranks them by that column; ties='order' says that the order of "
-            "rows is meant"
+            "rows is meant",
         )
     ranks = max(len(column) for column in columns.values())
     return pl.DataFrame(
@@ -228,3 +240,15 @@ def side_by_side(
             for name, column in columns.items()
         }
     )
+
+
+def _check_columns_are_apart(strategy: str, others: Collection[str]) -> None:
+    """Raise where the columns of a strategy would have the name of one that is there."""
+    for name in (strategy, f"grade of {strategy}"):
+        if name == "rank" or name in others:
+            msg = (
+                f"a strategy must have columns of its own beside 'rank' and those of others, "
+                f"got {name!r} for {strategy!r}\n\n"
+                "Hint: by={'ours': ...} gives a strategy a name of its own"
+            )
+            raise ValueError(msg)

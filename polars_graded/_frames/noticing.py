@@ -6,16 +6,15 @@ are there anyway, and looked at once all queries are there.
 
 from __future__ import annotations
 
-import inspect
 import re
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import first_few
 from polars_graded._measuring.names import Measure
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,13 +22,27 @@ if TYPE_CHECKING:
     from polars_graded._frames.request import Request
     from polars_graded._frames.values import Part
 
+
+class Told(NamedTuple):
+    """What is to be warned of."""
+
+    kind: type[DataWarning]
+    sentence: str
+
+
 NOTES = "polars_graded: notes"
 """A column under a name that no frame has."""
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
+ROUNDING = 1e-9
+"""Sums of the same grades in another order differ by less."""
+
 UNFAIR, FEW = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
+
+STARS = 4
+"""From so high a grade down to 1 are stars; of fewer levels the relevant alone may be listed."""
 
 RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """What a column of ranks is called; of one called otherwise more has to look like it."""
@@ -41,17 +54,11 @@ DOCUMENTS = {
 """What a column of documents is called."""
 
 
-def looks_at_order(request: Request) -> bool:
-    """Whether the order of rows may decide what comes out, and nobody said that it should."""
-    return request.ties is None and any(map(_looks_at_order, request.measures.values()))
-
-
-def _looks_at_order(measure: Measure) -> bool:
-    """Whether it can matter to a measure which of two tied documents comes first."""
-    definition, whole = measure.definition, measure.n is None
-    if measure.needs_ties or definition.best == "none":
-        return False
-    return not (whole and definition.is_of_sets)
+def decided_by_order(request: Request) -> list[Measure]:
+    """The measures that the order of rows may decide, where nobody said that it should."""
+    if request.ties is not None:
+        return []
+    return [measure for measure in request.measures.values() if not measure.needs_ties]
 
 
 def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
@@ -76,10 +83,11 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
             such_as = f", such as strategy={apart[0]!r}" if apart else ""
             of = ", ".join(map(repr, again.select(request.keys).row(0)))
             warn_the_caller(
+                DataWarning.duplicates,
                 f"{again.get_column('doc')[0]!r} comes more than once for query {of}, and is "
                 "ranked as several documents\n\n"
                 f"Hint: strategy= names a column that tells stacked strategies apart{such_as}; "
-                ".unique() drops rows that are the same"
+                ".unique() drops rows that are the same",
             )
             return
 
@@ -93,7 +101,7 @@ def _rows_beside(frame: pl.DataFrame, place: int, keys: Sequence[str]) -> pl.Dat
 def notes_of_queries(part: Part) -> dict[str, pl.Series]:
     """What is to be known of each query, whatever the strategy."""
     request, groups, grades = part.request, part.groups, part.grades
-    nulls = any(groups.keys.get_column(key).null_count() for key in request.keys)
+    lacking = any(map(_lacks, groups.keys.select(request.keys).get_columns()))
     highest = part.constant(None, pl.Float64())
     if _without_a_scale(request):
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan")).to_numpy()
@@ -101,9 +109,47 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
         highest = pl.Series(best, nan_to_null=True)
     return {
         "judged": pl.Series(grades.count(part.judged)),
-        "rows": pl.Series(np.diff(groups.offsets)) if nulls else part.constant(0, pl.Int64()),
+        "rows": pl.Series(np.diff(groups.offsets)) if lacking else part.constant(0, pl.Int64()),
         "highest": highest,
-    }
+        "from_one": part.constant(_count_from_one(request, grades.flat), COUNTED),
+    } | _relevant(part)
+
+
+COUNTED = pl.Struct({"lowest": pl.Float64(), "highest": pl.Float64(), "whole": pl.Boolean()})
+
+
+def _count_from_one(request: Request, grades: pl.Series) -> dict[str, object] | None:
+    """The ends of grades and whether they are whole, where nobody said from which on they count."""
+    scale, measures = request.scale, request.measures.values()
+    if scale.irrelevant or scale.relevant_from is not None or grades.dtype == pl.Boolean:
+        return None
+    if all((measure.options.get("threshold") or 0) > 1 for measure in measures):
+        return None
+    low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
+    # Where one is below 1 it does not matter.
+    whole = low is not None and low >= 1 and bool((grades.floor() == grades).all())
+    return {"lowest": low, "highest": high, "whole": whole}
+
+
+def _relevant(part: Part) -> dict[str, pl.Series]:
+    """How many documents of each query are relevant, and their grades added up.
+
+    They are the same for all strategies that are stacked, or judgments were lost.
+    """
+    if part.request.strategy is None:
+        return {}
+    rows = part.grades.flat.alias("grade").to_frame()
+    relevant = rows.select(part.request.scale.is_relevant(pl.first()).fill_null(value=False))
+    mask = relevant.to_series()
+    worth = rows.to_series().cast(pl.Float64).fill_null(0.0).to_numpy() * mask.to_numpy()
+    ends = part.grades.offsets[:-1]
+    sums = np.add.reduceat(worth, ends) if len(ends) else worth
+    return {"relevant": pl.Series(part.grades.count(mask)), "worth": pl.Series(sums)}
+
+
+def _lacks(key: pl.Series) -> bool:
+    """Whether a column of keys has what names nothing."""
+    return key.null_count() > 0 or (key.dtype.is_float() and bool(key.is_nan().any()))
 
 
 def notes_of_strategy(part: Part, score: Sequence[str]) -> dict[str, pl.Series]:
@@ -172,55 +218,89 @@ def warn(request: Request, values: pl.DataFrame) -> None:
     keys = values.select(request.keys_of_values)
     keys = keys.rename({name: f"polars_graded: {name}" for name in keys.columns})
     noted = keys.hstack(values.get_column(NOTES).struct.unnest())
-    for sentence in (
+    for told in (
         *_in_two(request, values),
         *_of_no_key(request, noted, keys.columns),
         *_on_scales_of_their_own(request, noted, keys.columns[1:]),
+        *_that_count_from_one(noted),
+        *_broken_by_the_grade(request),
         *_sentences(request, noted, keys.columns),
     ):
-        warn_the_caller(sentence)
+        warn_the_caller(*told)
 
 
-def _of_no_key(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
+def _of_no_key(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[Told]:
     """How many rows have no query, or no strategy; of several query columns all have to lack."""
     one = noted if request.strategy else noted.filter(pl.col(keys[0]) == next(iter(request.by)))
     kinds = [("query", request.query, keys[1:])]
     if request.strategy is not None:
         kinds.append(("strategy", (request.strategy,), keys[:1]))
     for what, named, columns in kinds:
-        rows = one.filter(pl.all_horizontal(pl.col(columns).is_null()))["rows"].sum()
-        if rows:
-            column = " and ".join(map(repr, named))
-            hint = ", ".join(map(repr, named))
-            these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
-            yield (
-                f"{what} {column} is null in {these} measured as a {what} of its own\n\n"
-                f"Hint: .drop_nulls({hint}) leaves such rows out"
-            )
+        column, hint = (sign.join(map(repr, named)) for sign in (" and ", ", "))
+        floats = all(one.schema[name].is_float() for name in columns)
+        is_nan = pl.all_horizontal(pl.col(columns).is_nan()) if floats else pl.lit(value=False)
+        is_null = pl.all_horizontal(pl.col(columns).is_null())
+        for lacks, which, drops in (("null", is_null, "drop_nulls"), ("NaN", is_nan, "drop_nans")):
+            rows = one.filter(which).get_column("rows").sum()
+            if rows:
+                these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
+                yield Told(
+                    DataWarning.nulls,
+                    f"{what} {column} is {lacks} in {these} measured as a {what} of its own\n\n"
+                    f"Hint: .{drops}({hint}) leaves such rows out",
+                )
 
 
 def _on_scales_of_their_own(
     request: Request, noted: pl.DataFrame, query: list[str]
-) -> Iterator[str]:
+) -> Iterator[Told]:
     """That queries differ in their highest grade, which counts as the highest of the scale."""
     names = _without_a_scale(request)
     if not names:
         return
-    relevant = noted.filter(pl.col("highest") > request.scale.irrelevant)
+    relevant = noted.filter(request.scale.is_relevant(pl.col("highest")))
     low, high = relevant.select(low=pl.col("highest").min(), high=pl.col("highest").max()).row(0)
     if low != high:
         fewer = relevant.filter(pl.col("highest") < high).select(query).n_unique()
         of = relevant.select(query).n_unique()
         take = "takes" if len(names) == 1 else "take"
-        yield (
+        yield Told(
+            DataWarning.scale,
             f"{first_few(names)} {take} the highest grade of each query for the highest of the "
             f"scale, which is between {low:g} and {high:g}, and below {high:g} in {fewer} of {of} "
             "queries: their grades are worth more there\n\n"
-            f"Hint: highest={high:g} measures all queries by one scale"
+            f"Hint: highest={high:g} measures all queries by one scale",
         )
 
 
-def _in_two(request: Request, values: pl.DataFrame) -> Iterator[str]:
+def _that_count_from_one(noted: pl.DataFrame) -> Iterator[Told]:
+    """That grades look like stars, of which the lowest counts as relevant."""
+    of = pl.col("from_one").struct.field
+    low, high, whole = noted.select(
+        of("lowest").min(), of("highest").max().alias("high"), of("whole").all().alias("whole")
+    ).row(0)
+    if whole and low == 1 and high >= STARS:
+        yield Told(
+            DataWarning.scale,
+            f"grades are whole numbers from 1 to {high:g} and never 0: 1 is relevant\n\n"
+            "Hint: irrelevant=1 says that it does not, as of stars (from 1 to 5: irrelevant=1, "
+            "highest=5); relevant_from=1 says that it does",
+        )
+
+
+def _broken_by_the_grade(request: Request) -> Iterator[Told]:
+    """That what is measured decides the order of what is tied."""
+    if request.ties and request.grade in request.ties:
+        yield Told(
+            DataWarning.ties,
+            f"`ties` names the grade {request.grade!r}, so that of tied documents the best comes "
+            "first, which no strategy could know\n\n"
+            "Hint: ties='doc' breaks them by the document; 'ap(ties=optimistic)' is the highest "
+            "value that they allow",
+        )
+
+
+def _in_two(request: Request, values: pl.DataFrame) -> Iterator[Told]:
     """Of which queries a part lacks one of the columns that tell queries apart."""
     for name in request.query:
         others = [key for key in request.keys_of_values if key != name]
@@ -229,41 +309,45 @@ def _in_two(request: Request, values: pl.DataFrame) -> Iterator[str]:
         lacking, known = (values.filter(pl.col(name).is_null() == null) for null in (True, False))
         if parted := lacking.join(known, on=others, how="semi", nulls_equal=True).height:
             these = "1 query is" if parted == 1 else f"{parted} queries are"
-            yield (
+            yield Told(
+                DataWarning.nulls,
                 f"{these} cut in two, since {name!r} is null in some rows alone\n\n"
                 "Hint: the documents that judge adds lack what only the run knows: join what is "
-                "known of queries to what evaluate returns"
+                "known of queries to what evaluate returns",
             )
 
 
-def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[str]:
+def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[Told]:
     """What is to be warned of; `keys` are called as no note is."""
     strategy, query = keys[:1], keys[1:]
-    joined = _are_joined_to_the_run(request, noted)
+    joined, lost = _are_joined_to_the_run(request, noted), [*_judged_apart(request, noted, keys)]
     told = noted.select(
         (pl.col("judged", "retrieved") == 0).any(),
         pl.col("decided_by_order", "counts_up").any(),
     )
-    if noted.get_column(*strategy).n_unique() <= 1 and not (joined or any(told.row(0))):
+    if noted.get_column(*strategy).n_unique() <= 1 and not (joined or lost or any(told.row(0))):
         return
     queries = noted.select(query).n_unique() if noted.height else 0
     if unjudged := _those(noted, pl.col("judged") == 0, query):
         undefined = request.scale.undefined
         count = "are undefined" if undefined is None else f"count as {undefined:g}"
-        yield (
+        yield Told(
+            DataWarning.unjudged,
             f"no document is judged in {len(unjudged)} of {queries} queries, which {count}: "
             f"{first_few(unjudged)}\n\n"
             "Hint: judge(run, judgments) leaves such queries out, and adds the judged documents "
-            "that were not retrieved, which a join lacks; overview(frame) shows what there is"
+            "that were not retrieved, which a join lacks; overview(frame) shows what there is",
         )
-    elif queries >= FEW and joined:
-        yield (
+    elif queries >= FEW and joined and not lost:
+        yield Told(
+            DataWarning.join,
             f"all documents that are judged were retrieved, in {queries} queries, while others "
-            "that were retrieved are not judged: a join that starts from the run looks so, and "
-            "makes measures that count what was missed too good\n\n"
+            "that were retrieved are not judged: right for what was logged; a join that starts "
+            "from the run looks so too, and makes measures that count what was missed too good\n\n"
             "Hint: judge(run, judgments) adds the judged documents that were not retrieved; "
-            "overview(frame) shows what there is"
+            "overview(frame) shows what there is",
         )
+    yield from lost
     of_strategies = noted.group_by(strategy, maintain_order=True).agg(
         (pl.col("retrieved") > 0).any().alias("answered"),
         pl.col("counts_up").any(),
@@ -273,31 +357,34 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         pl.col("judged_at_the_top").filter(pl.col("retrieved") > 0).mean(),
     )
     if silent := _those(of_strategies, ~pl.col("answered"), strategy):
-        yield (
+        yield Told(
+            DataWarning.missing,
             f"{first_few(silent)} retrieved nothing for any query, which is no bad ranking but "
             "none\n\n"
-            "Hint: overview(frame) shows what each strategy retrieved"
+            "Hint: overview(frame) shows what each strategy retrieved",
         )
     lacking = of_strategies.filter(pl.col("queries") < queries).select(*strategy, "queries")
     if lacking.height:
         named = ", ".join(
             f"{name!r} lacks {queries - n} of {queries}" for name, n in lacking.head(5).iter_rows()
         )
-        yield (
+        yield Told(
+            DataWarning.missing,
             "some strategies have no row for some queries, which are missing from their means: "
             f"{named}\n\n"
-            "Hint: judge(run, judgments) adds the queries that a run did not answer"
+            "Hint: judge(run, judgments) adds the queries that a run did not answer",
         )
     shares = of_strategies.filter(pl.col("queries") >= FEW).drop_nulls("judged_at_the_top")
     shares = shares.sort("judged_at_the_top")
     if shares.height > 1:
         (least, low), *_, (most, high) = shares.select(*strategy, "judged_at_the_top").iter_rows()
         if high - low >= UNFAIR:
-            yield (
+            yield Told(
+                DataWarning.unjudged,
                 f"strategies are not judged alike: of the first ten documents {low:.0%} are judged "
                 f"for {least!r} and {high:.0%} for {most!r}, and an unjudged one counts as "
                 "irrelevant\n\n"
-                "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares"
+                "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares",
             )
     for name, some, every in of_strategies.select(
         *strategy, "counts_up", "all_count_up"
@@ -305,9 +392,10 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         column = request.columns_of(name)[0]
         if not (some if _is_called_rank(column) else every):
             continue
-        yield (
+        yield Told(
+            DataWarning.ranks,
             f"{column!r} counts from 1 as ranks do, and its highest number is ranked first\n\n"
-            "Hint: descending=False ranks the lowest first"
+            "Hint: descending=False ranks the lowest first",
         )
         break
     if tied := _those(of_strategies, pl.col("decided_by_order") > 0, strategy):
@@ -315,16 +403,51 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         breaks = "ties= names the column of documents, which breaks them as in trec_eval"
         if request.document is not None:
             breaks = f"ties={request.document!r} ranks them by that column, as trec_eval does"
-        yield (
+        yield Told(
+            DataWarning.ties,
             f"documents with the same score have different grades in {among} of {queries} queries "
             f"of {first_few(tied)}, and the order of rows decides which comes first\n\n"
-            f"Hint: {breaks}; ties='order' says that the order of rows is meant"
+            f"Hint: {breaks}; ties='order' says that the order of rows is meant",
         )
+
+
+def _judged_apart(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[Told]:
+    """Queries of which stacked strategies have other relevant documents, as joins make them."""
+    if request.strategy is None or not _look_at_all_judged(request):
+        return
+    n, worth = pl.col("relevant"), pl.col("worth")
+    apart = noted.drop_nulls(keys).filter(
+        (n.min() < n.max()).over(keys[1:])
+        | (worth.max() - worth.min() > ROUNDING * worth.abs().max()).over(keys[1:])
+    )
+    if apart.is_empty():
+        return
+    of, queries = apart.select(keys[1:]).n_unique(), noted.select(keys[1:]).n_unique()
+    [first, *_] = _those(apart, pl.lit(value=True), keys[1:])
+    of_first = apart.join(apart.head(1), on=keys[1:], how="semi", nulls_equal=True)
+    found = (
+        of_first.sort("relevant", "worth", maintain_order=True).select(keys[0], "relevant").rows()
+    )
+    (few, least), (many, most) = found[0], found[-1]
+    yield Told(
+        DataWarning.join,
+        f"the relevant documents of a query differ between strategies in {of} of {queries} queries "
+        f"(of {first!r} {few!r} has {least} and {many!r} {most}): a join of the run with judgments "
+        "loses those that were not retrieved, and makes measures that count what was missed too "
+        "good\n\n"
+        "Hint: judge(run, judgments) has each judged document, once for each strategy, with one "
+        "grade",
+    )
+
+
+def _look_at_all_judged(request: Request) -> bool:
+    """Whether any of the measures counts what was judged and not retrieved."""
+    return any(measure.definition.judged for measure in request.measures.values())
 
 
 def _are_joined_to_the_run(request: Request, noted: pl.DataFrame) -> bool:
     """Whether some of what was retrieved is not judged, but all that is judged was retrieved."""
-    if not any(measure.definition.judged for measure in request.measures.values()):
+    if not _look_at_all_judged(request):
         return False
     both = pl.col("retrieved_and_judged")
     some, every = noted.select(
@@ -337,17 +460,3 @@ def _those(frame: pl.DataFrame, which: pl.Expr, columns: list[str]) -> list[Any]
     """The keys of some rows, each once."""
     rows = frame.filter(which).select(columns).unique(maintain_order=True).rows()
     return [row[0] if len(columns) == 1 else row for row in rows]
-
-
-def warn_the_caller(sentence: str) -> None:
-    """Warn in the name of the line that called the package."""
-    warnings.warn(sentence, UserWarning, stacklevel=_levels_to_the_caller())
-
-
-def _levels_to_the_caller() -> int:
-    """How many calls up the stack is the first from outside the package and Polars."""
-    packages = (__name__.partition(".")[0], "polars")
-    frame, levels = inspect.currentframe(), 0
-    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in packages:
-        frame, levels = frame.f_back, levels + 1
-    return levels

@@ -9,8 +9,10 @@ is the error. A good file is never looped over in Python.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
@@ -18,10 +20,10 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_choice, check_whole_number
+from polars_graded._checks import check_choice, check_whole_number, first_few
 from polars_graded._frames.files import Block, TextFile, files_of
-from polars_graded._frames.noticing import warn_the_caller
 from polars_graded._frames.sources import read_later
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -228,7 +230,9 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
         A mapping of names to files names the strategies itself.
     named_by
         What a strategy is called: by the `"tag"` in its lines, or by the name of its `"file"`
-        (its whole path where two files have one name), which tells runs with the same tag apart.
+        (its whole path where two files have one name). Where a document comes in several files
+        under one tag, these are runs of their own, and are named after files in either case, which
+        is warned of.
 
     Returns
     -------
@@ -279,7 +283,11 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     │ 301   ┆ CR93E-1282 ┆ 0.5   ┆ 1    ┆ ours     │
     └───────┴────────────┴───────┴──────┴──────────┘
     """
-    return _whole(_RUN_SCHEMA, _runs(_named_files(paths, named_by)))
+    files = _named_files(paths, named_by)
+    runs = [_whole(_RUN_SCHEMA, _runs([file], len(files))) for file in files]
+    if (names := _names_of_clashing(files, runs)) is not None:
+        runs = [run.with_columns(name) for run, name in zip(runs, names, strict=True)]
+    return pl.concat(runs)
 
 
 def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
@@ -428,7 +436,15 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     """
     files = _named_files(paths, named_by)
     _read_again(file for file, _ in files)
-    return read_later(_RUN_SCHEMA, lambda _: _runs(files))
+
+    def frames(_: object) -> Iterator[pl.DataFrame]:
+        starts = (_whole(_RUN_SCHEMA, islice(_runs([file], 1), 1)) for file in files)
+        names = _names_of_clashing(files, starts) if len(files) > 1 else None
+        for place, file in enumerate(files):
+            for run in _runs([file], len(files)):
+                yield run if names is None else run.with_columns(names[place])
+
+    return read_later(_RUN_SCHEMA, frames)
 
 
 # Reading
@@ -465,10 +481,60 @@ def _named_files(paths: Runs, named_by: NamedBy) -> list[tuple[TextFile, str | N
     files = files_of(paths)
     if named_by == "tag":
         return [(file, None) for file in files]
-    names = [file.source.name if isinstance(file.source, Path) else file.name for file in files]
+    return list(zip(files, _names_of([(file, None) for file in files]), strict=True))
+
+
+def _names_of(files: Sequence[tuple[TextFile, str | None]]) -> list[str]:
+    """What strategies are called that are named after their files."""
+    names = [file.source.name if isinstance(file.source, Path) else file.name for file, _ in files]
     if len(set(names)) < len(names):
-        names = [file.name for file in files]
-    return list(zip(files, names, strict=True))
+        names = [file.name for file, _ in files]
+    return names
+
+
+def _names_of_clashing(
+    files: Sequence[tuple[TextFile, str | None]], runs: Iterable[pl.DataFrame]
+) -> list[pl.Expr] | None:
+    """What strategies of files are called where a document comes in several under one tag.
+
+    None where none does: these are runs of their own, or parts of one.
+    """
+    names = _names_of(files)
+    named_by_tag = all(isinstance(file.source, Path) and name is None for file, name in files)
+    if not named_by_tag or len(set(names)) < len(names) or len(names) == 1:
+        return None
+    keys = [run.select("strategy", "query", "doc").unique() for run in runs]
+    tags = [of_file.get_column("strategy").unique().sort() for of_file in keys]
+    if pl.concat(tags).is_unique().all():
+        return None
+    rows = pl.concat(keys)
+    again = rows.filter(rows.is_duplicated()).get_column("strategy")
+    return names_apart(tags, names) if len(again) else None
+
+
+def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr] | None:
+    """What strategies are called whose tags stand in several files; None where none does.
+
+    Tags that two runs share do not tell them apart: their files do. What has several tags has them
+    after the name of its file.
+    """
+    found = Counter(tag for of_file in tags for tag in of_file)
+    again = [tag for tag, n in found.items() if n > 1]
+    if not again:
+        return None
+    warn_the_caller(
+        DataWarning.files,
+        f"the tag {again[0]!r} stands in {found[again[0]]} files, so that strategies are named "
+        f"after files: {first_few(names)}\n\n"
+        "Hint: named_by='file' says that this is meant; a mapping gives strategies names of their "
+        "own, also to one of several files: {'bm25': ['part1.run', 'part2.run']}",
+    )
+    several = [len(of_file) > 1 for of_file in tags]
+    tagged = [pl.concat_str(pl.lit(f"{name}:"), "strategy") for name in names]
+    return [
+        (tagged[place] if several[place] else pl.lit(name)).alias("strategy")
+        for place, name in enumerate(names)
+    ]
 
 
 def _tables(file: TextFile, formats: Sequence[Format]) -> Iterator[pl.DataFrame]:
@@ -491,7 +557,7 @@ def _judgments(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
             yield table.select(_JUDGMENT_SCHEMA.names())
 
 
-def _runs(files: Sequence[tuple[TextFile, str | None]]) -> Iterator[pl.DataFrame]:
+def _runs(files: Sequence[tuple[TextFile, str | None]], n_files: int) -> Iterator[pl.DataFrame]:
     for file, strategy in files:
         n_rows, tags = 0, pl.Series(dtype=pl.String)
         for table in _tables(file, _RUNS):
@@ -509,8 +575,9 @@ def _runs(files: Sequence[tuple[TextFile, str | None]]) -> Iterator[pl.DataFrame
                     raise ValueError(msg)
                 run = run.with_columns(strategy=pl.lit(strategy))
             yield run
-        if not n_rows and len(files) > 1:
-            warn_the_caller(f"{file.name} has no line, and is no strategy beside the others")
+        if not n_rows and n_files > 1:
+            sentence = f"{file.name} has no line, and is no strategy beside the others"
+            warn_the_caller(DataWarning.files, sentence)
 
 
 def _documents(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFrame]:

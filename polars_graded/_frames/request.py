@@ -29,6 +29,7 @@ class RequestOptions(TypedDict, total=False):
     descending: bool
     irrelevant: float
     highest: float | None
+    relevant_from: float | None
     undefined_as: Undefined
     condensed: bool
 
@@ -67,6 +68,7 @@ class Request:
         descending: bool = True,
         irrelevant: float = 0.0,
         highest: float | None = None,
+        relevant_from: float | None = None,
         undefined_as: Undefined = "default",
         condensed: bool = False,
     ) -> Request:
@@ -81,7 +83,7 @@ class Request:
             None if strategy is None else check_column_name("strategy", strategy),
             settled_ties(ties),
             check_flag("descending", descending),
-            scale.scaled(irrelevant, highest).undefined_as(undefined_as),
+            scale.scaled(irrelevant, highest, relevant_from).undefined_as(undefined_as),
         )
         request._check_names()
         return request
@@ -238,12 +240,16 @@ def settled_ties(given: Any) -> tuple[str, ...] | None:
     """The columns that break ties, none for the order of rows; None where nothing is said."""
     if given is None:
         return None
-    return () if given == "order" else settled_columns("ties", given)
+    return () if isinstance(given, str) and given == "order" else settled_columns("ties", given)
 
 
 def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
     """The columns to rank by of each strategy, under its name."""
     if isinstance(by, Mapping):
+        for name in by:
+            if not isinstance(name, str):
+                msg = f"`by` must name each strategy by a string, got {name!r}"
+                raise TypeError(msg)
         named = [(name, columns) for name, columns in by.items()]
     else:
         entries = [by] if isinstance(by, str) or not isinstance(by, Sequence) else by
@@ -257,7 +263,9 @@ def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
         if (
             not isinstance(columns, list | tuple)
             or not columns
-            or not all(isinstance(column, str) for column in [*columns, *([name] if name else [])])
+            or not all(
+                isinstance(column, str) for column in [*columns, *([] if name is None else [name])]
+            )
         ):
             msg = f"`by` takes column names and lists of them, got {by!r}"
             raise TypeError(msg)

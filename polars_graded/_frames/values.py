@@ -129,7 +129,7 @@ class Part:
                     measures,
                     self.ranking(usable[0]),
                     [*map(self.documents, usable)],
-                    looks_at_order=noticing.looks_at_order(self.request),
+                    ordered=noticing.decided_by_order(self.request),
                 )
                 found = dict(zip(usable, of_usable, strict=True))
         except UnusableDataError as caught:
@@ -164,7 +164,7 @@ class Part:
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
-        if found is not None and noticing.looks_at_order(request):
+        if found is not None and noticing.decided_by_order(request):
             notes["decided_by_order"] = found.decided_by_order
         return pl.DataFrame(
             [

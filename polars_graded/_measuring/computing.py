@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_graded._measuring import batches
 from polars_graded._measuring.definitions import ALL, MOST_VALUES
-from polars_graded._measuring.kernels.queries import Judged, Queries
+from polars_graded._measuring.kernels.queries import ROUNDING, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ class Computed:
 
     @property
     def decided_by_order(self) -> pl.Series:
-        """Whether only the order of rows tells documents apart that are tied and differ in grade.
-
-        It is looked for where ties are found.
-        """
+        """Whether another order of documents that are tied would change a value."""
         return pl.Series(np.concatenate([by_order for _, by_order in self.chunks]))
 
 
@@ -71,25 +68,26 @@ def computed(
     strategies: Sequence[Documents],
     known: Lists | None = None,
     *,
-    looks_at_order: bool = False,
+    ordered: Sequence[Measure] = (),
 ) -> list[Computed]:
     """For each strategy the values of the measures, or the error of data that they cannot take.
 
     What is found of grades that several strategies have is found once. `known` are the grades of
-    known documents alone, of one strategy. What the order of rows decides is looked for where it is
-    asked for.
+    known documents alone, of one strategy. Of the measures that are `ordered` it is looked whether
+    the order of tied documents decides a value.
     """
     as_grade = _as_grade(strategies[0].grades.flat.dtype)
     ranking = replace(
         ranking,
         irrelevant=as_grade(ranking.irrelevant),
         highest=None if ranking.highest is None else as_grade(ranking.highest),
+        relevant_from=None if ranking.relevant_from is None else as_grade(ranking.relevant_from),
     )
     depth = depth_of(measures)
     arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
 
     rankings = [*strategies]
-    if not (looks_at_order or need_ties(measures)):
+    if not (ordered or need_ties(measures)):
         rankings = [replace(documents, ties=None) for documents in rankings]
     if known is not None:
         rankings.append(replace(rankings[0], grades=known))
@@ -98,7 +96,7 @@ def computed(
     def kernel(*stretches: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
         of_lists = dict(zip(lists, stretches, strict=True))
         judged = {
-            grades: Judged(of_lists[grades], ranking.irrelevant)
+            grades: Judged.of(of_lists[grades], ranking.irrelevant, ranking.relevant_from)
             for grades in dict.fromkeys(documents.grades for documents in rankings)
         }
 
@@ -122,7 +120,10 @@ def computed(
                 _values(measure, given, queries, of_known, _undefined(measure, ranking))
                 for measure, given in zip(measures, arguments, strict=True)
             ]
-            return values, queries.decided_by_order
+            of_order = [
+                pair for pair in zip(measures, arguments, strict=True) if pair[0] in ordered
+            ]
+            return values, _decided_by_order(of_order, queries)
 
         # One after the other, so that what is found for one is let go before the next.
         return [values_of(ranked(each)) for each in rankings[: len(strategies)]]
@@ -159,6 +160,37 @@ def _arguments(
     if measure.definition.has_cutoff:
         given["n"] = measure.n
     return given
+
+
+def _decided_by_order(
+    measures: Sequence[tuple[Measure, Mapping[str, Any]]], queries: Queries
+) -> Mask:
+    """Of which queries the order of tied documents decides a value of the measures.
+
+    The worst and the best order bound what any order gives, where a better document that moves up
+    never lowers a value; then it is decided by order if and only if the two differ.
+    """
+    decided = np.zeros(len(queries.ranked.lengths), bool)
+    undecided = queries.undecided
+    if undecided is None:
+        return decided
+    for measure, given in measures:
+        orders = [undecided.pessimistic, undecided.optimistic]
+        if measure.may_fall:
+            orders.append(undecided.alternating)
+        worst, *others = (_values(measure, given, each, None, np.nan) for each in orders)
+        for other in others:
+            decided |= _differ(worst, other)
+    return decided
+
+
+def _differ(values: Any, others: Any) -> Mask:
+    """Of which queries values differ by more than rounding."""
+    if isinstance(values, Ragged):
+        return values.count(_differ(values.values, others.values)) > 0
+    low, high = np.minimum(values, others), np.maximum(values, others)
+    differ: Mask = high - low > ROUNDING * high
+    return differ
 
 
 def _undefined(measure: Measure, ranking: Ranking) -> float:
@@ -247,4 +279,6 @@ def check_measures(measures: Sequence[Measure], ranking: Ranking, *, known: bool
 
 def sentence(ranking: Ranking, error: UnusableDataError, n: int, each: str = "queries") -> str:
     """What is wrong with grades, and in how many of n queries."""
-    return f"{ranking.column(1)}: {error}, in {error.queries} of {n} {each}"
+    rule, *hint = str(error).split("\n\n")
+    msg = f"{ranking.column(1)}: {rule}, in {error.queries} of {n} {each}"
+    return "\n\n".join([msg, *hint])

@@ -140,8 +140,6 @@ class Definition:
     """What such a query gets, made of the value that `undefined_as` names."""
     best: Best = "highest"
     """Which value is the best, if one is."""
-    is_of_sets: bool = False
-    """Whether without a cutoff no order of documents changes it."""
     is_of_a_scale: bool = False
     """Whether it takes grades over the highest of the scale, which a query alone may not have."""
     is_sum: bool = False
@@ -183,24 +181,20 @@ B = {"b": _number(1.0, above=0, at_most=MOST_WEIGHT)}
 
 DEFINITIONS: Mapping[str, Definition] = {
     # Counting relevant documents.
-    "precision": Definition(precision.precision, THRESHOLD | TIES, is_of_sets=True),
+    "precision": Definition(precision.precision, THRESHOLD | TIES),
     "recall": Definition(
         precision.recall,
         THRESHOLD | _divided_by("relevant", "cutoff") | TIES,
         judged=True,
-        is_of_sets=True,
         is_sum=True,
     ),
-    "f_measure": Definition(
-        precision.f_measure, BETA | THRESHOLD | TIES, judged=True, is_of_sets=True
-    ),
+    "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=True),
     "e_measure": Definition(
         precision.e_measure,
         B | THRESHOLD | TIES,
         best="lowest",
         if_undefined=_e_if_undefined,
         judged=True,
-        is_of_sets=True,
     ),
     "max_f_measure": Definition(precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=True),
     "r_precision": _whole(precision.r_precision, THRESHOLD | TIES, is_sum=True),
@@ -211,7 +205,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         has_cutoff=False,
     ),
     "reciprocal_rank": Definition(precision.reciprocal_rank, THRESHOLD | TIES, is_sum=True),
-    "success": Definition(precision.success, THRESHOLD | TIES, is_of_sets=True),
+    "success": Definition(precision.success, THRESHOLD | TIES),
     "bpref": _whole(precision.bpref, THRESHOLD | TIE_ORDER),
     "roc_auc": _whole(
         precision.roc_auc,
@@ -219,12 +213,8 @@ DEFINITIONS: Mapping[str, Definition] = {
         can_be_undefined=True,
         needs_pairs=True,
     ),
-    "generalized_precision": Definition(
-        precision.generalized_precision, TIES, is_of_sets=True, is_of_a_scale=True
-    ),
-    "generalized_recall": Definition(
-        precision.generalized_recall, TIES, judged=True, is_of_sets=True, is_sum=True
-    ),
+    "generalized_precision": Definition(precision.generalized_precision, TIES, is_of_a_scale=True),
+    "generalized_recall": Definition(precision.generalized_recall, TIES, judged=True, is_sum=True),
     # Averaging precision.
     "ap": Definition(
         average_precision.ap,
@@ -239,7 +229,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         average_precision.gap, LEVELS | TIE_ORDER, judged=True, can_be_undefined=True, is_sum=True
     ),
     # Cumulating gain.
-    "cg": Definition(cumulated_gain.cg, GAIN | TIES, is_of_sets=True, is_sum=True),
+    "cg": Definition(cumulated_gain.cg, GAIN | TIES, is_sum=True),
     "dcg": Definition(cumulated_gain.dcg, GAIN | DISCOUNT | TIES, is_sum=True),
     "ideal_dcg": Definition(
         cumulated_gain.ideal_dcg, GAIN | DISCOUNT, ranked=NOTHING, best="none", judged=True
@@ -259,7 +249,6 @@ DEFINITIONS: Mapping[str, Definition] = {
         GAIN | TIES,
         judged=True,
         can_be_undefined=True,
-        is_of_sets=True,
         is_sum=True,
     ),
     "ideal_cg": Definition(cumulated_gain.ideal_cg, GAIN, ranked=NOTHING, best="none", judged=True),
@@ -307,7 +296,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         known_items.recall_effort, THRESHOLD, known=True, can_be_undefined=True
     ),
     # Counts.
-    "judged": Definition(precision.judged, TIES, needs_relevant=False, is_of_sets=True),
+    "judged": Definition(precision.judged, TIES, needs_relevant=False),
     "n_retrieved": _count(precision.n_retrieved, options={}, ranked=WHOLE, has_cutoff=False),
     "n_relevant": _count(
         precision.n_relevant, options=THRESHOLD, ranked=NOTHING, has_cutoff=False, judged=True

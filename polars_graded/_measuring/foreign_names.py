@@ -70,25 +70,32 @@ CALLS: dict[str, dict[str, str | tuple[str, str]]] = {
 
 IR_MEASURES = {
     "AP": "ap",
+    "MAP": "ap",
     "Bpref": "bpref",
+    "BPref": "bpref",
     "IPrec": "interpolated_precision",
     "Judged": "judged",
     "NumRel": "n_relevant",
     "NumRelRet": "n_relevant_retrieved",
     "NumRet": "n_retrieved",
     "P": "precision",
+    "Precision": "precision",
     "R": "recall",
+    "Recall": "recall",
     "RBP": "rbp",
     "RR": "reciprocal_rank",
+    "MRR": "reciprocal_rank",
     "Rprec": "r_precision",
+    "RPrec": "r_precision",
     "SetF": "f_measure",
     "SetP": "precision",
     "SetR": "recall",
     "Success": "success",
     "ERR": "err",
     "nDCG": "ndcg",
+    "NDCG": "ndcg",
 }
-"""Its measures, which have their options in brackets and a cutoff after an @."""
+"""Its measures and their aliases, which have their options in brackets and a cutoff after an @."""
 
 
 JUDGES = "needs to know what was pooled and not judged, or several judges, and is not here"
@@ -127,23 +134,32 @@ def said_elsewhere(name: str) -> str | None:
 
 
 def calls_here(name: str) -> list[Call]:
-    """What a name means in other tools, as calls of measures here; empty where it is none."""
+    """What a name means in other tools, as calls of measures here; empty where it is none.
+
+    Where no tool has it as it is written, capitals do not matter.
+    """
     name = name.strip()
-    found = _of_ir_measures(name)
+    found = _calls(name, re.NOFLAG)
+    return found if found or name == name.lower() else _calls(name, re.IGNORECASE)
+
+
+def _calls(name: str, flags: re.RegexFlag) -> list[Call]:
+    found = _of_ir_measures(name, flags)
     for tool, calls in CALLS.items():
         for pattern, call in calls.items():
-            if match := re.fullmatch(pattern, name):
+            if match := re.fullmatch(pattern, name, flags):
                 measure, further = (call, "") if isinstance(call, str) else call
                 found.append(Call(tool, measure.format(*match.groups("")), further))
     return found
 
 
-def _of_ir_measures(name: str) -> list[Call]:
+def _of_ir_measures(name: str, flags: re.RegexFlag) -> list[Call]:
     """What ir_measures calls so: `AP(rel=2)@100`."""
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
-    if match is None or match[1] not in IR_MEASURES:
+    called = (each for each in IR_MEASURES if match and re.fullmatch(each, match[1], flags))
+    if match is None or (known := next(called, None)) is None:
         return []
-    function, cutoff = IR_MEASURES[match[1]], match[3]
+    function, cutoff = IR_MEASURES[known], match[3]
     given = dict(re.findall(r"(\w+)\s*=\s*(\{[^}]*\}|[^,]+)", match[2] or ""))
     options, further = {}, ""
     if function == "ndcg" and "exp" not in given.pop("dcg", ""):
@@ -161,6 +177,8 @@ def _of_ir_measures(name: str) -> list[Call]:
     for option, value in given.items():
         if (option, value.strip()) != ("rel", "1"):
             options["threshold" if option == "rel" else option] = value.strip()
+    if "relative" in options:
+        return []  # which is no measure here
     if function == "rbp" and options.get("p") == "0.8":
         del options["p"]
     written = ", ".join(f"{option}={value}" for option, value in options.items())

@@ -6,7 +6,7 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from polars_graded._checks import did_you_mean
+from polars_graded._checks import did_you_mean, nearest
 from polars_graded._measuring.definitions import DEFINITIONS
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ELSEWHERE = {
     **dict.fromkeys(("label", "relevance", "rating", "y_true"), "grade"),
     **dict.fromkeys(("score", "scores", "sort_by", "order_by", "y_score"), "by"),
     **dict.fromkeys(("system", "model", "run_name"), "strategy"),
-    "ascending": "descending",
+    **dict.fromkeys(("relevant", "min_relevance", "relevant_at"), "relevant_from"),
     "gains": "gain",
     "judged_only": "condensed",
     "persistence": "p",
@@ -35,7 +35,7 @@ ELSEWHERE = {
 """What other tools call an argument, and what it is called here."""
 
 CUTOFFS = {"k", "n", "at", "cutoff", "top_k", "topk"}
-OF_A_SCALE = {"condensed", "highest", "irrelevant", "undefined_as"}
+OF_A_SCALE = {"condensed", "highest", "irrelevant", "relevant_from", "undefined_as"}
 JOINED = {"judgments", "qrels", "run", "runs"}
 NAMED_BY_PLACE = {"measure", "measures", "metric", "metrics"}
 
@@ -97,23 +97,39 @@ def check_keywords(given: Iterable[str], parameters: Mapping[str, inspect.Parame
     for name in given:
         known = [each.name for each in parameters.values() if each.kind is not each.VAR_POSITIONAL]
         if name not in known:
-            msg = f"there is no argument {name!r}{_hint(name, known, 'measures' in parameters)}"
+            hint = _hint(name, known, "measures" in parameters)
+            there = "" if hint else f"; there are {', '.join(known)}"
+            msg = f"there is no argument {name!r}{there}{hint}"
             raise TypeError(msg)
 
 
 def _hint(name: str, known: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
-    """What to say of a keyword that a function does not take."""
+    """What to say of a keyword that a function does not take; nothing where it is not clear."""
     meant = ELSEWHERE.get(name, name)
     if meant in known:
         return f"\n\nHint: did you mean {meant!r}?"
-    if not takes_measures:
-        return did_you_mean(name, known)
-    for names, said in (
-        (CUTOFFS, "a measure takes the cutoff, as in 'ndcg@10'"),
-        (OPTIONS, f"a measure takes {meant!r}, as in 'ap(threshold=2)'"),
-        (NAMED_BY_PLACE, "measures stand after the frame without a keyword: 'ap', 'ndcg@10'"),
-        (JOINED, "judge(run, judgments) joins the two into the frame to evaluate"),
-    ):
-        if meant in names:
-            return f"\n\nHint: {said}"
-    return did_you_mean(name, [*known, *OPTIONS])
+    if name == "ascending" and "descending" in known:
+        return "\n\nHint: descending=False is what others call ascending"
+    if takes_measures:
+        for names, said in (
+            (CUTOFFS, "a measure takes the cutoff, as in 'ndcg@10'"),
+            (NAMED_BY_PLACE, "measures stand after the frame without a keyword: 'ap', 'ndcg@10'"),
+            (JOINED, "judge(run, judgments) joins the two into the frame to evaluate"),
+        ):
+            if meant in names:
+                return f"\n\nHint: {said}"
+        option = nearest(meant, OPTIONS)
+        if option is not None and (option == meant or nearest(name, known) is None):
+            return f"\n\nHint: a measure takes {option!r}, as in {_example_of(option)!r}"
+    return did_you_mean(name, known)
+
+
+def _example_of(option: str) -> str:
+    """A measure with an option, as it is written."""
+    if option == "threshold":
+        return "ap(threshold=2)"
+    having = (name for name, definition in DEFINITIONS.items() if option in definition.options)
+    function = next(having)
+    default = DEFINITIONS[function].options[option].default
+    value = f"{default:g}" if isinstance(default, float) else default
+    return f"{function}({option}={value})"

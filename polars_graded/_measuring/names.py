@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._checks import check_whole_number, did_you_mean
+from polars_graded._checks import check_whole_number, nearest
 from polars_graded._measuring.definitions import DEFINITIONS, MOST_VALUES
 from polars_graded._measuring.foreign_names import calls_here, said_elsewhere
 from polars_graded._measuring.kernels.precision import levels_of_recall
@@ -54,10 +54,7 @@ class Measure:
     def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
         """The measure of that name with these arguments, which it checks."""
         if function not in DEFINITIONS:
-            meant = ALIASES.get(function.lower(), function)
-            hint = did_you_mean(meant, DEFINITIONS)
-            msg = f"there is no measure {function!r}; there are {', '.join(DEFINITIONS)}{hint}"
-            raise ValueError(msg)
+            raise _unknown(function, function)
         definition = DEFINITIONS[function]
         for name, value in options.items():
             if name not in definition.options:
@@ -95,6 +92,8 @@ class Measure:
             msg = f"a measure is written like 'ndcg@10' or 'ap(threshold=2)@100', got {text!r}"
             raise ValueError(msg)
         function, brackets, cutoff = match.groups()
+        if function not in DEFINITIONS:
+            raise _unknown(text, function)
         n = None if cutoff is None else int(cutoff)
         return replace(cls.of(function, n, **_options(text, brackets)), asked=text)
 
@@ -152,9 +151,24 @@ class Measure:
         return bool(self.options.get("ties", "order") != "order")
 
     @property
+    def may_fall(self) -> bool:
+        """Whether it can fall where a document changes places with a worse one right above it."""
+        return self.options.get("over") == "retrieved" and self.n is not None
+
+    @property
     def ranked_depth(self) -> int | None:
         """How many ranked documents it needs; a set of tied ones can reach below the cutoff."""
         return None if self.needs_ties else self.definition.ranked.of(self.n)
+
+
+def _unknown(text: str, function: str) -> ValueError:
+    """The error of a measure that there is not: what is meant, or else what there is."""
+    meant = ALIASES.get(function.lower()) or nearest(function, DEFINITIONS)
+    if meant is None:
+        return ValueError(f"there is no measure {text!r}; there are {', '.join(DEFINITIONS)}")
+    instead = text.strip().replace(function, meant, 1)
+    named = instead if Measure.parsed(instead) else meant
+    return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {named!r}?")
 
 
 _A_CALL = re.compile(r"\s*\w+\(\d+\)\s*")

@@ -34,6 +34,7 @@ class Ranking:
     descending: tuple[bool, ...] = ()
     irrelevant: float = 0.0
     highest: float | None = None
+    relevant_from: float | None = None
     undefined: float | None = 0.0
     undefined_is_said: bool = False
     condensed: bool = False
@@ -67,15 +68,26 @@ class Ranking:
         steps = range(1, math.floor(self.highest - self.irrelevant) + 1)
         return tuple(self.irrelevant + step for step in steps)
 
-    def scaled(self, irrelevant: float, highest: float | None) -> Ranking:
+    def scaled(
+        self, irrelevant: float, highest: float | None, relevant_from: float | None
+    ) -> Ranking:
         """The same, on a scale of grades."""
         low = check_number("irrelevant", irrelevant)
         high = None if highest is None else check_number("highest", highest, above=low)
-        return replace(self, irrelevant=low, highest=high)
+        least = None
+        if relevant_from is not None:
+            least = check_number("relevant_from", relevant_from, above=low, at_most=high)
+        return replace(self, irrelevant=low, highest=high, relevant_from=least)
+
+    def is_relevant(self, grade: pl.Expr) -> pl.Expr:
+        """Whether a grade is relevant on this scale."""
+        if self.relevant_from is None:
+            return grade > self.irrelevant
+        return grade >= self.relevant_from
 
     def undefined_as(self, value: Undefined) -> Ranking:
         """The same, with a value for queries without a relevant document."""
-        if value == "default":
+        if isinstance(value, str) and value == "default":
             return replace(self, undefined=0.0, undefined_is_said=False)
         said = None if value is None else check_number("value", value)
         return replace(self, undefined=said, undefined_is_said=True)
@@ -83,7 +95,8 @@ class Ranking:
     def exactly(self, grade: float) -> Ranking:
         """The same, with one grade that is relevant and all others irrelevant."""
         wanted = check_number("grade", grade)
-        return replace(self, grade=self.grade == wanted, irrelevant=0.0, highest=None)
+        alone = self.scaled(0.0, None, None)
+        return replace(alone, grade=self.grade == wanted)
 
     def kept(self) -> Ranking:
         """The same, of the rows that are kept alone."""

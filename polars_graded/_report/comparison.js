@@ -20,8 +20,11 @@ const pairs = () => {
   });
   const names = comparison.columns;
   const all = comparison.rows[measure].map((row) => Object.fromEntries(row.map((value, i) => [names[i], value])));
+  // The interval that is shown is the one that agrees with p, where the test has one.
+  const agreed = (row) => ({ ...row, low: row.simultaneous_low ?? row.ci_low, high: row.simultaneous_high ?? row.ci_high });
   const shown = all
     .map((row) => ((to < 0 ? row.difference * sign(measure) < 0 : row.strategy === to) ? turned(row) : row))
+    .map(agreed)
     .filter(({ strategy, baseline }) => (to < 0 ? chosen.has(baseline) : baseline === to) && chosen.has(strategy));
   return shown.sort((x, y) => (y.difference ?? -Infinity) - (x.difference ?? -Infinity) || x.strategy - y.strategy);
 };
@@ -35,7 +38,6 @@ const showComparison = () => {
   const rows = pairs();
   const every = against() < 0;
   const numbers = (name, title, form) => ({ title, name, value: (row) => row[name], form });
-  const about = (row) => comparison.together && { title: `${comparison.together}: ${ends(row.simultaneous_low, row.simultaneous_high)}` };
   const inQuery = ({ strategy, baseline }) => valueOf(measure, strategy, query) - valueOf(measure, baseline, query);
   const open = (_, { strategy, baseline }) => {
     const made = button([sample(looks[strategy]), called(strategy)], "Show these two query by query", () => {
@@ -53,7 +55,7 @@ const showComparison = () => {
     { title: "Strategy", name: "strategy", value: (row) => strategies[row.strategy], form: open, head: { class: "text" } },
     comparedWith,
     numbers("difference", "Difference", signed),
-    { title: "95 % interval", value: (row) => ends(row.ci_low, row.ci_high), cell: (row) => ({ ...about(row) }) },
+    { title: "95 % interval", value: ({ low, high }) => ends(low, high), cell: () => ({ title: comparison.held }) },
     numbers("ci_low"),
     numbers("ci_high"),
     { ...numbers("p_corrected", page.corrected, pWritten), cell: (row) => (isSmall(row) ? { class: "best" } : {}) },
@@ -81,9 +83,9 @@ const showComparison = () => {
   const height = page.forestSteps[size] * drawn.length;
   const room = Math.round(0.35 * $("#forest").clientWidth);
   const signals = { height, room, names: drawn.map(({ pair }) => pair), headline };
-  const pairsSaid = there.map((row) => `${pairName(row, every)} ${signed(row.difference)} (${ends(row.ci_low, row.ci_high)})`);
+  const pairsSaid = there.map((row) => `${pairName(row, every)} ${signed(row.difference)} (${ends(row.low, row.high)})`);
   const said = `${headline}, with 95 % intervals: ${counted(there.length, "pair", "pairs")}, ${there.filter(isSmall).length} significant. ${firstFew(pairsSaid, " in the table")}.`;
-  const intervals = there.every((row) => row.ci_low === null) ? "none" : there.every((row) => row.simultaneous_low === null) ? "single" : "both";
-  for (const entry of document.querySelectorAll("#comparison .thin")) entry.hidden = !comparison.together || intervals !== "both";
+  const intervals = there.every(({ low }) => low === null) ? "without" : "with";
+  $("#comparison .line").hidden = intervals === "without";
   draw($("#forest"), { key: `${size} ${intervals}`, spec: specs.forest[size][intervals], rows: drawn, said, signals });
 };

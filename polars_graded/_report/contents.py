@@ -18,8 +18,8 @@ from polars_graded._report.packing import (
 )
 from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, explained
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.per_query import best_of, bests
-from polars_graded._sentences import counted, together
+from polars_graded._results.per_query import bests
+from polars_graded._sentences import counted, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,13 +79,13 @@ def measures_of(
     if not names:
         return []
     strategy = keys["strategy"]
-    summary = summarise(grid.frame, *names, **keys)
+    summary = summarise(grid.frame, grid.named(names), **keys)
     result = []
     for name in names:
         rows = grid.strategies.to_frame().join(
             summary.filter(measure=name), on=strategy, maintain_order="left"
         )
-        best = best_of(name)
+        best = grid.best[name]
         values = grid.values(name)
         check_size(name, values)
         result.append(
@@ -221,7 +221,7 @@ def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
 
 def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """The differences of each measure, strategies by their places, and what was done."""
-    result = compare(grid.frame, *names, **options)
+    result = compare(grid.frame, grid.named(names), **options)
     places = {name: i for i, name in enumerate(grid.strategies.to_list())}
     baseline, test = options["baseline"], options["test"]
     result = result.rename({options["strategy"]: "strategy"})
@@ -248,21 +248,23 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
         "columns": COLUMNS,
         "rows": rows,
         "note": note,
-        "together": _together(options["correction"], n, rows),
+        "held": _held(options["correction"], n, rows),
     }
 
 
-def _together(correction: str, n: int, rows: list[list[list[Any]]]) -> str:
-    """What the thin intervals are, where they are not those of single differences."""
+def _held(correction: str, n: int, rows: list[list[list[Any]]]) -> str:
+    """What the intervals are: those that agree with p, where the test has any."""
     named = [dict(zip(COLUMNS, row, strict=True)) for of_measure in rows for row in of_measure]
+    level = percent(1 - ALPHA)
+    if all(row["simultaneous_low"] is None for row in named):
+        return f"{level} interval of one difference, apart from p"
     if all(
         row[f"ci_{end}"] == row[f"simultaneous_{end}"] for row in named for end in ("low", "high")
     ):
-        return ""
-    percent = f"{1 - ALPHA:.0%}".replace("%", " %")
+        return f"{level} interval of one difference"
     if correction == "benjamini_hochberg":
-        return f"{percent} interval corrected as p is (after Benjamini and Yekutieli)"
-    return f"{percent} interval of {together(n, 'differences')}, which agrees with the corrected p"
+        return f"{level} interval corrected as p is (after Benjamini and Yekutieli)"
+    return f"{level} interval of {together(n, 'differences')}, which agrees with the corrected p"
 
 
 def p_name(test: str, correction: str) -> str:

@@ -31,7 +31,7 @@ const showDocuments = () => {
   const columns = both.flatMap((s, i) => {
     const at = (rank) => shown[i][rank];
     const there = (rank) => documents[at(rank)];
-    const group = { title: [two ? `${"AB"[i]}: ` : "", called(s)], head: { class: "text" } };
+    const group = { title: [called(s)], head: { class: "text" } };
     const call = ({ name, title }) => [element("span", name, { class: "document" }), ...(title === undefined ? [] : [element("small", title, { class: "title" })])];
     // The higher the grade, the more of its field is filled.
     const filled = ({ grade }) => (grade > 0 && most > 0 ? { style: `--share: ${Math.round((100 * grade) / most)}%` } : {});
@@ -50,7 +50,7 @@ const showDocuments = () => {
     return [
       column("document", call, () => ({ class: "text" }), { class: "text" }),
       column("grade", ({ grade }) => (grade === null ? "–" : String(grade)), (document) => ({ class: "grade", ...filled(document) })),
-      ...(two ? [column(`rank in ${"BA"[i]}`, inOther, () => ({}))] : []),
+      ...(two ? [column(`rank with ${names[1 - i]}`, inOther, () => ({}))] : []),
     ];
   });
   const ranks = [...Array(Math.max(1, ...shown.map((list) => list.length))).keys()];
@@ -86,7 +86,7 @@ const showTiles = (documents, shown, both, ideals) => {
   });
   const most = Math.max(1e-9, ...tiles.map((tile) => tile.adds ?? 0));
   const form = heads.some((head) => head.below) ? "below" : "top";
-  const ends = heads.map((head, i) => `${both.length > 1 ? `${"AB"[i]}, ` : ""}${head.strategy}, has ${head.label}`);
+  const ends = heads.map((head, i) => `${head.strategy} has ${head.label}`);
   const said = `${ends.join("; ")}. Each document is a tile in the colour of its grade, and a line joins it to itself; the table below has them all.`;
   draw($("#documents .chart"), { key: form, spec: specs.tiles[form], rows: [...heads, ...tiles, ...lines], said, signals: { most } });
 };

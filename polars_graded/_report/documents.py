@@ -133,8 +133,9 @@ class RankedFrame:
         ties = "the order of rows decides"
         if request.ties:
             ties = f"broken by {', '.join(request.ties)}, the highest first"
-        low = request.scale.irrelevant
-        return {"Ties": ties} | ({"Irrelevant": f"grades up to {low:g}"} if low else {})
+        low, least = request.scale.irrelevant, request.scale.relevant_from
+        said = {"Ties": ties} | ({"Irrelevant": f"grades up to {low:g}"} if low else {})
+        return said | ({} if least is None else {"Relevant": f"grades from {least:g} on"})
 
     def overview(self) -> dict[str, Any]:
         """What `overview` says, in words."""

@@ -9,7 +9,7 @@ const exploredRows = (some, [a, b], width) => {
     value_a: valueOf(measure, a, query),
     value_b: valueOf(measure, b, query),
     difference,
-    better: side === null ? null : "AB"[side],
+    better: side === null ? null : ROLES[side],
     colour: colours[side] ?? null,
     position: i + 1,
     middle: Math.round(difference / width) * width,
@@ -23,11 +23,11 @@ const exploredRows = (some, [a, b], width) => {
 };
 
 // The means and intervals that the chart has made of the queries that are chosen, in a sentence.
-const sayChosen = (total) => {
+const sayChosen = (total, names) => {
   const drawn = [...document.querySelectorAll("#explore svg.marks .mark-text.role-mark text")].map((text) => text.__data__.datum);
   const n = drawn.find(({ said }) => said)?.queries ?? 0;
   const said = drawn.filter(({ what }) => what).map(({ mean, low, high }) => written(mean) + (low === null ? "" : ` [${written(low)}, ${written(high)}]`));
-  const means = said.length ? `: the mean of A is ${said[0]}, that of B ${said[1]}, and that of the difference ${said[2]}, with 95 % intervals.` : ".";
+  const means = said.length ? `: the mean of ${names[0]} is ${said[0]}, that of ${names[1]} ${said[1]}, and that of the difference ${said[2]}, with 95 % intervals.` : ".";
   $("#explore .chosen").textContent = `${n} of ${nQueries(total)} ${n === 1 ? "is" : "are"} chosen${means}`;
 };
 
@@ -46,18 +46,18 @@ const showExplore = () => {
   $(".note", within).textContent =
     `A rectangle drawn in any of the views chooses queries, and a click beside it all of them; so do differences of ${name} that are typed. Means and intervals are of those.` +
     (all.length > n ? ` Of ${nQueries(all.length)}, ${n} are here, in equal steps of their difference.` : "");
-  showSides(within, names.map((side, i) => `${"AB"[i]}: ${side}`), twoColours(...both));
+  showSides(within, names.map((side, i) => `${ROLES[i]}: ${side}`), twoColours(...both));
   const [rows, words] = exploredRows(some, both, bin);
   const ends = [["least", -1e300], ["greatest", 1e300]];
   const typed = Object.fromEntries(ends.map(([id, none]) => [id, $(`#${id}`).value === "" ? none : Number($(`#${id}`).value)]));
   const after = (view) => {
-    sayChosen(n);
-    const again = () => setTimeout(() => sayChosen(n)); // what is printed has changed by then
+    sayChosen(n, names);
+    const again = () => setTimeout(() => sayChosen(n, names)); // what is printed has changed by then
     if (view.says) return;
     view.says = true;
     for (const signal of ["brush_explored", "least", "greatest"]) view.addSignalListener(signal, again);
   };
-  const said = `A is ${names[0]}, B is ${names[1]}: ${nQueries(n)} as points of A against B, as a histogram of their differences, and as bars by falling difference; the means of those that are chosen stand above the chart.`;
+  const said = `${nQueries(n)} as points of ${names[0]} (first) against ${names[1]} (second), as a histogram of their differences, and as bars by falling difference; the means of those that are chosen stand above the chart.`;
   // A rectangle is of the queries that it was drawn over: with others the chart is made anew.
   draw($(".chart", within), { key: `${state.measure} ${both}`, spec: specs.explore, rows, said, signals: { ...words, bin, ...typed }, after });
 };

@@ -45,16 +45,17 @@ const showHistogram = () => {
     $(".note", within).textContent = "";
     return;
   }
+  const headline = `${name} of ${names[0]} minus that of ${names[1]}`;
   const counts =
-    `${name} of A minus that of B, ${size === 1 ? "one bar per query" : `one bar per ${size} queries side by side`}.${lower} ` +
-    `${queries.length < page.total ? `Of the ${nQueries(queries.length)} here, ` : ""}A is better in ${nQueries(wins[0])}, B in ${wins[1]}, ${counted(ties, "tie", "ties")}. `;
+    `${headline}, ${size === 1 ? "one bar per query" : `one bar per ${size} queries side by side`}.${lower} ` +
+    `${queries.length < page.total ? `Of the ${nQueries(queries.length)} here, ` : ""}${names[0]} is better in ${nQueries(wins[0])}, ${names[1]} in ${wins[1]}, ${counted(ties, "tie", "ties")}. `;
   $(".note", within).textContent =
     counts +
     (query === null
       ? "Click on a bar, or above or below it, to see its query everywhere; Previous and Next go from bar to bar."
       : `Query ${queries[query]}: ${here ? `${both.map((side) => written(valueOf(measure, side, query))).join(" − ")} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
   const colours = twoColours(...both);
-  showSides(within, names.map((name, i) => `${"AB"[i]}, ${name}, is better in ${wins[i]}`), colours);
+  showSides(within, names.map((name, i) => `${name} is better in ${wins[i]}`), colours);
   const rows = sorted.map(({ query: q, difference, side }, i) => ({
     position: i + 1,
     query: asDrawn(queries[q]),
@@ -74,9 +75,9 @@ const showHistogram = () => {
     const place = Math.floor((x / view.width()) * sorted.length);
     if (y >= 0 && place >= 0 && place < sorted.length) change({ query: sorted[place].query });
   };
-  const words = { size, beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline: `${name} of A minus that of B` };
+  const words = { size, beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline };
   const [highest, lowest] = [sorted[0], sorted.at(-1)].map((row) => `${signed(row.difference)} in query ${queries[row.query]}`);
-  const said = `A is ${names[0]}, B is ${names[1]}. ${counts}From ${highest} to ${lowest}.`;
+  const said = `${counts}From ${highest} to ${lowest}.`;
   draw($(".chart", within), { key: form, spec: specs.bars[form], rows, said, signals: words, click });
   const columns = both.map((side) => ({ name: `${name} of ${strategies[side]}`, value: (row) => valueOf(measure, side, row.query) }));
   keepRows("histogram", [{ name: "query", value: (row) => queries[row.query] }, ...columns, { name: "difference", value: (row) => row.difference }], sorted);

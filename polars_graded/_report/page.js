@@ -52,7 +52,7 @@ const change = (changes) => {
 $("#about").textContent = page.about;
 $("#comparison .note").textContent = comparison.note ?? "";
 $("#believed").textContent = `${page.corrected} ≤ ${page.alpha}`;
-$("#together").textContent = comparison.together ?? "";
+$("#held").textContent = comparison.held ?? "";
 definitions($("#settings"), page.settings);
 explain();
 showOverview();

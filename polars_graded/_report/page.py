@@ -30,9 +30,10 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, CORRECTIONS, MISSING, TESTS
-from polars_graded._results.keys import finds_keys
+from polars_graded._results.keys import takes_results
 from polars_graded._results.per_query import (
     Grid,
+    Named,
     collected_keys,
     measures_and_curves,
     natural_order,
@@ -67,12 +68,12 @@ SCRIPTS = (
 """The parts of the script, in the order in which they need each other."""
 
 
-@finds_keys
+@takes_results
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,
-    *measures: str,
-    query: str = "query",
+    *measures: Named,
+    query: Columns = "query",
     strategy: str = "strategy",
     baseline: Any = None,
     test: TestName = "t",
@@ -86,6 +87,7 @@ def report(
     ties: Columns | None = None,
     descending: bool = True,
     irrelevant: float = 0.0,
+    relevant_from: float | None = None,
     settings: Mapping[str, str] | None = None,
     title: str = "Strategies compared",
     date: dt.date | None = None,
@@ -146,7 +148,7 @@ def report(
         The frame that was evaluated, of any kind, for an overview of it and the documents of
         queries. Its strategies are in the column `strategy`, or where it has none are the scores in
         `by`.
-    by, grade, ties, descending, irrelevant
+    by, grade, ties, descending, irrelevant, relevant_from
         What the rows of `frame` mean, as for `evaluate`.
     doc
         The column of documents in `frame`; with None it is looked at as a whole alone.
@@ -249,20 +251,26 @@ def report(
             ties=ties,
             descending=descending,
             irrelevant=irrelevant,
+            relevant_from=relevant_from,
         )
-    grid = Grid(results, missing, _in_natural_order(results[strategy].unique()))
-    how: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
+    grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
+    how: dict[str, Any] = {"query": grid.queries.name, "strategy": strategy, "missing": missing}
     how |= {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
-    payload = _payload(grid, numbers, curves, seen, how)
-    comparable = bool(numbers) and len(payload["strategies"]) > 1
+    import altair as alt
+
+    # A theme that is switched on is made for other pages.
+    with alt.theme.enable("none"):
+        payload = _payload(grid, numbers, curves, seen, how)
+        shown = 2 if bool(numbers) and len(payload["strategies"]) > 1 else 1
+        tiles = None if documents is None or doc is None else documents.tiles(shown)
     said = {} if documents is None else documents.settings
     payload["settings"] = _settings(how, date, payload, said | {**(settings or {})})
     if documents is not None:
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
-        if doc is not None:
-            payload["specs"]["tiles"] = documents.tiles(2 if comparable else 1)
+        if tiles is not None:
+            payload["specs"]["tiles"] = tiles
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
     page = _page(title, payload, scripts)

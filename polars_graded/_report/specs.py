@@ -146,8 +146,8 @@ def curve_specs(
 def forest_specs() -> dict[str, dict[str, Any]]:
     """The differences of pairs in the order of the rows: of a few, and of more than have a name.
 
-    Each is there with the intervals that there are: none, thick ones of single differences, and
-    beside these thin ones of all together. An axis of intervals that are all null has no ends.
+    Each is there with the intervals that there are, and without: an axis of intervals that are all
+    null has no ends.
     """
     named = alt.Axis(labelLimit=alt.ExprRef("room"))
     nameless = alt.Axis(labels=False, ticks=False)
@@ -156,15 +156,11 @@ def forest_specs() -> dict[str, dict[str, Any]]:
     for name, axis in (("few", named), ("many", nameless)):
         pairs = alt.ExprRef("names")
         title = "difference of means"
-        layers = marks.forest(title, pairs, axis, BELIEVED, 60, simultaneous=True)
+        layers = marks.forest(title, pairs, axis, BELIEVED, 60, ("low", "high"))
         # The page says how high it is, by its number of rows: a step would not go with its width.
         spec = _spec(layers, signals=signals, height=FOREST_STEPS[name])
-        line, thin, thick, points = spec["layer"]
-        specs[name] = {
-            "none": spec | {"layer": [line, points]},
-            "single": spec | {"layer": [line, thick, points]},
-            "both": spec | {"layer": [line, thin, thick, points]},
-        }
+        line, _, points = spec["layer"]
+        specs[name] = {"with": spec, "without": spec | {"layer": [line, points]}}
     return specs
 
 
@@ -174,7 +170,7 @@ def bars_specs(query: str) -> dict[str, Any]:
 
     A few queries have names, upright where they fit; more stand in their places.
     """
-    title = "difference, A − B"
+    title = "difference"
     colour = _literal("colour")
     specs = {
         name: marks.named_bars(
@@ -255,8 +251,8 @@ def explore_spec(query: str) -> dict[str, Any]:
     ends = {name: alt.ExprRef(name) for name in EXPLORED}
     queries = query_views.Queries(
         name="explored",
-        a="A",
-        b="B",
+        a="first",
+        b="second",
         measure="value",
         total=ends["total"],
         values=(ends["lowest"], ends["highest"]),

@@ -72,7 +72,9 @@ const against = () => {
   return state.against ?? (strategies.length > page.mostPairs ? ranked(state.measure)[0] : -1);
 };
 
-// A and B: those that were asked for, else the baseline as B, else the best of those that are chosen.
+// The two that are set against each other, by their places: sentences say their names.
+const ROLES = ["first", "second"];
+// Those that were asked for, else the baseline as B, else the best of those that are chosen.
 const sides = () => {
   const best = ranked(state.measure);
   const order = [...best.filter((s) => state.chosen.has(s)), ...best.filter((s) => !state.chosen.has(s))];

@@ -1,17 +1,17 @@
 // The strategies: their means by every measure, and beside them their values in the query chosen.
 
-// Where the mean of a strategy could lie, if unjudged documents were judged, among those of all.
+// The mean of a strategy with unjudged documents irrelevant and with all best, among those of all.
 const unjudged = (m) => {
   const all = page.unjudged?.[measures[m].name];
   return all?.some(([low, high], s) => low < measures[m].means[s] || high > measures[m].means[s]) ? all : null;
 };
-const couldBe = (m, s) => {
+const ranged = (m, s) => {
   const all = unjudged(m);
   if (!all) return [];
   const [least, most] = [Math.min(...all.flat()), Math.max(...all.flat())];
   const [low, high, at] = [...all[s], measures[m].means[s]].map((value) => (value - least) / (most - least || 1));
-  const said = `${written(all[s][0])} to ${written(all[s][1])}, by what is unjudged`;
-  return [" ", whisker(low, high, at, said)];
+  const said = `${written(all[s][0])} to ${written(all[s][1])}, with what is unjudged irrelevant to all best`;
+  return [" ", reach(low, high, at, said)];
 };
 
 // The columns of a measure: its mean, and beside it the value of the query that is chosen.
@@ -25,13 +25,13 @@ const columnsOf = (measure, m) => {
   const title = [by, here ? (best === "lowest" ? " ▴" : " ▾") : ""];
   const head = { "data-text": name, ...(here ? { "aria-sort": best === "lowest" ? "ascending" : "descending" } : {}) };
   const mean = (value, s) => {
-    const reach = margins[s] === null ? [] : [element("small", ` ±${written(margins[s])}`)];
-    return [written(value) + (bests.includes(s) ? " *" : ""), ...(query === null ? [...reach, ...couldBe(m, s)] : [])];
+    const margin = margins[s] === null ? [] : [element("small", ` ±${written(margins[s])}`)];
+    return [written(value) + (bests.includes(s) ? " *" : ""), ...(query === null ? [...margin, ...ranged(m, s)] : [])];
   };
   const said = (s) => {
     const interval = margins[s] === null ? "no interval" : `± ${written(margins[s])}, with 95 % confidence`;
     const ends = unjudged(m)?.[s].map(written).join(" to ");
-    return `${interval}, ${nQueries(measure.queries)}${ends ? `; by what is unjudged it could be ${ends}` : ""}`;
+    return `${interval}, ${nQueries(measure.queries)}${ends ? `; ${ends} with what is unjudged irrelevant to all best` : ""}`;
   };
   const cell = (s) => ({ title: said(s), class: bests.includes(s) ? "best" : "" });
   const bounds = page.unjudged?.[name];
@@ -51,7 +51,6 @@ const columnsOf = (measure, m) => {
 
 // The columns of some measures behind the strategies, which are chosen there.
 const strategyColumns = (some) => {
-  const [a, b] = comparable ? sides() : [];
   const label = (name, s) => {
     const box = element("input", "", { type: "checkbox" });
     box.checked = state.chosen.has(s);
@@ -62,9 +61,7 @@ const strategyColumns = (some) => {
       else chosen.delete(s);
       change({ chosen });
     });
-    const badges = [["A", a], ["B", b]].filter(([, side]) => side === s);
-    const marks = badges.map(([side]) => element("span", side, { class: "badge", title: "In the chart query by query" }));
-    return element("label", [box, sample(looks[s]), called(s), ...marks]);
+    return element("label", [box, sample(looks[s]), called(s)]);
   };
   const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label, cell: (s) => ({ "data-text": strategies[s] }) };
   return [names, ...some.flatMap((m) => columnsOf(measures[m], m))];
@@ -76,7 +73,7 @@ const showStrategies = () => {
   const { query } = state;
   table("strategies", "Strategies and their means", strategyColumns([...measures.keys()]), ranked(state.measure), asChosen);
   const open = query === null && [...measures.keys()].some(unjudged);
-  const lines = open ? " Point: unjudged documents count as irrelevant. Line: up to all having the highest grade." : "";
+  const lines = open ? " Tick: unjudged documents count as irrelevant. Dashed bar, which is no interval: up to all having the highest grade." : "";
   const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
   $(".note", within).textContent = measures.length
     ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column marked *.${lines}${beside} ${page.missing}`

@@ -288,7 +288,7 @@ def _needed(
         return None
     keyed = _frame(values)
     try:
-        found = queries_needed(keyed, difference=difference, power=POWER, alpha=alpha)
+        found = queries_needed(keyed, "value", difference=difference, power=POWER, alpha=alpha)
     except ValueError:  # what varies does so by rounding alone
         return None
     return found.row(0, named=True)
@@ -301,7 +301,7 @@ def _stability(results: Results) -> list[float | None] | None:
     if half < 2 or count < FEWEST or draws < DRAWS // 4:  # noqa: PLR2004
         return None
     keyed = _frame(results.values)
-    found = order_stability(keyed, sizes=half, samples=draws)
+    found = order_stability(keyed, {"value": "highest"}, sizes=half, samples=draws)
     tau = found.select("tau", "tau_low", "tau_high").row(0)
     return None if None in tau else [rounded(each) for each in tau]
 

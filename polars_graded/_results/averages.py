@@ -9,7 +9,8 @@ import polars as pl
 from polars_graded._checks import check_frame, check_number
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._measuring.names import Measure
-from polars_graded._results.per_query import check_free_names, curve_means, segments_of
+from polars_graded._results.keys import settled_columns
+from polars_graded._results.per_query import check_free_names, curve_means
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +86,7 @@ def average_curves(
     └──────────┴──────┴──────┘
     """
     name, positions = _positions([Measure.parse(curve) for curve in curves])
-    parts = segments_of(segments)
+    parts = settled_columns("segments", segments)
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
     if parts:
         query = options.get("query", "query")

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 import polars as pl  # noqa: TC002, examples use it
 
 from polars_graded._checks import check_choice
-from polars_graded._results.keys import finds_keys
-from polars_graded._results.per_query import check_per_query, mean_of, table
+from polars_graded._results.keys import ResultOptions, takes_results
+from polars_graded._results.per_query import Named, check_per_query, columns_named, mean_of, table
 
 if TYPE_CHECKING:
     from polars_graded._measuring.kernels.ragged import Floats
-    from polars_graded._results.per_query import Missing
 
 __all__ = ["rank_correlation"]
 
 
-@finds_keys
+@takes_results
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: str,
+    *measures: Named,
     reference: str | None = None,
     method: Literal["kendall", "ap"] = "kendall",
-    query: str = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     r"""Say how alike two measures order the strategies by their means: 1 the same, -1 reversed.
 
@@ -97,9 +94,9 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
-    if reference is not None and measures and reference not in measures:
+    if reference is not None and measures and reference not in columns_named(measures):
         measures = (*measures, reference)
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     order = {measure: grid.results(measure).order for measure in grid.measures}
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"

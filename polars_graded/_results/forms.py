@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import polars as pl
 
 from polars_graded._checks import (
     check_choice,
     check_columns,
+    check_flag,
     check_frame,
     check_number,
     check_whole_number,
 )
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.keys import finds_keys
-from polars_graded._results.per_query import best_of, bests, measures_and_curves
+from polars_graded._results.keys import Columns, ResultOptions, settled_columns, takes_results
+from polars_graded._results.per_query import Named, bests, check_known, measures_and_curves
+from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from polars_graded._results.per_query import Missing
     from polars_graded._results.significance import CorrectionName, TestName
 
 __all__ = ["long_form", "paper_table"]
@@ -33,9 +36,9 @@ LONG = ("measure", "cutoff", "value")
 """What `long_form` gives beside columns that are no measures."""
 
 
-@finds_keys
+@takes_results
 def long_form(
-    per_query: Any, *measures: str, query: str = "query", strategy: str = "strategy"
+    per_query: Any, *measures: Named, query: Columns = "query", strategy: str = "strategy"
 ) -> pl.DataFrame:
     """Put the measures of a result below one another, cutoffs in a column of their own, for charts.
 
@@ -72,10 +75,11 @@ def long_form(
     """
     numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
     frame = check_frame("per_query", per_query).lazy()
+    keys = [strategy, *settled_columns("query", query)]
     others = [
         name
         for name in frame.collect_schema()
-        if name not in numbers and (name in (query, strategy) or Measure.parsed(name) is None)
+        if name not in numbers and (name in keys or Measure.parsed(name) is None)
     ]
     check_columns("per_query", others, others)
     for name in others:
@@ -100,23 +104,24 @@ def long_form(
     )
 
 
-@finds_keys
+@takes_results
 def paper_table(
     per_query: Any,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     format: Format = "markdown",  # noqa: A002
     digits: int = 3,
     test: TestName = "t",
     correction: CorrectionName | None = None,
+    baseline: Any = None,
     alpha: float = 0.05,
-    missing: Missing = "error",
+    caption: bool = True,
+    **keys: Unpack[ResultOptions],
 ) -> str:
     """Write the table of a paper: strategies by measures, and whom each beats significantly.
 
     Means are rounded, the best of a measure is bold, and letters stand for the strategies that one
-    beats: its mean is better and the corrected p value, of all pairs, at most `alpha`.
+    beats: its mean is better and the corrected p value at most `alpha`. With a baseline, arrows
+    stand for what is significantly better or worse than it.
 
     Parameters
     ----------
@@ -126,13 +131,23 @@ def paper_table(
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.
     digits
         How many digits stand after the point.
+    baseline
+        The strategy that all others are compared with, in the place of all pairs.
     alpha
         The level of significance.
+    caption
+        Whether a sentence says what is bold and what the letters or arrows stand for. In LaTeX it
+        makes a `table` of the `tabular`.
 
     Returns
     -------
     str
         The table, to `print` or to write to a file.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 25 strategies, as many as there are raised letters, and no baseline.
 
     Examples
     --------
@@ -148,82 +163,117 @@ def paper_table(
     |---|---|---|
     | a | bm25 | 0.450 |
     | b | ours | **0.700**ᵃ |
+    <BLANKLINE>
+    Means of 5 queries, the best of each measure in bold; a letter stands for a strategy that is
+    significantly worse (p of at most 0.05) by the paired t test, p values corrected after Holm.
     """
     check_choice("format", format, WRITERS)
     check_whole_number("digits", digits, at_least=0)
     check_number("alpha", alpha, above=0, below=1)
-    keys = {"query": query, "strategy": strategy, "missing": missing}
-    means = summarise(per_query, *measures, **keys)  # type: ignore[arg-type]
+    check_flag("caption", caption)
+    means = summarise(per_query, *measures, **keys)
+    strategy = keys.get("strategy", "strategy")
     names = means.get_column(strategy).unique(maintain_order=True).to_list()
-    letters = {name: _letter(place) for place, name in enumerate(names)}
-    beaten: dict[tuple[str, Any], set[Any]] = {}
-    if len(names) > 1:
-        compared = compare(per_query, *measures, **keys, test=test, correction=correction)  # type: ignore[arg-type]
-        beaten = _beaten(compared.filter(pl.col("p_corrected") <= alpha), strategy)
+    if baseline is None and len(names) > len(LETTERS):
+        msg = (
+            f"there must be at most {len(LETTERS)} strategies, a letter for each, unless "
+            f"`baseline` names the one to compare with, got {len(names)}"
+        )
+        raise ValueError(msg)
+    signs = {} if baseline is not None else dict(zip(names, LETTERS, strict=False))
+    marks: dict[tuple[str, Any], list[Any]] = {}
+    if len(names) > 1 or baseline is not None:
+        pairs = compare(
+            per_query, *measures, **keys, baseline=baseline, test=test, correction=correction
+        )
+        marks = _beaten(pairs.filter(pl.col("p_corrected") <= alpha), strategy, signs)
     columns: dict[str, list[Cell]] = {}
     for (measure,), of_it in means.group_by("measure", maintain_order=True):
         values = dict(of_it.select(strategy, "mean").iter_rows())
-        best = bests(of_it.get_column("mean"), best_of(str(measure)))
-        best_names = {of_it.get_column(strategy)[place] for place in best}
+        which = check_known(str(measure), of_it.get_column("best")[0])
+        best_names = of_it.get_column(strategy)[bests(of_it.get_column("mean"), which)].to_list()
         columns[str(measure)] = [
             (
                 "–" if values[name] is None else f"{values[name]:.{digits}f}",
                 name in best_names,
-                "".join(letters[each] for each in names if each in beaten.get((measure, name), ())),
+                "".join(sorted(marks.get((str(measure), name), []))),
             )
             for name in names
         ]
     rows = [
-        (letters[name], str(name), [column[place] for column in columns.values()])
+        (signs.get(name, ""), str(name), [column[place] for column in columns.values()])
         for place, name in enumerate(names)
     ]
-    return WRITERS[format](strategy, list(columns), rows)
+    said = _caption(means, test, correction, baseline, alpha) if caption else ""
+    return WRITERS[format](strategy, list(columns), rows, said)
 
 
 Cell = tuple[str, bool, str]
 Row = tuple[str, str, list[Cell]]
 
-
-def _letter(place: int) -> str:
-    """A to z, then aa, ab and so on."""
-    letters = ""
-    while place >= 0:
-        letters = chr(ord("a") + place % 26) + letters
-        place = place // 26 - 1
-    return letters
+LETTERS = "abcdefghijklmnoprstuvwxyz"
+"""What strategies are called: all letters that there is a raised form of."""
 
 
-def _beaten(told_apart: pl.DataFrame, strategy: str) -> dict[tuple[str, Any], set[Any]]:
-    """Whom each strategy beats by each measure."""
-    found: dict[tuple[str, Any], set[Any]] = {}
-    rows = told_apart.select("measure", strategy, "baseline", "difference").iter_rows()
-    for measure, a, b, difference in rows:
-        which = best_of(measure)
-        if which != "none" and difference:
-            winner, loser = (a, b) if (difference > 0) == (which == "highest") else (b, a)
-            found.setdefault((measure, winner), set()).add(loser)
+def _beaten(
+    told_apart: pl.DataFrame, strategy: str, signs: Mapping[Any, str]
+) -> dict[tuple[str, Any], list[str]]:
+    """The signs of those that each strategy beats, by each measure; without any, + and -."""
+    found: dict[tuple[str, Any], list[str]] = {}
+    rows = told_apart.select("measure", strategy, "baseline", "difference", "best").iter_rows()
+    for measure, a, b, difference, which in rows:
+        if which == "none" or not difference:
+            continue
+        is_better = (difference > 0) == (which == "highest")
+        if signs:
+            winner, loser = (a, b) if is_better else (b, a)
+            found.setdefault((measure, winner), []).append(signs[loser])
+        else:
+            found[measure, a] = ["+" if is_better else "-"]
     return found
 
 
-SUPERSCRIPTS = dict(zip("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
+def _caption(
+    means: pl.DataFrame, test: TestName, correction: CorrectionName | None, base: Any, alpha: float
+) -> str:
+    """What is bold, and what the raised signs stand for."""
+    counts = means.get_column("queries").unique().sort().to_list()
+    queries = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries"
+    corrections = CORRECTIONS[correction_of(test, correction)].words
+    corrected = "" if TESTS[test].simultaneous else f", p values {corrections}"
+    signs = (
+        "a letter stands for a strategy that is significantly worse"
+        if base is None
+        else f"+ stands for significantly better than {base}, - for worse"
+    )
+    return (
+        f"Means of {queries}, the best of each measure in bold; {signs} "
+        f"(p of at most {alpha:g}) by {TESTS[test].words}{corrected}."
+    )
 
 
-def _markdown(strategy: str, measures: Sequence[str], rows: Sequence[Row]) -> str:
+SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁺⁻", strict=True))
+
+
+def _markdown_text(text: str) -> str:
+    """A name as it is: what would be bold, code or another cell is escaped."""
+    return re.sub(r"([\\|*`]|(?<![^\W_])_)", r"\\\1", text)
+
+
+def _markdown(strategy: str, measures: Sequence[str], rows: Sequence[Row], caption: str) -> str:
     def cell(mean: str, best: bool, beaten: str) -> str:  # noqa: FBT001
-        raised = "".join(SUPERSCRIPTS.get(letter, letter) for letter in beaten)
+        raised = "".join(SUPERSCRIPTS[sign] for sign in beaten)
         return (f"**{mean}**" if best else mean) + raised
 
-    def plain(text: str) -> str:
-        return text.replace("\\", "\\\\").replace("|", "\\|")
-
+    plain = _markdown_text
     lines = [f"|   | {' | '.join(map(plain, [strategy, *measures]))} |"]
     lines.append("|---" * (len(measures) + 2) + "|")
     for letter, name, cells in rows:
         lines.append(f"| {' | '.join([letter, plain(name), *(cell(*each) for each in cells)])} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(["", fill(plain(caption), 92)] if caption else [])])
 
 
-def _latex(strategy: str, measures: Sequence[str], rows: Sequence[Row]) -> str:
+def _latex(strategy: str, measures: Sequence[str], rows: Sequence[Row], caption: str) -> str:
     special = {c: f"\\{c}" for c in "&%$#_{}"} | {
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
@@ -241,16 +291,24 @@ def _latex(strategy: str, measures: Sequence[str], rows: Sequence[Row]) -> str:
     lines += [" & ".join(["", *map(plain, [strategy, *measures])]) + r" \\", "\\midrule"]
     for letter, name, cells in rows:
         lines.append(" & ".join([letter, plain(name), *(cell(*each) for each in cells)]) + r" \\")
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    if caption:
+        lines = ["\\begin{table}", "\\centering", f"\\caption{{{plain(caption)}}}", *lines]
+        lines.append("\\end{table}")
+    return "\n".join(lines)
 
 
-def _html(strategy: str, measures: Sequence[str], rows: Sequence[Row]) -> str:
+def _html(strategy: str, measures: Sequence[str], rows: Sequence[Row], caption: str) -> str:
     def cell(mean: str, best: bool, beaten: str) -> str:  # noqa: FBT001
         written = f"<b>{mean}</b>" if best else mean
         return f"<td>{written}{f'<sup>{beaten}</sup>' if beaten else ''}</td>"
 
     head = "".join(f"<th>{escape(text)}</th>" for text in ["", strategy, *measures])
-    lines = ["<table>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
+    lines = [
+        "<table>",
+        *([f"<caption>{escape(caption, quote=False)}</caption>"] if caption else []),
+    ]
+    lines += [f"<thead><tr>{head}</tr></thead>", "<tbody>"]
     for letter, name, cells in rows:
         inner = "".join(cell(*each) for each in cells)
         lines.append(f"<tr><td>{letter}</td><td>{escape(name)}</td>{inner}</tr>")

@@ -7,35 +7,42 @@ best, and how far a mean is to be trusted.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import (
+    HINT,
     check_choice,
     check_column_name,
     check_columns,
     check_comparable,
     check_frame,
-    check_list,
     did_you_mean,
+    first_few,
     made_by,
 )
 from polars_graded._frames import sorting
-from polars_graded._frames.noticing import warn_the_caller
+from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.names import Measure
+from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
+from polars_graded._results.keys import settled_columns
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Unpack
 
-    from polars_graded._measuring.definitions import Best
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+    from polars_graded._results.keys import Columns, ResultOptions
 
-Missing: TypeAlias = Literal["error", "drop", "zero"]
+Named: TypeAlias = "str | Mapping[str, str]"
+"""A column by its name, or columns with what each measures: `{"E": "e_measure@10"}`."""
 
 ROUNDING = 1e-12
 """Values that are closer than this share of the larger are the same but for rounding."""
@@ -52,70 +59,65 @@ SHOWN = 3
 
 def check_per_query(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[str],
-    *,
-    query: str,
-    strategy: str,
-    missing: Missing = "error",
+    measures: Sequence[Named],
+    **options: Unpack[ResultOptions],
 ) -> Grid:
     """The measures that are named, or all that there are, of each strategy for each query."""
-    found = check_segments(
-        per_query, measures, query=query, strategy=strategy, segments=None, missing=missing
-    )
-    return found[0][1]
+    [(_, grid)] = check_segments(per_query, measures, None, **options)
+    return grid
 
 
 def check_segments(
     per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[str],
+    measures: Sequence[Named],
+    segments: Columns | None,
     *,
-    query: str,
-    strategy: str,
-    segments: str | Sequence[str] | None,
+    query: Columns = "query",
+    strategy: str = "strategy",
     missing: Missing = "error",
 ) -> list[tuple[pl.DataFrame, Grid]]:
     """As `check_per_query`, for the queries of each segment: a row of its key, and its grid.
 
-    All have the same strategies. Without segments it is one, whose key has no column.
+    All have the same strategies. Without segments it is one, whose key has no column. One of
+    several query columns may tell segments apart.
     """
     check_choice("missing", missing, get_args(Missing))
-    keys = segments_of(segments)
-    if not keys:
-        numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
-        rows = collected_keys(per_query, numbers, query=query, strategy=strategy)
-        return [(pl.DataFrame(height=1), Grid(rows, missing))]
+    keys = settled_columns("segments", segments)
     schema = check_frame("per_query", per_query).collect_schema()
     check_columns("per_query", keys, schema)
-    wanted = [strategy, query, *keys, *measures]
-    if len(set(wanted)) < len(wanted):
-        msg = f"each column must be named once, got {', '.join(wanted)}"
-        raise ValueError(msg)
-    numbers, _ = measures_and_curves(per_query.drop(keys), measures, query=query, strategy=strategy)
-    frame = per_query.lazy().select(strategy, query, *keys, *numbers).collect()
-    parts = frame.partition_by(keys) or [frame]
+    check_comparable(keys, schema)
+    queries = settled_columns("query", query)
+    own = keys if {*queries} <= {*keys} else [name for name in keys if name not in queries]
+    check_named_once([strategy, *queries, *own, *columns_named(measures)])
+    numbers, _ = measures_and_curves(per_query.drop(own), measures, query=query, strategy=strategy)
+    wanted = [strategy, *queries, *own, *numbers]
+    frame = per_query.lazy().select(wanted).collect()
+    parts = (frame.partition_by(keys) if keys else []) or [frame]
     strategies = as_they_come(frame[strategy])
     found = []
     for part in parts:
         rows = collected_keys(part, numbers, query=query, strategy=strategy)
-        found.append((part.select(keys).head(1), Grid(rows, missing, strategies)))
+        found.append((part.select(keys).head(1), Grid(rows, missing, strategies, measures)))
+    if not keys:
+        return [(pl.DataFrame(height=1), grid) for _, grid in found]
     if frame.is_empty():
         return found
     rising = pl.concat([key for key, _ in found]).select(pl.struct(keys).arg_sort()).to_series()
     return [found[place] for place in rising]
 
 
-def segments_of(segments: str | Sequence[str] | None) -> list[str]:
-    """The columns that tell segments apart."""
-    if segments is None:
-        return []
-    return [check_column_name("segments", name) for name in check_list("segments", segments)]
+def check_named_once(columns: Sequence[str]) -> None:
+    """Raise where two arguments name one column."""
+    if len({*columns}) < len(columns):
+        msg = f"each column must be named once, got {', '.join(columns)}"
+        raise ValueError(msg)
 
 
-def check_free_names(taken: Iterable[str], **keys: str | Sequence[str] | None) -> None:
+def check_free_names(taken: Iterable[str], **keys: Columns | None) -> None:
     """Raise where a key, which an argument names, has the name of another column of the result."""
     columns = {*taken}
     for argument, named in keys.items():
-        for name in segments_of(named):
+        for name in settled_columns(argument, named):
             if name in columns:
                 msg = (
                     f"`{argument}` must not have the name of a column of the result, got {name!r}"
@@ -126,27 +128,31 @@ def check_free_names(taken: Iterable[str], **keys: str | Sequence[str] | None) -
 
 def measures_and_curves(
     per_query: pl.DataFrame | pl.LazyFrame,
-    named: Sequence[str],
+    measures: Sequence[Named],
     *,
-    query: str,
+    query: Columns,
     strategy: str,
     curves: bool = False,
 ) -> tuple[list[str], list[str]]:
     """The columns of measures, and of curves where these are wanted too.
 
-    Of either kind it is those that are named, or else all. A Boolean column has to be named.
+    Of either kind it is those that are named, or else those that are called as a measure is: other
+    numbers are what is known of a query. A Boolean column has to be named.
     """
     schema = check_frame("per_query", per_query).collect_schema()
-    keys = [strategy, query]
-    for argument, name in (("query", query), ("strategy", strategy)):
-        check_column_name(argument, name)
-    for name in named:
-        check_column_name("measures", name)
-    check_columns("per_query", [*keys, *named], schema)
+    keys = [*settled_columns("query", query), check_column_name("strategy", strategy)]
+    named = columns_named(measures)
+    check_columns("per_query", [*keys[::-1], *named], schema)
     check_comparable(keys, schema)
-    if len({*keys, *named}) < len([*keys, *named]):
-        msg = f"each column must be named once, got {', '.join([*keys, *named])}"
-        raise ValueError(msg)
+    for name in keys:
+        if isinstance(schema[name], pl.List | pl.Array) or (
+            name == strategy and schema[name].is_nested()
+        ):
+            msg = (
+                f"column {name!r} must hold single values that tell rows apart, got {schema[name]}"
+            )
+            raise TypeError(msg)
+    check_named_once([strategy, *keys[:-1], *named])
 
     def kind(name: str) -> str | None:
         dtype = schema[name]
@@ -162,32 +168,50 @@ def measures_and_curves(
             hint = "\n\nHint: name the measure at one rank instead of its curve"
             msg = f"measure {name!r} must be {rule}, got {schema[name]}"
             raise TypeError(msg + hint if schema[name].is_nested() and not curves else msg)
-    # Numbers beside measures, such as what is known of a query, are none unless they are named.
     numbers = [name for name in schema if name not in keys and kind(name) == "number"]
     lists = [name for name in schema if name not in keys and kind(name) == "curve"]
     measured = [name for name in numbers if Measure.parsed(name)]
-    found = [name for name in named if name in numbers] or measured or numbers
+    found = [name for name in named if name in numbers] or measured
     found_curves = [name for name in named if name in lists] or lists
     left = [name for name in numbers if name not in found and schema[name].is_float()]
-    if left and not named:
+    if left and measured and not named:
         warn_the_caller(
+            DataWarning.measures,
             f"numbers whose column is not called like a measure are left out: "
             f"{', '.join(map(repr, left))}\n\n"
-            f"Hint: name the measures that are meant, as in {left[0]!r}, or drop the column"
+            f"Hint: name the measures that are meant, with what they are: "
+            f"{{{left[0]!r}: 'ndcg@10'}}; or drop the column",
         )
     check_columns("per_query", [*found, *found_curves], schema)
-    if not (found or (curves and found_curves)):
+    if found or (curves and found_curves):
+        return found, found_curves
+    if not numbers:
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
-    return found, found_curves
+    named = f"{{{numbers[0]!r}: 'ndcg@10'}}"
+    told = f"{HINT} name the columns that are meant, with what they are: {named};"
+    msg = (
+        f"`per_query` must have a column that is called like a measure, unless `measures` names "
+        f"one, got {first_few(numbers)}{made_by('per_query', told)}"
+    )
+    raise ValueError(msg)
 
 
 def collected_keys(
-    per_query: pl.DataFrame | pl.LazyFrame, columns: Sequence[str], *, query: str, strategy: str
+    per_query: pl.DataFrame | pl.LazyFrame,
+    columns: Sequence[str],
+    *,
+    query: Columns,
+    strategy: str,
 ) -> pl.DataFrame:
-    """The strategy, the query and some columns, each strategy with each query once."""
-    keys = [strategy, query]
-    frame = per_query.lazy().select(*keys, *columns).collect()
+    """The strategy, the query and some columns, each strategy with each query once.
+
+    Of several query columns it makes one, of structs.
+    """
+    queries = settled_columns("query", query)
+    one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
+    frame = per_query.lazy().select(strategy, one, *columns).collect()
+    keys = frame.columns[:2]
     if nulls := frame[strategy].null_count():
         msg = f"strategy {strategy!r} must not be null, got {nulls} nulls"
         raise ValueError(msg)
@@ -243,9 +267,15 @@ class Grid:
     """A frame with a row for each strategy and query, also where it had none."""
 
     def __init__(
-        self, frame: pl.DataFrame, missing: Missing, strategies: pl.Series | None = None
+        self,
+        frame: pl.DataFrame,
+        missing: Missing,
+        strategies: pl.Series | None = None,
+        measures: Sequence[Named] = (),
     ) -> None:
         strategy, query, *self.measures = frame.columns
+        self.best = {name: best_of(name) for name in self.measures}
+        self.best.update(directions_of(measures))
         self.strategies = as_they_come(frame[strategy]) if strategies is None else strategies
         self.queries = frame[query].unique().sort()
         self.missing = missing
@@ -267,7 +297,7 @@ class Grid:
     def values(self, measure: str) -> Floats:
         """A row per strategy and a column per query; NaN where a value is missing."""
         values = self.frame[measure].cast(pl.Float64).to_numpy()
-        return self._counted(values).reshape(self.shape)
+        return self._counted(values, measure).reshape(self.shape)
 
     def results(self, measure: str) -> Results:
         """The values of a measure for the queries that count."""
@@ -279,7 +309,12 @@ class Grid:
         absent = np.isnan(values)
         self._check_present(absent, name)
         whole = ~absent.any(axis=0)
-        return Results(measure, self.queries.filter(pl.Series(whole)), values[:, whole])
+        queries = self.queries.filter(pl.Series(whole))
+        return Results(measure, queries, values[:, whole], self.best[measure])
+
+    def named(self, measures: Sequence[str]) -> dict[str, str]:
+        """Measures with which value of each is best."""
+        return {name: check_known(name, self.best[name]) for name in measures}
 
     def several(self, strategies: int = 2) -> Iterator[Results]:
         """The values of each measure, of at least this many strategies and two queries."""
@@ -316,15 +351,19 @@ class Grid:
         name = f"curve {curve!r}"
         self._check(np.isinf(points).any(axis=1), name, "must be finite, got infinity")
         self._check_present(np.isnan(points).any(axis=1), name)
-        return self._counted(points).reshape(*self.shape, length)
+        return self._counted(points, curve).reshape(*self.shape, length)
 
-    def _counted(self, values: Floats) -> Floats:
-        """Values as they count: a missing one may be 0."""
-        return (
-            np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
-            if self.missing == "zero"
-            else values
-        )
+    def _counted(self, values: Floats, measure: str) -> Floats:
+        """Values as they count: a missing one may be 0, where that is not the best there is."""
+        if self.missing != "zero" or not np.isnan(values).any():
+            return values
+        if check_known(measure, self.best[measure]) == "lowest":
+            msg = (
+                f"`missing` must be 'error' or 'drop' for {measure!r}, whose lowest value is best, "
+                "got 'zero'"
+            )
+            raise ValueError(msg)
+        return np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
 
     def _check_present(self, absent: Mask, name: str) -> None:
         """Raise where a value is missing and must not be."""
@@ -348,6 +387,8 @@ class Results:
     measure: str
     queries: pl.Series
     values: Floats
+    best: Best | None = "highest"
+    """Which value is the best, None where that is not known."""
 
     @property
     def n(self) -> int:
@@ -371,7 +412,7 @@ class Results:
     @property
     def higher_is_better(self) -> bool:
         """Whether a higher value is better."""
-        return best_of(self.measure) != "lowest"
+        return check_known(self.measure, self.best) != "lowest"
 
     @property
     def order(self) -> Floats:
@@ -414,16 +455,52 @@ class Results:
 # Which value is best
 
 
-def best_of(measure: str) -> Best:
-    """Which value of a measure is best: the highest, of all that are not known to differ."""
-    parsed = Measure.parsed(measure)
-    return "highest" if parsed is None else parsed.definition.best
+def best_of(column: str) -> Best | None:
+    """Which value of a column is best, None where it is not called like a measure."""
+    parsed = Measure.parsed(column)
+    return None if parsed is None else parsed.definition.best
 
 
-def bests(means: pl.Series, which: Best) -> list[int]:
+def best_in(rows: pl.DataFrame) -> Best:
+    """Which value is best of the measure that these rows are of, as `compare` or a name has it."""
+    if "best" in rows.columns:
+        return rows["best"][0] or "none"
+    return best_of(rows["measure"][0]) or "highest"
+
+
+def columns_named(measures: Sequence[Named]) -> list[str]:
+    """The columns that are named, with or without what they measure."""
+    every = [[*each] if isinstance(each, Mapping) else [each] for each in measures]
+    return [check_column_name("measures", name) for names in every for name in names]
+
+
+def directions_of(measures: Sequence[Named]) -> dict[str, Best]:
+    """Which value is best of the columns that are named with what they measure."""
+    values: dict[str, Best] = {best: best for best in get_args(Best)}
+    said = [each for each in measures if isinstance(each, Mapping)]
+    return {
+        column: values.get(meant) or Measure.parse(meant).definition.best
+        for each in said
+        for column, meant in each.items()
+    }
+
+
+def check_known(column: str, best: Best | None) -> Best:
+    """Which value of a column is best, where that is known."""
+    if best is None:
+        msg = (
+            f"`measures` must say which value of {column!r} is best, since no measure is called so"
+            f"\n\nHint: {{{column!r}: 'ndcg@10'}} says what it measures, "
+            f"{{{column!r}: 'lowest'}} or 'highest' which value is best"
+        )
+        raise ValueError(msg)
+    return best
+
+
+def bests(means: pl.Series, which: Best | None) -> list[int]:
     """The places of the best means, of all that are the same but for rounding."""
     rounded = means.round(12)
-    top = {"highest": rounded.max(), "lowest": rounded.min(), "none": None}[which]
+    top = {"highest": rounded.max(), "lowest": rounded.min()}.get(which or "none")
     return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
 
 

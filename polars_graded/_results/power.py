@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
-from polars_graded._results.keys import finds_keys
+from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, pairs_of
-from polars_graded._results.per_query import check_free_names, check_per_query, table
+from polars_graded._results.per_query import Named, check_free_names, check_per_query, table
 from polars_graded._results.significance import (
     CorrectionName,
     Options,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats
-    from polars_graded._results.per_query import Grid, Missing
+    from polars_graded._results.per_query import Grid
 
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 
@@ -35,19 +35,17 @@ MOST_QUERIES = 2**40
 """The most queries that are looked for: more than anyone has."""
 
 
-@finds_keys
+@takes_results
 def discriminative_power(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     test: TestName = "randomised_tukey",
     correction: CorrectionName = "none",
     alpha: float = 0.05,
-    missing: Missing = "error",
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     """Say which share of all pairs of strategies each measure tells apart.
 
@@ -104,7 +102,7 @@ def discriminative_power(
     └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
     """
     level = check_number("alpha", alpha, above=0, below=1)
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
     rows = []
     for pairs, p in _achieved(grid, options):
@@ -121,18 +119,16 @@ def discriminative_power(
     return table(rows)
 
 
-@finds_keys
+@takes_results
 def significance_levels(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     test: TestName = "randomised_tukey",
     correction: CorrectionName = "none",
-    missing: Missing = "error",
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     """List the achieved significance level of each pair of strategies, the largest first.
 
@@ -180,7 +176,7 @@ def significance_levels(
     │ ap      ┆ 3     ┆ x        ┆ y        ┆ 0.25        │
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     key = grid.strategies.name
     check_free_names(["measure", "place", "baseline", "p_corrected"], strategy=key)
     options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
@@ -214,16 +210,14 @@ def _all_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
 # How many queries
 
 
-@finds_keys
+@takes_results
 def queries_needed(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     difference: float = 0.02,
     power: float = 0.8,
     alpha: float = 0.05,
-    missing: Missing = "error",
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     r"""Say how many queries show a difference, and which difference the queries at hand show.
 
@@ -304,7 +298,7 @@ def queries_needed(
     looked_for = check_number("difference", difference, above=0)
     wanted = check_number("power", power, above=0, below=1)
     level = check_number("alpha", alpha, above=0, below=1)
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     rows = []
     for pairs in _all_pairs(grid, 2):
         std, n = _pooled_std(pairs), pairs.n
@@ -323,16 +317,14 @@ def queries_needed(
     return table(rows, queries_needed=pl.UInt64())
 
 
-@finds_keys
+@takes_results
 def power_curve(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     queries: Sequence[int] | None = None,
     difference: float = 0.02,
     alpha: float = 0.05,
-    missing: Missing = "error",
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     """Say how probable it is that a number of queries shows a difference.
 
@@ -385,7 +377,7 @@ def power_curve(
             check_whole_number("queries", number, at_least=2, at_most=MOST_QUERIES)
             for number in check_list("queries", queries)
         ]
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     tables = []
     for pairs in _all_pairs(grid, 2):
         std, n = _pooled_std(pairs), pairs.n

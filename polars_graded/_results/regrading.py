@@ -25,6 +25,7 @@ from polars_graded._results.comparing import compare
 from polars_graded._results.correlation import kendall, tau_ap
 from polars_graded._results.pairs import pairs_of
 from polars_graded._results.per_query import check_free_names, check_per_query
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ MOST_LEVELS = 5
 def unjudged_bounds(
     frame: pl.DataFrame | pl.LazyFrame, *measures: str, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
-    r"""Say what unjudged documents could change: values if all are irrelevant, and if all are best.
+    r"""Give what is measured if all unjudged documents are irrelevant, and if all are best.
 
     Retrieved documents without a grade count as irrelevant in every measure. Here they are given
     the highest grade as well. Rank-biased precision with patience p also has what Moffat and Zobel
@@ -74,7 +75,14 @@ def unjudged_bounds(
         - `value` (Float64), as `evaluate` has it, with unjudged documents irrelevant;
         - `low` and `high` (Float64), the smaller and the larger of it and the value with unjudged
           documents of the highest grade;
+        - `exact` (Boolean), whether these two are bounds: no judgments lead out of them;
         - `residual` (Float64) of `rbp`, null for other measures and where `value` is.
+
+    Warns
+    -----
+    UserWarning
+        If no grade of the frame is relevant to a measure and `highest` is not said: then it is not
+        known how relevant a document could be, and nothing moves.
 
     See Also
     --------
@@ -83,9 +91,21 @@ def unjudged_bounds(
 
     Notes
     -----
-    For measures that only sum what is retrieved, as precision, DCG and rank-biased precision, no
-    judgments can lead out of these bounds. Where more relevant documents also make the ideal
-    better, as for NDCG and average precision, some judgments between all and none may.
+    They are bounds for measures that look at retrieved documents alone, as precision, DCG and
+    rank-biased precision: each of these is no lower for a better grade. Those that take grades over
+    the highest of a query (`err`, `generalized_precision`, `rbp(graded=True)`) have them where
+    `highest` is said, and none has where `undefined_as` is a number above 0.
+
+    All others also ask how many relevant documents there are, so that one more of them at a low
+    rank makes the value lower, and some judgments between all and none may lead out. Of a thousand
+    rankings of four documents with grades 0, 1, 2 or none at random, at least one relevant and one
+    unjudged, these shares have judgments that do:
+
+    ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
+    bpref q_measure gap   ndcng ndcg  nerr  roc_auc mu_ap recall@2 ap    r_precision
+    ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
+    0.622 0.427     0.395 0.371 0.368 0.358 0.354   0.311 0.262    0.129 0.09
+    ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
 
     References
     ----------
@@ -99,15 +119,15 @@ def unjudged_bounds(
 
     >>> df = pl.DataFrame({"query": "a", "grade": [1, None, 0], "score": [3, 2, 1]})
     >>> unjudged_bounds(df, "precision@2", "rbp(p=0.5)").drop("strategy", "query")
-    shape: (2, 5)
-    ┌─────────────┬───────┬─────┬──────┬──────────┐
-    │ measure     ┆ value ┆ low ┆ high ┆ residual │
-    │ ---         ┆ ---   ┆ --- ┆ ---  ┆ ---      │
-    │ str         ┆ f64   ┆ f64 ┆ f64  ┆ f64      │
-    ╞═════════════╪═══════╪═════╪══════╪══════════╡
-    │ precision@2 ┆ 0.5   ┆ 0.5 ┆ 1.0  ┆ null     │
-    │ rbp(p=0.5)  ┆ 0.5   ┆ 0.5 ┆ 0.75 ┆ 0.375    │
-    └─────────────┴───────┴─────┴──────┴──────────┘
+    shape: (2, 6)
+    ┌─────────────┬───────┬─────┬──────┬───────┬──────────┐
+    │ measure     ┆ value ┆ low ┆ high ┆ exact ┆ residual │
+    │ ---         ┆ ---   ┆ --- ┆ ---  ┆ ---   ┆ ---      │
+    │ str         ┆ f64   ┆ f64 ┆ f64  ┆ bool  ┆ f64      │
+    ╞═════════════╪═══════╪═════╪══════╪═══════╪══════════╡
+    │ precision@2 ┆ 0.5   ┆ 0.5 ┆ 1.0  ┆ true  ┆ null     │
+    │ rbp(p=0.5)  ┆ 0.5   ┆ 0.5 ┆ 0.75 ┆ true  ┆ 0.375    │
+    └─────────────┴───────┴─────┴──────┴───────┴──────────┘
     """
     if options.get("condensed"):
         msg = "`condensed` must be False, since it leaves no unjudged document, got True"
@@ -120,6 +140,13 @@ def unjudged_bounds(
     check_columns("frame", [grade], rows.columns)
     highest = options.get("highest")
     best: Any = rows.get_column(grade).max() if highest is None else highest
+    unknown = [] if highest is not None else _unknown(chosen, best, options.get("irrelevant", 0.0))
+    if unknown:
+        warn_the_caller(
+            DataWarning.unjudged,
+            f"no grade is relevant to {', '.join(map(repr, unknown))}, so that unjudged documents "
+            "are not either\n\nHint: highest= says how relevant a document can be",
+        )
     depth_too = [] if "n_retrieved" in names else ["n_retrieved"]
     now, filled = evaluate(rows, *names, *depth_too, **options), []
     for name, columns in settled_by(options.get("by", "score")).items():
@@ -139,9 +166,39 @@ def unjudged_bounds(
         if measure.function == "rbp":
             depth = now.get_column("n_retrieved").clip(upper_bound=measure.n).cast(pl.Float64)
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
+        exact = pl.lit(name not in unknown and _has_bounds(measure, options))
         named = pl.lit(name).alias("measure")
-        tables.append(now.select(named, *keys, value=value, low=low, high=high, residual=residual))
+        bounds: dict[str, Any] = {
+            "value": value,
+            "low": low,
+            "high": high,
+            "exact": exact,
+            "residual": residual,
+        }
+        tables.append(now.select(named, *keys, **bounds))
     return pl.concat(tables)
+
+
+def _unknown(chosen: Mapping[str, Measure], best: Any, irrelevant: float) -> list[str]:
+    """The measures to which no grade is relevant, so that it is not known what one could be."""
+    levels = {name: measure.options.get("threshold") for name, measure in chosen.items()}
+    return [
+        name
+        for name, least in levels.items()
+        if best is not None and (best <= irrelevant if least is None else best < least)
+    ]
+
+
+def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
+    """Whether no judgments lead out of the values with all unjudged irrelevant and all best."""
+    definition = measure.definition
+    of_a_scale = definition.is_of_a_scale or measure.options.get("graded", False)
+    undefined = options.get("undefined_as", "default")
+    return (
+        (not definition.judged or definition.best == "none")
+        and not (of_a_scale and options.get("highest") is None)
+        and undefined in ("default", None, 0)
+    )
 
 
 def robustness_to_grading(
@@ -169,7 +226,8 @@ def robustness_to_grading(
         taking its lowest grade; and `moved`.
     moved
         The share of judged documents whose grade is moved by one level at random, up or down, as a
-        grading "10 % moved"; 0 for none. It is only there by default.
+        grading "10 % moved"; 0 for none. The lowest level can only go up and the highest only
+        down, so where most documents are irrelevant most steps go up. It is only there by default.
     doc
         The column that tells documents apart where strategies are stacked, so that a document is
         moved alike for all.
@@ -263,7 +321,7 @@ def robustness_to_grading(
     )
 
 
-BOUNDS = ("measure", "value", "low", "high", "residual")
+BOUNDS = ("measure", "value", "low", "high", "exact", "residual")
 """What `unjudged_bounds` gives beside the strategy and the query."""
 
 ROBUSTNESS = (
@@ -406,9 +464,12 @@ def _moved(
     rng = np.random.default_rng(seed)
     count = int(documents.max(initial=-1)) + 1
     steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
-    moved = np.where(judged, np.nan_to_num(places) - 1 + steps[documents], 0).astype(np.int64)
+    place = np.nan_to_num(places).astype(np.int64) - 1
+    moved = place + steps[documents]
+    top = max(len(levels) - 1, 0)
+    moved = np.where((moved < 0) | (moved > top), place - steps[documents], moved)
     known = pl.Series(levels, dtype=grades.dtype)
-    result = known.gather(moved.clip(0, max(len(levels) - 1, 0)))
+    result = known.gather(np.where(judged, moved, 0).clip(0, top))
     return result.to_frame("moved").select(pl.when(pl.Series(judged)).then("moved")).to_series()
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 import polars as pl  # noqa: TC002, examples use it
 
 from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
 from polars_graded._results.correlation import kendalls, tau_ap
-from polars_graded._results.keys import finds_keys
-from polars_graded._results.per_query import check_per_query, mean_of, table
+from polars_graded._results.keys import ResultOptions, takes_results
+from polars_graded._results.per_query import Named, check_per_query, mean_of, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats, Integers
-    from polars_graded._results.per_query import Missing, Results
+    from polars_graded._results.per_query import Results
 
 __all__ = ["order_stability", "swap_rate"]
 
@@ -27,17 +27,15 @@ SIZES = 10
 """How many numbers of queries are tried where none are asked for."""
 
 
-@finds_keys
+@takes_results
 def swap_rate(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     sizes: int | Sequence[int] | None = None,
     width: float = 0.01,
     samples: int = 1000,
-    missing: Missing = "error",
     seed: int = 0,
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     """Say how often other queries put two strategies the other way round.
 
@@ -108,7 +106,7 @@ def swap_rate(
     step = check_number("width", width, above=0)
     draws = check_whole_number("samples", samples)
     check_whole_number("seed", seed, at_least=0)
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     rows = []
     for results in grid.several():
         for size in _sizes(sizes, results.n // 2):
@@ -139,18 +137,16 @@ def swap_rate(
     return table(rows)
 
 
-@finds_keys
+@takes_results
 def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,
-    *measures: str,
-    query: str = "query",
-    strategy: str = "strategy",
+    *measures: Named,
     sizes: int | Sequence[int] | None = None,
     method: Literal["kendall", "ap"] = "kendall",
     samples: int = 1000,
     confidence: float = 0.95,
-    missing: Missing = "error",
     seed: int = 0,
+    **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     r"""Say how alike the order of strategies from fewer queries is to that from all.
 
@@ -215,7 +211,7 @@ def order_stability(
     share = check_number("confidence", confidence, above=0, below=1)
     check_whole_number("seed", seed, at_least=0)
     tails = [(1 - share) / 2, (1 + share) / 2]
-    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
+    grid = check_per_query(per_query, measures, **keys)
     correlation = kendalls if method == "kendall" else _taus_ap
     rows = []
     for results in grid.several():

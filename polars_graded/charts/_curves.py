@@ -143,7 +143,7 @@ def dcg_curves(
     facts = _curve_facts(table, "rank") | {"seen": _seen(table, legend=several)}
     finding = titles.lines(table, "rank", rank)
     if baseline is not None:
-        finding = titles.beside_baseline(table, "rank", rank, baseline)
+        finding = titles.beside_baseline(table, "rank", rank, baseline, interval or 0)
     if several:
         described = f"{title} by {rank}, {len(set(table['strategy']))} strategies"
         layers = marks.curves(x, title, look, **facts)
@@ -303,8 +303,8 @@ def threshold_profile(
     LayerChart or FacetChart
         Of the rows as they came, with `strategy` as text and `at`, what stands under the axis: the
         thresholds, as far apart as they are, joined by a line, and then the other measures as
-        points; `place`, where that is, strategies side by side; `joined`, which is the mean at a
-        threshold; `panel` where it is drawn. Of more than 30 thresholds, some in equal
+        points; `place`, where that is, points without a line side by side; `joined`, which is the
+        mean at a threshold; `panel` where it is drawn. Of more than 30 thresholds, some in equal
         steps stand for all. A mean that is null, NaN or infinite is left out.
 
     Raises
@@ -354,10 +354,14 @@ def threshold_profile(
     )
     chart_data.check_row_count("frame", table)
     strategies = natural_order(table["strategy"].unique())
-    beside = chart_data.side_by_side(strategies, places)
+    # Points stand side by side; what a line joins stands where it is, for else lines would cross
+    # where means do not.
+    beside = pl.col("strategy").replace_strict(
+        chart_data.side_by_side(strategies, places), return_dtype=pl.Float64
+    )
     table = table.with_columns(
         place=pl.col("measure").replace_strict(place_of, return_dtype=pl.Float64)
-        + pl.col("strategy").replace_strict(beside, return_dtype=pl.Float64)
+        + pl.when(pl.col("joined").is_null()).then(beside).otherwise(0)
     )
     step = style.name_step(len(labels))
     gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1

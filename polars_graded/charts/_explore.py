@@ -8,14 +8,14 @@ import polars as pl
 
 from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._drawing import chart_data, query_views, style, titles
-from polars_graded._results.per_query import measures_and_curves
+from polars_graded._results.per_query import columns_named, measures_and_curves
 from polars_graded.charts._queries import better_look, compared
 
 if TYPE_CHECKING:
     import altair as alt
 
     from polars_graded._drawing.chart_data import Frame
-    from polars_graded._results.per_query import Missing
+    from polars_graded._results.per_query import Missing, Named
 
 MOST_QUERIES = 5000
 """How many rows Altair gives to a page at most."""
@@ -28,7 +28,7 @@ def explore(
     per_query: Frame,
     a: Any,
     b: Any,
-    measure: str | None = None,
+    measure: Named | None = None,
     *,
     curve: str | None = None,
     colour: str | None = None,
@@ -114,7 +114,11 @@ def explore(
     check_columns("per_query", known, per_query.columns, argument="colour")
     named = [] if measure is None else [measure]
     numbers, curves = measures_and_curves(
-        per_query.drop(set(known) - set(named)), named, query=query, strategy=strategy, curves=True
+        per_query.drop(set(known) - {*columns_named(named)}),
+        named,
+        query=query,
+        strategy=strategy,
+        curves=True,
     )
     if measure is None:
         if len(numbers) != 1:
@@ -124,6 +128,7 @@ def explore(
     table, both = compared(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing
     )
+    [measure] = columns_named([measure])
     if table.height > MOST_QUERIES:
         msg = (
             f"at most {MOST_QUERIES} queries can be explored, got {table.height}; filter the frame"

@@ -213,7 +213,7 @@ def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, A
     least, median, most = (_number(fact[name]) for name in ("least", "median", "most"))
     spread = median if least == most else f"{median} ({least}–{most})"
     for what, text in (("queries", _number(queries)), ("documents", spread)):
-        yield _cell(what, starts[what], 0, EMPTY, text)
+        yield _cell(what, starts[what], WIDTHS[what], EMPTY, text)
     for what in (*SHARES, *QUERIES):
         start, value = starts[what], fact[what]
         share = value if what in SHARES or value is None else value / queries

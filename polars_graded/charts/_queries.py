@@ -14,13 +14,14 @@ from polars_graded._checks import (
 )
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
+from polars_graded._results.per_query import columns_named
 
 if TYPE_CHECKING:
     from types import EllipsisType
 
     from polars_graded._drawing.chart_data import Frame
     from polars_graded._drawing.style import Chart
-    from polars_graded._results.per_query import Missing
+    from polars_graded._results.per_query import Missing, Named
 
 
 MOST_BARS = 300
@@ -35,7 +36,7 @@ MOST_LANES = 6
 
 def precision_histogram(
     per_query: Frame,
-    measure: str,
+    measure: Named,
     a: Any,
     b: Any,
     *,
@@ -112,6 +113,7 @@ def precision_histogram(
     table, both = compared(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
+    [measure] = columns_named([measure])
     n = table.height
     size = -(-n // MOST_BARS)
     rows = chart_data.shared_bars(table, size)
@@ -136,7 +138,7 @@ def precision_histogram(
 
 def compared(
     per_query: pl.DataFrame,
-    measure: str,
+    measure: Named,
     a: Any,
     b: Any,
     *,
@@ -153,7 +155,8 @@ def compared(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
     if table.is_empty():
-        msg = f"{a!r} and {b!r} must have a query with a value of {measure}, got none"
+        [name] = columns_named([measure])
+        msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
         raise ValueError(msg)
     is_won = pl.col("winner").is_not_null()
     table = table.select(

@@ -16,6 +16,7 @@ from polars_graded._checks import (
 from polars_graded._drawing import chart_data, style, titles
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order
+from polars_graded._sentences import percent
 from polars_graded.namespace import graded
 
 if TYPE_CHECKING:
@@ -133,9 +134,10 @@ def relevance_function(
     irrelevant, relevant = found.select(
         (pl.col("relevance") == 0).mean(), high=(pl.col("relevance") >= HALF).mean()
     ).row(0)
-    shares = f"φ is 0 for {_share(irrelevant)} of scores, at least 0.5 for {_share(relevant)}"
-    if irrelevant is None:
-        shares = "φ is undefined: all scores are the same"
+    shares = "φ is undefined: all scores are the same"
+    if irrelevant is not None:
+        zero, half = percent(irrelevant), percent(relevant)
+        shares = f"φ is 0 for {zero} of scores, at least 0.5 for {half}"
     ends: Any = (values.min(), top)
     spread = kind == "symlog"
     axis = style.amounts_axis(chart_data.round_powers(*ends) if spread else None)
@@ -149,22 +151,15 @@ def relevance_function(
     line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
     # The lowest needs no name, which would run into that of the median.
     names = controls.transform_filter("datum.name !== 'lowest'")
-    names = names.mark_text(align="right", dx=-8, dy=-8, color=style.INK).encode(text="name:N")
+    names = names.mark_text(align="right", dx=-8, dy=-8, color=style.ink()).encode(text="name:N")
     layers = [
         cloud.mark_tick(orient="vertical", size=10, color=style.REST),
         line.mark_line(color=style.PALETTE[0]),
-        controls.mark_point(filled=True, size=80, opacity=1, color=style.INK),
+        controls.mark_point(filled=True, size=80, opacity=1, color=style.ink()),
         names,
     ]
     said: dict[str, Any] = {"finding": shares, "description": f"relevance φ by {score}"}
     return style.panels(layers, table, panel, "independent", **said)
-
-
-def _share(share: float | None) -> str:
-    """A share of scores in words: none and few are not the same."""
-    if share and share < 0.001:  # noqa: PLR2004
-        return "less than 0.1%"
-    return f"{share or 0:.1%}"
 
 
 def sample_boxes(
@@ -254,7 +249,7 @@ def sample_boxes(
     tooltip = ["group:N", "samples:Q", *style.decimals(*chart_data.BOX)]
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
     upright: dict[str, Any] = {"orient": "vertical"}
-    middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.INK)
+    middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.ink())
     points = base.transform_filter("datum.outlier !== null").mark_point(size=15)
     # Bars have the colour of the theme, which rules have not.
     layers = [

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from polars_graded._drawing.chart_data import Frame
     from polars_graded._drawing.style import Chart
 
+BELOW = "\u2212"
+"""The sign of a number below 0."""
+
+PALE = 0.25
+"""How much of their colour differences have that are not settled."""
+
 
 def strategy_bars(
     summary: Frame,
@@ -87,10 +93,12 @@ def strategy_bars(
     names = chart_data.by_falling(table, "mean", "strategy")
     few = len(names) <= style.MOST_COLOURS
     colour = style.strategy_look(names, strategy, legends=False) if few else {}
-    title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
+    ends = ["ci_low", "ci_high"] if {"ci_low", "ci_high"} <= set(table.columns) else []
+    of_means, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
+    has_lines = bool(ends) and table["ci_low"].null_count() < table.height
+    title = [of_means, "line: interval; overlap is no test"] if has_lines else of_means
     y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
-    ends = ["ci_low", "ci_high"] if {"ci_low", "ci_high"} <= set(table.columns) else []
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
     layers = [style.interval(base, title, scale=scale)] if ends else []
@@ -98,13 +106,13 @@ def strategy_bars(
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
     else:
         layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(x=x))
-    numbers = alt.Chart().mark_text(align="left", dx=6)
+    numbers = alt.Chart().mark_text(align="left", dx=6, color=style.ink())
     text = alt.Text("mean:Q", format=".4f")
     layers.append(numbers.encode(x=alt.value("width"), y=y, text=text))
     several = chart_data.panel_count(table, panel) > 1
     axis = style.measures_axis(table["mean"]) if show == "bars" else "independent"
     first = table.filter(panel=table["panel"][0]) if several else table
-    where = f"mean {table['panel'][0]}" if several else title
+    where = f"mean {table['panel'][0]}" if several else of_means
     said = first.select("strategy", "mean").sort("mean", descending=True)
     return style.panels(
         layers,
@@ -133,12 +141,11 @@ def comparison_forest(
     Parameters
     ----------
     comparison
-        One row per measure and pair, as `compare` returns it. An interval that is null is not
-        drawn. Where `simultaneous_low` and `simultaneous_high` have values, these are drawn thin:
-        they hold for all pairs together, as the corrected p does, while the interval of a single
-        difference, drawn thick, can be clear of 0 where the corrected p is above `alpha`. The
-        confidence of the intervals stands in the title. Of a comparison by segments, one measure
-        and `panel="country"`, or what the segments are called.
+        One row per measure and pair, as `compare` returns it. The interval that is drawn is the one
+        from `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p; where the
+        test has none, as Wilcoxon's, that of a single difference, which need not. One that is null
+        is not drawn. Which it is stands under the axis, with its confidence. Of a comparison by
+        segments, one measure and `panel="country"`, or what the segments are called.
     alpha
         The level of significance: a difference is significant if `p_corrected` is at most `alpha`,
         and not if it is null.
@@ -152,7 +159,9 @@ def comparison_forest(
     LayerChart or FacetChart
         Of the rows as they came, with `pair` (the strategy, and its baseline where there are
         several), `significance`, and `panel` where it is drawn; the largest difference of the first
-        measure is at the top. A difference that is null, NaN or infinite is left out.
+        measure is at the top. With several baselines and one measure, each pair is turned so that
+        the one with the higher mean comes first. A difference that is null, NaN or infinite is
+        left out.
 
     Raises
     ------
@@ -185,6 +194,9 @@ def comparison_forest(
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
     table = chart_data.result_rows("comparison", comparison, *numbers, **keys, every=True)
     several = table["baseline"].n_unique() > 1
+    finding = titles.settled(table, alpha)
+    if several and chart_data.panel_count(table, panel) == 1:
+        table = chart_data.higher_first(table)
     versus = [pl.lit(" - "), pl.col("baseline")] if several else []
     believed, doubted = f"corrected p ≤ {alpha:g}", "not significant"
     significant = pl.when(pl.col("p_corrected") <= alpha).then(pl.lit(believed))
@@ -200,19 +212,17 @@ def comparison_forest(
         title += f", to {table['baseline'][0]}"
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
     words = [title, marks.significance_key(believed, doubted)]
-    ends = ["simultaneous_low", "simultaneous_high"]
-    # The Wilcoxon test has none, since it speaks of ranks.
-    simultaneous = set(ends) <= set(table.columns) and table[ends].drop_nulls().height > 0
-    level = chart_data.confidence(table)
+    ends, level = chart_data.interval_ends(table), chart_data.confidence(table)
     interval = "interval" if level is None else f"{100 * level:g} % interval"
-    if simultaneous:
-        words.append(f"thick: {interval} of one difference, thin: of all together")
+    # The Wilcoxon test has none that agrees with it, since it speaks of ranks.
+    if ends == chart_data.OF_ALL:
+        words.append(f"line: {interval} that agrees with corrected p")
     elif level is not None:
-        words.append(f"line: {interval} of one difference")
+        words.append(f"line: {interval} of one difference, apart from p")
     size = 40 if many else 60
-    layers = marks.forest(words, pairs, axis, believed, size, simultaneous=simultaneous)
+    layers = marks.forest(words, pairs, axis, believed, size, ends)
     # Wide enough for what stands under the axis.
-    options: dict[str, Any] = {"width": 300, "columns": 2, "finding": titles.settled(table, alpha)}
+    options: dict[str, Any] = {"width": 300, "columns": 2, "finding": finding}
     if many:
         options["height"] = alt.Step(10)
     return style.panels(layers, table, panel, style.measures_axis(table["difference"]), **options)
@@ -228,8 +238,8 @@ def comparison_matrix(
     """Draw the differences of all pairs as fields of a square, significant ones marked.
 
     A field is the strategy of its row minus that of its column, blue where that is above 0 and
-    orange below, with a dot where the corrected p is at most `alpha`. Strategies stand in the order
-    of their means in the first measure, the highest first.
+    orange below, with its sign where the corrected p is at most `alpha`, and else pale. Strategies
+    stand in the order of their means in the first measure, the highest first.
 
     Parameters
     ----------
@@ -275,16 +285,16 @@ def comparison_matrix(
     │ ---      ┆ ---      ┆ ---        ┆ ---  │
     │ str      ┆ str      ┆ f64        ┆ str  │
     ╞══════════╪══════════╪════════════╪══════╡
-    │ bm25     ┆ ours     ┆ -0.5       ┆ •    │
-    │ ours     ┆ bm25     ┆ 0.5        ┆ •    │
+    │ bm25     ┆ ours     ┆ -0.5       ┆ −    │
+    │ ours     ┆ bm25     ┆ 0.5        ┆ +    │
     └──────────┴──────────┴────────────┴──────┘
     """
     alpha = check_number("alpha", alpha, above=0, below=1)
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
     table = chart_data.result_rows("comparison", comparison, "difference", "p_corrected", **keys)
     finding = titles.settled(table, alpha)
-    is_believed = pl.when(pl.col("p_corrected") <= alpha)
-    mark = is_believed.then(pl.lit("•")).otherwise(pl.lit(""))
+    sign = pl.when(pl.col("difference") < 0).then(pl.lit(BELOW)).otherwise(pl.lit("+"))
+    mark = pl.when(pl.col("p_corrected") <= alpha).then(sign).otherwise(pl.lit(""))
     table = chart_data.both_sides(table).with_columns(mark.alias("mark"))
     chart_data.check_row_count("comparison", table)
     pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "measure", "^panel$")
@@ -293,7 +303,7 @@ def comparison_matrix(
     step = max(10, min(36, 400 // len(names)))
     order, labels = style.in_order(names), alt.Axis(labelLimit=200)
     upright = alt.Axis(labelLimit=200, labelAngle=-90, orient="top")
-    marked = f"{strategy}, minus that above   • corrected p ≤ {alpha:g}"
+    marked = f"{strategy}, minus that above   + {BELOW} corrected p ≤ {alpha:g}, pale: not"
     numbers = style.decimals("difference", "p_corrected")
     base = alt.Chart().encode(
         x=alt.X("baseline:N", title="baseline", axis=upright, **order),
@@ -307,14 +317,15 @@ def comparison_matrix(
     fill = alt.Fill("difference:Q", title="difference", scale=scale)
     on_dark = f"abs(datum.difference) > {0.6 * furthest}"
     ink = alt.condition(on_dark, alt.value("white"), alt.value(style.INK))
-    dots = base.mark_text(fontSize=max(12, step * 0.7)).encode(text="mark:N", color=ink)
+    signs = base.mark_text(fontSize=max(12, step * 0.7)).encode(text="mark:N", color=ink)
+    strength = alt.condition("datum.mark !== ''", alt.value(1), alt.value(PALE))
     believed = table.filter(pl.col("mark") != "").height // 2
     described = (
         f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {alpha:g}; "
         f"by falling mean: {', '.join(names)}"
     )
     return style.panels(
-        [base.mark_rect().encode(fill=fill), dots],
+        [base.mark_rect().encode(fill=fill, fillOpacity=strength), signs],
         table,
         panel,
         columns=2,

@@ -36,6 +36,9 @@ SHADES = "#a6c8e0", "#0c3964"
 LABEL_WIDTH = 0.06
 """How much of an axis a number beside a line takes."""
 
+SEEN = 0.002
+"""How much of an axis a line takes that is seen."""
+
 MOST_LINES = 20
 """With more strategies, lines are nearer to each other."""
 
@@ -50,8 +53,9 @@ def significance_curves(
     """Draw the p values of all pairs of strategies in falling order, one line per measure.
 
     The lower a line, the more pairs its measure tells apart. Where it crosses the dashed line of
-    `alpha` is how many pairs stay undecided; beside its name stands the share that is told apart,
-    the discriminative power.
+    `alpha` is how many pairs stay undecided; beside its name stands how many are told apart, their
+    share being the discriminative power. The test is the one that `significance_levels` was asked
+    for, by default Tukey's: `compare` by default has another, and other p values.
 
     Parameters
     ----------
@@ -99,15 +103,15 @@ def significance_curves(
     >>> levels = significance_levels(per_query, "ap", test="permutation")
     >>> levels.pipe(significance_curves, alpha=0.25).data.select("place", "p_corrected", "label")
     shape: (3, 3)
-    ┌───────┬─────────────┬──────────┐
-    │ place ┆ p_corrected ┆ label    │
-    │ ---   ┆ ---         ┆ ---      │
-    │ u32   ┆ f64         ┆ str      │
-    ╞═══════╪═════════════╪══════════╡
-    │ 1     ┆ 1.0         ┆ null     │
-    │ 2     ┆ 0.5         ┆ null     │
-    │ 3     ┆ 0.25        ┆ ap 0.333 │
-    └───────┴─────────────┴──────────┘
+    ┌───────┬─────────────┬────────────┐
+    │ place ┆ p_corrected ┆ label      │
+    │ ---   ┆ ---         ┆ ---        │
+    │ u32   ┆ f64         ┆ str        │
+    ╞═══════╪═════════════╪════════════╡
+    │ 1     ┆ 1.0         ┆ null       │
+    │ 2     ┆ 0.5         ┆ null       │
+    │ 3     ┆ 0.25        ┆ ap: 1 of 3 │
+    └───────┴─────────────┴────────────┘
     """
     alpha = check_number("alpha", alpha, above=0, below=1)
     table = chart_data.result_rows(
@@ -122,18 +126,19 @@ def significance_curves(
     lines = _lines(table)
     told_apart = _by_line(table, (pl.col("p_corrected") <= alpha).sum(), pl.len())
     table = table.with_columns(
-        (pl.col("p_corrected") <= alpha).mean().over(lines).alias("told apart"),
+        (pl.col("p_corrected") <= alpha).sum().over(lines).cast(pl.Int64).alias("told apart"),
+        pl.len().over(lines).alias("pairs"),
         (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
     )
     table = _with_names(
         _in_lines(table, lines, "place"),
         "place",
         by=["height", -pl.col("told apart")],
-        label=lambda row: f"{row['measure']} {row['told apart']:.3f}",
+        label=lambda row: f"{row['measure']}: {row['told apart']} of {row['pairs']}",
         ends=(0.0, math.log1p(1 / SMALL_P)),
     )
     height = (pl.col("label_at").exp() - 1) * SMALL_P
-    table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
+    table = table.with_columns(height.alias("label_at")).drop("told apart", "pairs", "height")
     x = marks.places_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
@@ -147,7 +152,7 @@ def significance_curves(
         table,
         panel,
         [_level(alpha), *_measure_lines(table, x, y, *pair, few=few)],
-        titles.apart(told_apart),
+        titles.apart(told_apart, alpha),
         "p of all pairs in falling order",
     )
 
@@ -419,14 +424,15 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         y=alt.Y("label_y:Q", title="swap rate"),
         text="queries:O",
     )
+    ink, paper = style.ink_and_paper()
     at: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
     layers = [
         _level(rate),
         base.mark_line().encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
-        # White behind a number sets it off from the lines.
-        labels.mark_text(**at, stroke="white", strokeWidth=4, color="white"),
-        labels.mark_text(**at, color=style.INK),
+        # What is behind a number sets it off from the lines.
+        labels.mark_text(**at, stroke=paper, strokeWidth=4, color=paper),
+        labels.mark_text(**at, color=ink),
     ]
     return style.panels(
         layers,
@@ -562,7 +568,7 @@ def grading_profile(
         *(*style.decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
     ]
     above = alt.Chart().transform_filter("isValid(datum.correlation)")
-    above = above.mark_text(baseline="top", fontSize=10, color=style.INK)
+    above = above.mark_text(baseline="top", fontSize=10, color=style.ink())
     layers = [
         base.mark_line(),
         base.mark_point(filled=True, size=40, opacity=1).encode(tooltip=tooltip),
@@ -592,12 +598,13 @@ def grading_profile(
 def unjudged_bounds(
     bounds: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
 ) -> Chart:
-    """Draw what unjudged documents could change, a whisker beside the mean of each strategy.
+    """Draw the mean of each strategy with all unjudged documents irrelevant, and with all best.
 
     The point is the mean over queries with unjudged documents irrelevant. The line goes from there
     to the mean with all of them of the highest grade; of rank-biased precision a thin line goes on
-    by what could lie beyond the end of the rankings. Where lines overlap, judgments that are not
-    there could put two strategies the other way round.
+    by what could lie beyond the end of the rankings. Judgments in between can lead out of the line
+    where they change the ideal too, as for NDCG and average precision: there lines that do not
+    overlap settle nothing.
 
     Parameters
     ----------
@@ -660,7 +667,10 @@ def unjudged_bounds(
     names = chart_data.by_falling(means, "mean", "strategy")
     few = len(names) <= style.MOST_COLOURS
     look = style.strategy_look(names, strategy, legends=False) if few else {}
-    title = [style.mean_title(means), "line: with unjudged documents of the highest grade"]
+    # What a line is stands there where there is one.
+    title = [style.mean_title(means)]
+    if (means["low"] != means["high"]).any():
+        title.append("line: to unjudged documents of the highest grade")
     y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **look)
@@ -670,15 +680,19 @@ def unjudged_bounds(
         style.interval(base, title, "low", "high", size=3, scale=scale),
         base.mark_point(filled=True, size=70, opacity=1).encode(x=x),
     ]
-    if means["beyond"].null_count() < means.height:
+    further: Any = (means["beyond"] - means["high"]).max()
+    if further is not None and further > SEEN * (means["high"].max() - means["low"].min()):  # type: ignore[operator]
+        title.append("thin: and beyond the end of rankings")
         # An axis needs two ends, in a panel where nothing lies beyond too.
         there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
         layers.insert(0, style.interval(there, title, "low", "end", size=1, scale=scale))
     size: dict[str, Any] = {"width": 240 if chart_data.panel_count(means, panel) > 1 else 300}
     if len(names) > MOST_LINES:
         size["height"] = alt.Step(12)
-    size["description"] = f"bounds of the means of {len(names)} strategies by what is unjudged"
-    size["finding"] = titles.could_turn(means)
+    size["description"] = (
+        f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
+    )
+    size["finding"] = titles.overlaps(means)
     return style.panels(layers, means, panel, "independent", columns=2, **size)
 
 

@@ -195,7 +195,11 @@ def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """The gain of each document; 0 where it is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
-        rule = f"`gain={gain!r}` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite"
+        rule = (
+            f"`gain={gain!r}` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite\n\n"
+            "Hint: phi_relevance makes grades from 0 to 1 of popularity and other scores; "
+            "gain='linear' takes them as they are"
+        )
         lacking = np.empty(0)
     else:
         relevant = queries.relevant(documents.values, None)

@@ -55,6 +55,14 @@ class Judged:
     """The grade that means not relevant."""
     _ideals: dict[int | None, Documents] = field(default_factory=dict, repr=False, compare=False)
 
+    @classmethod
+    def of(cls, documents: Ragged, irrelevant: float, relevant_from: float | None) -> Judged:
+        """Documents, of which those graded below `relevant_from` are irrelevant."""
+        if relevant_from is not None:
+            below = documents.values < relevant_from
+            documents = documents.of(np.where(below, irrelevant, documents.values))
+        return cls(documents, irrelevant)
+
     @cached_property
     def n(self) -> Integers:
         """How many documents of each query are judged."""
@@ -100,9 +108,8 @@ class Queries:
     or where nothing asks for it."""
     highest: float | None
     """The highest grade of the scale, if it was given."""
-    decided_by_order: Mask
-    """Of which queries only the order of rows says which of two documents comes first that are tied
-    and have different grades; that is looked for where `ties` are."""
+    whole: tuple[Ragged, Ragged] | None = None
+    """`ranked` and `ties` as deep as there are documents, where some are tied."""
 
     @classmethod
     def ranked_by(
@@ -125,24 +132,22 @@ class Queries:
         out of it need not be found twice; but not where it is found for other rankings as well.
         """
         grades = judged.documents
-        by_order = np.zeros(len(grades.lengths), bool)
         if scores is None:
             found = grades.keep(~np.isnan(grades.values)) if condensed else grades
-            return cls(found.head(depth), judged, EMPTY, highest, by_order)
+            return cls(found.head(depth), judged, EMPTY, highest)
         retrieved, places, new = ranked_places(
             grades, scores, descending=descending, condensed=condensed
         )
         found = grades.keep(retrieved)
         every = Ragged(places, found.offsets)
         top = every.head(depth)
-        ranked, tied = top.of(found.values[top.values]), EMPTY
+        ranked, tied, whole = top.of(found.values[top.values]), EMPTY, None
         if ties is not None and not new.all():
             all_tied = every.of(ties.keep(retrieved).values[places])
-            tied = all_tied.head(depth)
-            by_order = _decided_by_order(all_tied, judged.relevance(found.values[places]))
+            tied, whole = all_tied.head(depth), (every.of(found.values[places]), all_tied)
         if alone and len(ranked.values) == len(grades.values):
             judged = Judged(ranked, judged.irrelevant)
-        return cls(ranked, judged, tied, highest, by_order)
+        return cls(ranked, judged, tied, highest, whole)
 
     @property
     def irrelevant(self) -> float:
@@ -244,18 +249,46 @@ class Queries:
     @cached_property
     def pessimistic(self) -> Queries:
         """The same with tied documents from the worst to the best, the unjudged first."""
-        return self._with_ties_by(np.nan_to_num(self.ranked.values, nan=-np.inf))
+        return self._with_ties_by(self.ranked, np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def optimistic(self) -> Queries:
         """The same with tied documents from the best to the worst, the unjudged last."""
-        return self._with_ties_by(-np.nan_to_num(self.ranked.values, nan=-np.inf))
+        return self._with_ties_by(self.ranked, -np.nan_to_num(self.ranked.values, nan=-np.inf))
 
-    def _with_ties_by(self, keys: Floats) -> Queries:
-        """The same with tied documents by rising keys, after which none are tied."""
+    @cached_property
+    def alternating(self) -> Queries:
+        """The same with tied documents from both ends in turn, the worst first."""
+        starts = self.tie_starts
+        sizes = np.diff(starts, append=len(self.ranked.values))
+        worse = np.arange(len(self.ranked.values)) - repeated(starts, sizes)
+        better = repeated(sizes, sizes) - 1 - worse
+        turns = np.where(worse <= better, 2.0 * worse, 2.0 * better + 1)
+        return self._with_ties_by(self.pessimistic.ranked, turns)
+
+    @cached_property
+    def undecided(self) -> Queries | None:
+        """Whole lists of the queries in which tied documents differ, the others empty; or None."""
+        if self.whole is None:
+            return None
+        ranked, ties = self.whole
+        differ = np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0  # NaN beside NaN does not
+        above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & differ)
+        of_query = np.zeros(len(ranked.lengths), bool)
+        upper, lower = (
+            np.searchsorted(ranked.offsets, place, side="right") - 1 for place in (above, above + 1)
+        )
+        of_query[upper[upper == lower]] = True
+        if not of_query.any():
+            return None
+        kept = repeated(of_query, ranked.lengths)
+        return replace(self, ranked=ranked.keep(kept), ties=ties.keep(kept), whole=None)
+
+    def _with_ties_by(self, ranked: Ragged, keys: Floats) -> Queries:
+        """The documents of `ranked`, of which those that are tied stand by rising keys then."""
         starts = self.tie_starts
         sets = repeated(np.arange(len(starts)), np.diff(starts, append=len(keys)))
-        ranked = self.ranked.of(self.ranked.values[np.lexsort((keys, sets))])
+        ranked = ranked.of(ranked.values[np.lexsort((keys, sets))])
         return replace(self, ranked=ranked, ties=EMPTY)
 
     @cached_property
@@ -298,17 +331,3 @@ def ranks(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) 
     rank[places] = grades.keep(retrieved).rank
     found[retrieved] = rank
     return grades.of(found)
-
-
-def _decided_by_order(ties: Ragged, worth: Floats) -> Mask:
-    """Whether of any two documents of a query that are tied one is worth more than the other.
-
-    In rank order these are neighbours.
-    """
-    above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & (worth[1:] != worth[:-1]))
-    query, of_lower = (
-        np.searchsorted(ties.offsets, place, side="right") - 1 for place in (above, above + 1)
-    )
-    decided = np.zeros(len(ties.lengths), bool)
-    decided[query[query == of_lower]] = True
-    return decided

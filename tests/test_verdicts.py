@@ -1,0 +1,200 @@
+"""What a report says beside the numbers that it speaks of, for any results."""
+
+from __future__ import annotations
+
+import math
+import re
+import tempfile
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import scipy.stats
+from helpers import needed
+from hypothesis import example, given
+from hypothesis import strategies as st
+from report_page import payload
+from results import frame_of
+
+from polars_graded import compare, report
+
+needed("vl_convert")
+multitest = needed("statsmodels.stats.multitest")
+
+NAMES = "abcd"
+SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 8))
+RESULTS = SHAPES.flatmap(
+    lambda shape: st.lists(
+        st.lists(st.integers(0, 4).map(lambda q: q / 4), min_size=shape[1], max_size=shape[1]),
+        min_size=shape[0],
+        max_size=shape[0],
+    )
+)
+"""Values of some strategies, quarters, so that they tie and their sums are exact."""
+NUMBER = r"(\N{MINUS SIGN}?[\d.]+)".replace("\\N{MINUS SIGN}", "\N{MINUS SIGN}")
+
+
+def number(text: str) -> float:
+    return float(text.replace("\N{MINUS SIGN}", "-"))
+
+
+def said(values, measure: str, **options) -> str:
+    """The verdict of a report."""
+    frame = frame_of(dict(zip(NAMES, values, strict=False)), measure)
+    with tempfile.TemporaryDirectory() as folder:
+        page = payload(report(frame, Path(folder) / "page.html", **options))
+    parts = page["measures"][0]["verdict"]
+    return "".join(page["strategies"][part] if isinstance(part, int) else part for part in parts)
+
+
+def corrected(values, pairs) -> dict[tuple[int, int], float]:
+    """Holm's p of the paired t test of some pairs; none where all differences are the same."""
+    p = {}
+    for i, j in pairs:
+        differences = np.array(values[i]) - np.array(values[j])
+        if np.ptp(differences):
+            p[i, j] = scipy.stats.ttest_1samp(differences, 0).pvalue
+        elif not differences[0]:
+            p[i, j] = 1.0
+    found = multitest.multipletests([*p.values()], method="holm")[1] if p else []
+    return dict(zip(p, found, strict=True))
+
+
+def near(found: str, expected: float) -> bool:
+    return math.isclose(number(found), expected, abs_tol=5.1e-5)
+
+
+def check_verdict(values, measure: str, baseline: int | None) -> None:
+    sign = -1 if measure == "e_measure@5" else 1
+    n, count = len(values[0]), len(values)
+    text = said(values, measure, **({} if baseline is None else {"baseline": NAMES[baseline]}))
+    means = [sum(map(Fraction, row)) / n for row in values]
+    best = max(sign * mean for mean in means)
+    leaders = [place for place in range(count) if sign * means[place] == best]
+    if len(leaders) > 1:
+        assert "leads" not in text
+        assert re.search(rf" share the best mean {measure}, [\d.]+ over {n} queries: ", text)
+        assert near(re.search(r", ([\d.]+) over", text)[1], float(means[leaders[0]]))
+        shown = set(re.findall(r"\b[a-d]\b", text.split(" share")[0]))
+        assert shown == {NAMES[place] for place in leaders[:3]}
+        return
+    [leader] = leaders
+    pattern = (
+        rf"(\w) leads: its mean {measure} over (\d+) queries is {NUMBER}, {NUMBER} (above|below) "
+        rf"that of (the baseline )?(\w)(?: \(95 % interval {NUMBER} to {NUMBER}(, .+?)?\))?\. (.*)"
+    )
+    who, queries, mean, gap, side, role, other, low, high, held, rest = re.fullmatch(
+        pattern, text
+    ).groups()
+    assert (who, int(queries)) == (NAMES[leader], n)
+    assert side == ("below" if sign < 0 else "above")
+    assert near(mean, float(means[leader]))
+    beside = NAMES.index(other)
+    assert near(gap, float(abs(means[leader] - means[beside])))
+    assert bool(role) == (beside == baseline)
+    if baseline in (None, leader):
+        others = [place for place in range(count) if place != leader]
+        assert sign * means[beside] == max(sign * means[place] for place in others)
+    else:
+        assert beside == baseline
+    check_tested(values, sign, (leader, beside), baseline, (low, high, held), rest)
+
+
+def check_tested(values, sign, both, baseline, interval, rest) -> None:
+    """What follows a lead: whether it is settled, in how many queries it is one, and of whom."""
+    (leader, beside), (low, high, held) = both, interval
+    n, count, who = len(values[0]), len(values), NAMES[leader]
+    means = [sum(map(Fraction, row)) / n for row in values]
+    gap = float(abs(means[leader] - means[beside]))
+    pairs = [*combinations(range(count), 2)]
+    if baseline is not None:
+        pairs = [(place, baseline) for place in range(count) if place != baseline]
+    p = corrected(values, pairs)
+
+    def p_of(one: int, two: int) -> float | None:
+        return p.get((one, two), p.get((two, one)))
+
+    def settled(one: int, two: int) -> bool:
+        value = p_of(one, two)
+        return value is not None and value <= 0.05
+
+    value = p_of(leader, beside)
+    assert rest.startswith("That is settled" if settled(leader, beside) else "That is not settled")
+    if value is None:
+        assert "there is no test of it" in rest
+        assert low is None
+    else:
+        printed = re.search(r"p (=|<) ?([\d.]+)\)", rest)
+        assert near(printed[2], value) if printed[1] == "=" else value < 1e-4
+        # The interval that agrees with p is clear of 0 where it is settled, and holds the gap.
+        assert number(low) - 1e-4 <= gap <= number(high) + 1e-4
+        if abs(value - 0.05) > 1e-6:
+            assert (number(low) > -5e-5) >= settled(leader, beside)
+            assert settled(leader, beside) or number(low) <= 5e-5
+        assert (held is None) == (len(pairs) == 1)
+    better = sum(sign * (x - y) > 0 for x, y in zip(values[leader], values[beside], strict=True))
+    worse = sum(sign * (x - y) < 0 for x, y in zip(values[leader], values[beside], strict=True))
+    things = "query" if better == 1 else "queries"
+    assert (
+        f"{who} is better in {better} {things}, worse in {worse}, and as good in "
+        f"{n - better - worse}. "
+    ) in rest
+    if more := re.search(r"([\d,]+) queries would settle it .*: ([\d,]+) more\. ", rest):
+        total, further = (int(each.replace(",", "")) for each in more.groups())
+        assert total - further == n
+        assert not settled(leader, beside)
+    if len(pairs) == 1:
+        assert "significantly" not in rest.lower()
+    elif baseline is None:
+        told = sum(settled(leader, place) for place in range(count) if place != leader)
+        end = f"{who} is significantly better than {told} of the {count - 1} others."
+        assert rest.endswith(end)
+    else:
+        ahead = [
+            sign * (means[place] - means[baseline])
+            for place, _ in pairs
+            if settled(place, baseline)
+        ]
+        up, down = sum(lead > 0 for lead in ahead), sum(lead < 0 for lead in ahead)
+        assert rest.endswith(
+            f"Significantly better than the baseline: {up} of {len(pairs)} strategies; "
+            f"worse: {down}."
+        )
+
+
+CLEAR = [
+    [1.0, 0.75, 1.0, 0.75, 1.0, 1.0],
+    [0.5, 0.25, 0.25, 0.5, 0.25, 0.5],
+    [0.0, 0.0, 0.25, 0.0, 0.0, 0.0],
+]
+
+
+@given(RESULTS, st.sampled_from(["ap", "e_measure@5"]))
+@example(CLEAR, "ap")
+@example(CLEAR, "e_measure@5")
+def test_a_verdict_is_what_its_numbers_say(values, measure):
+    check_verdict(values, measure, None)
+
+
+@given(RESULTS, st.sampled_from(["ap", "e_measure@5"]), st.integers(0, 1))
+@example(CLEAR, "ap", 1)
+@example(CLEAR, "e_measure@5", 1)
+def test_a_verdict_beside_a_baseline_is_what_its_numbers_say(values, measure, baseline):
+    check_verdict(values, measure, baseline)
+
+
+def test_a_p_of_just_alpha_settles_a_lead():
+    """Six signs that all agree have p = 2 / 64, and five of eight such have 8/5 of it: 0.05."""
+    ahead = {f"s{i}": [0.5 + 0.05 * i + 0.01 * q for q in range(6)] for i in range(5)}
+    alike = {f"t{i}": [0.25 * (-1) ** (q + i) + 0.01 * i for q in range(6)] for i in range(3)}
+    frame = frame_of({"base": [0.0] * 6} | ahead | alike)
+    options = {"baseline": "base", "test": "permutation", "correction": "benjamini_hochberg"}
+    settled = compare(frame, **options).filter(pl.col("p_corrected") <= 0.05)
+    assert settled["p_corrected"].to_list() == [0.05] * 5
+    with tempfile.TemporaryDirectory() as folder:
+        parts = payload(report(frame, Path(folder) / "page.html", **options))
+    text = "".join(str(part) for part in parts["measures"][0]["verdict"])
+    assert "That is settled (corrected p = 0.0500)" in text
+    assert text.endswith("Significantly better than the baseline: 5 of 8 strategies; worse: 0.")
