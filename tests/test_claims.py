@@ -531,6 +531,33 @@ def test_a_title_claims_what_its_numbers_say(name, seeds):
         CLAIMS[name](seed)
 
 
+def test_a_p_of_just_alpha_is_settled():
+    """Six signs that all agree have p = 2 / 64, and five of eight such have 8/5 of it: 0.05."""
+    ahead = {f"s{i}": [0.5 + 0.05 * i + 0.01 * q for q in range(6)] for i in range(5)}
+    alike = {f"t{i}": [0.25 * (-1) ** (q + i) + 0.01 * i for q in range(6)] for i in range(3)}
+    frame = pl.concat(
+        pl.DataFrame({"strategy": name, "query": range(6), "ap": values})
+        for name, values in ({"base": [0.0] * 6} | ahead | alike).items()
+    )
+    options = {"test": "permutation", "correction": "benjamini_hochberg"}
+    comparison = compare(frame, baseline="base", **options)
+    assert comparison["p_corrected"].sort().head(5).to_list() == [0.05] * 5
+    title = said(charts.comparison_forest(comparison))
+    assert title == "s4 leads; 5 of 8 differences are settled at 95 %"
+
+
+def test_what_only_rounding_parts_leads_together():
+    values = {"a": [0.1 + 0.2, 0.0], "b": [0.3, 0.0], "c": [0.0, 0.0]}
+    frame = pl.concat(
+        pl.DataFrame({"strategy": name, "query": [1, 2], "ap": each})
+        for name, each in values.items()
+    )
+    summary = summarise(frame)
+    assert summary["mean"][0] > summary["mean"][1]
+    title = said(charts.strategy_bars(summary))
+    assert title == "a and b have the highest mean ap: 0.15, 0.15 above c"
+
+
 def test_a_judgment_in_between_leads_out_of_the_line():
     """Of AP the two ends are no bounds, which the title does not claim."""
     ranked = pl.DataFrame({"query": 1, "doc": ["R", *"0123456789"], "grade": [1, *[None] * 10]})

@@ -248,7 +248,7 @@ def test_a_key_is_not_guessed_where_several_could_be_meant():
     term = {"row": [1, 2, 3, 4, 2, 3, 4, 1], "term": [*"abcd"] * 2}
     values = [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0]
     frame = pl.DataFrame({"strategy": ["x"] * 4 + ["y"] * 4} | term | {"ap": values})
-    sentence = "^`query` must be named where .* got row, term\n\nHint: query= names the column$"
+    sentence = "^`query` must be named where .* got row, term\n\nHint: query= names the column"
     for call in (compare, summarise, paper_table, long_form, rank_correlation):
         with pytest.raises(ValueError, match=sentence):
             call(frame)

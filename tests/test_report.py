@@ -138,7 +138,8 @@ def test_the_best_is_the_lowest_where_lower_is_better_and_none_of_counts(per_que
         pl.col("ap").alias("mine"),
         (pl.col("ap") * 0).alias("tied"),
     )
-    page = payload(written(frame, "e_measure@5", "n_retrieved", "mine", "tied"))
+    own = {"e_measure@5": "e_measure@5", "n_retrieved": "none", "mine": "ap", "tied": "highest"}
+    page = payload(written(frame, own))
     assert [measure["bests"] for measure in page["measures"]] == [[2], [], [1], [0, 1, 2]]
     assert [measure["best"] for measure in page["measures"]][:2] == ["lowest", "none"]
 
@@ -332,7 +333,7 @@ def test_a_curve_without_a_value_is_said_to_have_none(written):
 def test_a_boolean_column_is_a_measure_where_it_is_named(per_query, written):
     frame = per_query.select(KEYS, "ap", found=pl.col("ap") > 0.9)
     assert [m["name"] for m in payload(written(frame))["measures"]] == ["ap"]
-    (measure,) = payload(written(frame, "found"))["measures"]
+    (measure,) = payload(written(frame, {"found": "highest"}))["measures"]
     assert measure["means"] == pytest.approx(summarise(frame, "found")["mean"].to_list())
 
 
@@ -419,7 +420,7 @@ def test_values_beyond_what_the_page_can_hold_are_refused_by_name(tmp_path, valu
     frame = pl.DataFrame({"strategy": ["a", "b"], "query": 1, "mine": [1.0, value]})
     sentence = f"'mine' must lie within ±3.4e38 to be shown, got {value:g} among 1 value beyond"
     with pytest.raises(ValueError, match=re.escape(sentence)):
-        report(frame, tmp_path / "page.html")
+        report(frame, tmp_path / "page.html", {"mine": "highest"})
     lists = frame.select(KEYS, pl.concat_list("mine", "mine").alias("dcg_curve@2"))
     with pytest.raises(ValueError, match=r"'dcg_curve@2' must lie within .* among 2 values"):
         report(lists, tmp_path / "page.html")

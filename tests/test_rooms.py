@@ -42,7 +42,7 @@ MAY_IMPORT = {
     },
     "charts": {
         *("altair", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),
-        "namespace",
+        *("namespace", "_sentences"),
     },
     "_report": {
         *("numpy", "polars", "altair", "vl_convert", "_checks", "_sentences", "_writing"),
