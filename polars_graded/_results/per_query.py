@@ -188,8 +188,8 @@ def measures_and_curves(
     if not numbers:
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
-    named = f"{{{numbers[0]!r}: 'ndcg@10'}}"
-    told = f"{HINT} name the columns that are meant, with what they are: {named};"
+    example = f"{{{numbers[0]!r}: 'ndcg@10'}}"
+    told = f"{HINT} name the columns that are meant, with what they are: {example};"
     msg = (
         f"`per_query` must have a column that is called like a measure, unless `measures` names "
         f"one, got {first_few(numbers)}{made_by('per_query', told)}"
