@@ -40,7 +40,7 @@ KERNELS = "kernels namespace contracts"
 FRAMES = "grouping evaluating noticing parts shared contracts"
 JUDGED = "judging judging_later any_frame"
 TESTED = "significance comparing"
-TITLES = "titles findings charts_of_trust sentences"
+TITLES = "claims findings charts_of_trust sentences"
 VERDICT = "verdicts report_says report"
 
 P, C, U, K, G, Q, R, A = (

@@ -686,7 +686,7 @@ odd = chr(0) + chr(0xffff)
 frame = pl.DataFrame({"query" + odd: ["a" + odd], "strategy": ["s" + odd], "ap" + odd: [0.5]})
 frame = pl.concat([frame, frame.with_columns(strategy=pl.lit("t" + odd))])
 draw = pg.charts.precision_histogram
-chart = draw(frame, "ap" + odd, "s" + odd, "t" + odd, query="query" + odd)
+chart = draw(frame, {"ap" + odd: "ap"}, "s" + odd, "t" + odd, query="query" + odd)
 chart.save("chart.svg")
 chart.save("chart.png")
 """

@@ -420,7 +420,8 @@ def gradings(seed):
 
 
 def unjudged(seed):
-    bounds = unjudged_bounds(rows(seed), "ap" if seed % 2 else "precision@2", by=["x", "y", "z"])
+    measure = "ap" if seed % 2 else "precision@2"
+    bounds = unjudged_bounds(rows(seed), measure, by=["x", "y", "z"], highest=2)
     title = said(charts.unjudged_bounds(bounds))
     means = bounds.group_by("strategy").agg(pl.col("low", "high").mean()).sort("strategy").rows()
     n = sum(

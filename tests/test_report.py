@@ -702,7 +702,7 @@ def test_strategies_come_in_the_order_of_a_measure(shown):
             "e_measure@5": [0.2, 0.3, 0.1],
         }
     )
-    page = shown(frame, "ap", "mine", "e_measure@5")
+    page = shown(frame, "ap", {"mine": "highest"}, "e_measure@5")
     assert list(page.rows("#strategies")) == ["a", "c", "b"]
     page.click("#strategies th:nth-child(3) button")
     assert list(page.rows("#strategies")) == ["b", "c", "a"]
