@@ -363,7 +363,7 @@ class Graded:
         h_l)`, where :math:`h_l` and :math:`h_u` are Tukey's hinges: the medians of the lower and of
         the upper half of the scores, both with the middle score if their number is odd. The whisker
         counts only strictly between the median and the highest score, the minimum only below the
-        median. Where the median is the highest score, φ steps from 0 to 1 there.
+        median. Where the median is the highest score, φ steps from 0 to 1 there, and is 1 at it.
 
         If all scores are equal, φ is undefined, since relevance 1 for all of them would make any
         ranking perfect: it is null, or what `undefined_as` says.

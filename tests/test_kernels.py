@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polars_graded._measuring.kernels import ragged
@@ -82,6 +82,7 @@ def test_the_highest_values_fall(lists, n):
 
 
 @given(LISTS.filter(any))
+@example([[2.0**53]])  # the next double is 2 above it
 def test_levels_are_counted(lists):
     levels = laid_out(lists).counted
     for own, counts in zip(lists, levels.counts.T.tolist(), strict=True):

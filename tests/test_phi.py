@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy.interpolate import PchipInterpolator
@@ -599,6 +599,7 @@ def test_a_floor_keeps_news_that_nobody_shared_out_of_the_quartiles():
 
 @settings(deadline=None)
 @given(QUERY, WHISKER)
+@example([1.0, 0.1, 0.1], 0)
 def test_low_scores_are_relevant_as_high_ones_turned_round(scores, whisker):
     turned = phi([-score for score in scores], whisker=whisker)
     assert_close(phi(scores, whisker=whisker, direction="low"), turned)

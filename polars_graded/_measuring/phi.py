@@ -100,7 +100,8 @@ def phi_control_points(
     DataFrame
         Query, score and `relevance`, one row per control point, by rising score; queries in the
         order in which they first appear. A query for which φ is undefined has no row. Where the
-        median is the highest score, that score has two rows: φ steps up there.
+        median is the highest score (with `direction="low"` the lowest), that score has two rows: φ
+        steps there, and the score itself is relevant.
 
     Raises
     ------

@@ -179,17 +179,20 @@ def interpolated(points: Points, scores: Ragged) -> Floats:
 
 
 def point_before(points: Ragged, scores: Ragged) -> Integers:
-    """The last control point not above each score; the first one if all are.
+    """The last control point not above each score; the first one if none is below it.
+
+    So φ has its value at the end where it steps there: of (1, 1), (1, 0) and (5, 0) it is 1 at 1.
 
     It goes ahead by a power of two, the highest first, as long as the point there is not above the
     score. Points 1, 2, 5, 9 and 12 and the score 10: from 1 (place 0) four ahead is 12, which is
     above; two ahead is 5 (place 2), which is not; one further is 9 (place 3), which is not either.
     """
-    place, last = points.offsets[:-1][scores.query], (points.offsets[1:] - 1)[scores.query]
+    first, last = points.offsets[:-1][scores.query], (points.offsets[1:] - 1)[scores.query]
+    place, above = first, scores.values > points.values[first]
     n_bits = int(points.lengths.max(initial=1) - 1).bit_length()
     for bit in reversed(range(n_bits)):
         ahead = np.minimum(place + (1 << bit), last)
-        place = np.where(points.values[ahead] <= scores.values, ahead, place)
+        place = np.where(above & (points.values[ahead] <= scores.values), ahead, place)
     return place
 
 
