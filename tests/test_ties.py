@@ -88,7 +88,9 @@ def test_nothing_is_told_where_ties_are_averaged_bounded_or_broken(queries):
     assert told(frame, *averaged) == (0, len(queries))
     with warnings.catch_warnings():
         warnings.filterwarnings("error", ".*the order of rows decides")
-        warnings.filterwarnings("ignore", "no document|all documents|.* takes? the|.* nothing for|grades")
+        warnings.filterwarnings(
+            "ignore", "no document|all documents|.* takes? the|.* nothing for|grades"
+        )
         evaluate(frame, "ndcg", "ap", ties="doc")
 
 
