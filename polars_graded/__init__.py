@@ -24,12 +24,14 @@ from polars_graded._results.averages import average_curves, summary_table
 from polars_graded._results.comparing import compare, differences, summarise
 from polars_graded._results.correlation import rank_correlation
 from polars_graded._results.forms import long_form, paper_table
+from polars_graded._results.gating import assert_no_worse, gate
 from polars_graded._results.power import (
     discriminative_power,
     power_curve,
     queries_needed,
     significance_levels,
 )
+from polars_graded._results.ranks import rank_strategies
 from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
 from polars_graded._results.reliability import order_stability, swap_rate
 from polars_graded._warnings import DataWarning
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataWarning",
     "Graded",
+    "assert_no_worse",
     "average_curves",
     "charts",
     "compare",
@@ -49,6 +52,7 @@ __all__ = [
     "discriminative_power",
     "evaluate",
     "experiments",
+    "gate",
     "graded",
     "judge",
     "long_form",
@@ -60,6 +64,7 @@ __all__ = [
     "power_curve",
     "queries_needed",
     "rank_correlation",
+    "rank_strategies",
     "read_letor",
     "read_qrels",
     "read_run",

@@ -54,7 +54,7 @@ def one_of(things: str) -> str:
 
 def counted(n: int, things: str) -> str:
     """How many there are: "1 query", "3 queries"."""
-    return f"{n} {one_of(things) if n == 1 else things}"
+    return f"{n:,} {one_of(things) if n == 1 else things}"
 
 
 def together(n: int, things: str) -> str:

@@ -31,7 +31,7 @@ MAY_IMPORT = {
     },
     "_results": {
         *("numpy", "polars", "scipy"),
-        *("_checks", "_measuring", "_measuring.kernels", "_frames", "_warnings"),
+        *("_checks", "_measuring", "_measuring.kernels", "_frames", "_sentences", "_warnings"),
     },
     "datasets": {"numpy", "polars", "_forking", "_checks", "_measuring.kernels"},
     "experiments": {

@@ -309,7 +309,7 @@ def queries_needed(
                 "queries": n,
                 "std": std,
                 "difference": looked_for,
-                "queries_needed": _fewest_queries(effect, wanted, level),
+                "queries_needed": fewest_queries(effect, wanted, level),
                 "power": float(power_of(n, effect, level)),
                 "smallest_difference": _smallest_effect(n, wanted, level) * std,
             }
@@ -417,7 +417,7 @@ def _pooled_std(pairs: Pairs) -> float:
     return std
 
 
-def _fewest_queries(effect: float, power: float, alpha: float) -> int | None:
+def fewest_queries(effect: float, power: float, alpha: float) -> int | None:
     """The fewest queries with this power, None where that is more than anyone has."""
     below, enough = 1, 2
     while power_of(enough, effect, alpha) < power:

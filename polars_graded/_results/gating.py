@@ -1,0 +1,453 @@
+"""No worse than before: a verdict on each strategy that a change may be held back by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import check_columns, check_frame, check_number
+from polars_graded._measuring.definitions import NOTHING
+from polars_graded._measuring.names import Measure
+from polars_graded._results.keys import ResultOptions, settled_columns, takes_results
+from polars_graded._results.pairs import Pairs
+from polars_graded._results.per_query import (
+    Named,
+    as_they_come,
+    check_free_names,
+    check_segments,
+    measures_and_curves,
+    place_of,
+    table,
+)
+from polars_graded._results.power import fewest_queries
+from polars_graded._results.significance import Options, TestName, outcome_of
+from polars_graded._sentences import counted, name_said, short
+from polars_graded._warnings import DataWarning, warn_the_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["assert_no_worse", "gate"]
+
+POWER = 0.8
+"""The chance with which the queries that are said to be needed decide."""
+
+TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
+"""Tests with an interval of the mean that agrees with them."""
+
+BAD = ("worse", "undecided")
+"""Verdicts that hold a change back, the worst first."""
+
+COLUMNS = (
+    *("measure", "baseline", "queries", "best", "baseline_mean", "mean", "more_queries"),
+    *("margin", "difference", "low", "high", "verdict", "sentence"),
+)
+"""What `gate` gives beside its keys."""
+
+
+@takes_results
+def gate(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: Named,
+    baseline: Any,
+    margin: float | Mapping[str, float] = 0.01,
+    segments: str | Sequence[str] | None = None,
+    test: TestName = "t",
+    confidence: float = 0.95,
+    seed: int = 0,
+    resamples: int = 10_000,
+    **keys: Unpack[ResultOptions],
+) -> pl.DataFrame:
+    r"""Say of each strategy whether it is better, no worse, or worse than the baseline.
+
+    With the interval of the mean difference, strategy minus baseline, and the margin
+    :math:`\delta` by which a strategy may be worse, it is
+
+    - **better** where the whole interval is above 0;
+    - **no worse** where it is above :math:`-\delta`;
+    - **worse** where it is below :math:`-\delta`;
+    - **undecided** else: there are too few queries to say.
+
+    Where the lowest value of a measure is best, this is of baseline minus strategy. All verdicts
+    are right together at `confidence`: of m rows each interval has the chance of error
+    :math:`(1 - \mathtt{confidence}) / m` (Bonferroni). So the more measures and segments are asked
+    about, the wider are the intervals.
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, missing, segments
+        As for `compare`.
+    baseline
+        The strategy that all others are held against; or results of another day, as a frame or the
+        `Path` of a Parquet or CSV file that `evaluate`'s result was written to. Of other results
+        the only strategy is the baseline, or of several the one of the same name. Queries that one
+        of both lacks are left out, with a warning that names them.
+    margin
+        By how much a mean may be worse and still count as no worse, in the unit of the measure and
+        at least 0; or a mapping from measures to their margins.
+    test
+        Whose intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as for `compare`.
+    confidence
+        How sure all verdicts are together, between 0 and 1.
+    seed, resamples
+        As for `compare`.
+
+    Returns
+    -------
+    DataFrame
+        In the order of measures, segments and strategies, with Float64 columns but where said:
+
+        - `measure` (String), the segments, the strategy (under the name of its column), `baseline`,
+          `queries` (UInt32), `best` (String), `baseline_mean`, `mean`;
+        - `more_queries` (UInt64): where it is undecided, how many more such queries decide in
+          80 % of cases if the difference stays as it is; null if it is just the margin;
+        - `margin`, `difference` (strategy minus baseline), `low` and `high`, its interval;
+        - `verdict` (String) and `sentence` (String), which says it in words.
+
+    Raises
+    ------
+    ValueError
+        As `compare` does; also if other results lack a measure, a strategy or all queries, or no
+        value of a measure is best.
+
+    Warns
+    -----
+    DataWarning.missing
+        If queries are only in one of both results.
+    DataWarning.judgments
+        If counts that depend on judgments alone, such as `n_relevant`, differ between both.
+
+    See Also
+    --------
+    assert_no_worse : The same as one line of a test.
+    compare : Differences, intervals and p values of any pairs.
+    queries_needed : How many queries show a difference.
+
+    Notes
+    -----
+    Where no query changes, nothing is worse: the interval is 0 to 0. Where all differences are the
+    same and not 0, or there are fewer than two queries, there is no interval and the verdict is
+    undecided.
+
+    What became of 2,000 changes (in percent; normal differences of standard deviation 0.1 a query,
+    margin 0.01; three measures are correlated by 0.8, and all of them worse):
+
+    ======== ======= ========================= =========================
+    \                worse by just the margin  nothing changes
+    ---------------- ------------------------- -------------------------
+    measures queries passes stopped undecided  passes stopped undecided
+    ======== ======= ====== ======= ========== ====== ======= ==========
+    SIMROWS
+    ======== ======= ====== ======= ========== ====== ======= ==========
+
+    References
+    ----------
+    Piaggio, Elbourne, Pocock, Evans, Altman: Reporting of noninferiority and equivalence randomized
+    trials, 2012.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["main"] * 4 + ["new"] * 4,
+    ...         "query": ["a", "b", "c", "d"] * 2,
+    ...         "ap": [0.5, 0.5, 0.7, 0.9, 0.5, 0.52, 0.7, 0.9],
+    ...     }
+    ... )
+    >>> verdicts = gate(per_query, "ap", baseline="main", margin=0.05)
+    >>> verdicts.select("strategy", "difference", "low", "high", "verdict")
+    shape: (1, 5)
+    ┌──────────┬────────────┬───────────┬──────────┬──────────┐
+    │ strategy ┆ difference ┆ low       ┆ high     ┆ verdict  │
+    │ ---      ┆ ---        ┆ ---       ┆ ---      ┆ ---      │
+    │ str      ┆ f64        ┆ f64       ┆ f64      ┆ str      │
+    ╞══════════╪════════════╪═══════════╪══════════╪══════════╡
+    │ new      ┆ 0.005      ┆ -0.010912 ┆ 0.020912 ┆ no worse │
+    └──────────┴────────────┴───────────┴──────────┴──────────┘
+    >>> print(verdicts["sentence"].item())
+    ap: new is no worse than main: 0.005 (-0.0109 to 0.0209), margin 0.05
+    """
+    options = Options.of(test, "none", confidence=confidence, seed=seed, resamples=resamples)
+    if test not in TESTS:
+        msg = f"`test` must be one of {', '.join(map(repr, TESTS))}, got {test!r}"
+        raise ValueError(msg)
+    check_free_names(COLUMNS, strategy=keys["strategy"], segments=segments)
+    found = list(_cases(per_query, measures, baseline, segments, keys))
+    margins = {case.pairs.results.measure: 0.0 for case in found}
+    margins = {name: _margin_of(name, margin) for name in margins}
+    level = np.array([(1 - confidence) / len(found)])
+    rows = []
+    for case in sorted(found, key=lambda case: [*margins].index(case.pairs.results.measure)):
+        ends = outcome_of(case.pairs, options).agreeing(level)
+        own = _verdict(case, ends, margins[case.pairs.results.measure], level[0])
+        own["sentence"] = _sentence(own, case)
+        rows.append({**own, **case.segment, keys["strategy"]: case.strategy})
+    columns = ["measure", *settled_columns("segments", segments), keys["strategy"], *COLUMNS[1:]]
+    return table(rows, more_queries=pl.UInt64()).select(columns)
+
+
+def assert_no_worse(
+    per_query: Any, *measures: Named, undecided: bool = False, **options: Any
+) -> None:
+    """Fail where a strategy is worse than the baseline, or may be: one line of a test.
+
+    Parameters
+    ----------
+    per_query, *measures, **options
+        As for `gate`, with its `baseline` and `margin`.
+    undecided
+        Whether what is undecided passes too.
+
+    Raises
+    ------
+    AssertionError
+        If a verdict is worse, or undecided where that does not pass; with a sentence for each.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {"strategy": ["main"] * 3 + ["new"] * 3, "query": [1, 2, 3] * 2,
+    ...      "ap": [0.5, 0.6, 0.7, 0.3, 0.4, 0.51]}
+    ... )
+    >>> assert_no_worse(per_query, "ap", baseline="main", margin=0.05)
+    Traceback (most recent call last):
+    AssertionError: ap: new is worse than main by 0.197 (-0.211 to -0.182), beyond the margin ...
+    """
+    verdicts = gate(per_query, *measures, **options)
+    bad = verdicts.filter(pl.col("verdict").is_in(BAD[: 1 if undecided else 2]))
+    if bad.height:
+        raise AssertionError("\n".join(bad["sentence"]))
+
+
+# Which strategies are held against which
+
+
+class Case(NamedTuple):
+    """A strategy beside its baseline, by one measure, in one segment."""
+
+    strategy: Any
+    baseline: Any
+    segment: dict[str, Any]
+    pairs: Pairs
+
+
+def _cases(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    measures: Sequence[Named],
+    baseline: Any,
+    segments: str | Sequence[str] | None,
+    keys: ResultOptions,
+) -> Iterator[Case]:
+    """Each strategy beside its baseline, by each measure, in each segment."""
+    for strategy, base, rows in against(per_query, measures, baseline, segments, keys):
+        for segment, grid in check_segments(rows, measures, segments, **keys):
+            new, old = (place_of(grid.strategies, each) for each in (NEW, OLD))
+            for measure in grid.measures:
+                results = grid.results(measure)
+                if results.best not in ("highest", "lowest"):
+                    msg = (
+                        f"measure {measure!r} must have a best value to say what is worse, "
+                        "'highest' or 'lowest'"
+                    )
+                    raise ValueError(msg)
+                pairs = Pairs(results, np.array([new]), np.array([old]))
+                yield Case(strategy, base, segment.row(0, named=True) if segments else {}, pairs)
+
+
+NEW, OLD = "new", "old"
+"""What a strategy and its baseline are called where they are held against each other."""
+
+
+def against(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    measures: Sequence[Named],
+    baseline: Any,
+    segments: str | Sequence[str] | None,
+    keys: ResultOptions,
+) -> Iterator[tuple[Any, Any, pl.DataFrame]]:
+    """The rows of each strategy and its baseline, under the names "new" and "old"."""
+    name = keys["strategy"]
+    names, _ = measures_and_curves(per_query, measures, query=keys["query"], strategy=name)
+    queries = settled_columns("query", keys["query"])
+    own = [each for each in settled_columns("segments", segments) if each not in queries]
+    columns = [name, *queries, *own, *names]
+    rows = per_query.lazy().collect()
+    if _are_results(baseline):
+        pairs = _beside_others(rows, _read(baseline), columns, queries, keys)
+    else:
+        strategies = as_they_come(rows[name])
+        base = strategies[place_of(strategies, baseline)]
+        of_base = rows.filter(pl.col(name) == base)
+        pairs = (
+            (each, base, rows.filter(pl.col(name) == each), of_base)
+            for each in strategies
+            if each != base
+        )
+    for strategy, base, new, old in pairs:
+        both = ((new, NEW), (old, OLD))
+        called = [
+            frame.select(columns).with_columns(pl.lit(as_).alias(name)) for frame, as_ in both
+        ]
+        yield strategy, base, pl.concat(called, how="vertical_relaxed")
+
+
+def _are_results(baseline: Any) -> bool:
+    """Whether a baseline is a file or a frame rather than the name of a strategy."""
+    return isinstance(baseline, Path) or hasattr(baseline, "columns")
+
+
+def _read(baseline: Any) -> pl.DataFrame:
+    """Results of another day."""
+    if not isinstance(baseline, Path):
+        return check_frame("baseline", baseline).lazy().collect()
+    if baseline.suffix == ".parquet":
+        return pl.read_parquet(baseline)
+    if baseline.suffix == ".csv":
+        return pl.read_csv(baseline)
+    msg = f"`baseline` must be a .parquet or .csv file of results, got {baseline}"
+    raise ValueError(msg)
+
+
+def _beside_others(
+    rows: pl.DataFrame,
+    older: pl.DataFrame,
+    columns: Sequence[str],
+    queries: Sequence[str],
+    keys: ResultOptions,
+) -> Iterator[tuple[Any, Any, pl.DataFrame, pl.DataFrame]]:
+    """Each strategy and the one of other results that it is held against, of the same queries."""
+    name = keys["strategy"]
+    check_columns("baseline", columns, older.schema)
+    older = older.cast({query: rows.schema[query] for query in queries})
+    known = as_they_come(older[name])
+    lacking = {
+        "`baseline`": rows.join(older, on=queries, how="anti", nulls_equal=True),
+        "`per_query`": older.join(rows, on=queries, how="anti", nulls_equal=True),
+    }
+    for where, lost in lacking.items():
+        if lost.height:
+            n = lost.select(pl.struct(queries).n_unique()).item()
+            few = lost.select(queries).unique(maintain_order=True).head(3).rows()
+            named = ", ".join(", ".join(map(str, row)) for row in few)
+            warn_the_caller(
+                DataWarning.missing,
+                f"{counted(n, 'queries')} not in {where} {'is' if n == 1 else 'are'} left out: "
+                f"{named}{', …' if n > len(few) else ''}",
+            )
+    rows = rows.join(older, on=queries, how="semi", nulls_equal=True)
+    older = older.join(rows, on=queries, how="semi", nulls_equal=True)
+    if rows.is_empty():
+        msg = "`baseline` must have queries of `per_query`, got none of them"
+        raise ValueError(msg)
+    _tell_of_judgments(rows, older, queries)
+    for strategy in as_they_come(rows[name]):
+        base = known[0] if len(known) == 1 else known[place_of(known, strategy)]
+        yield (
+            strategy,
+            base,
+            rows.filter(pl.col(name) == strategy),
+            older.filter(pl.col(name) == base),
+        )
+
+
+def _tell_of_judgments(rows: pl.DataFrame, older: pl.DataFrame, queries: Sequence[str]) -> None:
+    """Warn where what judgments alone decide has changed."""
+    both = [each for each in rows.columns if each in older.columns and _of_judgments(each)]
+    for column in both:
+        now, then = (
+            frame.select(*queries, column).unique(subset=queries, maintain_order=True)
+            for frame in (rows, older)
+        )
+        beside = now.join(then, on=queries, nulls_equal=True, suffix=" then")
+        changed = beside.filter(pl.col(column).ne_missing(pl.col(f"{column} then"))).height
+        if changed:
+            warn_the_caller(
+                DataWarning.judgments,
+                f"{column!r} depends on judgments alone and differs in "
+                f"{counted(changed, 'queries')}: the baseline was measured with others",
+            )
+
+
+def _of_judgments(column: str) -> bool:
+    """Whether a column is a measure that no ranking changes."""
+    parsed = Measure.parsed(column)
+    return parsed is not None and parsed.definition.ranked == NOTHING
+
+
+# What is said of them
+
+
+def _margin_of(measure: str, margin: float | Mapping[str, float]) -> float:
+    """The margin of a measure."""
+    if isinstance(margin, Mapping):
+        if measure not in margin:
+            msg = f"`margin` must say how much worse {measure!r} may be, got {', '.join(margin)}"
+            raise ValueError(msg)
+        margin = margin[measure]
+    return check_number("margin", margin, at_least=0)
+
+
+def _verdict(case: Case, ends: Any, margin: float, level: float) -> dict[str, Any]:
+    """The statistics of a strategy beside its baseline, and the verdict."""
+    pairs = case.pairs
+    mean, std, *_ = (each[0] for each in pairs.statistics)
+    low, high = (float(each[0]) for each in ends)
+    if std == 0 and mean == 0:
+        low = high = 0.0
+    up = pairs.results.higher_is_better
+    least, most = (low, high) if up else (-high, -low)
+    verdict = "undecided"
+    if least > 0:
+        verdict = "better"
+    elif least > -margin or (least == most == 0):
+        verdict = "no worse"
+    elif most < -margin:
+        verdict = "worse"
+    gap = abs((mean if up else -mean) + margin)
+    needed = (
+        fewest_queries(gap / std, POWER, level) if verdict == BAD[1] and std * gap > 0 else None
+    )
+    new, old = (
+        pairs.results.values[place].mean() if pairs.n else np.nan
+        for place in (pairs.a[0], pairs.b[0])
+    )
+    return {
+        "measure": pairs.results.measure,
+        "baseline": case.baseline,
+        "queries": pairs.n,
+        "best": pairs.results.best,
+        "baseline_mean": old,
+        "mean": new,
+        "more_queries": None if needed is None else max(1, needed - pairs.n),
+        "margin": margin,
+        "difference": mean,
+        "low": low,
+        "high": high,
+        "verdict": verdict,
+    }
+
+
+def _sentence(row: Mapping[str, Any], case: Case) -> str:
+    """A verdict in words."""
+    where = ", ".join([row["measure"], *(f"{key} {value}" for key, value in case.segment.items())])
+    new, old = name_said(case.strategy), name_said(case.baseline)
+    interval = f"({short(row['low'])} to {short(row['high'])})"
+    found, margin = f"{short(round(row['difference'], 12))} {interval}", short(row["margin"])
+    by = f"than {old} by {short(abs(row['difference']))} {interval}"
+    if row["verdict"] == "undecided":
+        what = f"{where}: undecided whether {new} is worse than {old}"
+        if np.isnan(row["low"]):
+            return f"{what}, since there is no interval"
+        more = row["more_queries"]
+        decided = "" if more is None else f"; {counted(more, 'more queries')} would decide"
+        return f"{what}: {found} reaches beyond the margin of {margin}{decided}"
+    said = {
+        "better": f"better {by}",
+        "no worse": f"no worse than {old}: {found}, margin {margin}",
+        "worse": f"worse {by}, beyond the margin of {margin}",
+    }
+    return f"{where}: {new} is {said[row['verdict']]}"

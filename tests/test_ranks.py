@@ -1,0 +1,152 @@
+"""Ranks of strategies with their intervals, and groups of those that are not told apart."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polars_graded import compare, rank_strategies
+from polars_graded._results.ranks import cliques
+
+
+def per_query(values, measure="ap"):
+    """One row per strategy and query of an array."""
+    strategies, queries = values.shape
+    return pl.DataFrame(
+        {
+            "strategy": np.repeat([f"s{i}" for i in range(strategies)], queries),
+            "query": np.tile(np.arange(queries), strategies),
+            measure: values.ravel(),
+        }
+    )
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation", "randomised_tukey"])
+@pytest.mark.parametrize("measure", ["ap", "e_measure@5"])
+@pytest.mark.parametrize("seed", range(4))
+def test_ranks_and_groups_say_what_compare_finds(test, measure, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.choice([0, 0.25, 0.5, 1.0], (6, 12)) + np.linspace(0, 1, 6)[:, np.newaxis]
+    values[1] = values[0]
+    frame = per_query(values, measure)
+    options = {"test": test, "resamples": 2000}
+    ranks = {row["strategy"]: row for row in rank_strategies(frame, **options).rows(named=True)}
+    better, worse = dict.fromkeys(ranks, 0), dict.fromkeys(ranks, 0)
+    sign = 1 if measure == "ap" else -1
+    for row in compare(frame, **options).rows(named=True):
+        a, b = row["strategy"], row["baseline"]
+        found = row["p_corrected"] <= 0.05
+        shared = set(ranks[a]["group"]) & set(ranks[b]["group"])
+        assert bool(shared) != found
+        if found:
+            above, below = (a, b) if sign * row["difference"] > 0 else (b, a)
+            better[below] += 1
+            worse[above] += 1
+    means = {name: sign * frame.filter(strategy=name)[measure].mean() for name in ranks}
+    for name, row in ranks.items():
+        higher = sum(round(mean - means[name], 9) > 0 for mean in means.values())
+        assert (row["rank"], row["rank_low"]) == (1 + higher, 1 + better[name])
+        assert row["rank_high"] == len(ranks) - worse[name]
+        assert row["rank_low"] <= row["rank"] <= row["rank_high"]
+    assert [row["rank"] for row in ranks.values()] == sorted(row["rank"] for row in ranks.values())
+
+
+@given(
+    st.integers(1, 7).flatmap(
+        lambda n: st.tuples(
+            st.just(n),
+            st.sets(
+                st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(
+                    lambda pair: pair[0] < pair[1]
+                )
+            ),
+        )
+    )
+)
+def test_two_are_in_a_set_together_where_they_are_not_apart(drawn):
+    n, apart = drawn
+    matrix = np.zeros((n, n), dtype=bool)
+    for a, b in apart:
+        matrix[a, b] = matrix[b, a] = True
+    sets = [{*each.tolist()} for each in cliques(matrix)]
+    assert set().union(*sets) == set(range(n))
+    for a, b in combinations(range(n), 2):
+        assert any({a, b} <= each for each in sets) == ((a, b) not in apart)
+    assert not any(one < other for one in sets for other in sets)
+
+
+def test_what_is_apart_in_rows_is_in_as_few_sets_as_can_be():
+    """Where those nearer than three are not apart, as by one critical difference."""
+    places = np.arange(9)
+    sets = cliques(np.abs(places[:, np.newaxis] - places) >= 3)
+    assert [each.tolist() for each in sets] == [[i, i + 1, i + 2] for i in range(7)]
+
+
+def test_many_sets_have_numbers():
+    ladder = np.linspace(0, 100, 30)[:, np.newaxis] + np.random.default_rng(1).random((30, 5))
+    ranks = rank_strategies(per_query(ladder))
+    assert ranks["group"].to_list() == [str(i) for i in range(1, 31)]
+
+
+def test_what_has_no_best_value_has_no_ranks():
+    frame = per_query(np.array([[1.0, 2.0], [2.0, 3.0]]), "n_retrieved")
+    with pytest.raises(ValueError, match="'n_retrieved' must have a best value to rank"):
+        rank_strategies(frame)
+
+
+def test_segments_are_ranked_by_themselves():
+    values = np.random.default_rng(2).random((3, 20))
+    frame = per_query(values).with_columns(device=pl.col("query") % 2)
+    ranks = rank_strategies(frame, segments="device")
+    assert ranks["device"].to_list() == [0] * 3 + [1] * 3
+    for device in (0, 1):
+        alone = rank_strategies(frame.filter(device=device).drop("device"))
+        columns = ["strategy", "mean", "rank"]
+        assert ranks.filter(device=device)[columns].equals(alone[columns])
+
+
+WORLDS = {
+    "all equal": np.zeros,
+    "two groups": lambda n: np.repeat([0.0, 1.0], n // 2),
+    "ladder": lambda n: np.arange(n) * 0.2,
+}
+"""True means, in standard deviations of a difference of two strategies."""
+
+
+def share_of_worlds(kind, strategies, worlds, queries=50, seed=0):
+    """In how many worlds all true ranks lie within their intervals."""
+    rng, true = np.random.default_rng(seed), WORLDS[kind](strategies)
+    values = rng.normal(size=(worlds, strategies, queries)) / 2**0.5 + true[:, np.newaxis]
+    values += rng.normal(size=(worlds, 1, queries))
+    frame = per_query(values[0]).select("strategy", "query")
+    columns = {f"world {i}": values[i].ravel() for i in range(worlds)}
+    own = rank_strategies(frame.with_columns(**columns), dict.fromkeys(columns, "ap"))
+    first = {f"s{i}": 1 + (true > mean).sum() for i, mean in enumerate(true)}
+    last = {f"s{i}": (true >= mean).sum() for i, mean in enumerate(true)}
+    strategy = pl.col("strategy")
+    within = (pl.col("rank_low") <= strategy.replace_strict(first)) & (
+        pl.col("rank_high") >= strategy.replace_strict(last)
+    )
+    return own.group_by("measure").agg(within.all())["rank_low"].mean()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", WORLDS)
+def test_true_ranks_lie_within_their_intervals_together(kind):
+    assert share_of_worlds(kind, 4, 500) >= 0.95 - 3 * (0.95 * 0.05 / 500) ** 0.5
+
+
+if __name__ == "__main__":  # the table in the docstring of `rank_strategies`
+    for n in (4, 10):
+        print(
+            n,
+            *(
+                f"{np.mean([share_of_worlds(k, n, 500, seed=s) for s in range(4)]):.3f}"
+                for k in WORLDS
+            ),
+        )
