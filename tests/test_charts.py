@@ -152,11 +152,12 @@ def levels_of(k: int, n: int) -> pl.DataFrame:
 def power_of(k: int, n: int) -> pl.DataFrame:
     """What `power_curve` returns, of k numbers of queries where n are at hand."""
     rows = [
-        (name, queries, 1 - math.exp(-queries / n / 2), queries == n)
+        (name, queries, 1 - math.exp(-queries / n / 2), queries == n, 0.02, 0.2)
         for name in MEASURES
         for queries in sorted({*range(2, k + 2), n})
     ]
-    return pl.DataFrame(rows, ["measure", "queries", "power", "at_hand"], orient="row")
+    columns = ["measure", "queries", "power", "at_hand", "difference", "share_of_range"]
+    return pl.DataFrame(rows, columns, orient="row")
 
 
 @cache

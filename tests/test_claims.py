@@ -357,11 +357,23 @@ def power(seed):
     if frame["strategy"].n_unique() == 1 or frame["query"].n_unique() == 1:
         return
     try:
-        curve = power_curve(frame, "ap", "ndcg", queries=[20], difference=0.1)
-    except ValueError:  # what does not vary has no power
+        unit = "range" if seed % 2 else "measure"
+        curve = power_curve(frame, "ap", "ndcg", queries=[20], difference=0.1, unit=unit)
+    except ValueError:  # what does not vary has no power, nor what has one mean a range
         return
     values = dict(curve.filter("at_hand").select("measure", "power").iter_rows())
-    highest_and_lowest(said(charts.power_curves(curve)), values)
+    title = said(charts.power_curves(curve))
+    highest_and_lowest(title, values)
+    means = frame.group_by("strategy").agg(pl.col("ap", "ndcg").mean())
+    ranges = means.select(pl.all().exclude("strategy").max() - pl.all().exclude("strategy").min())
+    ranges = [span for span in ranges.row(0) if span > 1e-9]
+    shares = sorted(10 if seed % 2 else 10 / span for span in ranges)
+    if not seed % 2:
+        assert "a difference of 0.1" in title
+    if shares:
+        found = re.search(r"([\d.]+) %(?: to ([\d.]+) %)? of the range of means", title).groups()
+        assert float(found[0]) == pytest.approx(shares[0], abs=0.051)
+        assert float(found[1] or found[0]) == pytest.approx(shares[-1], abs=0.051)
 
 
 def stability(seed):

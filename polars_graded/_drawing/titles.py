@@ -349,6 +349,21 @@ def apart(shares: Mapping[str, tuple[int, int]], alpha: float) -> str:
     return f"{said}; {listed(last)} the fewest, {least:,}"
 
 
+def looked_for(table: pl.DataFrame) -> str:
+    """Which difference lines of power are of: a number, and which share of ranges that is."""
+    numbers, shares = table["difference"], table["share_of_range"].drop_nulls()
+    ends = [percent(share) for share in (shares.min(), shares.max()) if share is not None]  # type: ignore[arg-type]
+    same = len(set(ends)) == 1 and len(shares) == len(numbers)
+    said = " to ".join(dict.fromkeys(ends)) + " of the range of means" if ends else ""
+    amounts = list(dict.fromkeys(short(value) for value in numbers.sort()))
+    if len(amounts) > 1:
+        # Panels may look for another difference each.
+        return (
+            f"a difference of {said}" if same else f"differences of {amounts[0]} to {amounts[-1]}"
+        )
+    return f"a difference of {amounts[0]}" + (f" ({said})" if said else "")
+
+
 def highest_and_lowest(values: Mapping[str, float], where: str, what: str) -> str:
     """Which measures have most of something: "With 53 queries τ is highest for ap (0.90)"."""
     shown = {name: f"{value:.2f}" for name, value in values.items()}
@@ -357,7 +372,7 @@ def highest_and_lowest(values: Mapping[str, float], where: str, what: str) -> st
         return NOTHING
     top, low = shown[order[0]], shown[order[-1]]
     if len(order) == 1:
-        return f"{where} {name_said(order[0])} has {what} {top}"
+        return f"{where} {what} is {top} for {name_said(order[0])}"
     if top == low:
         return f"{where} {what} is {top} for each of {len(order)} measures"
     # What is the same in the numbers that are said is not told apart.

@@ -161,7 +161,10 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     """Draw how probable it is that a number of queries shows a difference, one line per measure.
 
     The large point on a line is where the queries at hand are. Where a line crosses the dashed one
-    is how many queries would be enough.
+    is how many queries would be enough. Which difference is looked for stands in the title: lines
+    of several measures are compared by the same share of their ranges,
+    `power_curve(..., unit="range")`; the same number is a large step on one scale and a small one
+    on another, and the title then says which shares of the ranges it is.
 
     Parameters
     ----------
@@ -212,7 +215,9 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     └─────────┴────────┴─────────┴───────┘
     """
     power = check_number("power", power, above=0, below=1)
-    table = chart_data.result_rows("curve", curve, "power", at=["queries", "at_hand"], panel=panel)
+    numbers = ["power", "difference", "share_of_range"]
+    at = ["queries", "at_hand"]
+    table = chart_data.result_rows("curve", curve, *numbers, at=at, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
     table = _in_lines(table, _lines(table), "queries")
     table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
@@ -223,7 +228,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(values=sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power}), format="~g"),
     )
-    tooltip = style.decimals("power")
+    tooltip = style.decimals(*numbers)
     lines = _measure_lines(table, x, y, *tooltip, few=False)
     # A large point where the queries at hand are.
     large = (
@@ -233,9 +238,10 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     large = large.encode(x=x, y=y, color=_colours(table), tooltip=said)
     at_hand = table.filter("at_hand")
     n = at_hand["queries"].unique()
-    where = f"With {n[0]:g} queries" if len(n) == 1 and n[0] > 1 else "With the queries at hand"
+    where = f"With {n[0]:,g} queries" if len(n) == 1 and n[0] > 1 else "With the queries at hand"
     values = _by_line(at_hand, pl.col("power").first())
-    finding = titles.highest_and_lowest(values, where, "power")
+    what = f"the power to find {titles.looked_for(at_hand)}"
+    finding = titles.highest_and_lowest(values, where, what)
     layers = [_level(power), *lines, large]
     return _drawn(table, panel, layers, finding, "power by number of queries")
 
