@@ -54,7 +54,7 @@ def places_axis(field: str, title: str, last: float) -> alt.X:
 
 def recall_axis(title: str) -> alt.X:
     """From no recall to all."""
-    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=whole_labels())
+    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=whole_labels(10))
 
 
 def curves(

@@ -332,9 +332,9 @@ def means_axis() -> alt.Axis:
     return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written)
 
 
-def whole_labels() -> alt.Axis:
+def whole_labels(ticks: int | None = None) -> alt.Axis:
     """An axis whose first and last number stand in their places, not over their neighbours."""
-    return alt.Axis(labelFlush=False)
+    return alt.Axis(labelFlush=False, tickCount=ticks or alt.Undefined)
 
 
 def interval(

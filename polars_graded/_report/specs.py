@@ -45,7 +45,13 @@ CONFIG = {
     "aria": False,
     "background": "white",
     "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",
-    "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
+    # Numbers at the ends of an axis stand in their places, not over their neighbours.
+    "axis": {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelFlush": False,
+    },
     "legend": {"orient": "top", "labelFontSize": 12, "titleFontSize": 12},
     "title": {
         "anchor": "start",
@@ -262,6 +268,7 @@ def explore_spec(query: str) -> dict[str, Any]:
         colour={"color": _literal("colour")},
         nice=True,
         typed="datum.difference >= least && datum.difference <= greatest",
+        drawn="datum.high > 0",
     )
     with alt.theme.enable("none"):
         chart: Any = query_views.views(queries, query, {}, None)
