@@ -170,7 +170,7 @@ def _bins(queries: Queries) -> Any:
     below = "1" if queries.drawn is None else "datum.high"
     under = f"max(0, datum.place - {below} - ({seam} < {THIN} ? 0 : {seam}))"
     few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
-    counts = alt.Axis(format="d", tickMinStep=1, tickCount=few)
+    counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
     bars = (
         queries.marks.transform_calculate(under=under)
         .mark_bar(orient="vertical", size=alt.ExprRef(piece))
@@ -194,10 +194,10 @@ def _bins(queries: Queries) -> Any:
 def _in_order(queries: Queries, query: str) -> Any:
     """Each query as a bar of its difference, the highest first."""
     end: Any = alt.ExprRef(f"{said(queries.total)} + 1")
-    axis = alt.Axis(format="d", tickMinStep=1)
+    axis = alt.Axis(format=",d", tickMinStep=1)
     if isinstance(queries.total, int):
         end = queries.total + 1
-        axis = alt.Axis(format="d", values=round_ranks(queries.total))
+        axis = alt.Axis(format=",d", values=round_ranks(queries.total))
     scale = alt.Scale(domain=[0, end], nice=False, zero=False)
     bar = alt.ExprRef(f"max(1, {WHOLE} / {said(queries.total)} - 1)")
     title = f"{query}, by falling difference"
@@ -220,7 +220,7 @@ def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
         "rank:Q",
         title="rank",
         scale=alt.Scale(domain=[1, last], nice=False, zero=False),
-        axis=alt.Axis(format="d", tickMinStep=1),
+        axis=alt.Axis(format=",d", tickMinStep=1),
     )
     low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {queries.minus}") for end in ("low", "mean"))
     band = base.mark_area(opacity=0.2, color=ink()).encode(x=x, y=low, y2="high:Q")

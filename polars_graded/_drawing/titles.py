@@ -26,7 +26,7 @@ from polars_graded._sentences import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 NOTHING = ""
 """The sentence where there is nothing to find."""
@@ -329,6 +329,39 @@ def _leader(pairs: pl.DataFrame) -> list[str]:
             ahead_by[one] += difference
             ahead_by[other] -= difference
     return best_names([*ahead_by], pl.Series([*ahead_by.values()]), best)
+
+
+def same_means(table: pl.DataFrame) -> list[str]:
+    """Which strategies have the same mean, in each measure or panel, where there are several."""
+    groups, _ = group_names(table)
+    if table["strategy"].n_unique() < 2 or table.select("strategy", *groups).is_duplicated().any():  # noqa: PLR2004
+        return []
+    means = table.sort(groups).group_by("strategy", maintain_order=True)
+    values = means.agg(pl.col("mean").round(12), *groups)
+    return _alike(values.group_by(pl.exclude("strategy")).agg("strategy")["strategy"], "mean")
+
+
+def twins(pairs: pl.DataFrame) -> list[str]:
+    """Which strategies have the same value in every query, by every measure that is compared."""
+    if not {"wins", "losses"} <= set(pairs.columns):
+        return []
+    same = (pl.col("wins") + pl.col("losses") == 0).all()
+    alike = pairs.group_by("strategy", "baseline").agg(same.alias("same")).filter("same")
+    found: list[set[str]] = []
+    for pair in alike.select("strategy", "baseline").rows():
+        joined = [group for group in found if group & {*pair}]
+        found = [group for group in found if not group & {*pair}]
+        found.append({*pair}.union(*joined))
+    return _alike(found, "value in every query")
+
+
+def _alike(groups: Iterable[Collection[str]], what: str) -> list[str]:
+    """Of groups of strategies, those that have something the same, the largest first."""
+    same = [natural_order(each) for each in groups if len(each) > 1]
+    said = [listed(names) for names in sorted(same, key=lambda names: (-len(names), names))]
+    if len(said) > FEW_NAMES:
+        said = [*said[:FEW_NAMES], f"and {len(said) - FEW_NAMES} more groups"]
+    return [f"the same {what}: {'; '.join(said)}"] if said else []
 
 
 # Trust
