@@ -493,7 +493,7 @@ def _marked(means: pl.Series, which: Best) -> pl.Series:
 def _written(numbers: pl.Series, least: float = -math.inf) -> pl.Series:
     """Numbers with four decimals, below `least` just that; an empty cell for null."""
     cells = [
-        "" if number is None else f"<{least:.4f}" if number < least else f"{number:.4f}"
+        "" if number is None else f"< {least:.4f}" if number < least else f"{number:.4f}"
         for number in numbers
     ]
     return pl.Series(numbers.name, cells, dtype=pl.String)

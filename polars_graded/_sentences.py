@@ -53,7 +53,7 @@ def one_of(things: str) -> str:
 
 
 def counted(n: int, things: str) -> str:
-    """How many there are: "1 query", "3 queries"."""
+    """How many there are: "1 query", "3,000 queries"."""
     return f"{n:,} {one_of(things) if n == 1 else things}"
 
 

@@ -539,11 +539,11 @@ def test_a_chart_says_in_words_what_it_is_of(name):
 def test_the_forest_says_how_sure_its_intervals_are(confidence):
     per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
     comparison = pg.compare(per_query, confidence=confidence)
-    title = layer_of(charts.comparison_forest(comparison), "point")["encoding"]["x"]["title"]
-    assert f"line: {100 * confidence:g} % interval that agrees" in title[2]
+    notes = charts.comparison_forest(comparison).title["subtitle"]
+    assert f"line: {100 * confidence:g} % interval that agrees" in notes[1]
     plain = comparison.drop("simultaneous_low", "simultaneous_high")
-    title = layer_of(charts.comparison_forest(plain), "point")["encoding"]["x"]["title"]
-    assert title[2] == f"line: {100 * confidence:g} % interval of one difference, apart from p"
+    notes = charts.comparison_forest(plain).title["subtitle"]
+    assert notes[1] == f"line: {100 * confidence:g} % interval of one difference, apart from p"
 
 
 def test_where_intervals_do_not_say_their_level_the_forest_does_not():
@@ -551,8 +551,8 @@ def test_where_intervals_do_not_say_their_level_the_forest_does_not():
     comparison = pg.compare(per_query)
     wide = pl.when(pl.int_range(pl.len()) == 0).then(pl.col("ci_high") + 0.1).otherwise("ci_high")
     for other in (comparison.drop("d_z"), comparison.with_columns(ci_high=wide)):
-        title = layer_of(charts.comparison_forest(other), "point")["encoding"]["x"]["title"]
-        assert "line: interval that agrees" in title[2]
+        notes = charts.comparison_forest(other).title["subtitle"]
+        assert "line: interval that agrees" in notes[1]
 
 
 def test_segments_are_panels_of_one_measure():

@@ -40,6 +40,12 @@ def said(chart):
     return title["text"] if isinstance(title["text"], str) else " ".join(title["text"])
 
 
+def noted(chart):
+    """What stands below the title, where lines of a note are joined."""
+    title = chart.title
+    return "" if title is alt.Undefined else " ".join(title.to_dict().get("subtitle", []))
+
+
 def results(seed):
     """One row per strategy and query, of two measures and a curve."""
     rng = np.random.default_rng(seed)
@@ -357,11 +363,23 @@ def power(seed):
     if frame["strategy"].n_unique() == 1 or frame["query"].n_unique() == 1:
         return
     try:
-        curve = power_curve(frame, "ap", "ndcg", queries=[20], difference=0.1)
-    except ValueError:  # what does not vary has no power
+        unit = "range" if seed % 2 else "measure"
+        curve = power_curve(frame, "ap", "ndcg", queries=[20], difference=0.1, unit=unit)
+    except ValueError:  # what does not vary has no power, nor what has one mean a range
         return
     values = dict(curve.filter("at_hand").select("measure", "power").iter_rows())
-    highest_and_lowest(said(charts.power_curves(curve)), values)
+    title = said(charts.power_curves(curve))
+    highest_and_lowest(title, values)
+    means = frame.group_by("strategy").agg(pl.col("ap", "ndcg").mean())
+    ranges = means.select(pl.all().exclude("strategy").max() - pl.all().exclude("strategy").min())
+    ranges = [span for span in ranges.row(0) if span > 1e-9]
+    shares = sorted(10 if seed % 2 else 10 / span for span in ranges)
+    if not seed % 2:
+        assert "a difference of 0.1" in title
+    if shares:
+        found = re.search(r"([\d.]+) %(?: to ([\d.]+) %)? of the range of means", title).groups()
+        assert float(found[0]) == pytest.approx(shares[0], abs=0.051)
+        assert float(found[1] or found[0]) == pytest.approx(shares[-1], abs=0.051)
 
 
 def stability(seed):
@@ -530,6 +548,38 @@ def test_every_chart_is_here():
 def test_a_title_claims_what_its_numbers_say(name, seeds):
     for seed in seeds:
         CLAIMS[name](seed)
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=["few", "many"])
+def test_strategies_that_are_the_same_are_said(seeds):
+    for seed in seeds:
+        frame = results(seed)
+        names = sorted(set(frame["strategy"]))
+        values = {name: frame.filter(strategy=name)["ap"].to_list() for name in names}
+        sums = {name: sum(each) for name, each in values.items()}
+        for chart, of, what in (
+            (lambda frame: charts.strategy_bars(summarise(frame, "ap")), sums, "mean"),
+            (
+                lambda frame: charts.comparison_forest(compare(frame, "ap")),
+                values,
+                "value in every",
+            ),
+            (
+                lambda frame: charts.comparison_matrix(compare(frame, "ap")),
+                values,
+                "value in every",
+            ),
+        ):
+            if len(names) == 1:
+                continue
+            alike = [[b for b in names if of[b] == of[a]] for a in names]
+            alike = sorted({tuple(each) for each in alike if len(each) > 1})
+            said_alike = re.search(rf"the same {what}[a-z ]*: (.*)", noted(chart(frame)))
+            found = said_alike[1].split("; ") if said_alike else []
+            for names_said in found:
+                if "others" not in names_said:
+                    assert tuple(names_of(names_said)) in alike
+            assert len(found) == len(alike)
 
 
 def test_a_p_of_just_alpha_is_settled():

@@ -290,10 +290,15 @@ SAID = {
                     "queries": [10, 20, 10, 20],
                     "power": [0.5, 0.75, 0.25, 0.5],
                     "at_hand": [True, False] * 2,
+                    "difference": 0.02,
+                    "share_of_range": [0.1, 0.1, 0.25, 0.25],
                 }
             )
         ),
-        "With 10 queries power is highest for ap (0.50), lowest for ndcg (0.25)",
+        (
+            "With 10 queries the power to find a difference of 0.02 (10 % to 25 % of the range of "
+            "means) is highest for ap (0.50), lowest for ndcg (0.25)"
+        ),
     ),
     "order from half of the queries": (
         lambda: charts.stability_curves(
@@ -301,7 +306,7 @@ SAID = {
                 {"measure": "ap", "queries": [2, 5, 9], "tau": [0.1, 0.6, 1.0]}
             ).with_columns(tau_low="tau", tau_high="tau")
         ),
-        "With 5 of 9 queries ap has τ 0.60",
+        "With 5 of 9 queries τ is 0.60 for ap",
     ),
     "whiskers that overlap": (
         lambda: charts.unjudged_bounds(

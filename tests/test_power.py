@@ -13,6 +13,7 @@ import scipy.stats
 from helpers import needed
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from results import close, drawn, frame_of, rng
 
 from polars_graded import (
@@ -205,6 +206,23 @@ def test_the_unit_of_a_measure_does_not_matter_but_the_deviation_does(values, un
     [half] = queries_needed(frame, difference=0.1).rows(named=True)
     assert half["queries_needed"] >= row["queries_needed"]
     assert half["power"] <= row["power"]
+
+
+def test_a_share_of_the_range_is_the_same_on_any_scale():
+    frame = frame_of({"a": [0.5, 0.75, 1.0], "b": [0.0, 0.25, 0.0], "c": [0.25, 0.0, 0.25]})
+    frame = frame.with_columns((100 * pl.col("ap")).alias("dcg"))
+    ap, dcg = queries_needed(frame, difference=0.2, unit="range").rows(named=True)
+    assert ap["difference"] == pytest.approx(0.2 * (0.75 - 0.5 / 6))
+    assert dcg["difference"] == pytest.approx(100 * ap["difference"])
+    assert ap["queries_needed"] == dcg["queries_needed"]
+    assert ap["power"] == pytest.approx(dcg["power"])
+    curve = power_curve(frame, "ap", difference=ap["difference"])
+    assert curve["share_of_range"].to_list() == pytest.approx([0.2] * curve.height)
+    assert_frame_equal(curve, power_curve(frame, "ap", difference=0.2, unit="range"))
+    equal = frame_of({"a": [0.5, 0.25], "b": [0.25, 0.5]})
+    assert power_curve(equal)["share_of_range"].null_count() == power_curve(equal).height
+    with pytest.raises(ValueError, match="must have means that differ for a share"):
+        power_curve(equal, unit="range")
 
 
 def test_a_difference_too_small_for_anyone_has_no_number_of_queries():

@@ -384,7 +384,7 @@ def test_25_strategies_and_5000_queries_stay_below_8_mb(written):
     assert 500 < len(there) < 5000
     assert (there[0], there[-1]) == (0, 4999)
     assert page["about"] == (
-        f"25 strategies, 5000 queries. {min(len(c['there']) for c in page['curves']):,} of them, "
+        f"25 strategies, 5,000 queries. {min(len(c['there']) for c in page['curves']):,} of them, "
         "at equal steps in their order, have their curves here; means, intervals and tests are "
         "of all."
     )
@@ -404,7 +404,7 @@ def test_of_more_queries_than_can_be_seen_some_are_shown_and_all_count(written):
     assert len(page["queries"]) == 5000
     assert (page["queries"][0], page["queries"][-1], page["total"]) == ("0", "129999", 130_000)
     assert page["about"] == (
-        "2 strategies, 130000 queries. 5,000 of them, at equal steps in their order, are here one "
+        "2 strategies, 130,000 queries. 5,000 of them, at equal steps in their order, are here one "
         "by one; means, intervals and tests are of all."
     )
     expected = summarise(frame, "ap")
@@ -748,7 +748,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
         assert (drawn[name]["fill"] == "transparent") == (p >= 0.05)
         strokes[p < 0.05].add(drawn[name]["stroke"])
     assert not strokes[True] & strokes[False]
-    written = ["<0.0001" if p < 0.0001 else f"{p:.4f}" for p in expected["p_corrected"]]
+    written = ["< 0.0001" if p < 0.0001 else f"{p:.4f}" for p in expected["p_corrected"]]
     assert page.texts(f"#comparison tbody tr > :nth-child({4 + every})") == written
     small = [text for text in written if text.startswith("<") or float(text) < 0.05]
     assert page.texts("#comparison td.best") == small
@@ -1030,8 +1030,8 @@ def test_25_strategies_and_1000_queries_open(large, page):
 
 def test_a_million_queries_open(shown):
     page = shown(random_results(2, 1_000_000, "ap"))
-    assert page.text("#about").startswith("2 strategies, 1000000 queries. 5,000 of them")
-    assert page.text("#status") == "Means over 1000000 queries are shown."
+    assert page.text("#about").startswith("2 strategies, 1,000,000 queries. 5,000 of them")
+    assert page.text("#status") == "Means over 1,000,000 queries are shown."
     assert 500 < len(page.bars()) <= 2000
     assert "Of the 5000 queries here, system " in page.text("#histogram .note")
     page.hit(0.5, 0.5)

@@ -93,7 +93,7 @@ def test_a_lead_that_is_settled_is_told_so_of_all_pairs_together(made):
     assert f"(95 % interval {interval}, all 3 pairs together). That is not settled" in text
     assert text.endswith("good is significantly better than 1 of the 2 others.")
     text = said(made(frame.filter(pl.col("strategy") != "near")))
-    assert "That is settled (corrected p <0.0001)." in text
+    assert "That is settled (corrected p < 0.0001)." in text
     assert "more" not in text
 
 
@@ -421,7 +421,7 @@ def test_the_overview_is_that_of_the_frame(made, ranked):
         assert row[0] == expected[0]
         assert row[1:-1] == pytest.approx(expected[1:-1], rel=1e-6)
         assert row[-1] == [[each["grade"], each["rows"]] for each in expected[-1]]
-    assert page["overview"]["note"] == f"{ranked.height} rows of documents."
+    assert page["overview"]["note"] == f"{ranked.height:,} rows of documents."
 
 
 def test_the_overview_says_what_makes_means_wrong(made):

@@ -105,7 +105,7 @@ def test_the_page_opens_with_the_verdict_on_the_measure_that_is_chosen(per_query
         assert sorted_by == [f"{measure} ▾"]
         expected = compare(per_query, measure)["p_corrected"].sort()
         written = page.texts("#comparison tbody tr > :nth-child(5)")
-        small = [text == "<0.0001" for text in written]
+        small = [text == "< 0.0001" for text in written]
         assert sorted(small) == sorted(p < 0.0001 for p in expected)
     assert page.swatches("#verdict")[best] == page.swatches("#strategies")[best]
     page.click("#strategies th button")
@@ -707,7 +707,8 @@ def test_no_table_is_cut_on_paper(ranked, shown, width, query):
         for before, after in pairwise(ends.values()):
             assert before[1] <= after[0]
         # Each measure is in one of the tables that stand below each other, its numbers whole.
-        assert page.texts("#strategies .paper thead button") == ["ap", *MORE]
+        assert page.texts("#strategies .paper thead th[data-text]") == ["ap ▾", *MORE]
+        assert not page.all("#strategies .paper thead button")  # which are not painted again
         assert page.one("#explained dl").is_displayed()
         assert page.one("#measured").text.split() == ["Measure", "ap"]
         said = "Query 17 is shown." if query else "Means over 20 queries are shown."
@@ -837,6 +838,27 @@ def means_said(per_query: pl.DataFrame, a: str, b: str, queries: list[int]) -> s
     ).replace("-", "−")
 
 
+def test_a_verdict_says_whom_it_is_of_where_its_leader_is_not_chosen(per_query, shown):
+    page = shown(per_query)
+    whole = page.text("#verdict p")
+    leader = page.texts("#strategies tbody .name")[0]
+    page.uncheck(leader)
+    start = "Of all 3 strategies, the 1 that is not chosen among them: "
+    assert page.text("#verdict p") == start + whole
+    page.click("#all")
+    assert page.text("#verdict p") == whole
+
+
+def test_pairs_of_long_names_have_labels_of_their_own(shown):
+    names = [f"bm25_with_a_very_long_description_of_all_settings_{n}_and_an_end" for n in "xyz"]
+    frame = datasets.example(20).rename(dict(zip(BY, names, strict=True)))
+    page = shown(evaluate(frame, "ap", by=names))
+    labels = page.texts("#forest .role-axis-label text")
+    pairs = [text for text in labels if " - " in text]
+    assert len({*pairs}) == 3
+    assert all(len(each) <= 60 for each in pairs)
+
+
 def test_queries_that_are_chosen_change_the_means_to_theirs(per_query, shown):
     page = shown(per_query)
     wide = per_query.pivot("strategy", index="query", values="ap")
@@ -881,7 +903,7 @@ def test_queries_that_are_chosen_change_the_means_to_theirs(per_query, shown):
     page.quiet()
 
 
-def test_thousands_of_queries_can_be_explored(shown):
+def test_thousands_of_queries_can_be_explored_and_all_count(shown):
     rng = np.random.default_rng(1)
     many = pl.DataFrame(
         {
@@ -891,7 +913,25 @@ def test_thousands_of_queries_can_be_explored(shown):
         }
     )
     page = shown(many)
-    assert page.text("#explore .chosen").startswith("1000 of 1000 queries are chosen: ")
-    assert "Of 5000 queries, 1000 are here, in equal steps" in page.text("#explore .note")
+    a, b = sorted("xy", key=lambda name: -many.filter(strategy=name)["ap"].mean())
+    said = means_said(many, a, b, [*range(5000)]).replace("5000", "5,000")
+    assert page.text("#explore .chosen") == said
+    high = "#explore .chart .mark-rect path"
+    assert 1000 < len(page.all(high)) < 3000
+    page.one("#least").send_keys("0.25")
+    waited(page.driver, lambda: "5,000 of" not in page.text("#explore .chosen"))
+    wide = many.pivot("strategy", index="query", values="ap")
+    chosen = wide.filter(pl.col(a) - pl.col(b) >= 0.25)["query"].to_list()
+    said = means_said(many, a, b, chosen).replace("of 5000", "of 5,000")
+    assert page.text("#explore .chosen") == said.replace(f"{len(chosen)} of", f"{len(chosen):,} of")
+    # The address remembers what was typed.
+    again = page.driver.current_url
+    assert address(page) == "#least=0.25"
+    page.driver.get("about:blank")
+    page.driver.get(again)
+    page.drawn()
+    assert page.one("#least").get_attribute("value") == "0.25"
+    assert page.text("#explore .chosen").startswith(f"{len(chosen):,} of 5,000 ")
+    assert "Of 5,000 queries, some 1,000 are drawn, in equal steps" in page.text("#explore .note")
     assert page.driver.execute_script("return document.documentElement.scrollWidth") <= 1400
     page.quiet()

@@ -20,6 +20,7 @@ from polars_graded._drawing.style import (
     decimals,
     in_order,
     ink,
+    ink_and_paper,
     interval,
     named,
     once,
@@ -48,13 +49,13 @@ def places_axis(field: str, title: str, last: float) -> alt.X:
         field,
         title=title,
         scale=alt.Scale(domain=[1, last], nice=False),
-        axis=alt.Axis(format="d", values=chart_data.round_ranks(last)),
+        axis=alt.Axis(format=",d", values=chart_data.round_ranks(last)),
     )
 
 
 def recall_axis(title: str) -> alt.X:
     """From no recall to all."""
-    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=whole_labels())
+    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=whole_labels(10))
 
 
 def curves(
@@ -104,7 +105,7 @@ def curves(
 
 
 def line_names(
-    x: alt.X, title: Any, name: str, colour: Any, *, dx: int = 7, limit: int = 200
+    x: alt.X | Any, title: Any, name: str, colour: Any, *, dx: int = 7, limit: int = 200
 ) -> alt.Chart:
     """The names of lines beside their ends, in rows with `label_at`."""
     there = alt.Chart().transform_filter("isValid(datum.label_at)")
@@ -146,7 +147,7 @@ def placed_bars(
         "start:Q",
         title=title,
         scale=alt.Scale(domain=[0.5, end], nice=False),
-        axis=alt.Axis(format="d", tickCount=6, titleLimit=400),
+        axis=alt.Axis(format=",d", tickCount=6, titleLimit=400),
     )
     # A thin stroke closes the seams between bars that do not end at a pixel.
     same: Any = colour.to_dict()
@@ -222,9 +223,10 @@ def forest(
     tooltip = ["measure:N", "strategy:N", "baseline:N", *numbers]
     base = alt.Chart().encode(y=y, tooltip=tooltip)
     is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
+    # What is behind a hollow point keeps its interval from being seen through it.
+    written, paper = ink_and_paper()
     colour, inside = (
-        alt.condition(is_believed, alt.value(ink()), alt.value(other))
-        for other in (DOUBT, "transparent")
+        alt.condition(is_believed, alt.value(written), alt.value(other)) for other in (DOUBT, paper)
     )
     point = base.mark_point(size=size, strokeWidth=2, opacity=1)
     line = interval(base, title, *ends).encode(fill=colour)
@@ -233,4 +235,4 @@ def forest(
 
 def significance_key(believed: str, doubted: str) -> str:
     """What says in a line how `forest` draws what."""
-    return f"● {believed}   ○ {doubted}"
+    return f"● {believed}, ○ {doubted}"

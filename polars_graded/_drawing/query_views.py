@@ -12,7 +12,7 @@ import numpy as np
 
 from polars_graded._drawing.chart_data import round_ranks
 from polars_graded._drawing.marks import diagonal
-from polars_graded._drawing.style import DOUBT, FAINT, decimals, ink, rule
+from polars_graded._drawing.style import DOUBT, FAINT, decimals, ink, rule, whole_labels
 from polars_graded._results.per_query import mean_margin
 
 WIDTH, HEIGHT, GAP = 290, 260, 80
@@ -58,6 +58,8 @@ class Queries:
     """Whether axes of the measure go on to round numbers."""
     typed: str | None = None
     """What else a chosen query has to be."""
+    drawn: str | None = None
+    """Which of the queries are drawn; those that are not count in means all the same."""
 
     @property
     def minus(self) -> str:
@@ -68,6 +70,12 @@ class Queries:
     def brush(self) -> alt.Parameter:
         """A rectangle in any view of queries."""
         return alt.selection_interval(name=f"brush_{self.name}")
+
+    @property
+    def marks(self) -> alt.Chart:
+        """The queries that are drawn."""
+        chart = alt.Chart()
+        return chart if self.drawn is None else chart.transform_filter(self.drawn)
 
     @property
     def legend(self) -> alt.Parameter:
@@ -135,15 +143,16 @@ def _points(queries: Queries) -> Any:
     """Each query as a point, and the diagonal on which both strategies are the same."""
     low, high = queries.values
     scale = alt.Scale(domain=[low, high], nice=queries.nice)
-    points = (
-        alt.Chart()
-        .mark_point(filled=True, size=40, opacity=0.7)
-        .encode(
-            x=alt.X("value_b:Q", title=f"{queries.measure} of {queries.b}", scale=scale),
-            y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
-            tooltip=queries.tooltip,
-            **queries.look(legend=True),
-        )
+    points = queries.marks.mark_point(filled=True, size=40, opacity=0.7).encode(
+        x=alt.X(
+            "value_b:Q",
+            title=f"{queries.measure} of {queries.b}",
+            scale=scale,
+            axis=whole_labels(),
+        ),
+        y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
+        tooltip=queries.tooltip,
+        **queries.look(legend=True),
     )
     layers: Any = alt.layer(
         diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT
@@ -158,12 +167,12 @@ def _bins(queries: Queries) -> Any:
     piece = f"max(1, {WIDTH} * {said(queries.bin)} / ({said(high)} - {said(low)}) - 1)"
     # Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
     seam = f"{said(queries.fullest)} / {HEIGHT}"
-    under = f"max(0, datum.place - 1 - ({seam} < {THIN} ? 0 : {seam}))"
+    below = "1" if queries.drawn is None else "datum.high"
+    under = f"max(0, datum.place - {below} - ({seam} < {THIN} ? 0 : {seam}))"
     few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
-    counts = alt.Axis(format="d", tickMinStep=1, tickCount=few)
+    counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
     bars = (
-        alt.Chart()
-        .transform_calculate(under=under)
+        queries.marks.transform_calculate(under=under)
         .mark_bar(orient="vertical", size=alt.ExprRef(piece))
         .encode(
             x=alt.X("middle:Q", title=queries.minus, scale=scale),
@@ -185,15 +194,14 @@ def _bins(queries: Queries) -> Any:
 def _in_order(queries: Queries, query: str) -> Any:
     """Each query as a bar of its difference, the highest first."""
     end: Any = alt.ExprRef(f"{said(queries.total)} + 1")
-    axis = alt.Axis(format="d", tickMinStep=1)
+    axis = alt.Axis(format=",d", tickMinStep=1)
     if isinstance(queries.total, int):
         end = queries.total + 1
-        axis = alt.Axis(format="d", values=round_ranks(queries.total))
+        axis = alt.Axis(format=",d", values=round_ranks(queries.total))
     scale = alt.Scale(domain=[0, end], nice=False, zero=False)
     bar = alt.ExprRef(f"max(1, {WHOLE} / {said(queries.total)} - 1)")
     title = f"{query}, by falling difference"
-    bars = alt.Chart()
-    bars = bars.mark_bar(orient="vertical", size=bar)
+    bars = queries.marks.mark_bar(orient="vertical", size=bar)
     bars = bars.encode(
         x=alt.X("position:Q", title=title, scale=scale, axis=axis),
         y=alt.Y("difference:Q", title=queries.minus, stack=None),
@@ -212,7 +220,7 @@ def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
         "rank:Q",
         title="rank",
         scale=alt.Scale(domain=[1, last], nice=False, zero=False),
-        axis=alt.Axis(format="d", tickMinStep=1),
+        axis=alt.Axis(format=",d", tickMinStep=1),
     )
     low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {queries.minus}") for end in ("low", "mean"))
     band = base.mark_area(opacity=0.2, color=ink()).encode(x=x, y=low, y2="high:Q")
@@ -228,7 +236,7 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     nice = queries.nice and "difference" not in columns
     scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
     title = f"mean of the chosen, {100 * queries.confidence:g} % interval"
-    axis = alt.Axis(grid=False)
+    axis = alt.Axis(grid=False, labelFlush=False)
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
     names = alt.Axis(labels=False, ticks=False, domain=False)
     y = alt.Y(
@@ -254,13 +262,12 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     if "difference" in columns:
         # Above the line at 0, which it would cross.
         layers[-1] = printed.encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="printed:N")
+        of_all = f"' of ' + format({said(queries.total)}, ',') + ' queries'"
         count = (
             alt.Chart()
             .transform_filter(queries.kept)
             .transform_aggregate(queries="count()")
-            .transform_calculate(
-                said=f"datum.queries + ' of ' + {said(queries.total)} + ' queries'"
-            )
+            .transform_calculate(said=f"format(datum.queries, ',') + {of_all}")
             .mark_text(dy=-26, color=ink())
             .encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="said:N")
         )

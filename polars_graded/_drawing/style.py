@@ -73,6 +73,7 @@ def panels(
 
     Of the channels that are kept apart, those that are `unnamed` have no legend. The `finding` is
     the title, above all panels; with the `description` it is read out where the chart is not seen.
+    Below it stand `notes`, which say what is drawn how.
     """
     columns = options.pop("columns", None)
     unnamed = options.pop("unnamed", ())
@@ -86,6 +87,7 @@ def panels(
     if len(names) == 1:
         rows = table.drop("panel")
         return layered(layers, rows, finding=finding, description=described, **options)
+    notes = options.pop("notes", ())
     header = alt.Header(labelLimit=300)
     # Without a sort, panels would stand in the order of the alphabet.
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
@@ -103,8 +105,8 @@ def panels(
         .resolve_scale(x=x)
         .properties(description=_read_out(finding, f"{described}, {len(names)} panels"))
     )
-    if finding:
-        panels.title = title(finding)
+    if finding or notes:
+        panels.title = title(finding, notes)
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
@@ -118,13 +120,14 @@ def layered(
     *,
     apart: Iterable[str] = (),
     finding: str = "",
+    notes: Sequence[str] = (),
     description: str | None = None,
     **size: Any,
 ) -> alt.LayerChart:
     """The layers as one chart of one data set, so that it can be faceted.
 
-    The `finding` is its title. With the `description`, which by default is what the axes are, it is
-    read out where the picture is not seen.
+    The `finding` is its title, and the `notes` stand below. With the `description`, which by
+    default is what the axes are, it is read out where the picture is not seen.
 
     Charts side by side share the scales of what they have in common, which `color` is of
     strategies, but for the channels that are kept `apart`.
@@ -133,8 +136,8 @@ def layered(
         description = of_axes(layers)
     if description:
         size["description"] = _read_out(finding, description)
-    if finding:
-        size["title"] = title(finding)
+    if finding or notes:
+        size["title"] = title(finding, notes)
     if isinstance(table, pl.DataFrame):
         table = table.rename(printed_text)
     chart: Any = LayerChart(data=table, layer=list(layers), **size)
@@ -174,11 +177,25 @@ TITLE_LETTERS = 56
 """How long a line of a title is at most, which stands over a chart of the usual size."""
 
 
-def title(finding: str) -> alt.TitleParams:
-    """A title that begins where the chart does, in as many lines as it takes."""
+NOTE_LETTERS = 64
+"""How long a line below the title is at most."""
+
+
+def title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
+    """A title that begins where the chart does, in as many lines as it takes, and notes below."""
     lines = textwrap.wrap(finding, TITLE_LETTERS, break_on_hyphens=False)
-    text = lines[0] if len(lines) == 1 else lines
-    return alt.TitleParams(text, anchor="start", fontSize=13)
+    text = lines if len(lines) > 1 else "".join(lines)
+    below = [
+        line for note in notes for line in textwrap.wrap(note, NOTE_LETTERS, break_on_hyphens=False)
+    ]
+    size: dict[str, Any] = {"subtitle": below, "subtitleFontSize": 11} if below else {}
+    return alt.TitleParams(text, anchor="start", fontSize=13, **size)
+
+
+def rest_named(names: Collection[str]) -> list[str]:
+    """What the grey lines are, where there are more than have a colour."""
+    others = len(names) - MOST_COLOURS
+    return [f"grey: the {others:,} others"] if others > 0 else []
 
 
 def entitle(chart: Any, finding: str) -> None:
@@ -332,9 +349,9 @@ def means_axis() -> alt.Axis:
     return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written)
 
 
-def whole_labels() -> alt.Axis:
+def whole_labels(ticks: int | None = None) -> alt.Axis:
     """An axis whose first and last number stand in their places, not over their neighbours."""
-    return alt.Axis(labelFlush=False)
+    return alt.Axis(labelFlush=False, tickCount=ticks or alt.Undefined)
 
 
 def interval(

@@ -26,7 +26,7 @@ from polars_graded._sentences import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 NOTHING = ""
 """The sentence where there is nothing to find."""
@@ -331,6 +331,39 @@ def _leader(pairs: pl.DataFrame) -> list[str]:
     return best_names([*ahead_by], pl.Series([*ahead_by.values()]), best)
 
 
+def same_means(table: pl.DataFrame) -> list[str]:
+    """Which strategies have the same mean, in each measure or panel, where there are several."""
+    groups, _ = group_names(table)
+    if table["strategy"].n_unique() < 2 or table.select("strategy", *groups).is_duplicated().any():  # noqa: PLR2004
+        return []
+    means = table.sort(groups).group_by("strategy", maintain_order=True)
+    values = means.agg(pl.col("mean").round(12), *groups)
+    return _alike(values.group_by(pl.exclude("strategy")).agg("strategy")["strategy"], "mean")
+
+
+def twins(pairs: pl.DataFrame) -> list[str]:
+    """Which strategies have the same value in every query, by every measure that is compared."""
+    if not {"wins", "losses"} <= set(pairs.columns):
+        return []
+    same = (pl.col("wins") + pl.col("losses") == 0).all()
+    alike = pairs.group_by("strategy", "baseline").agg(same.alias("same")).filter("same")
+    found: list[set[str]] = []
+    for pair in alike.select("strategy", "baseline").rows():
+        joined = [group for group in found if group & {*pair}]
+        found = [group for group in found if not group & {*pair}]
+        found.append({*pair}.union(*joined))
+    return _alike(found, "value in every query")
+
+
+def _alike(groups: Iterable[Collection[str]], what: str) -> list[str]:
+    """Of groups of strategies, those that have something the same, the largest first."""
+    same = [natural_order(each) for each in groups if len(each) > 1]
+    said = [listed(names) for names in sorted(same, key=lambda names: (-len(names), names))]
+    if len(said) > FEW_NAMES:
+        said = [*said[:FEW_NAMES], f"and {len(said) - FEW_NAMES} more groups"]
+    return [f"the same {what}: {'; '.join(said)}"] if said else []
+
+
 # Trust
 
 
@@ -349,6 +382,21 @@ def apart(shares: Mapping[str, tuple[int, int]], alpha: float) -> str:
     return f"{said}; {listed(last)} the fewest, {least:,}"
 
 
+def looked_for(table: pl.DataFrame) -> str:
+    """Which difference lines of power are of: a number, and which share of ranges that is."""
+    numbers, shares = table["difference"], table["share_of_range"].drop_nulls()
+    ends = [percent(share) for share in (shares.min(), shares.max()) if share is not None]  # type: ignore[arg-type]
+    same = len(set(ends)) == 1 and len(shares) == len(numbers)
+    said = " to ".join(dict.fromkeys(ends)) + " of the range of means" if ends else ""
+    amounts = list(dict.fromkeys(short(value) for value in numbers.sort()))
+    if len(amounts) > 1:
+        # Panels may look for another difference each.
+        return (
+            f"a difference of {said}" if same else f"differences of {amounts[0]} to {amounts[-1]}"
+        )
+    return f"a difference of {amounts[0]}" + (f" ({said})" if said else "")
+
+
 def highest_and_lowest(values: Mapping[str, float], where: str, what: str) -> str:
     """Which measures have most of something: "With 53 queries τ is highest for ap (0.90)"."""
     shown = {name: f"{value:.2f}" for name, value in values.items()}
@@ -357,7 +405,7 @@ def highest_and_lowest(values: Mapping[str, float], where: str, what: str) -> st
         return NOTHING
     top, low = shown[order[0]], shown[order[-1]]
     if len(order) == 1:
-        return f"{where} {name_said(order[0])} has {what} {top}"
+        return f"{where} {what} is {top} for {name_said(order[0])}"
     if top == low:
         return f"{where} {what} is {top} for each of {len(order)} measures"
     # What is the same in the numbers that are said is not told apart.

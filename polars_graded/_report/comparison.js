@@ -30,7 +30,18 @@ const pairs = () => {
 };
 const isSmall = ({ p_corrected: p }) => p !== null && p <= page.alpha;
 const ends = (low, high) => (low === null ? "–" : `${written(low)} to ${written(high)}`);
-const pairName = (row, every) => strategies[row.strategy] + (every ? ` - ${strategies[row.baseline]}` : "");
+const pairName = (row, every, names = strategies) => names[row.strategy] + (every ? ` - ${names[row.baseline]}` : "");
+// Names of so many letters: without what all begin with, and cut in their middle; whole where two of them
+// would be the same.
+const brief = (names, most) => {
+  if (names.every(({ length }) => length <= most)) return names;
+  let same = 0;
+  while (names.every((name) => same < name.length - 1 && name[same] === names[0][same])) same += 1;
+  const begun = names.map((name) => (same > 1 ? `…${name.slice(same)}` : name));
+  const half = Math.max(2, (most - 1) / 2);
+  const cut = begun.map((name) => (name.length <= most ? name : `${name.slice(0, Math.ceil(half))}…${name.slice(-Math.floor(half))}`));
+  return new Set(cut).size < names.length ? names : cut;
+};
 
 const showComparison = () => {
   const within = $("#comparison");
@@ -69,19 +80,21 @@ const showComparison = () => {
   const empty = every ? "Choose at least two strategies to compare." : "Choose a strategy to compare.";
   if (!say(within, rows.length ? null : empty)) return;
   const there = rows.filter(({ difference }) => difference !== null);
+  // A letter has about seven pixels.
+  const room = Math.round(0.35 * $("#forest").clientWidth);
+  const labels = brief(strategies, room / 7 / (every ? 2 : 1) - 3);
   const drawn = there.map((row) => ({
     ...row,
     measure: measures[measure].name,
     strategy: asDrawn(strategies[row.strategy]),
     baseline: asDrawn(strategies[row.baseline]),
-    pair: asDrawn(pairName(row, every)),
+    pair: asDrawn(pairName(row, every, labels)),
     significance: isSmall(row) ? "believed" : "doubted",
   }));
   // More pairs than can be named are in the table in the same order.
   const size = drawn.length > page.mostNamed ? "many" : "few";
   const headline = `${measures[measure].name}, difference${every ? "" : ` to ${strategies[against()]}`} `;
   const height = page.forestSteps[size] * drawn.length;
-  const room = Math.round(0.35 * $("#forest").clientWidth);
   const signals = { height, room, names: drawn.map(({ pair }) => pair), headline };
   const pairsSaid = there.map((row) => `${pairName(row, every)} ${signed(row.difference)} (${ends(row.low, row.high)})`);
   const said = `${headline}, with 95 % intervals: ${counted(there.length, "pair", "pairs")}, ${there.filter(isSmall).length} significant. ${firstFew(pairsSaid, " in the table")}.`;

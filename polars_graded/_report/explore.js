@@ -1,10 +1,13 @@
 // Some of the queries: a rectangle in any view, or two differences, and the means of what they hold.
 
-// Each query with its values, its place by falling difference, and its place in a bin.
-const exploredRows = (some, [a, b], width) => {
+// Each query with its values, its place by falling difference, and its place in a bin. Of many, those
+// at equal steps are drawn, and the last of each bin: their pieces of bars are as `high` as those that
+// are left out make them, and means are of all.
+const exploredRows = (all, [a, b], width) => {
   const { measure } = state;
   const colours = twoColours(a, b);
-  const rows = some.map(({ query, difference, side }, i) => ({
+  const step = all.length / Math.min(all.length, page.mostBars);
+  const rows = all.map(({ query, difference, side }, i) => ({
     query: asDrawn(queries[query]),
     value_a: valueOf(measure, a, query),
     value_b: valueOf(measure, b, query),
@@ -16,6 +19,13 @@ const exploredRows = (some, [a, b], width) => {
   }));
   const full = new Map();
   for (const row of rows.toReversed()) full.set(row.middle, (row.place = (full.get(row.middle) ?? 0) + 1));
+  const reached = new Map();
+  for (const row of rows.toReversed()) {
+    const i = row.position - 1;
+    const isDrawn = Math.floor(i / step) !== Math.floor((i - 1) / step) || row.place === full.get(row.middle);
+    row.high = isDrawn ? row.place - (reached.get(row.middle) ?? 0) : 0;
+    if (isDrawn) reached.set(row.middle, row.place);
+  }
   const [middles, values] = [[0, ...full.keys()], rows.flatMap((row) => [row.value_a, row.value_b])];
   const [[lowest, highest], [down, up]] = [values, middles].map((all) => [Math.min(...all), Math.max(...all)]);
   const ends = { lowest, highest, down: down - width / 2, up: up + width / 2 };
@@ -28,7 +38,7 @@ const sayChosen = (total, names) => {
   const n = drawn.find(({ said }) => said)?.queries ?? 0;
   const said = drawn.filter(({ what }) => what).map(({ mean, low, high }) => written(mean) + (low === null ? "" : ` [${written(low)}, ${written(high)}]`));
   const means = said.length ? `: the mean of ${names[0]} is ${said[0]}, that of ${names[1]} ${said[1]}, and that of the difference ${said[2]}, with 95 % intervals.` : ".";
-  $("#explore .chosen").textContent = `${n} of ${nQueries(total)} ${n === 1 ? "is" : "are"} chosen${means}`;
+  $("#explore .chosen").textContent = `${amount(n)} of ${nQueries(total)} ${n === 1 ? "is" : "are"} chosen${means}`;
 };
 
 const showExplore = () => {
@@ -37,19 +47,17 @@ const showExplore = () => {
   const names = both.map((side) => strategies[side]);
   const { name, bin } = measures[state.measure];
   const all = differences();
-  // Of many, those at equal steps of their difference.
-  const n = Math.min(all.length, page.mostBars);
-  const some = Array.from({ length: n }, (_, i) => all[Math.round((i * (all.length - 1)) / Math.max(1, n - 1))]);
+  const n = all.length;
   $("h2", within).textContent = `Some queries: ${names.join(" against ")}`;
-  for (const part of [".note", ".chosen", ".legend"]) $(part, within).hidden = !some.length;
-  if (!say(within, some.length ? null : "There is no query in which all strategies have a value.")) return;
+  for (const part of [".note", ".chosen", ".legend"]) $(part, within).hidden = !n;
+  if (!say(within, n ? null : "There is no query in which all strategies have a value.")) return;
   $(".note", within).textContent =
     `A rectangle drawn in any of the views chooses queries, and a click beside it all of them; so do differences of ${name} that are typed. Means and intervals are of those.` +
-    (all.length > n ? ` Of ${nQueries(all.length)}, ${n} are here, in equal steps of their difference.` : "");
+    (n > page.mostBars ? ` Of ${nQueries(n)}, some ${amount(page.mostBars)} are drawn, in equal steps; all count in means.` : "") +
+    (queries.length < page.total ? ` These are the ${nQueries(queries.length)} that are here, not all ${amount(page.total)}.` : "");
   showSides(within, names.map((side, i) => `${ROLES[i]}: ${side}`), twoColours(...both));
-  const [rows, words] = exploredRows(some, both, bin);
-  const ends = [["least", -1e300], ["greatest", 1e300]];
-  const typed = Object.fromEntries(ends.map(([id, none]) => [id, $(`#${id}`).value === "" ? none : Number($(`#${id}`).value)]));
+  const [rows, words] = exploredRows(all, both, bin);
+  const typed = { least: state.least ?? -1e300, greatest: state.greatest ?? 1e300 };
   const after = (view) => {
     sayChosen(n, names);
     const again = () => setTimeout(() => sayChosen(n, names)); // what is printed has changed by then

@@ -8,6 +8,7 @@ const show = () => {
   allowClear();
   for (const [id, value] of Object.entries(chosenValues())) $(`#${id}`).value = value;
   for (const kind of ["rank", "recall"]) $(`#${kind} select`).value = state[kind];
+  for (const end of ["least", "greatest"]) $(`#${end}`).value = state[end] ?? "";
   showVerdict();
   showStrategies();
   showCertainty();
@@ -81,7 +82,13 @@ for (const kind of ["rank", "recall"]) savesChart($(`#${kind} .chart`), `curves-
 savesChart($("#histogram .chart"), "query-by-query", savesCsv("histogram", "query-by-query"));
 savesChart($("#explore .chart"), "some-queries");
 savesChart($("#documents .chart"), "documents");
-for (const id of ["least", "greatest"]) $(`#${id}`).addEventListener("input", showExplore);
+for (const end of ["least", "greatest"]) {
+  $(`#${end}`).addEventListener("input", ({ target }) => {
+    state[end] = numberIn(target.value);
+    remember();
+    if (comparable) showExplore();
+  });
+}
 
 // What its reader does.
 $("#queries").append(...queries.map((name) => element("option", "", { value: name })));

@@ -8,8 +8,8 @@ each is made once however many reports are: to make them takes longer than all e
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from functools import cache, wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import altair as alt
 
@@ -26,7 +26,7 @@ from polars_graded._drawing.style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "FOREST_STEPS",
@@ -45,7 +45,13 @@ CONFIG = {
     "aria": False,
     "background": "white",
     "font": "system-ui, -apple-system, 'Segoe UI', 'Liberation Sans', sans-serif",
-    "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
+    # Numbers at the ends of an axis stand in their places, not over their neighbours.
+    "axis": {
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelFlush": False,
+    },
     "legend": {"orient": "top", "labelFontSize": 12, "titleFontSize": 12},
     "title": {
         "anchor": "start",
@@ -72,6 +78,7 @@ IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     FAINT: "#3a424b",
     tiles.IRRELEVANT: "#262c33",
     "#ffffff": "#14181d",
+    "white": "#14181d",
     "#000": "#d5dae0",
     "black": "#d5dae0",
     "#333": "#d5dae0",
@@ -122,7 +129,22 @@ def dark_colours() -> str:
     return f"@media screen and (prefers-color-scheme: dark) {{\n{inner}\n}}\n"
 
 
-@cache
+Make = TypeVar("Make", bound="Callable[..., Any]")
+
+
+def made_once(make: Make) -> Make:
+    """Make what some arguments ask for once; a theme that is switched on is for other pages."""
+
+    @cache
+    @wraps(make)
+    def made(*arguments: Any, **options: Any) -> Any:
+        with alt.theme.enable("none"):
+            return make(*arguments, **options)
+
+    return cast("Make", made)
+
+
+@made_once
 def curve_specs(
     title: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
 ) -> list[dict[str, Any]]:
@@ -142,7 +164,7 @@ def curve_specs(
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 
-@cache
+@made_once
 def forest_specs() -> dict[str, dict[str, Any]]:
     """The differences of pairs in the order of the rows: of a few, and of more than have a name.
 
@@ -164,7 +186,7 @@ def forest_specs() -> dict[str, dict[str, Any]]:
     return specs
 
 
-@cache
+@made_once
 def bars_specs(query: str) -> dict[str, Any]:
     """The differences of queries in the order of the rows, each in a `colour` that it has.
 
@@ -189,7 +211,7 @@ def bars_specs(query: str) -> dict[str, Any]:
     }
 
 
-@cache
+@made_once
 def tiles_specs(
     colours: tuple[tuple[str, str], ...],
     grade: str,
@@ -242,7 +264,7 @@ EXPLORED: dict[str, Any] = {
 """What the page says of the queries that it explores."""
 
 
-@cache
+@made_once
 def explore_spec(query: str) -> dict[str, Any]:
     """The queries of two strategies to choose from, as `charts.explore` draws them.
 
@@ -262,11 +284,11 @@ def explore_spec(query: str) -> dict[str, Any]:
         colour={"color": _literal("colour")},
         nice=True,
         typed="datum.difference >= least && datum.difference <= greatest",
+        drawn="datum.high > 0",
     )
-    with alt.theme.enable("none"):
-        chart: Any = query_views.views(queries, query, {}, None)
-        chart.data = alt.NamedData("rows")
-        spec: dict[str, Any] = chart.to_dict(validate=False)
+    chart: Any = query_views.views(queries, query, {}, None)
+    chart.data = alt.NamedData("rows")
+    spec: dict[str, Any] = chart.to_dict(validate=False)
     config = {name: what for name, what in CONFIG.items() if name != "title"}
     words = [{"name": name, "value": value} for name, value in EXPLORED.items()]
     return spec | {"config": config, "params": [*words, *spec["params"]]}
@@ -310,11 +332,9 @@ def _spec(
     layers: Sequence[alt.Chart], *, signals: dict[str, Any] | None = None, **size: Any
 ) -> dict[str, Any]:
     """A chart as the page draws it: as wide as its place, with rows and words that it is given."""
-    # A theme that is switched on is made for other pages.
-    with alt.theme.enable("none"):
-        # What these are is known, and looking whether they are what Altair takes costs much time.
-        chart = layered(layers, alt.NamedData("rows"), **size)
-        spec: dict[str, Any] = chart.to_dict(validate=False)
+    # What these are is known, and looking whether they are what Altair takes costs much time.
+    chart = layered(layers, alt.NamedData("rows"), **size)
+    spec: dict[str, Any] = chart.to_dict(validate=False)
     words = {"headline": ""} | (signals or {})
     return spec | {
         "config": CONFIG,

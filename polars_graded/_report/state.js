@@ -48,10 +48,11 @@ const ranked = (measure) => {
 const written = (number) =>
   number == null || Number.isNaN(number) ? "–" : number.toFixed(Math.abs(number) < 1000 ? 4 : 1).replace(/^-/, "\u2212");
 const signed = (number) => (number > 0 ? "+" : "") + written(number);
-const counted = (n, what, several) => `${n} ${n === 1 ? what : several}`;
+const amount = (n) => n?.toLocaleString("en");
+const counted = (n, what, several) => `${amount(n)} ${n === 1 ? what : several}`;
 const firstFew = (texts, where = "") => texts.slice(0, 5).join(", ") + (texts.length > 5 ? `, and ${texts.length - 5} more${where}` : "");
 const nQueries = (n) => counted(n, "query", "queries");
-const pWritten = (p) => (p === null ? "–" : p < 0.0001 ? "<0.0001" : p.toFixed(4));
+const pWritten = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p.toFixed(4));
 
 // What is chosen. Where it is null, the page chooses.
 const comparable = measures.length > 0 && strategies.length > 1;
@@ -64,6 +65,8 @@ const atFirst = () => ({
   b: null,
   rank: 0, // the curves that are drawn
   recall: 0,
+  least: null, // the differences of the queries that are chosen
+  greatest: null,
 });
 const state = atFirst();
 
@@ -95,12 +98,16 @@ const inAddress = () => {
   if (state.against !== null) said.set("against", state.against < 0 ? "" : strategies[state.against]);
   for (const side of ["a", "b"]) if (state[side] !== null) said.set(side, strategies[state[side]]);
   for (const kind of ["rank", "recall"]) if (state[kind]) said.set(kind, curvesOf(kind)[state[kind]].name);
+  for (const end of ["least", "greatest"]) if (state[end] !== null) said.set(end, state[end]);
   const left = [...strategies.keys()].filter((s) => !state.chosen.has(s));
   const few = left.length && left.length <= strategies.length / 2;
   if (few) for (const s of left) said.append("without", strategies[s]);
   else if (left.length) said.set("only", JSON.stringify([...state.chosen].map((s) => strategies[s])));
   return said.toString();
 };
+
+// A number as it was typed, null where there is none.
+const numberIn = (text) => (text?.trim() && Number.isFinite(Number(text)) ? Number(text) : null);
 
 // What an address says that this page has not is passed over.
 const fromAddress = (address) => {
@@ -117,6 +124,7 @@ const fromAddress = (address) => {
   if (comparable) for (const key of ["against", "a", "b"]) known(key, strategies);
   if (comparable && said.get("against") === "" && found.against === null) found.against = -1;
   if (found.a !== null && found.a === found.b) found.b = null;
+  for (const end of ["least", "greatest"]) found[end] = numberIn(said.get(end));
   const places = (names) => names.map((name) => strategies.indexOf(name)).filter((s) => s >= 0);
   for (const s of places(said.getAll("without"))) found.chosen.delete(s);
   if (said.has("only")) {

@@ -88,13 +88,13 @@ window.addEventListener("beforeprint", () => {
   const within = $("#strategies .paper");
   const starts = [...measures.keys()].filter((m) => m % across === 0);
   within.replaceChildren();
-  $("#strategies .scroll").classList.toggle("narrow", starts.length < 2);
-  if (starts.length < 2) return;
   for (const start of starts) {
     const columns = strategyColumns([...measures.keys()].slice(start, start + across));
     const [heads, rows] = tableRows(columns, ranked(state.measure), asChosen);
     within.append(element("table", [element("thead", heads), element("tbody", rows)]));
   }
+  // Heads come again on each page, but not the buttons in them.
+  for (const made of within.querySelectorAll("thead button")) made.replaceWith(made.textContent);
 });
 window.addEventListener("afterprint", () => $("#strategies .paper").replaceChildren());
 

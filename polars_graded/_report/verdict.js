@@ -3,7 +3,11 @@
 const showVerdict = () => {
   const within = $("#verdict");
   within.hidden = !measures.length;
-  if (measures.length) $("p", within).replaceChildren(...sentence(measures[state.measure].verdict));
+  if (!measures.length) return;
+  // Tests and intervals are of all pairs, whoever is chosen to be looked at.
+  const left = strategies.length - state.chosen.size;
+  const whose = `Of all ${amount(strategies.length)} strategies, the ${amount(left)} that ${left === 1 ? "is" : "are"} not chosen among them: `;
+  $("p", within).replaceChildren(...(left ? [whose] : []), ...sentence(measures[state.measure].verdict));
 };
 
 const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)} %`);
@@ -43,7 +47,7 @@ const showCertainty = () => {
   const within = $("#certainty");
   within.hidden = !page.certainty.length;
   if (!page.certainty.length) return;
-  const needed = (n) => (n === null ? "more than there are" : n.toLocaleString("en"));
+  const needed = (n) => (n === null ? "more than there are" : amount(n));
   const [power, share] = [page.power, page.share].map((each) => `${Math.round(100 * each)} %`);
   const mine = page.certainty.find(({ measure }) => measure === state.measure);
   $(".note", within).textContent = mine

@@ -61,4 +61,4 @@ def written(value: float) -> str:
 
 def p_written(p: float) -> str:
     """A p value as the tables of the page have it."""
-    return "<0.0001" if p < 0.0001 else f"{p:.4f}"  # noqa: PLR2004
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"  # noqa: PLR2004

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_list, check_number, check_whole_number
+from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, pairs_of
-from polars_graded._results.per_query import Named, check_free_names, check_per_query, table
+from polars_graded._results.per_query import (
+    ROUNDING,
+    Named,
+    check_free_names,
+    check_per_query,
+    table,
+)
 from polars_graded._results.significance import (
     CorrectionName,
     Options,
@@ -21,7 +27,7 @@ from polars_graded._results.significance import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats
     from polars_graded._results.per_query import Grid
@@ -30,6 +36,8 @@ __all__ = ["discriminative_power", "power_curve", "queries_needed", "significanc
 
 FEWEST_STRATEGIES = 3
 """With fewer there is one pair, which says nothing of a share."""
+
+Unit: TypeAlias = Literal["measure", "range"]
 
 MOST_QUERIES = 2**40
 """The most queries that are looked for: more than anyone has."""
@@ -215,6 +223,7 @@ def queries_needed(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
     difference: float = 0.02,
+    unit: Unit = "measure",
     power: float = 0.8,
     alpha: float = 0.05,
     **keys: Unpack[ResultOptions],
@@ -235,7 +244,11 @@ def queries_needed(
     per_query, *measures, query, strategy, missing
         As for `compare`.
     difference
-        The difference of means to look for, above 0, in the unit of the measure.
+        The difference of means to look for, above 0.
+    unit
+        What that is a multiple of: the unit of the `"measure"`, or the `"range"` of each measure,
+        from the lowest mean of a strategy to the highest. Measures are compared by the second: 0.02
+        is a lot on one scale and little on another.
     power
         The chance that such a difference is found significant, between 0 and 1.
     alpha
@@ -248,7 +261,8 @@ def queries_needed(
         One row per measure, in their order:
 
         - `measure` (String), `queries` (UInt32), those at hand, and `std` (Float64), which is s;
-        - `difference` and `queries_needed` (UInt64), the fewest queries that show it with `power`;
+        - `difference` (Float64), in the unit of the measure, and `queries_needed` (UInt64), the
+          fewest queries that show it with `power`;
         - `power` (Float64), that of the queries at hand for `difference`;
         - `smallest_difference` (Float64), the smallest that they show with the power asked for.
 
@@ -295,20 +309,21 @@ def queries_needed(
     │ 0.125 ┆ 34             ┆ 0.1113 ┆ 0.266               │
     └───────┴────────────────┴────────┴─────────────────────┘
     """
-    looked_for = check_number("difference", difference, above=0)
+    looked_for = _looked_for(difference, unit)
     wanted = check_number("power", power, above=0, below=1)
     level = check_number("alpha", alpha, above=0, below=1)
     grid = check_per_query(per_query, measures, **keys)
     rows = []
     for pairs in _all_pairs(grid, 2):
         std, n = _pooled_std(pairs), pairs.n
-        effect = looked_for / std
+        looked, _ = looked_for(pairs)
+        effect = looked / std
         rows.append(
             {
                 "measure": pairs.results.measure,
                 "queries": n,
                 "std": std,
-                "difference": looked_for,
+                "difference": looked,
                 "queries_needed": fewest_queries(effect, wanted, level),
                 "power": float(power_of(n, effect, level)),
                 "smallest_difference": _smallest_effect(n, wanted, level) * std,
@@ -323,6 +338,7 @@ def power_curve(
     *measures: Named,
     queries: Sequence[int] | None = None,
     difference: float = 0.02,
+    unit: Unit = "measure",
     alpha: float = 0.05,
     **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
@@ -330,7 +346,7 @@ def power_curve(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, difference, alpha, missing
+    per_query, *measures, query, strategy, difference, unit, alpha, missing
         As for `queries_needed`.
     queries
         The numbers of queries, at least 2 each; by default some thirty from 5 to four times those
@@ -340,7 +356,9 @@ def power_curve(
     -------
     DataFrame
         One row per measure and number of queries: `measure` (String), `queries` (UInt64), `power`
-        (Float64) and `at_hand` (Boolean), whether this is the number at hand.
+        (Float64) and `at_hand` (Boolean), whether this is the number at hand; `difference`, the one
+        that is looked for, in the unit of the measure, and `share_of_range`, in that of its range
+        (Float64), null where all means are the same.
 
     See Also
     --------
@@ -355,21 +373,20 @@ def power_curve(
     ...         "ap": [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0],
     ...     }
     ... )
-    >>> power_curve(per_query, "ap", queries=[33, 34], difference=0.0625).with_columns(
-    ...     pl.col("power").round(4)
-    ... )
-    shape: (3, 4)
-    ┌─────────┬─────────┬────────┬─────────┐
-    │ measure ┆ queries ┆ power  ┆ at_hand │
-    │ ---     ┆ ---     ┆ ---    ┆ ---     │
-    │ str     ┆ u64     ┆ f64    ┆ bool    │
-    ╞═════════╪═════════╪════════╪═════════╡
-    │ ap      ┆ 4       ┆ 0.1113 ┆ true    │
-    │ ap      ┆ 33      ┆ 0.7954 ┆ false   │
-    │ ap      ┆ 34      ┆ 0.8078 ┆ false   │
-    └─────────┴─────────┴────────┴─────────┘
+    >>> curve = power_curve(per_query, "ap", queries=[33, 34], difference=0.0625)
+    >>> curve.drop("measure").with_columns(pl.col("power").round(4))
+    shape: (3, 5)
+    ┌─────────┬────────┬─────────┬────────────┬────────────────┐
+    │ queries ┆ power  ┆ at_hand ┆ difference ┆ share_of_range │
+    │ ---     ┆ ---    ┆ ---     ┆ ---        ┆ ---            │
+    │ u64     ┆ f64    ┆ bool    ┆ f64        ┆ f64            │
+    ╞═════════╪════════╪═════════╪════════════╪════════════════╡
+    │ 4       ┆ 0.1113 ┆ true    ┆ 0.0625     ┆ 0.333333       │
+    │ 33      ┆ 0.7954 ┆ false   ┆ 0.0625     ┆ 0.333333       │
+    │ 34      ┆ 0.8078 ┆ false   ┆ 0.0625     ┆ 0.333333       │
+    └─────────┴────────┴─────────┴────────────┴────────────────┘
     """
-    looked_for = check_number("difference", difference, above=0)
+    looked_for = _looked_for(difference, unit)
     level = check_number("alpha", alpha, above=0, below=1)
     numbers = None
     if queries is not None:
@@ -381,16 +398,40 @@ def power_curve(
     tables = []
     for pairs in _all_pairs(grid, 2):
         std, n = _pooled_std(pairs), pairs.n
+        looked, share = looked_for(pairs)
         asked = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
         at = np.unique([*asked, n])
         columns = {
             "measure": [pairs.results.measure] * len(at),
             "queries": at,
-            "power": power_of(at, looked_for / std, level),
+            "power": power_of(at, looked / std, level),
             "at_hand": at == n,
+            "difference": [looked] * len(at),
+            "share_of_range": [share] * len(at),
         }
-        tables.append(table(columns, queries=pl.UInt64()))
+        tables.append(table(columns, queries=pl.UInt64(), share_of_range=pl.Float64()))
     return pl.concat(tables)
+
+
+def _looked_for(difference: float, unit: Unit) -> Callable[[Pairs], tuple[float, float | None]]:
+    """The difference that is looked for by a measure, in its unit and in that of its range."""
+    amount = check_number("difference", difference, above=0)
+    check_choice("unit", unit, ("measure", "range"))
+
+    def of(pairs: Pairs) -> tuple[float, float | None]:
+        span = float(np.ptp(pairs.results.values.mean(axis=1)))
+        span = span if span > ROUNDING * pairs.results.floor else 0.0
+        if unit == "measure":
+            return amount, amount / span if span else None
+        if not span:
+            msg = (
+                f"measure {pairs.results.measure!r} must have means that differ for a share of "
+                "their range, got the same for all strategies"
+            )
+            raise ValueError(msg)
+        return amount * span, amount
+
+    return of
 
 
 def power_of(n: Any, effect: Any, alpha: float) -> Any:

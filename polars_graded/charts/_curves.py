@@ -141,13 +141,14 @@ def dcg_curves(
     several = chart_data.panel_count(table, panel) > 1
     look = style.strategy_look(names, strategy, matter=best, legends=several)
     facts = _curve_facts(table, "rank") | {"seen": _seen(table, legend=several)}
-    finding = titles.lines(table, "rank", rank)
+    said: dict[str, Any] = {"notes": style.rest_named(names)}
+    said["finding"] = titles.lines(table, "rank", rank)
     if baseline is not None:
-        finding = titles.beside_baseline(table, "rank", rank, baseline, interval or 0)
+        said["finding"] = titles.beside_baseline(table, "rank", rank, baseline, interval or 0)
     if several:
         described = f"{title} by {rank}, {len(set(table['strategy']))} strategies"
         layers = marks.curves(x, title, look, **facts)
-        return style.panels(layers, table, panel, finding=finding, description=described)
+        return style.panels(layers, table, panel, description=described, **said)
     drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
     ends = chart_data.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
     named = names if len(names) <= style.MOST_COLOURS else best
@@ -155,8 +156,7 @@ def dcg_curves(
     layers = marks.curves(x, title, look, **facts, labels=True, ends=ends)
     if baseline is not None:
         layers.insert(0, style.rule(y=0))
-    described = _ends_said(table, "rank", title)
-    return style.panels(layers, table, panel, finding=finding, description=described)
+    return style.panels(layers, table, panel, description=_ends_said(table, "rank", title), **said)
 
 
 def recall_precision_curves(
@@ -190,7 +190,8 @@ def recall_precision_curves(
     -------
     LayerChart or FacetChart
         Of rows with `strategy`, `recall`, `value`, and where they are drawn `ci_low`, `ci_high` and
-        `panel`; both axes from 0 to 1. Missing values are as for `dcg_curves`.
+        `panel`, and else `label_at`, the height of a name at the end of a line; both axes from 0 to
+        1. Missing values are as for `dcg_curves`.
 
     Raises
     ------
@@ -209,7 +210,7 @@ def recall_precision_curves(
     >>> from polars_graded.datasets import worked_example
     >>> slides = worked_example("chen").filter(query="example 3.2")
     >>> chart = average_curves(slides, "interpolated_precision").pipe(recall_precision_curves)
-    >>> chart.data.head(3)
+    >>> chart.data.drop("label_at").head(3)
     shape: (3, 3)
     ┌──────────┬────────┬──────────┐
     │ strategy ┆ recall ┆ value    │
@@ -239,12 +240,19 @@ def recall_precision_curves(
     x = marks.recall_axis(recall)
     title = chart_data.title_of(curve, frame, each_query=panel == query)
     best = chart_data.best_lines(table, None, style.MOST_COLOURS)
-    look = style.strategy_look(table["strategy"], strategy, matter=best)
-    facts = _curve_facts(table, "recall") | {"seen": _seen(table, legend=True)}
-    layers = marks.curves(x, title, look, **facts)
-    described = f"{title} by {recall}, {len(set(table['strategy']))} strategies"
+    names = table["strategy"].unique().to_list()
+    several = chart_data.panel_count(table, panel) > 1
+    look = style.strategy_look(names, strategy, matter=best, legends=several)
+    facts = _curve_facts(table, "recall") | {"seen": _seen(table, legend=several)}
     finding = titles.levels_of_recall(table)
-    return style.panels(layers, table, panel, finding=finding, description=described)
+    if not several:
+        ends = (0.0, 1.0) if facts["unit"] else chart_data.round_ends(table["value"])
+        table = chart_data.with_labels(table, "recall", best, ends)
+        facts |= {"labels": True, "ends": ends}
+    layers = marks.curves(x, title, look, **facts)
+    said: dict[str, Any] = {"finding": finding, "notes": style.rest_named(names)}
+    said["description"] = f"{title} by {recall}, {len(names)} strategies"
+    return style.panels(layers, table, panel, **said)
 
 
 def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
@@ -304,8 +312,9 @@ def threshold_profile(
         Of the rows as they came, with `strategy` as text and `at`, what stands under the axis: the
         thresholds, as far apart as they are, joined by a line, and then the other measures as
         points; `place`, where that is, points without a line side by side; `joined`, which is the
-        mean at a threshold; `panel` where it is drawn. Of more than 30 thresholds, some in equal
-        steps stand for all. A mean that is null, NaN or infinite is left out.
+        mean at a threshold; `panel` where it is drawn, and else `label_at`, the height of a name.
+        Of more than 30 thresholds, some in equal steps stand for all. A mean that is null, NaN or
+        infinite is left out.
 
     Raises
     ------
@@ -326,7 +335,7 @@ def threshold_profile(
     >>> from polars_graded import experiments
     >>> df = pl.DataFrame({"query": [1, 1], "grade": [1, 2], "score": [2, 1]})
     >>> profile = experiments.threshold_profile(df, by="score", measures="mu_ap")
-    >>> profile.pipe(threshold_profile).data.drop("grade", "strategy", "place")
+    >>> profile.pipe(threshold_profile).data.drop("grade", "strategy", "place", "label_at")
     shape: (3, 4)
     ┌─────────────────┬──────┬───────┬────────┐
     │ measure         ┆ mean ┆ at    ┆ joined │
@@ -380,8 +389,10 @@ def threshold_profile(
         ),
     )
     best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
-    look = style.strategy_look(strategies, strategy, matter=best)
-    scale = style.unit_scale(style.is_unit(table["mean"]))
+    several = chart_data.panel_count(table, panel) > 1
+    look = style.strategy_look(strategies, strategy, matter=best, legends=several)
+    ends = (0.0, 1.0) if style.is_unit(table["mean"]) else chart_data.round_ends(table["mean"])
+    scale = alt.Scale(domain=list(ends), nice=False)
     y, y_joined = (alt.Y(f"{name}:Q", title="mean", scale=scale) for name in ("mean", "joined"))
     base = alt.Chart().encode(x=x, detail="strategy:N", **look)
     points = base.mark_point(filled=True, size=40, opacity=1)
@@ -391,6 +402,16 @@ def threshold_profile(
         points.encode(y=y, tooltip=["strategy:N", "measure:N", *style.decimals("mean")]),
     ]
     said: dict[str, Any] = {"finding": titles.profile(table), "width": step * len(labels)}
+    said["notes"] = style.rest_named(strategies)
+    if not several:
+        # Names stand beside what is last.
+        last = table.filter(pl.col("strategy").is_in(best), measure=[*labels][-1])
+        last = last.sort("mean", "strategy").unique("strategy", keep="first", maintain_order=True)
+        heights = pl.Series("label_at", chart_data.apart(last["mean"], ends), pl.Float64)
+        ends_at = last.select("strategy", "measure", heights)
+        keys = ["strategy", "measure"]
+        table = table.join(ends_at, on=keys, how="left", maintain_order="left")
+        layers.append(marks.line_names(alt.value("width"), "mean", "strategy", look["color"]))
     return style.panels(layers, table, panel, **said)
 
 

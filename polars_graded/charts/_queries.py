@@ -292,9 +292,9 @@ def measure_agreement(
             alt.Chart()
             .mark_bar()
             .encode(
-                x=alt.X("low:Q", title=f"{x} - {y}", bin="binned"),
+                x=alt.X("low:Q", title=f"{x} - {y}", bin="binned", axis=style.whole_labels()),
                 x2="high:Q",
-                y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format="d", tickMinStep=1)),
+                y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format=",d", tickMinStep=1)),
                 tooltip=[*tooltip, *style.decimals("low", "high"), "queries:Q"],
                 **colour,
             )

@@ -94,9 +94,10 @@ def strategy_bars(
     few = len(names) <= style.MOST_COLOURS
     colour = style.strategy_look(names, strategy, legends=False) if few else {}
     ends = ["ci_low", "ci_high"] if {"ci_low", "ci_high"} <= set(table.columns) else []
-    of_means, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
-    has_lines = bool(ends) and table["ci_low"].null_count() < table.height
-    title = [of_means, "line: interval; overlap is no test"] if has_lines else of_means
+    title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
+    notes = titles.same_means(table)
+    if ends and table["ci_low"].null_count() < table.height:
+        notes.insert(0, "line: interval of one mean; that two overlap is no test")
     y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
@@ -112,7 +113,7 @@ def strategy_bars(
     several = chart_data.panel_count(table, panel) > 1
     axis = style.measures_axis(table["mean"]) if show == "bars" else "independent"
     first = table.filter(panel=table["panel"][0]) if several else table
-    where = f"mean {table['panel'][0]}" if several else of_means
+    where = f"mean {table['panel'][0]}" if several else title
     said = first.select("strategy", "mean").sort("mean", descending=True)
     return style.panels(
         layers,
@@ -122,6 +123,7 @@ def strategy_bars(
         columns=2,
         width=width or (200 if several else 300),
         finding=titles.means(table),
+        notes=notes,
         description=style.said(where, said.iter_rows()),
     )
 
@@ -144,7 +146,7 @@ def comparison_forest(
         One row per measure and pair, as `compare` returns it. The interval that is drawn is the one
         from `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p; where the
         test has none, as Wilcoxon's, that of a single difference, which need not. One that is null
-        is not drawn. Which it is stands under the axis, with its confidence. Of a comparison by
+        is not drawn. Which it is stands under the title, with its confidence. Of a comparison by
         segments, one measure and `panel="country"`, or what the segments are called.
     alpha
         The level of significance: a difference is significant if `p_corrected` is at most `alpha`,
@@ -211,18 +213,18 @@ def comparison_forest(
     if not several:
         title += f", to {table['baseline'][0]}"
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
-    words = [title, marks.significance_key(believed, doubted)]
+    notes = [marks.significance_key(believed, doubted)]
     ends, level = chart_data.interval_ends(table), chart_data.confidence(table)
     interval = "interval" if level is None else f"{100 * level:g} % interval"
     # The Wilcoxon test has none that agrees with it, since it speaks of ranks.
     if ends == chart_data.OF_ALL:
-        words.append(f"line: {interval} that agrees with corrected p")
+        notes.append(f"line: {interval} that agrees with corrected p")
     elif level is not None:
-        words.append(f"line: {interval} of one difference, apart from p")
+        notes.append(f"line: {interval} of one difference, apart from p")
+    notes += titles.twins(table)
     size = 40 if many else 60
-    layers = marks.forest(words, pairs, axis, believed, size, ends)
-    # Wide enough for what stands under the axis.
-    options: dict[str, Any] = {"width": 300, "columns": 2, "finding": finding}
+    layers = marks.forest(title, pairs, axis, believed, size, ends)
+    options: dict[str, Any] = {"width": 300, "columns": 2, "finding": finding, "notes": notes}
     if many:
         options["height"] = alt.Step(10)
     return style.panels(layers, table, panel, style.measures_axis(table["difference"]), **options)
@@ -292,7 +294,7 @@ def comparison_matrix(
     alpha = check_number("alpha", alpha, above=0, below=1)
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
     table = chart_data.result_rows("comparison", comparison, "difference", "p_corrected", **keys)
-    finding = titles.settled(table, alpha)
+    finding, alike = titles.settled(table, alpha), titles.twins(table)
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(BELOW)).otherwise(pl.lit("+"))
     mark = pl.when(pl.col("p_corrected") <= alpha).then(sign).otherwise(pl.lit(""))
     table = chart_data.both_sides(table).with_columns(mark.alias("mark"))
@@ -303,11 +305,11 @@ def comparison_matrix(
     step = max(10, min(36, 400 // len(names)))
     order, labels = style.in_order(names), alt.Axis(labelLimit=200)
     upright = alt.Axis(labelLimit=200, labelAngle=-90, orient="top")
-    marked = f"{strategy}, minus that above   + {BELOW} corrected p ≤ {alpha:g}, pale: not"
+    notes = [f"row minus column; + and {BELOW} where corrected p ≤ {alpha:g}, else pale", *alike]
     numbers = style.decimals("difference", "p_corrected")
     base = alt.Chart().encode(
         x=alt.X("baseline:N", title="baseline", axis=upright, **order),
-        y=alt.Y("strategy:N", title=marked, axis=labels, **order),
+        y=alt.Y("strategy:N", title=strategy, axis=labels, **order),
         tooltip=["measure:N", "strategy:N", "baseline:N", *numbers],
     )
     # Orange to blue are told apart by every eye; not `color`, which is the strategies'.
@@ -332,5 +334,6 @@ def comparison_matrix(
         width=alt.Step(step),
         height=alt.Step(step),
         finding=finding,
+        notes=notes,
         description=described,
     )

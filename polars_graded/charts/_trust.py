@@ -30,8 +30,8 @@ CHANCE = 0.02
 FEWEST_COMPARISONS = 30
 """And this many comparisons at least, since fewer say nothing of a rate."""
 
-SHADES = "#a6c8e0", "#0c3964"
-"""The colours of the fewest and the most queries."""
+SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
+"""The colours of the fewest and the most queries, on a light ground and on a dark one."""
 
 LABEL_WIDTH = 0.06
 """How much of an axis a number beside a line takes."""
@@ -154,6 +154,7 @@ def significance_curves(
         [_level(alpha), *_measure_lines(table, x, y, *pair, few=few)],
         titles.apart(told_apart, alpha),
         "p of all pairs in falling order",
+        f"pairs below the dashed line, p ≤ {alpha:g}, are told apart",
     )
 
 
@@ -161,7 +162,10 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     """Draw how probable it is that a number of queries shows a difference, one line per measure.
 
     The large point on a line is where the queries at hand are. Where a line crosses the dashed one
-    is how many queries would be enough.
+    is how many queries would be enough. Which difference is looked for stands in the title: lines
+    of several measures are compared by the same share of their ranges,
+    `power_curve(..., unit="range")`; the same number is a large step on one scale and a small one
+    on another, and the title then says which shares of the ranges it is.
 
     Parameters
     ----------
@@ -212,18 +216,20 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     └─────────┴────────┴─────────┴───────┘
     """
     power = check_number("power", power, above=0, below=1)
-    table = chart_data.result_rows("curve", curve, "power", at=["queries", "at_hand"], panel=panel)
+    numbers = ["power", "difference", "share_of_range"]
+    at = ["queries", "at_hand"]
+    table = chart_data.result_rows("curve", curve, *numbers, at=at, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
     table = _in_lines(table, _lines(table), "queries")
     table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
-    x = _queries_axis("queries, ● at hand", table)
+    x = _queries_axis("queries", table)
     y = alt.Y(
         "power:Q",
         title="power",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(values=sorted({0, 0.2, 0.4, 0.6, 0.8, 1, power}), format="~g"),
     )
-    tooltip = style.decimals("power")
+    tooltip = style.decimals(*numbers)
     lines = _measure_lines(table, x, y, *tooltip, few=False)
     # A large point where the queries at hand are.
     large = (
@@ -233,11 +239,13 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     large = large.encode(x=x, y=y, color=_colours(table), tooltip=said)
     at_hand = table.filter("at_hand")
     n = at_hand["queries"].unique()
-    where = f"With {n[0]:g} queries" if len(n) == 1 and n[0] > 1 else "With the queries at hand"
+    where = f"With {n[0]:,g} queries" if len(n) == 1 and n[0] > 1 else "With the queries at hand"
     values = _by_line(at_hand, pl.col("power").first())
-    finding = titles.highest_and_lowest(values, where, "power")
+    what = f"the power to find {titles.looked_for(at_hand)}"
+    finding = titles.highest_and_lowest(values, where, what)
     layers = [_level(power), *lines, large]
-    return _drawn(table, panel, layers, finding, "power by number of queries")
+    note = f"● the queries at hand; dashed: power {power:g}"
+    return _drawn(table, panel, layers, finding, "power by number of queries", note)
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
@@ -303,6 +311,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     # Of one with other queries all say the same: then names stand as the lines lie on the whole.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
     banded = panel == "measure" or table["measure"].n_unique() <= FEW_BANDS
+    # Of two strategies τ is 1 or −1, and a band says no more than its mean.
+    banded = banded and not table.select(pl.col("tau_low", "tau_high").abs() == 1).to_numpy().all()
     lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
     ends = math.floor(10 * lowest.item()) / 10, 1.0
     table = _with_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
@@ -318,7 +328,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     values = _by_line(table.filter(queries=half), pl.col("tau").first())
     where = f"With {half:g} of {most:g} queries"
     finding = titles.highest_and_lowest(values, where, "τ") if half < most else ""
-    return _drawn(table, panel, layers, finding, f"{title} by number of queries")
+    note = "band: where most of the samples lie" if banded else "mean of the samples"
+    return _drawn(table, panel, layers, finding, f"{title} by number of queries", note)
 
 
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
@@ -341,8 +352,9 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     LayerChart or FacetChart
         Of the rows as they came, with `difference`, the middle of the class; `label_x` and
         `label_y`, where the number of queries stands, of those that do not hide each other; `panel`
-        where it is drawn. The classes of the largest differences, in which fewer than 30 or one in
-        fifty comparisons of a line lie, are left out: their rates are of chance. With more than
+        where it is drawn. Classes of fewer than 30 comparisons, and those of the largest
+        differences, in which fewer than one in fifty comparisons of a line lie, are left out: their
+        rates are of chance. With more than
         3000 rows, classes in equal steps stand for all. A rate that is null, NaN or infinite is
         left out.
 
@@ -392,7 +404,9 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     table = _in_order(table, lines, "difference")
     beyond = pl.col("comparisons").cum_sum(reverse=True)
     enough = (beyond >= FEWEST_COMPARISONS) & (beyond >= CHANCE * pl.col("comparisons").sum())
-    table = table.filter((enough | (pl.int_range(pl.len()) == 0)).over(lines))
+    # A rate of a few comparisons is of chance too.
+    enough &= pl.col("comparisons") >= FEWEST_COMPARISONS
+    table = table.filter((enough | (~enough.any() & (pl.int_range(pl.len()) == 0))).over(lines))
     table = _with_sizes(chart_data.thinned(table, "difference"), lines, rate)
     sizes = table["queries"].unique().sort().to_list()
     top: Any = table["swap_rate"].max()
@@ -404,11 +418,14 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         "swap_rate:Q",
         title="swap rate",
         scale=alt.Scale(domain=[0, most]),
-        axis=alt.Axis(format="~%", values=ticks),
+        axis=alt.Axis(labelExpr="format(100 * datum.value, '~g') + ' %'", values=ticks),
     )
-    # The more queries the darker; the only size is dark.
+    # The more queries the stronger; the only size is strong.
+    ink, paper = style.ink_and_paper()
     shades = [
-        style.mixed(*SHADES, place / (len(sizes) - 1) if len(sizes) > 1 else 1)
+        style.mixed(
+            *SHADES[ink == style.LIGHT_INK], place / (len(sizes) - 1) if len(sizes) > 1 else 1
+        )
         for place in range(len(sizes))
     ]
     scale = alt.Scale(domain=sizes, range=shades)
@@ -424,7 +441,6 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         y=alt.Y("label_y:Q", title="swap rate"),
         text="queries:O",
     )
-    ink, paper = style.ink_and_paper()
     at: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
     layers = [
         _level(rate),
@@ -442,6 +458,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         unnamed=["stroke"],
         columns=2,
         finding=titles.swapped(table, rate),
+        notes=["number on a line: queries in a sample"],
         description=_described("rate of swaps by size of difference", table),
     )
 
@@ -557,7 +574,7 @@ def grading_profile(
     angle = 0 if 6 * longest <= step else -40
     x = alt.X(
         "grading:N",
-        title="grading, τ to the order as given",
+        title="grading",
         axis=alt.Axis(labelAngle=angle, labelLimit=200),
         **style.in_order(gradings),
     )
@@ -589,6 +606,7 @@ def grading_profile(
         columns=2,
         width=alt.Step(step),
         finding=titles.gradings(table, given),
+        notes=[f"τ: of the order of strategies with that {given}", *style.rest_named(names)],
         description=f"{show} of {len(names)} strategies under {len(gradings)} gradings",
     )
     apart: Chart = chart.resolve_scale(y="independent") if several else chart
@@ -667,10 +685,9 @@ def unjudged_bounds(
     names = chart_data.by_falling(means, "mean", "strategy")
     few = len(names) <= style.MOST_COLOURS
     look = style.strategy_look(names, strategy, legends=False) if few else {}
-    # What a line is stands there where there is one.
-    title = [style.mean_title(means)]
+    title, notes = style.mean_title(means), list[str]()
     if (means["low"] != means["high"]).any():
-        title.append("line: to unjudged documents of the highest grade")
+        notes.append("line: up to unjudged documents of the highest grade; no interval")
     y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **look)
@@ -682,7 +699,7 @@ def unjudged_bounds(
     ]
     further: Any = (means["beyond"] - means["high"]).max()
     if further is not None and further > SEEN * (means["high"].max() - means["low"].min()):  # type: ignore[operator]
-        title.append("thin: and beyond the end of rankings")
+        notes.append("thin line: and what could lie beyond the end of rankings")
         # An axis needs two ends, in a panel where nothing lies beyond too.
         there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
         layers.insert(0, style.interval(there, title, "low", "end", size=1, scale=scale))
@@ -692,7 +709,7 @@ def unjudged_bounds(
     size["description"] = (
         f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
     )
-    size["finding"] = titles.overlaps(means)
+    size |= {"finding": titles.overlaps(means), "notes": notes}
     return style.panels(layers, means, panel, "independent", columns=2, **size)
 
 
@@ -714,10 +731,16 @@ def _by_line(table: pl.DataFrame, *values: pl.Expr) -> dict[str, Any]:
 
 
 def _drawn(
-    table: pl.DataFrame, panel: str | None, layers: list[alt.Chart], finding: str, what: str
+    table: pl.DataFrame,
+    panel: str | None,
+    layers: list[alt.Chart],
+    finding: str,
+    what: str,
+    note: str,
 ) -> Chart:
     """Lines of measures, which have their names beside them instead of a legend."""
     said: dict[str, Any] = {"finding": finding, "description": _described(what, table)}
+    said["notes"] = [note, *style.rest_named(set(table["measure"]))]
     return style.panels(layers, table, panel, unnamed=["color"], **said)
 
 
@@ -831,7 +854,7 @@ def _colours(table: pl.DataFrame) -> Any:
 def _queries_axis(title: str, table: pl.DataFrame) -> alt.X:
     """From no query to as many as there are points of."""
     scale = alt.Scale(domain=[0, max(table["queries"])], nice=False)
-    return alt.X("queries:Q", title=title, scale=scale, axis=alt.Axis(format="d", tickMinStep=1))
+    return alt.X("queries:Q", title=title, scale=scale, axis=alt.Axis(format=",d", tickMinStep=1))
 
 
 def _described(what: str, table: pl.DataFrame) -> str:
