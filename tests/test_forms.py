@@ -7,6 +7,7 @@ import re
 import polars as pl
 import pytest
 from helpers import needed
+from results import of_few
 
 from polars_graded import (
     charts,
@@ -96,6 +97,7 @@ def test_names_do_not_break_a_papers_table():
     assert one.endswith("| a | old | **0.420** |")
 
 
+@of_few
 def test_the_caption_says_what_the_signs_stand_for():
     """A property: each letter under a measure is told apart by the test and level that are said."""
     for test, correction in (("t", None), ("wilcoxon", "bonferroni"), ("randomised_tukey", None)):

@@ -16,9 +16,10 @@ from polars_graded._report.packing import (
     packed_values,
     rounded,
 )
-from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, explained
+from polars_graded._report.words import axis_title, explained
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.per_query import bests
+from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
 from polars_graded._sentences import counted, percent, together
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
     from polars_graded._results.per_query import Grid
+    from polars_graded._results.significance import CorrectionName, TestName
 
 MOST_POINTS = 1_200_000
 """How many points the curves of all strategies and queries have together."""
@@ -235,36 +237,36 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
             ]
         )
     n = len(rows[0])
-    corrected = CORRECTIONS[options["correction"]]
+    corrected = CORRECTIONS[options["correction"]].words
     if options["correction"] != "none":
         corrected += f" for the {n} pairs of each measure" if n > 1 else ""
     p_values = "" if test == "randomised_tukey" else f"; p values {corrected}"
     note = (
         f"Means of one strategy minus those of another over the same queries, tested by "
-        f"{TESTS[test]}{p_values}. p of at most {ALPHA:g} is in bold and filled in the chart."
+        f"{TESTS[test].words}{p_values}. p of at most {ALPHA:g} is in bold and filled in the chart."
     )
     return {
         "baseline": None if baseline is None else places[baseline],
         "columns": COLUMNS,
         "rows": rows,
         "note": note,
-        "held": _held(options["correction"], n, rows),
+        "held": _held(test, options["correction"], n, rows),
     }
 
 
-def _held(correction: str, n: int, rows: list[list[list[Any]]]) -> str:
+def _held(test: TestName, correction: CorrectionName, n: int, rows: list[list[list[Any]]]) -> str:
     """What the intervals are: those that agree with p, where the test has any."""
     named = [dict(zip(COLUMNS, row, strict=True)) for of_measure in rows for row in of_measure]
     level = percent(1 - ALPHA)
     if all(row["simultaneous_low"] is None for row in named):
         return f"{level} interval of one difference, apart from p"
+    if n > 1 and hold_together(test, correction):
+        return f"{level} interval of {together(n, 'differences')}, which agrees with p"
     if all(
         row[f"ci_{end}"] == row[f"simultaneous_{end}"] for row in named for end in ("low", "high")
     ):
         return f"{level} interval of one difference"
-    if correction == "benjamini_hochberg":
-        return f"{level} interval corrected as p is (after Benjamini and Yekutieli)"
-    return f"{level} interval of {together(n, 'differences')}, which agrees with the corrected p"
+    return f"{level} interval {CORRECTIONS[correction].words}, each for its own p"
 
 
 def p_name(test: str, correction: str) -> str:

@@ -29,7 +29,7 @@ from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
-from polars_graded._report.words import ABSENT, CORRECTIONS, MISSING, TESTS
+from polars_graded._report.words import ABSENT, MISSING
 from polars_graded._results.keys import takes_results
 from polars_graded._results.per_query import (
     Grid,
@@ -38,7 +38,7 @@ from polars_graded._results.per_query import (
     measures_and_curves,
     natural_order,
 )
-from polars_graded._results.significance import correction_of
+from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 from polars_graded._writing import check_writable, whole_file
 
 if TYPE_CHECKING:
@@ -384,10 +384,10 @@ def _settings(
     import altair as alt
 
     test, baseline = how["test"], how["baseline"]
-    corrected = "none" if test == "randomised_tukey" else CORRECTIONS[how["correction"]]
+    corrected = "none" if test == "randomised_tukey" else CORRECTIONS[how["correction"]].words
     compared = [
         ("Compared", "every pair" if baseline is None else f"all with {baseline}"),
-        ("Test", TESTS[test]),
+        ("Test", TESTS[test].words),
         ("Correction", corrected),
         ("Level", f"p ≤ {ALPHA:g}; intervals of {100 * (1 - ALPHA):g} % confidence"),
     ]

@@ -188,8 +188,8 @@ def measures_and_curves(
     if not numbers:
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
-    named = f"{{{numbers[0]!r}: 'ndcg@10'}}"
-    told = f"{HINT} name the columns that are meant, with what they are: {named};"
+    example = f"{{{numbers[0]!r}: 'ndcg@10'}}"
+    told = f"{HINT} name the columns that are meant, with what they are: {example};"
     msg = (
         f"`per_query` must have a column that is called like a measure, unless `measures` names "
         f"one, got {first_few(numbers)}{made_by('per_query', told)}"
@@ -531,13 +531,6 @@ def mean_margin(std: Any, n: Any, confidence: float) -> Any:
     from scipy.special import stdtrit
 
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
-
-
-def confidence_of(margin: Any, std: Any, n: Any) -> Any:
-    """The confidence of Student's interval with this margin: the inverse of `mean_margin`."""
-    from scipy.special import stdtr
-
-    return 2 * stdtr(n - 1, margin * np.sqrt(n) / std) - 1
 
 
 def curve_means(
