@@ -104,7 +104,7 @@ def test_the_caption_says_what_the_signs_stand_for():
         options = {"test": test, "correction": correction, "alpha": 0.1}
         for layout in ("markdown", "latex", "html"):
             table = " ".join(paper_table(PER_QUERY, format=layout, **options).split())
-            assert "Means of 5 queries, the best of each measure in bold" in table
+            assert "Means of 5 queries, the best of each column in bold" in table
             assert f"(p of at most 0.1) by {TESTS[test].words}" in table
             said = CORRECTIONS["holm" if correction is None else correction].words
             assert (f"p values {said}" in table) == (test != "randomised_tukey")

@@ -365,16 +365,16 @@ def test_measures_are_columns_in_the_order_given(table):
 
 
 def test_measures_have_names_of_their_own(command, tmp_path):
-    own = {"First": "ndcg(gain=linear)@1", "E": "e_measure(b=2)@1"}
+    own = {"First": "ndcg(gain=linear)@10", "E": "e_measure(b=2)@10"}
     asked = ["--measure", *(f"{name}={measure}" for name, measure in own.items()), "ap"]
     files = ["--report", "page.html", "--per-query", "values.parquet"]
-    report = command("--letor", "letor.txt", *asked, "--test", "t", *files).out
-    values = evaluate(read_letor("letor.txt"), own, "ap", by=["f1", "f2"])
+    report = command(*asked, "--test", "t", *files).out
+    values = evaluate(datasets.example(), own, "ap", by=["strong", "fair", "weak"])
     assert_frame_equal(pl.read_parquet("values.parquet"), values)
     rows = parsed(report.partition("\n\n")[0])[""]
     assert numbers(rows) == means(values)
     # Of the E measure the lowest is best, whatever it is called.
-    assert [marked(rows, name) for name in (*own, "ap")] == [["f1"]] * 3
+    assert [marked(rows, name) for name in (*own, "ap")] == [["strong"]] * 3
     assert compared(report) == expected(compare(values, own, "ap"))
     assert [each["name"] for each in payload(tmp_path / "page.html")["measures"][:3]] == [
         *own,

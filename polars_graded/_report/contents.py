@@ -18,9 +18,11 @@ from polars_graded._report.packing import (
 )
 from polars_graded._report.words import axis_title, explained
 from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.keys import settled_columns
 from polars_graded._results.per_query import bests
+from polars_graded._results.segments import compare_segments
 from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
-from polars_graded._sentences import counted, percent, together
+from polars_graded._sentences import counted, listed, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -267,6 +269,40 @@ def _held(test: TestName, correction: CorrectionName, n: int, rows: list[list[li
     ):
         return f"{level} interval of one difference"
     return f"{level} interval {CORRECTIONS[correction].words}, each for its own p"
+
+
+def segments_of(
+    per_query: Any, grid: Grid, names: list[str], segments: Any, keys: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """The means of each measure in each segment, and which differences are not the same in all."""
+    own = settled_columns("segments", segments)
+    if not own or not names:
+        return None
+    named, strategies = grid.named(names), grid.strategies.to_list()
+    how: dict[str, Any] = {"segments": segments, **keys}
+    means = summarise(per_query, named, **how)
+    told = None if len(strategies) < 2 else compare_segments(per_query, named, **how)  # noqa: PLR2004
+    found = []
+    for name in names:
+        rows = []
+        for part, of_it in means.filter(measure=name).group_by(own, maintain_order=True):
+            at = dict(of_it.select(keys["strategy"], "mean").iter_rows())
+            values = pl.Series([at[strategy] for strategy in strategies], dtype=pl.Float64)
+            best = bests(values, grid.best[name])
+            rows.append([", ".join(map(str, part)), of_it["queries"][0], all_rounded(values), best])
+        found.append({"rows": rows, "note": "" if told is None else _differing(told, name, keys)})
+    return {"title": ", ".join(own), "measures": found}
+
+
+def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
+    """Which differences of a measure are not the same in all segments."""
+    rows = told.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
+    pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
+    apart = listed([f"{one} - {other}" for one, other in pairs]) if rows.height else "none"
+    return (
+        f"Differences found not to be the same in all segments: {apart} (Welch's analysis of variance "
+        f"of the differences of each query, p of at most {ALPHA:g} corrected after Holm)."
+    )
 
 
 def p_name(test: str, correction: str) -> str:
