@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from report_page import payload
 from results import close, rng
 
-from polars_graded import compare_segments
+from polars_graded import compare_segments, paper_table, report, summarise
 
 
 def segmented(sizes, seed=0, strategies=("a", "b", "c"), decimals=15):

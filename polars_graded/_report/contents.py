@@ -300,8 +300,8 @@ def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
     apart = listed([f"{one} - {other}" for one, other in pairs]) if rows.height else "none"
     return (
-        f"Differences found not to be the same in all segments: {apart} (Welch's analysis of variance "
-        f"of the differences of each query, p of at most {ALPHA:g} corrected after Holm)."
+        f"Differences found not to be the same in all segments: {apart} (Welch's analysis of "
+        f"variance of the differences of each query, p of at most {ALPHA:g} corrected after Holm)."
     )
 
 
