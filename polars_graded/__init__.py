@@ -34,6 +34,7 @@ from polars_graded._results.power import (
 from polars_graded._results.ranks import rank_strategies
 from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
 from polars_graded._results.reliability import order_stability, swap_rate
+from polars_graded._results.segments import compare_segments
 from polars_graded._warnings import DataWarning
 from polars_graded.namespace import Graded, graded
 
@@ -47,6 +48,7 @@ __all__ = [
     "average_curves",
     "charts",
     "compare",
+    "compare_segments",
     "datasets",
     "differences",
     "discriminative_power",

@@ -34,6 +34,7 @@ from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
 from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparing import compare
+from polars_graded._results.forms import WRITERS, paper_table
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 from polars_graded._writing import check_writable, left_behind, whole_file
@@ -102,18 +103,20 @@ def _run(parser: _Parser, options: argparse.Namespace) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         measures = _check_options(options)
-        names = [measure.name for measure in measures]
-        added = [name for name in OF_REPORT if options.report and name not in names]
+        added = [name for name in OF_REPORT if options.report and name not in measures]
         frame, ranked = _ranked(options)
         scale = {name: vars(options)[name] for name in SCALE}
-        evaluated = evaluate(frame, *options.measure, *added, **ranked, **scale).lazy().collect()
+        shown = {name: measure.name for name, measure in measures.items()}
+        shown |= dict(zip(added, added, strict=True))
+        evaluated = evaluate(frame, shown, **ranked, **scale).lazy().collect()
         per_query = evaluated.drop(added)
         printed = _printed(per_query, measures, options)
         if options.per_query:
             _write(per_query, options.per_query)
         if options.report:
             with _named(options.report):
-                page = report(evaluated, options.report, **_shown_too(frame, ranked, options))
+                about = _shown_too(frame, ranked, measures, options)
+                page = report(evaluated, options.report, shown, **about)
             printed += f"\n\nReport: {_printable(str(page))}"
     for warning in caught:
         print(f"warning: {_printable(said(warning.message))}", file=sys.stderr)
@@ -162,7 +165,8 @@ HELP = {
     "columns query, doc and grade or score",
     "--strategy": "the features of a LETOR file to rank by, such as f1 f9; all by default",
     "--grade": "the column of grades in a LETOR file",
-    "--measure": f"what to measure; {' '.join(MEASURES)} by default",
+    "--measure": "what to measure, also under a name of its own, as in 'AP=ap(threshold=2)'; "
+    f"{' '.join(MEASURES)} by default",
     "--irrelevant": "the grade that means not relevant, 0 by default; 1 for stars from 1 to 5",
     "--highest": "the highest grade that the scale has",
     "--relevant-from": "the lowest grade that is relevant, for measures with gains too, which "
@@ -178,6 +182,8 @@ HELP = {
     "alone",
     "--test": "how to test differences; t by default",
     "--correction": "how to correct p values for their number; holm by default",
+    "--format": "how to print what is measured: as text, or as a paper's table in Markdown, LaTeX "
+    "or HTML, with the best in bold and letters for what is significantly worse",
     "--per-query": "write the values of every strategy and query to a .csv or .parquet file",
     "--report": "write one .html page that shows which strategy leads and how sure that is, with "
     "differences, curves, queries and their documents, linked; it needs no network; beside what is "
@@ -217,21 +223,45 @@ def _parser() -> _Parser:
     option("--baseline", metavar="NAME")
     option("--test", choices=TESTS)
     option("--correction", choices=CORRECTIONS)
+    option("--format", choices=("text", *WRITERS), default="text")
     option("--per-query", type=Path, metavar="FILE")
     option("--report", type=Path, metavar="FILE")
     return parser
 
 
-def _check_options(options: argparse.Namespace) -> list[Measure]:
+def _under_names(measures: Iterable[str]) -> dict[str, Measure]:
+    """The measures under their names, or the names of their own: `AP=ap(threshold=2)`."""
+    found: dict[str, Measure] = {}
+    for text in measures:
+        own, is_named, meant = text.partition("=")
+        if not is_named or "(" in own:
+            own = meant = text
+        if not own:
+            msg = f"--measure must have a name before its '=', got {text!r}"
+            raise ValueError(msg)
+        if own in found:
+            msg = f"each measure must be named once, got {own} more often"
+            raise ValueError(msg)
+        found[own] = measure = Measure.parse(meant)
+        if own != meant and measure.is_curve:
+            msg = f"a curve keeps its name, got {text!r}"
+            raise ValueError(msg)
+    return found
+
+
+def _check_options(options: argparse.Namespace) -> dict[str, Measure]:
     """The measures that are asked for; what is wrong is said before large files are read."""
-    measures = [Measure.parse(name) for name in options.measure]
-    for measure in measures:
+    measures = _under_names(options.measure)
+    for measure in measures.values():
         if measure.is_curve and (measure.n or 0) > MOST_RANKS:
             msg = f"a curve to print has a cutoff of at most {MOST_RANKS}, got '{measure.name}'"
             raise ValueError(msg)
         if measure.is_curve and measure.positions is None:
             msg = f"a curve needs a cutoff to be averaged, such as '{measure.function}@20'"
             raise ValueError(msg)
+    if options.format != "text" and all(measure.is_curve for measure in measures.values()):
+        msg = f"--format {options.format} needs a measure with one value per query, got curves"
+        raise ValueError(msg)
     for option, path in (("--per-query", options.per_query), ("--report", options.report)):
         suffixes = SUFFIXES[option]
         if path and path.suffix.lower() not in suffixes:
@@ -285,7 +315,10 @@ def _ranked(
 
 
 def _shown_too(
-    frame: pl.DataFrame | pl.LazyFrame, ranked: Mapping[str, Any], options: argparse.Namespace
+    frame: pl.DataFrame | pl.LazyFrame,
+    ranked: Mapping[str, Any],
+    measures: Mapping[str, Measure],
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
     """What a report is told beside the values: how to compare them, and what was ranked."""
     if isinstance(frame, pl.LazyFrame):
@@ -297,7 +330,7 @@ def _shown_too(
         "Unjudged documents": options.condensed and "dropped from the rankings",
         "Judgments": options.unjudged_below is not None
         and f"none below grade {options.unjudged_below:g}",
-        "Queries without a relevant document": _counted_as(options),
+        "Queries without a relevant document": _counted_as(measures, options),
     }
     return {
         **_comparing(options),
@@ -309,14 +342,13 @@ def _shown_too(
     }
 
 
-def _counted_as(options: argparse.Namespace) -> str:
+def _counted_as(measures: Mapping[str, Measure], options: argparse.Namespace) -> str:
     """What a query without a relevant document gets."""
     if options.undefined_as is None:
         return "are left out"
     if options.undefined_as != "default":
         return f"count as {options.undefined_as:g}"
-    measures = map(Measure.parse, options.measure)
-    undefined = [measure.name for measure in measures if measure.definition.needs_pairs]
+    undefined = [name for name, measure in measures.items() if measure.definition.needs_pairs]
     return f"count as 0, and are left out of {undefined[0]}" if undefined else "count as 0"
 
 
@@ -418,43 +450,47 @@ def _write(per_query: pl.DataFrame, path: Path) -> None:
 
 
 def _printed(
-    per_query: pl.DataFrame, measures: Sequence[Measure], options: argparse.Namespace
+    per_query: pl.DataFrame, measures: Mapping[str, Measure], options: argparse.Namespace
 ) -> str:
     """The mean of each measure per strategy, the best of each marked; a table for each curve."""
-    numbers = {m.name: m.definition.best for m in measures if not m.is_curve}
+    numbers = {name: m.definition.best for name, m in measures.items() if not m.is_curve}
+    if options.format != "text":
+        return paper_table(per_query, numbers, format=options.format, **_comparing(options))
     tables = []
     if numbers:
         means = per_query.group_by("strategy", maintain_order=True).agg(
             pl.len().alias("queries"), pl.col(*numbers).mean()
         )
         tables.append(_shown(_marked_best(means, numbers)))
-    tables += [_curve_table(per_query, measure) for measure in measures if measure.is_curve]
-    tables.append("Means over the queries, the best of each column marked *.")
+    tables += [_curve_table(per_query, m, name) for name, m in measures.items() if m.is_curve]
+    tables.append("Means over the queries, the best of each column in brackets.")
     if options.baseline is not None or options.test or options.correction:
         tables.append(_comparison(per_query, numbers, options))
     return "\n\n".join(tables)
 
 
-def _curve_table(per_query: pl.DataFrame, curve: Measure) -> str:
+def _curve_table(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
     """The mean of a curve at each of its positions."""
     name, places = curve.positions or ("", ())
     positions = pl.Series("at", places)
-    means = curve_means(per_query.lazy(), [curve.name], positions, ["strategy"]).collect()
-    wide = means.pivot("at", index="strategy", values=curve.name)
+    means = curve_means(per_query.lazy(), [column], positions, ["strategy"]).collect()
+    wide = means.pivot("at", index="strategy", values=column)
     wide.columns = ["strategy", *(f"{place:g}" for place in places)]
     best = dict.fromkeys(wide.columns[1:], curve.definition.best)
-    return f"{curve.name} by {name}\n{_shown(_marked_best(wide, best))}"
+    return f"{column} by {name}\n{_shown(_marked_best(wide, best))}"
 
 
-def _comparison(per_query: pl.DataFrame, names: Iterable[str], options: argparse.Namespace) -> str:
+def _comparison(
+    per_query: pl.DataFrame, numbers: Mapping[str, Best], options: argparse.Namespace
+) -> str:
     """Each strategy against the baseline, or all pairs."""
     how = _comparing(options)
-    result = compare(per_query, *names, **how)
-    numbers, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
+    result = compare(per_query, numbers, **how)
+    differences, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
     counts = ["wins", "ties", "losses"]
-    shown = result.select("measure", "strategy", "baseline", *numbers, *p_values, *counts)
+    shown = result.select("measure", "strategy", "baseline", *differences, *p_values, *counts)
     written = shown.with_columns(
-        *(_written(shown[name]) for name in numbers),
+        *(_written(shown[name]) for name in differences),
         *(_written(shown[name], least=0.0001) for name in p_values),
     )
     return (
@@ -484,10 +520,11 @@ def _marked_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:
 
 
 def _marked(means: pl.Series, which: Best) -> pl.Series:
-    """The numbers as text, the best of them with a star."""
+    """The numbers as text, the best of them in brackets: a star would speak of significance."""
     best = bests(means, which)
-    stars = [" *" if place in best else "  " for place in range(len(means))]
-    return _written(means) + pl.Series(stars, dtype=pl.String)
+    written = enumerate(_written(means))
+    cells = [f"[{text}]" if place in best else f"{text} " for place, text in written]
+    return pl.Series(means.name, cells, dtype=pl.String)
 
 
 def _written(numbers: pl.Series, least: float = -math.inf) -> pl.Series:

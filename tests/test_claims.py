@@ -12,6 +12,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
+from results import of_few
 
 from polars_graded import (
     charts,
@@ -28,6 +29,8 @@ from polars_graded import (
     unjudged_bounds,
 )
 from polars_graded._drawing import chart_data, style
+
+pytestmark = of_few
 
 SEEDS = [range(10), pytest.param(range(10, 200), marks=pytest.mark.slow)]
 NUMBERS = {"the": 1, "both": 2}

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 import scipy.stats
 from polars.testing import assert_frame_equal, assert_series_equal
-from results import FRAME, close, compared, drawn, frame_of
+from results import FRAME, close, compared, drawn, frame_of, of_few
 from test_per_query import ERRORS
 
 from polars_graded import (
@@ -25,6 +25,8 @@ from polars_graded import (
     summarise,
 )
 from polars_graded._results.significance import CORRECTIONS, TESTS
+
+pytestmark = of_few
 
 COLUMNS = [
     *("measure", "strategy", "baseline", "queries", "best"),
@@ -374,6 +376,8 @@ def test_practical_equivalence_without_variation_is_unknown():
     assert row["probability_better"] is None
     [row] = compared({"a": [0.75], "b": [0.25]}, rope=0.1)
     assert row["probability_equal"] is None
+    [row] = compared({"a": [0.75] * 4, "b": [0.75] * 4}, rope=0.1)
+    assert [row[f"probability_{side}"] for side in ("better", "equal", "worse")] == [0, 1, 0]
     assert "probability_better" not in compared(drawn(5))[0]
 
 

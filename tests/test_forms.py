@@ -7,6 +7,7 @@ import re
 import polars as pl
 import pytest
 from helpers import needed
+from results import of_few
 
 from polars_graded import (
     charts,
@@ -96,13 +97,14 @@ def test_names_do_not_break_a_papers_table():
     assert one.endswith("| a | old | **0.420** |")
 
 
+@of_few
 def test_the_caption_says_what_the_signs_stand_for():
     """A property: each letter under a measure is told apart by the test and level that are said."""
     for test, correction in (("t", None), ("wilcoxon", "bonferroni"), ("randomised_tukey", None)):
         options = {"test": test, "correction": correction, "alpha": 0.1}
         for layout in ("markdown", "latex", "html"):
             table = " ".join(paper_table(PER_QUERY, format=layout, **options).split())
-            assert "Means of 5 queries, the best of each measure in bold" in table
+            assert "Means of 5 queries, the best of each column in bold" in table
             assert f"(p of at most 0.1) by {TESTS[test].words}" in table
             said = CORRECTIONS["holm" if correction is None else correction].words
             assert (f"p values {said}" in table) == (test != "randomised_tukey")

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 from helpers import needed
 from polars.testing import assert_frame_equal
+from report_page import payload
 
 import polars_graded
 from polars_graded import (
@@ -28,6 +29,7 @@ from polars_graded import (
     datasets,
     evaluate,
     judge,
+    paper_table,
     read_letor,
     read_qrels,
 )
@@ -190,7 +192,7 @@ def parsed(report: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def number(cell: str) -> float:
-    return float(cell.removesuffix("*"))
+    return float(cell.strip("[]"))
 
 
 def numbers(rows: dict[str, dict[str, str]]) -> dict[tuple[str, str], float]:
@@ -217,7 +219,7 @@ def printed(values: Any) -> Any:
 
 def marked(rows: dict[str, dict[str, str]], column: str) -> list[str]:
     """The strategies that a column marks as the best."""
-    return [strategy for strategy, cells in rows.items() if cells[column].endswith("*")]
+    return [strategy for strategy, cells in rows.items() if cells[column].startswith("[")]
 
 
 def judged_runs() -> pl.DataFrame:
@@ -343,7 +345,7 @@ def test_runs_with_the_same_tag_are_told_apart_by_file(table, runs, names):
     told = f"warning: the tag 'good' stands in 2 files, so that .*\n{unanswered}"
     rows = table("--qrels", "qrels.txt", *runs, "--measure", "ap", also=told)
     assert sorted(rows) == names
-    assert rows[names[0]]["ap"] == "1.0000 *"
+    assert rows[names[0]]["ap"] == "[1.0000]"
 
 
 def test_runs_in_one_file_are_told_apart_by_tag(table):
@@ -360,6 +362,52 @@ def test_measures_are_columns_in_the_order_given(table):
     assert list(rows["f1"]) == ["queries", *names]
     expected = evaluate(read_letor("letor.txt"), *names, by=["f1", "f2"])
     assert numbers(rows) == means(expected)
+
+
+def test_measures_have_names_of_their_own(command, tmp_path):
+    own = {"First": "ndcg(gain=linear)@10", "E": "e_measure(b=2)@10"}
+    asked = ["--measure", *(f"{name}={measure}" for name, measure in own.items()), "ap"]
+    files = ["--report", "page.html", "--per-query", "values.parquet"]
+    report = command(*asked, "--test", "t", *files).out
+    values = evaluate(datasets.example(), own, "ap", by=["strong", "fair", "weak"])
+    assert_frame_equal(pl.read_parquet("values.parquet"), values)
+    rows = parsed(report.partition("\n\n")[0])[""]
+    assert numbers(rows) == means(values)
+    # Of the E measure the lowest is best, whatever it is called.
+    assert [marked(rows, name) for name in (*own, "ap")] == [["strong"]] * 3
+    assert compared(report) == expected(compare(values, own, "ap"))
+    assert [each["name"] for each in payload(tmp_path / "page.html")["measures"][:3]] == [
+        *own,
+        "ap",
+    ]
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
+def test_a_papers_table_is_printed(command, form):
+    names = ["AP=ap", "E=e_measure@1"]
+    for options in ({}, {"baseline": "f2", "correction": "none"}):
+        given = [part for name, value in options.items() for part in (f"--{name}", value)]
+        report = command("--letor", "letor.txt", "--measure", *names, "--format", form, *given).out
+        own = {"AP": "ap", "E": "e_measure@1"}
+        values = evaluate(read_letor("letor.txt"), own, by=["f1", "f2"])
+        assert report == paper_table(values, own, format=form, **options) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--measure", "=ap"], "--measure must have a name before its '=', got '=ap'"),
+        (["--measure", "x=ap", "x=cg"], "each measure must be named once, got x more often"),
+        (["--measure", "C=cg_curve@3"], "a curve keeps its name, got 'C=cg_curve@3'"),
+        (["--measure", "x=nothing"], "there is no measure 'nothing'.*"),
+        (
+            ["--measure", "cg_curve@3", "--format", "latex"],
+            "--format latex needs a measure with one value per query, got curves",
+        ),
+    ],
+)
+def test_names_and_forms_that_cannot_be_are_refused(refusal, arguments, sentence):
+    assert re.fullmatch(sentence, refusal("--letor", "letor.txt", *arguments))
 
 
 def test_a_measure_is_called_as_it_was_asked_for(table):
@@ -399,7 +447,7 @@ def test_all_strategies_and_measures_are_shown_however_many(command):
 
 def test_what_the_numbers_are_stands_below_them(command):
     report, _ = command("--letor", "letor.txt")
-    assert report.endswith("\n\nMeans over the queries, the best of each column marked *.\n")
+    assert report.endswith("\n\nMeans over the queries, the best of each column in brackets.\n")
 
 
 def test_a_curve_has_a_table_of_its_own_with_its_means(tables):
@@ -783,7 +831,7 @@ def test_warnings_are_sentences_beside_the_table(command):
     assert complaints == (
         "warning: queries without any judgment are left out of `run`, got 1: 'q9'\n"
     )
-    assert parsed(report)[""] == {"good": {"queries": "2", "ap": "1.0000 *"}}
+    assert parsed(report)[""] == {"good": {"queries": "2", "ap": "[1.0000]"}}
 
 
 # Refusals.
@@ -906,7 +954,7 @@ def test_the_module_runs_and_prints_what_main_prints(command):
 def test_a_terminal_that_has_no_lines_to_draw_with_shows_the_numbers_all_the_same():
     finished = program(*QUIET, "--measure", "ap", encoding="ascii")
     assert (finished.returncode, finished.stderr) == (0, "")
-    assert re.search(r"good\W+2\W+1\.0000 \*", finished.stdout)
+    assert re.search(r"good\W+2\W+\[1\.0000\]", finished.stdout)
 
 
 @pytest.mark.slow

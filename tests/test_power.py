@@ -14,7 +14,7 @@ from helpers import needed
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from results import close, drawn, frame_of, rng
+from results import close, drawn, frame_of, of_few, rng
 
 from polars_graded import (
     compare,
@@ -24,6 +24,8 @@ from polars_graded import (
     significance_levels,
 )
 from polars_graded._results.power import power_of
+
+pytestmark = of_few
 
 
 def frame_with(std, n_queries=20, shift=0.0):

@@ -17,10 +17,9 @@ from browser import console_errors
 from report_page import Page, payload
 
 from polars_graded import compare, datasets, differences, evaluate, report, summarise
-from polars_graded._report import contents, words
+from polars_graded._report import contents
 from polars_graded._report import page as page_module
 from polars_graded._report.page import drawing_scripts
-from polars_graded._results.significance import CORRECTIONS, TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -335,11 +334,6 @@ def test_a_boolean_column_is_a_measure_where_it_is_named(per_query, written):
     assert [m["name"] for m in payload(written(frame))["measures"]] == ["ap"]
     (measure,) = payload(written(frame, {"found": "highest"}))["measures"]
     assert measure["means"] == pytest.approx(summarise(frame, "found")["mean"].to_list())
-
-
-def test_every_test_and_correction_has_its_words():
-    assert set(words.TESTS) == set(TESTS)
-    assert set(words.CORRECTIONS) == set(CORRECTIONS)
 
 
 def test_long_curves_of_many_queries_are_thinned_to_what_fits(written):
@@ -759,8 +753,8 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
 def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
     page = shown(doubtful)
     kinds = ["corrected p ≤ 0.05", "not significant"]
-    together = "95 % interval of all 3 differences together, which agrees with the corrected p"
-    assert page.texts("#comparison .legend li:not([hidden]) span") == [*kinds, together]
+    held = "95 % interval corrected after Holm, each for its own p"
+    assert page.texts("#comparison .legend li:not([hidden]) span") == [*kinds, held]
     script = """return [...document.querySelectorAll('#comparison .legend circle')]
         .map((dot) => [dot.getAttribute('fill'), dot.getAttribute('stroke')])"""
     filled, hollow = page.driver.execute_script(script)
@@ -910,7 +904,7 @@ def test_the_comparison_can_be_read_from_any_side(per_query, shown):
     expected = compare(per_query, "mu_ap", baseline="strong").row(0, named=True)
     read = [cell.replace("\N{MINUS SIGN}", "-") for cell in rows["fair"]]
     assert float(read[0]) == pytest.approx(expected["difference"], abs=6e-5)
-    # The interval is that of all pairs together, as its p is.
+    # The interval is corrected as its p is.
     both = {"fair", "strong"}
     pair = next(
         row

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from report_page import payload
-from results import frame_of
+from results import frame_of, of_few
 
 import polars_graded as pg
 from polars_graded import (
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = of_few
 pytest.importorskip("vl_convert", reason="vl-convert is not installed")
 
 
@@ -90,11 +91,28 @@ def test_a_lead_that_is_settled_is_told_so_of_all_pairs_together(made):
     low, high = row["simultaneous_low"], row["simultaneous_high"]
     assert low < row["ci_low"] < row["ci_high"] < high
     interval = f"{low:.4f} to {high:.4f}".replace("-", "\N{MINUS SIGN}")
-    assert f"(95 % interval {interval}, all 3 pairs together). That is not settled" in text
+    assert f"(95 % interval {interval}, corrected after Holm). That is not settled" in text
     assert text.endswith("good is significantly better than 1 of the 2 others.")
     text = said(made(frame.filter(pl.col("strategy") != "near")))
     assert "That is settled (corrected p < 0.0001)." in text
     assert "more" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "held"),
+    [
+        ({"correction": "bonferroni"}, "all 3 pairs together"),
+        ({"test": "randomised_tukey"}, "all 3 pairs together"),
+        ({"correction": "holm"}, "corrected after Holm"),
+        ({"correction": "benjamini_hochberg"}, "corrected after Benjamini and Hochberg"),
+    ],
+)
+def test_intervals_are_said_to_hold_together_where_they_do(made, options, held):
+    found = made(
+        frame_of({"a": [0.5, 0.6, 0.7], "b": [0.4, 0.6, 0.5], "c": [0.1, 0.5, 0.6]}), **options
+    )
+    assert f", {held})" in said(found)
+    assert ("together" in found["comparison"]["held"]) == ("together" in held)
 
 
 def test_against_a_baseline_the_verdict_is_about_it(made):
@@ -108,7 +126,7 @@ def test_against_a_baseline_the_verdict_is_about_it(made):
     text = said(made(frame, baseline="b"))
     assert text.startswith("a leads: its mean ap over 6 queries is 0.5250, 0.2250 above that of ")
     assert "of the baseline b (95 % interval" in text
-    assert "both pairs together). That is settled" in text
+    assert "corrected after Holm). That is settled" in text
     assert text.endswith("Significantly better than the baseline: 1 of 2 strategies; worse: 1.")
     text = said(made(frame, baseline="a"))
     assert text.startswith("a leads: its mean ap over 6 queries is 0.5250, 0.2250 above that of b ")
@@ -190,7 +208,7 @@ def test_on_real_data_the_verdict_is_that_of_the_published_means(made, data):
         f"f{first} leads: its mean ap over 106 queries is {best:.4f}, {best - next_best:.4f} above "
         f"that of f{second} (95 % interval"
     )
-    assert "all 300 pairs together" in text
+    assert "corrected after Holm). That" in text
 
 
 @pytest.mark.parametrize("test", ["wilcoxon", "permutation", "bootstrap", "randomised_tukey"])

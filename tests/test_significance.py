@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -14,13 +16,15 @@ from helpers import needed, slow
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from results import close, compared, drawn, frame_of, rng
+from results import close, compared, drawn, frame_of, of_few, rng
 
-from polars_graded import compare, evaluate, read_letor
+from polars_graded import DataWarning, compare, discriminative_power, evaluate, read_letor
 from polars_graded._results import significance
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Results
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, agreeing_levels
+
+pytestmark = of_few
 
 # Equal to scipy, pair by pair.
 
@@ -587,3 +591,59 @@ def test_the_permutation_test_supposes_symmetry():
             pairs = Pairs(both, np.array([0]), np.array([1]))
             ps.append(TESTS["permutation"].run(pairs, Options.of("permutation", None)).p[0])
         assert (np.array(ps) <= 0.05).mean() == pytest.approx(float(row[column]), abs=0.04)
+
+
+# What is told of tests that can find nothing
+
+
+def told(values, **options):
+    """What is told of a comparison."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        compared(values, **options)
+    assert {each.category for each in caught} <= {DataWarning.tests}
+    return [str(each.message) for each in caught]
+
+
+@pytest.mark.parametrize("test", sorted({*TESTS} - {"t"}))
+@pytest.mark.parametrize("correction", sorted(CORRECTIONS))
+@pytest.mark.parametrize(("n", "k"), [(2, 2), (4, 2), (5, 2), (6, 2), (6, 3), (8, 3), (9, 4)])
+def test_it_is_told_where_no_p_value_can_be_small_enough(test, correction, n, k):
+    """By the most that strategies can differ: each better than the one before by far, always."""
+    values = {f"s{i}": [10.0 * i + 0.01 * (i + q) ** 2 for q in range(n)] for i in range(k)}
+    options = {"test": test, "correction": correction, "resamples": 2000}
+    found = min(row["p_corrected"] for row in compared(values, **options))
+    said = any("however large" in each for each in told(values, **options))
+    assert abs(found - 0.05) > 0.005, "a p value that is drawn may be to either side"
+    assert said == (found > 0.05)
+
+
+def test_what_limits_a_p_value_is_told():
+    [sentence] = told(drawn(5), test="permutation")
+    assert sentence.startswith(
+        "no difference, however large, can be found at 0.05: of 5 queries the smallest p value by "
+        "Fisher's randomisation test is 0.0625\n\nHint: more queries"
+    )
+    [sentence] = told(drawn(30, 3), test="bootstrap", resamples=20)
+    assert "of 20 resamples the smallest p value by the bootstrap is 0.0476" in sentence
+    assert "corrected after Holm for 3 pairs 0.143" in sentence
+    [needed] = re.findall(r"resamples=(\d+)", sentence)
+    assert not told(drawn(30, 3), test="bootstrap", resamples=int(needed))
+    assert not told(drawn(30, 3))
+
+
+@pytest.mark.parametrize("test", ["t", "bootstrap"])
+def test_differences_without_variation_are_told(test):
+    values = {"a": [0.5] * 8, "b": [0.25] * 8, "c": [0.1, 0.2] * 4, "d": [0.5] * 8}
+    [sentence] = told(values, test=test)
+    assert sentence.startswith("2 of 6 differences are the same in every query of 'ap'")
+    assert not told(values, test="permutation", correction="none")
+
+
+def test_measures_that_share_a_limit_tell_it_once():
+    frame = frame_of(drawn(5, 3)).with_columns(ndcg=pl.col("ap") ** 2)
+    with pytest.warns(DataWarning.tests, match="however large") as caught:
+        compare(frame, "ap", {"ndcg": "highest"}, test="permutation")
+    assert len(caught) == 1
+    with pytest.warns(DataWarning.tests, match="at 0.01"):
+        discriminative_power(frame, "ap", test="permutation", alpha=0.01)

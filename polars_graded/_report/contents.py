@@ -16,16 +16,20 @@ from polars_graded._report.packing import (
     packed_values,
     rounded,
 )
-from polars_graded._report.words import CORRECTIONS, TESTS, axis_title, explained
+from polars_graded._report.words import axis_title, explained
 from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.keys import settled_columns
 from polars_graded._results.per_query import bests
-from polars_graded._sentences import counted, percent, together
+from polars_graded._results.segments import compare_segments
+from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
+from polars_graded._sentences import counted, listed, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
     from polars_graded._results.per_query import Grid
+    from polars_graded._results.significance import CorrectionName, TestName
 
 MOST_POINTS = 1_200_000
 """How many points the curves of all strategies and queries have together."""
@@ -235,36 +239,70 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
             ]
         )
     n = len(rows[0])
-    corrected = CORRECTIONS[options["correction"]]
+    corrected = CORRECTIONS[options["correction"]].words
     if options["correction"] != "none":
         corrected += f" for the {n} pairs of each measure" if n > 1 else ""
     p_values = "" if test == "randomised_tukey" else f"; p values {corrected}"
     note = (
         f"Means of one strategy minus those of another over the same queries, tested by "
-        f"{TESTS[test]}{p_values}. p of at most {ALPHA:g} is in bold and filled in the chart."
+        f"{TESTS[test].words}{p_values}. p of at most {ALPHA:g} is in bold and filled in the chart."
     )
     return {
         "baseline": None if baseline is None else places[baseline],
         "columns": COLUMNS,
         "rows": rows,
         "note": note,
-        "held": _held(options["correction"], n, rows),
+        "held": _held(test, options["correction"], n, rows),
     }
 
 
-def _held(correction: str, n: int, rows: list[list[list[Any]]]) -> str:
+def _held(test: TestName, correction: CorrectionName, n: int, rows: list[list[list[Any]]]) -> str:
     """What the intervals are: those that agree with p, where the test has any."""
     named = [dict(zip(COLUMNS, row, strict=True)) for of_measure in rows for row in of_measure]
     level = percent(1 - ALPHA)
     if all(row["simultaneous_low"] is None for row in named):
         return f"{level} interval of one difference, apart from p"
+    if n > 1 and hold_together(test, correction):
+        return f"{level} interval of {together(n, 'differences')}, which agrees with p"
     if all(
         row[f"ci_{end}"] == row[f"simultaneous_{end}"] for row in named for end in ("low", "high")
     ):
         return f"{level} interval of one difference"
-    if correction == "benjamini_hochberg":
-        return f"{level} interval corrected as p is (after Benjamini and Yekutieli)"
-    return f"{level} interval of {together(n, 'differences')}, which agrees with the corrected p"
+    return f"{level} interval {CORRECTIONS[correction].words}, each for its own p"
+
+
+def segments_of(
+    per_query: Any, grid: Grid, names: list[str], segments: Any, keys: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """The means of each measure in each segment, and which differences are not the same in all."""
+    own = settled_columns("segments", segments)
+    if not own or not names:
+        return None
+    named, strategies = grid.named(names), grid.strategies.to_list()
+    how: dict[str, Any] = {"segments": segments, **keys}
+    means = summarise(per_query, named, **how)
+    told = None if len(strategies) < 2 else compare_segments(per_query, named, **how)  # noqa: PLR2004
+    found = []
+    for name in names:
+        rows = []
+        for part, of_it in means.filter(measure=name).group_by(own, maintain_order=True):
+            at = dict(of_it.select(keys["strategy"], "mean").iter_rows())
+            values = pl.Series([at[strategy] for strategy in strategies], dtype=pl.Float64)
+            best = bests(values, grid.best[name])
+            rows.append([", ".join(map(str, part)), of_it["queries"][0], all_rounded(values), best])
+        found.append({"rows": rows, "note": "" if told is None else _differing(told, name, keys)})
+    return {"title": ", ".join(own), "measures": found}
+
+
+def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
+    """Which differences of a measure are not the same in all segments."""
+    rows = told.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
+    pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
+    apart = listed([f"{one} - {other}" for one, other in pairs]) if rows.height else "none"
+    return (
+        f"Differences found not to be the same in all segments: {apart} (Welch's analysis of "
+        f"variance of the differences of each query, p of at most {ALPHA:g} corrected after Holm)."
+    )
 
 
 def p_name(test: str, correction: str) -> str:

@@ -12,6 +12,7 @@ const show = () => {
   showVerdict();
   showStrategies();
   showCertainty();
+  showSegments();
   if (comparable) showComparison();
   showCurves("rank", "Curves by rank");
   showCurves("recall", "Precision by recall");
@@ -75,7 +76,7 @@ options($("#against"), baseline === null ? [[-1, "every pair"], ...strategyNames
 options($("#a"), strategyNames, (a) => change({ a }));
 options($("#b"), strategyNames, (b) => change({ b }));
 
-for (const id of ["overview", "strategies", "certainty", "documents"]) savesTable(id);
+for (const id of ["overview", "strategies", "certainty", "segments", "documents"]) savesTable(id);
 savesTable("comparison", "differences");
 savesChart($("#forest"), "differences");
 for (const kind of ["rank", "recall"]) savesChart($(`#${kind} .chart`), `curves-by-${kind}`);

@@ -23,13 +23,14 @@ from polars_graded._report.contents import (
     curves_of,
     measures_of,
     queries_seen,
+    segments_of,
     without_value,
 )
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
-from polars_graded._report.words import ABSENT, CORRECTIONS, MISSING, TESTS
+from polars_graded._report.words import ABSENT, MISSING
 from polars_graded._results.keys import takes_results
 from polars_graded._results.per_query import (
     Grid,
@@ -38,7 +39,7 @@ from polars_graded._results.per_query import (
     measures_and_curves,
     natural_order,
 )
-from polars_graded._results.significance import correction_of
+from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 from polars_graded._writing import check_writable, whole_file
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def report(
     test: TestName = "t",
     correction: CorrectionName | None = None,
     missing: Missing = "error",
+    segments: Columns | None = None,
     frame: Any = None,
     by: By = "score",
     grade: str = "grade",
@@ -110,6 +112,8 @@ def report(
       it, how many pairs are told apart, and how alike the order from half of the queries is;
     - their differences with intervals and p values, as `compare` has them, for two strategies or
       more: against the baseline, or else every pair;
+    - with `segments`, the means of each, and which differences are not the same in all, as
+      `compare_segments` has it;
     - curves by rank, such as `dcg_curve@20`, with the ideal curve where `ideal_dcg_curve@20` is
       there too: means, or those of the query that is chosen;
     - recall-precision curves, for which there has to be an `interpolated_precision`, likewise;
@@ -144,6 +148,9 @@ def report(
         What to do where a value of a measure or curve is missing, as for `compare`. With `"drop"`,
         a query that any strategy lacks is in no mean and has no bar; the values that are there
         still show where it is chosen.
+    segments
+        The column that tells segments of queries apart, such as a country, or several, as for
+        `compare`; by default there is no table of them.
     frame
         The frame that was evaluated, of any kind, for an overview of it and the documents of
         queries. Its strategies are in the column `strategy`, or where it has none are the scores in
@@ -254,8 +261,9 @@ def report(
             relevant_from=relevant_from,
         )
     grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
-    how: dict[str, Any] = {"query": grid.queries.name, "strategy": strategy, "missing": missing}
-    how |= {"baseline": baseline, "test": test, "correction": correction}
+    keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
+    how = keys | {"baseline": baseline, "test": test, "correction": correction}
+    how |= {"query": grid.queries.name}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     import altair as alt
 
@@ -264,8 +272,11 @@ def report(
         payload = _payload(grid, numbers, curves, seen, how)
         shown = 2 if bool(numbers) and len(payload["strategies"]) > 1 else 1
         tiles = None if documents is None or doc is None else documents.tiles(shown)
-    said = {} if documents is None else documents.settings
-    payload["settings"] = _settings(how, date, payload, said | {**(settings or {})})
+    said = ({} if documents is None else documents.settings) | {**(settings or {})}
+    payload |= {
+        "settings": _settings(how, date, payload, said),
+        "segments": segments_of(per_query, grid, numbers, segments, keys),
+    }
     if documents is not None:
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
@@ -384,10 +395,10 @@ def _settings(
     import altair as alt
 
     test, baseline = how["test"], how["baseline"]
-    corrected = "none" if test == "randomised_tukey" else CORRECTIONS[how["correction"]]
+    corrected = "none" if test == "randomised_tukey" else CORRECTIONS[how["correction"]].words
     compared = [
         ("Compared", "every pair" if baseline is None else f"all with {baseline}"),
-        ("Test", TESTS[test]),
+        ("Test", TESTS[test].words),
         ("Correction", corrected),
         ("Level", f"p ≤ {ALPHA:g}; intervals of {100 * (1 - ALPHA):g} % confidence"),
     ]

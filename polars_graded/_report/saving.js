@@ -36,7 +36,7 @@ const plainTex = (text) => text.replace(/[\\{}$&#_%~^−±–<>]/g, (letter) => 
 const latex = (table) => {
   const cells = (row) => [...row.cells].flatMap((cell) => {
     const text = plainTex((cell.dataset.text ?? cell.textContent).trim());
-    const written = cell.classList.contains("best") ? `\\textbf{${text.replace(/ \*/, "")}}` : text;
+    const written = cell.classList.contains("best") ? `\\textbf{${text}}` : text;
     return cell.colSpan > 1 ? `\\multicolumn{${cell.colSpan}}{c}{${written}}` : written;
   });
   const [head, body] = [table.tHead, table.tBodies[0]].map((part) => [...part.rows]);

@@ -26,7 +26,7 @@ const columnsOf = (measure, m) => {
   const head = { "data-text": name, ...(here ? { "aria-sort": best === "lowest" ? "ascending" : "descending" } : {}) };
   const mean = (value, s) => {
     const margin = margins[s] === null ? [] : [element("small", ` ±${written(margins[s])}`)];
-    return [written(value) + (bests.includes(s) ? " *" : ""), ...(query === null ? [...margin, ...ranged(m, s)] : [])];
+    return [written(value), ...(query === null ? [...margin, ...ranged(m, s)] : [])];
   };
   const said = (s) => {
     const interval = margins[s] === null ? "no interval" : `± ${written(margins[s])}, with 95 % confidence`;
@@ -76,7 +76,7 @@ const showStrategies = () => {
   const lines = open ? " Tick: unjudged documents count as irrelevant. Dashed bar, which is no interval: up to all having the highest grade." : "";
   const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
   $(".note", within).textContent = measures.length
-    ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column marked *.${lines}${beside} ${page.missing}`
+    ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column in bold.${lines}${beside} ${page.missing}`
     : page.absent.measures;
   const n = state.chosen.size;
   $("#count").textContent = n === strategies.length ? "All are chosen." : `${n} of ${strategies.length} are chosen.`;

@@ -71,3 +71,21 @@ const showCertainty = () => {
   ];
   table("certainty", "How sure the order is", columns, page.certainty, (row) => (row.measure === state.measure ? { class: "chosen" } : {}));
 };
+
+const showSegments = () => {
+  const within = $("#segments");
+  within.hidden = !page.segments;
+  if (!page.segments) return;
+  const { note, rows } = page.segments.measures[state.measure];
+  $(".note", within).textContent = `${measures[state.measure].name}, the best of each row in bold. ${note}`;
+  const { title } = page.segments;
+  const columns = [
+    { title, name: title, value: ([segment]) => segment, form: named, head: { class: "text" } },
+    { title: "Queries", name: "queries", value: ([, n]) => n },
+    ...strategies.map((name, s) => ({
+      title: called(s), name, value: ([, , means]) => means[s], form: written,
+      cell: ([, , , bests]) => (bests.includes(s) ? { class: "best" } : {}),
+    })),
+  ];
+  table("segments", "Means in segments", columns, rows);
+};

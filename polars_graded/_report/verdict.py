@@ -16,6 +16,7 @@ from polars_graded._report.packing import rounded
 from polars_graded._report.words import p_written, written
 from polars_graded._results.power import queries_needed
 from polars_graded._results.reliability import order_stability
+from polars_graded._results.significance import CORRECTIONS, hold_together
 from polars_graded._sentences import counted, together
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from polars_graded._measuring.kernels.ragged import Floats
     from polars_graded._results.per_query import Grid, Results
+    from polars_graded._results.significance import CorrectionName, TestName
 
 Said: TypeAlias = "list[str | int]"
 
@@ -117,14 +119,17 @@ class Tested:
     together: int
     """How many differences are tested together."""
     held: str
-    """What the intervals hold for, where that is more than one difference."""
+    """What is said of the intervals, where these are more than one."""
 
     @classmethod
-    def of(cls, comparison: Mapping[str, Any], test: str, correction: str) -> Tested:
+    def of(
+        cls, comparison: Mapping[str, Any], test: TestName, correction: CorrectionName
+    ) -> Tested:
         """How the pairs of a comparison were tested."""
         n = len(comparison["rows"][0]) if comparison["rows"] else 0
         alone = n < 2 or (correction == "none" and test != "randomised_tukey")  # noqa: PLR2004
-        held = "corrected" if correction == "benjamini_hochberg" else together(n, "pairs")
+        joint = hold_together(test, correction)
+        held = together(n, "pairs") if joint else CORRECTIONS[correction].words
         return cls(
             comparison["baseline"],
             p_name(test, correction),

@@ -7,19 +7,6 @@ import inspect
 from polars_graded._measuring.names import Measure
 from polars_graded.namespace import Graded
 
-TESTS = {
-    "t": "the paired t test",
-    "wilcoxon": "Wilcoxon's signed rank test",
-    "permutation": "Fisher's randomisation test",
-    "bootstrap": "the bootstrap",
-    "randomised_tukey": "the randomised Tukey test, which holds for all pairs together",
-}
-CORRECTIONS = {
-    "none": "not corrected",
-    "bonferroni": "corrected after Bonferroni",
-    "holm": "corrected after Holm",
-    "benjamini_hochberg": "corrected after Benjamini and Hochberg",
-}
 MISSING = {
     "error": "",
     "drop": "A query in which any strategy lacks a value is left out of that measure.",

@@ -36,6 +36,8 @@ from polars_graded._results.significance import (
     agreeing_levels,
     corrected,
     outcome_of,
+    told_of_tests,
+    warn_of_tests,
 )
 
 if TYPE_CHECKING:
@@ -181,11 +183,12 @@ def compare(
     **Little data.** With fewer than two queries nothing can be tested: intervals, `d_z`, `p_value`
     and `p_corrected` are null. Where all queries tie, `p_value` is 1. Where all differences are the
     same, `d_z` is null and so is the interval, which knows of no variation, except for
-    `"randomised_tukey"`; unless they are 0, `p_value` is null for `"t"` and `"bootstrap"` too. A
-    row whose `p_value` is null does not count in the correction. A p value of `"permutation"` is at
-    least 2 / 2ⁿ of n queries, which is 0.0625 of five, and of what resamples at least
-    1 / (`resamples` + 1); corrected for m pairs the smallest is m times that. Where that is above
-    the level, no difference however large is found.
+    `"randomised_tukey"`; unless they are 0, so are the probabilities of `rope`, and for `"t"` and
+    `"bootstrap"` `p_value`. A row whose `p_value` is null does not count in the correction. A p
+    value of `"permutation"` is at least 2 / 2ⁿ of n queries, which is 0.0625 of five, and of what
+    resamples at least 1 / (`resamples` + 1); corrected for m pairs the smallest is m times that.
+    Where that is above the level, no difference however large is found. `DataWarning.tests` says
+    so, and where differences that are all the same have no p value.
 
     **Much data.** With many queries nearly every difference is significant: with 10,000 a mean
     difference of a fiftieth of its standard deviation is. Then look at how large it is, `d_z` and
@@ -294,7 +297,7 @@ def compare(
     ...         "ap": [0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.5, 1.0],
     ...     }
     ... )
-    >>> result = compare(per_query, baseline="bm25", test="permutation")
+    >>> result = compare(per_query, baseline="bm25", test="permutation", confidence=0.8)
     >>> result.select("strategy", "mean", "baseline_mean", "difference", "relative_difference")
     shape: (1, 5)
     ┌──────────┬────────┬───────────────┬────────────┬─────────────────────┐
@@ -330,11 +333,13 @@ def compare(
         strategies.gather(np.tile(a, len(grids))),
         strategies.gather(np.tile(b, len(grids))).alias("baseline"),
     ]
-    tables = []
+    tables, told = [], dict[str, None]()
     for measure in grids[0][1].measures:
         pairs = [Pairs(grid.results(measure), a, b) for _, grid in grids]
         statistics = _statistics(pairs, options, margin)
         tables.append(_of_measure(measure, names, table(statistics)))
+        told |= dict.fromkeys(told_of_tests(pairs, options, 1 - options.confidence))
+    warn_of_tests(told)
     return pl.concat(tables)
 
 
@@ -609,7 +614,8 @@ def _beyond(pairs: Pairs, rope: float) -> tuple[Floats, Floats]:
     error = np.where(std > 0, std, np.nan) / np.sqrt(max(pairs.n, 1))
     below = stdtr(pairs.n - 1, (-rope - mean) / error)
     above = stdtr(pairs.n - 1, (mean - rope) / error)
-    return below, above
+    ties = (std == 0) & (mean == 0)
+    return np.where(ties, 0, below), np.where(ties, 0, above)
 
 
 def _summary(results: Results, confidence: float) -> pl.DataFrame:

@@ -108,6 +108,7 @@ def long_form(
 def paper_table(
     per_query: Any,
     *measures: Named,
+    segments: Columns | None = None,
     format: Format = "markdown",  # noqa: A002
     digits: int = 3,
     test: TestName = "t",
@@ -120,13 +121,13 @@ def paper_table(
     """Write the table of a paper: strategies by measures, and whom each beats significantly.
 
     Means are rounded, the best of a measure is bold, and letters stand for the strategies that one
-    beats: its mean is better and the corrected p value at most `alpha`. With a baseline, arrows
+    beats: its mean is better and the corrected p value at most `alpha`. With a baseline, + and -
     stand for what is significantly better or worse than it.
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, test, correction, missing
-        As for `compare`.
+    per_query, *measures, query, strategy, segments, test, correction, missing
+        As for `compare`. With segments each measure has a column for each.
     format
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.
     digits
@@ -136,7 +137,7 @@ def paper_table(
     alpha
         The level of significance.
     caption
-        Whether a sentence says what is bold and what the letters or arrows stand for. In LaTeX it
+        Whether a sentence says what is bold and what the letters or signs stand for. In LaTeX it
         makes a `table` of the `tabular`.
 
     Returns
@@ -164,14 +165,15 @@ def paper_table(
     | a | bm25 | 0.450 |
     | b | ours | **0.700**ᵃ |
     <BLANKLINE>
-    Means of 5 queries, the best of each measure in bold; a letter stands for a strategy that is
+    Means of 5 queries, the best of each column in bold; a letter stands for a strategy that is
     significantly worse (p of at most 0.05) by the paired t test, p values corrected after Holm.
     """
     check_choice("format", format, WRITERS)
     check_whole_number("digits", digits, at_least=0)
     check_number("alpha", alpha, above=0, below=1)
     check_flag("caption", caption)
-    means = summarise(per_query, *measures, **keys)
+    means = summarise(per_query, *measures, segments=segments, **keys)
+    parts = ["measure", *settled_columns("segments", segments)]
     strategy = keys.get("strategy", "strategy")
     names = means.get_column(strategy).unique(maintain_order=True).to_list()
     if baseline is None and len(names) > len(LETTERS):
@@ -181,22 +183,22 @@ def paper_table(
         )
         raise ValueError(msg)
     signs = {} if baseline is not None else dict(zip(names, LETTERS, strict=False))
-    marks: dict[tuple[str, Any], list[Any]] = {}
+    marks: dict[tuple[Any, ...], list[str]] = {}
     if len(names) > 1 or baseline is not None:
-        pairs = compare(
-            per_query, *measures, **keys, baseline=baseline, test=test, correction=correction
-        )
-        marks = _beaten(pairs.filter(pl.col("p_corrected") <= alpha), strategy, signs)
+        how: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
+        how |= {"segments": segments, "confidence": 1 - alpha}
+        pairs = compare(per_query, *measures, **keys, **how)
+        marks = _beaten(pairs.filter(pl.col("p_corrected") <= alpha), parts, strategy, signs)
     columns: dict[str, list[Cell]] = {}
-    for (measure,), of_it in means.group_by("measure", maintain_order=True):
+    for part, of_it in means.group_by(parts, maintain_order=True):
         values = dict(of_it.select(strategy, "mean").iter_rows())
-        which = check_known(str(measure), of_it.get_column("best")[0])
+        which = check_known(str(part[0]), of_it.get_column("best")[0])
         best_names = of_it.get_column(strategy)[bests(of_it.get_column("mean"), which)].to_list()
-        columns[str(measure)] = [
+        columns[", ".join(map(str, part))] = [
             (
                 "–" if values[name] is None else f"{values[name]:.{digits}f}",
                 name in best_names,
-                "".join(sorted(marks.get((str(measure), name), []))),
+                "".join(sorted(marks.get((*part, name), []))),
             )
             for name in names
         ]
@@ -216,20 +218,20 @@ LETTERS = "abcdefghijklmnoprstuvwxyz"
 
 
 def _beaten(
-    told_apart: pl.DataFrame, strategy: str, signs: Mapping[Any, str]
-) -> dict[tuple[str, Any], list[str]]:
-    """The signs of those that each strategy beats, by each measure; without any, + and -."""
-    found: dict[tuple[str, Any], list[str]] = {}
-    rows = told_apart.select("measure", strategy, "baseline", "difference", "best").iter_rows()
-    for measure, a, b, difference, which in rows:
+    told_apart: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
+) -> dict[tuple[Any, ...], list[str]]:
+    """The signs of those that each strategy beats, by each part; without any, + and -."""
+    found: dict[tuple[Any, ...], list[str]] = {}
+    rows = told_apart.select(*parts, strategy, "baseline", "difference", "best").iter_rows()
+    for *part, a, b, difference, which in rows:
         if which == "none" or not difference:
             continue
         is_better = (difference > 0) == (which == "highest")
         if signs:
             winner, loser = (a, b) if is_better else (b, a)
-            found.setdefault((measure, winner), []).append(signs[loser])
+            found.setdefault((*part, winner), []).append(signs[loser])
         else:
-            found[measure, a] = ["+" if is_better else "-"]
+            found[*part, a] = ["+" if is_better else "-"]
     return found
 
 
@@ -247,7 +249,7 @@ def _caption(
         else f"+ stands for significantly better than {base}, - for worse"
     )
     return (
-        f"Means of {queries}, the best of each measure in bold; {signs} "
+        f"Means of {queries}, the best of each column in bold; {signs} "
         f"(p of at most {alpha:g}) by {TESTS[test].words}{corrected}."
     )
 

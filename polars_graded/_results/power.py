@@ -24,6 +24,8 @@ from polars_graded._results.significance import (
     TestName,
     corrected,
     outcome_of,
+    told_of_tests,
+    warn_of_tests,
 )
 
 if TYPE_CHECKING:
@@ -112,8 +114,9 @@ def discriminative_power(
     level = check_number("alpha", alpha, above=0, below=1)
     grid = check_per_query(per_query, measures, **keys)
     options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
-    rows = []
+    rows, told = [], dict[str, None]()
     for pairs, p in _achieved(grid, options):
+        told |= dict.fromkeys(told_of_tests([pairs], options, level))
         told_apart = int(np.count_nonzero(p <= level))
         rows.append(
             {
@@ -124,6 +127,7 @@ def discriminative_power(
                 "discriminative_power": told_apart / len(pairs),
             }
         )
+    warn_of_tests(told)
     return table(rows)
 
 

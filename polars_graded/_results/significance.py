@@ -6,6 +6,7 @@ interval of each difference at any chance of error.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -14,6 +15,7 @@ import numpy as np
 
 from polars_graded._checks import check_choice, check_number, check_whole_number
 from polars_graded._results.per_query import ROUNDING
+from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -102,6 +104,8 @@ class Test:
     run: Callable[[Pairs, Options], Outcome]
     words: str
     """What it is called in a sentence."""
+    least: Callable[[int, int, int], float]
+    """The smallest p value that it can give, of queries, strategies and resamples."""
     simultaneous: bool = False
     """Whether its p values hold for all pairs together, so that none is corrected."""
 
@@ -333,17 +337,77 @@ def _about(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
     return np.where(np.abs(low) <= rounding, 0, low), np.where(np.abs(high) <= rounding, 0, high)
 
 
+def _least_of_signs(n: int, _strategies: int, resamples: int) -> float:
+    """The share of signs that are all the same, or of the data among resamples."""
+    return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
+
+
+def _least_of_draws(n: int, _strategies: int, resamples: int) -> float:
+    """The share of draws of a single query, or of the data among resamples."""
+    return max(math.exp((1 - n) * math.log(n)), 1 / (resamples + 1))
+
+
+def _least_of_shuffles(n: int, strategies: int, resamples: int) -> float:
+    """The share of shuffles that are the same for each query, or of the data among resamples."""
+    same = math.exp((1 - n) * math.lgamma(strategies + 1))
+    return max(same, 1 / (resamples + 1))
+
+
 TESTS: Mapping[TestName, Test] = {
-    "t": Test(_t, "the paired t test"),
-    "wilcoxon": Test(_wilcoxon, "Wilcoxon's signed rank test"),
-    "permutation": Test(_permutation, "Fisher's randomisation test"),
-    "bootstrap": Test(_bootstrap, "the bootstrap"),
+    "t": Test(_t, "the paired t test", lambda *_: 0.0),
+    "wilcoxon": Test(
+        _wilcoxon,
+        "Wilcoxon's signed rank test",
+        lambda n, *_: 2.0 ** (1 - n) if n <= SMALL else 0.0,
+    ),
+    "permutation": Test(_permutation, "Fisher's randomisation test", _least_of_signs),
+    "bootstrap": Test(_bootstrap, "the bootstrap", _least_of_draws),
     "randomised_tukey": Test(
         _randomised_tukey,
         "the randomised Tukey test, which holds for all pairs together",
+        _least_of_shuffles,
         simultaneous=True,
     ),
 }
+
+
+def told_of_tests(segments: Sequence[Pairs], options: Options, level: float) -> Iterator[str]:
+    """What is to be told of the tests of a measure: that none finds a thing, or has no p value."""
+    test, resamples = TESTS[options.test], options.resamples
+    size = sum(map(len, segments))
+    every = [each for each in segments if each.n > 1]
+    if not every:
+        return
+    ways = [(each.n, len(each.results.values)) for each in every]
+    least = [test.least(*way, resamples) for way in ways]
+    at_best = corrected(options.correction, np.repeat(least, [len(each) for each in every])).min()
+    if at_best > level:
+        n, strategies = ways[int(np.argmin(least))]
+        few = test.least(n, strategies, MOST_RESAMPLES) == min(least)
+        of = f"{n} queries" if few else f"{resamples} resamples"
+        most = math.ceil((resamples + 1) * at_best / level)
+        also = f", {CORRECTIONS[options.correction].words} for {size} pairs {at_best:.3g}"
+        hint = "more queries, or fewer pairs," if few else f"resamples={most}, or fewer pairs,"
+        yield (
+            f"no difference, however large, can be found at {level:.3g}: of {of} the smallest p "
+            f"value by {test.words} is {min(least):.3g}{also if at_best > min(least) else ''}"
+            f"\n\nHint: {hint} can show one"
+        )
+    constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in every]
+    same = np.count_nonzero(np.concatenate(constant))
+    if same and options.test in ("t", "bootstrap") and every[0].results.best != "none":
+        of_them = "the difference is" if size == 1 else f"{same} of {size} differences are"
+        yield (
+            f"{of_them} the same in every query of {every[0].results.measure!r}, which says "
+            f"nothing of how far it varies, so that {test.words} has no p value\n\n"
+            "Hint: test='permutation' needs no variation"
+        )
+
+
+def warn_of_tests(told: Iterable[str]) -> None:
+    """Warn of what is to be told of tests."""
+    for sentence in told:
+        warn_the_caller(DataWarning.tests, sentence)
 
 
 # Resampling
@@ -458,6 +522,8 @@ class Correction:
     """The chance of error of each interval, so that it agrees with the corrected p value."""
     words: str
     """What is said of p values that it corrected."""
+    is_joint: bool = False
+    """Whether its intervals hold together."""
 
 
 def _bonferroni(p: Floats) -> Floats:
@@ -503,12 +569,19 @@ def _levels_of_benjamini_hochberg(p: Floats, level: float) -> Floats:
 
 CORRECTIONS: Mapping[CorrectionName, Correction] = {
     "none": Correction(lambda p: p, lambda p, level: np.full(len(p), level), "not corrected"),
-    "bonferroni": Correction(_bonferroni, _levels_of_bonferroni, "corrected after Bonferroni"),
+    "bonferroni": Correction(
+        _bonferroni, _levels_of_bonferroni, "corrected after Bonferroni", is_joint=True
+    ),
     "holm": Correction(_holm, _levels_of_holm, "corrected after Holm"),
     "benjamini_hochberg": Correction(
         _benjamini_hochberg, _levels_of_benjamini_hochberg, "corrected after Benjamini and Hochberg"
     ),
 }
+
+
+def hold_together(test: TestName, correction: CorrectionName) -> bool:
+    """Whether all intervals that agree with p values hold together."""
+    return TESTS[test].simultaneous or CORRECTIONS[correction].is_joint
 
 
 def corrected(correction: CorrectionName, p: Floats) -> Floats:

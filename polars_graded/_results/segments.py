@@ -1,0 +1,167 @@
+"""Whether what strategies differ by differs between segments of queries: an interaction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import check_choice
+from polars_graded._results.keys import ResultOptions, takes_results
+from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.per_query import Named, check_free_names, check_segments, table
+from polars_graded._results.significance import CORRECTIONS, CorrectionName, corrected
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_graded._measuring.kernels.ragged import Floats
+
+__all__ = ["compare_segments"]
+
+COLUMNS = ("measure", "baseline", "segments", "queries", "smallest", "largest")
+NUMBERS = ("f", "df", "p_value", "p_corrected")
+
+
+@takes_results
+def compare_segments(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: Named,
+    segments: str | Sequence[str],
+    baseline: Any = None,
+    correction: CorrectionName = "holm",
+    **keys: Unpack[ResultOptions],
+) -> pl.DataFrame:
+    r"""Test whether the difference of two strategies is another in each segment of queries.
+
+    A difference that is significant in one country and not in another does not differ between them
+    for that: Gelman, Stern 2006. Whether it does is the interaction of strategies and segments. It
+    is tested by Welch's analysis of variance of the differences of each query, which for two
+    segments is Welch's t test: segments may differ in how many queries they have and in how far
+    these vary. Of k segments with :math:`n_j` queries, whose differences have the mean
+    :math:`\bar d_j` and the standard deviation :math:`s_j`, it is
+
+    .. math:: w_j = \frac{n_j}{s_j^2} \qquad
+        \bar d = \frac{\sum_j w_j \bar d_j}{\sum_j w_j} \qquad
+        \Lambda = \sum_j \frac{(1 - w_j / \sum_i w_i)^2}{n_j - 1}
+
+        F = \frac{\sum_j w_j (\bar d_j - \bar d)^2 / (k - 1)}
+        {1 + 2 \Lambda (k - 2) / (k^2 - 1)} \qquad \nu = \frac{k^2 - 1}{3 \Lambda}
+
+    and p is the chance of an F as large with k - 1 and :math:`\nu` degrees of freedom.
+
+    As text: ``w(j) = n(j) / s(j)²; d = ∑ w(j) d(j) / ∑ w(j);
+    L = ∑ (1 - w(j) / ∑ w)² / (n(j) - 1);
+    F = (∑ w(j) (d(j) - d)² / (k - 1)) / (1 + 2 L (k - 2) / (k² - 1)); ν = (k² - 1) / (3 L)``
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, baseline, missing
+        As for `compare`.
+    segments
+        The column that tells segments of queries apart, or several. One with fewer than two queries
+        says nothing, and is left out.
+    correction
+        How p values are corrected for their number, which is that of the pairs of a measure, as for
+        `compare`.
+
+    Returns
+    -------
+    DataFrame
+        One row per measure and pair, in the order of `compare`: `measure` (String), the strategy
+        (under the name of its column) and `baseline`; how many `segments` and `queries` count
+        (UInt32); the `smallest` and the `largest` mean difference of a segment; `f`, its second
+        degrees of freedom `df`, `p_value` and `p_corrected` (Float64), null with fewer than two
+        segments, or where the differences of one do not vary.
+
+    Raises
+    ------
+    ValueError
+        As `compare`.
+
+    See Also
+    --------
+    compare : With `segments`, the differences in each segment.
+
+    References
+    ----------
+    Welch: On the comparison of several mean values: an alternative approach, Biometrika, 1951.
+    Gelman, Stern: The difference between "significant" and "not significant" is not itself
+    statistically significant, 2006.
+
+    Examples
+    --------
+    Where both vary as much, F of two segments is (0.4 - 0.1)² / (2 · 0.01 / 3), the squared t:
+
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 6 + ["ours"] * 6,
+    ...         "country": ["DE", "DE", "DE", "FR", "FR", "FR"] * 2,
+    ...         "query": [1, 2, 3, 4, 5, 6] * 2,
+    ...         "ap": [0.5] * 6 + [0.5, 0.6, 0.7, 0.8, 0.9, 1.0],
+    ...     }
+    ... )
+    >>> compare_segments(per_query, segments="country", baseline="bm25").select(
+    ...     "strategy", pl.col("smallest", "largest", "f", "df", "p_value").round(4)
+    ... )
+    shape: (1, 6)
+    ┌──────────┬──────────┬─────────┬──────┬─────┬─────────┐
+    │ strategy ┆ smallest ┆ largest ┆ f    ┆ df  ┆ p_value │
+    │ ---      ┆ ---      ┆ ---     ┆ ---  ┆ --- ┆ ---     │
+    │ str      ┆ f64      ┆ f64     ┆ f64  ┆ f64 ┆ f64     │
+    ╞══════════╪══════════╪═════════╪══════╪═════╪═════════╡
+    │ ours     ┆ 0.1      ┆ 0.4     ┆ 13.5 ┆ 4.0 ┆ 0.0213  │
+    └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
+    """
+    check_choice("correction", correction, CORRECTIONS)
+    grids = [grid for _, grid in check_segments(per_query, measures, segments, **keys)]
+    strategies = grids[0].strategies
+    check_free_names([*COLUMNS, *NUMBERS], strategy=strategies.name)
+    a, b = pairs_of(strategies, baseline)
+    tables = []
+    for measure in grids[0].measures:
+        each = [Pairs(grid.results(measure), a, b) for grid in grids]
+        each = [pairs for pairs in each if pairs.n > 1]
+        n = np.array([pairs.n for pairs in each], dtype=np.float64)[:, np.newaxis]
+        shape = len(each), len(a)
+        mean, std = (
+            np.reshape([getattr(pairs.statistics, name) for pairs in each], shape)
+            for name in ("mean", "std")
+        )
+        f, df, p = _welch(n, mean, std)
+        known = mean if each else np.full((1, len(a)), np.nan)
+        numbers = table(
+            {
+                "segments": np.full(len(a), len(each)),
+                "queries": np.full(len(a), int(n.sum())),
+                "smallest": known.min(axis=0),
+                "largest": known.max(axis=0),
+                **dict(zip(NUMBERS, (f, df, p, corrected(correction, p)), strict=True)),
+            }
+        )
+        first = pl.Series("measure", [measure]).new_from_index(0, len(a))
+        names = strategies.gather(a), strategies.gather(b).alias("baseline")
+        tables.append(pl.DataFrame([first, *names, *numbers]))
+    return pl.concat(tables)
+
+
+def _welch(n: Floats, mean: Floats, std: Floats) -> tuple[Floats, Floats, Floats]:
+    """F, its second degrees of freedom and p of each column of means, NaN where there is none."""
+    from scipy.special import fdtrc
+
+    k, pairs = mean.shape
+    f, df, p = np.full((3, pairs), np.nan)
+    vary = (std > 0).all(axis=0) & (k > 1)
+    if vary.any():
+        mean, std = mean[:, vary], std[:, vary]
+        # In units of the smallest deviation, whose square may be no number.
+        unit = std.min(axis=0)
+        w = n / (std / unit) ** 2
+        share = w / w.sum(axis=0)
+        between = (w * ((mean - (share * mean).sum(axis=0)) / unit) ** 2).sum(axis=0) / (k - 1)
+        spread = ((1 - share) ** 2 / (n - 1)).sum(axis=0)
+        f[vary] = between / (1 + 2 * spread * (k - 2) / (k**2 - 1))
+        df[vary] = (k**2 - 1) / (3 * spread)
+        p[vary] = fdtrc(k - 1, df[vary], f[vary])
+    return f, df, p

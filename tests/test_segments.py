@@ -1,0 +1,151 @@
+"""Whether differences differ between segments: Welch's tests, as scipy has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+from report_page import payload
+from results import close, rng
+
+from polars_graded import compare_segments, paper_table, report, summarise
+
+
+def segmented(sizes, seed=0, strategies=("a", "b", "c"), decimals=15):
+    """Random results of strategies in segments of these sizes, the last of which vary most."""
+    draw = rng(seed)
+    return pl.concat(
+        pl.DataFrame(
+            {
+                "strategy": name,
+                "query": [f"{place} {q}" for q in range(n)],
+                "country": place,
+                "ap": np.round(draw.normal(0.1 * i * place, 1 + place, n), decimals),
+            }
+        )
+        for i, name in enumerate(strategies)
+        for place, n in enumerate(sizes)
+    )
+
+
+def differences_of(frame, a, b, country):
+    ours, theirs = (frame.filter(strategy=name, country=country).sort("query") for name in (a, b))
+    return (ours["ap"] - theirs["ap"]).to_numpy()
+
+
+@given(sizes=st.lists(st.integers(2, 9), min_size=2, max_size=5), seed=st.integers(0, 99))
+def test_it_is_scipys_test_of_the_differences(sizes, seed):
+    frame = segmented(sizes, seed)
+    for row in compare_segments(frame, segments="country").iter_rows(named=True):
+        groups = [
+            differences_of(frame, row["strategy"], row["baseline"], place)
+            for place in range(len(sizes))
+        ]
+        means = [each.mean() for each in groups]
+        assert (row["segments"], row["queries"]) == (len(sizes), sum(sizes))
+        assert (row["smallest"], row["largest"]) == (close(min(means)), close(max(means)))
+        if len(sizes) == 2:
+            welch = scipy.stats.ttest_ind(*groups, equal_var=False)
+            assert row["f"] == pytest.approx(welch.statistic**2, rel=1e-9)
+            assert row["df"] == pytest.approx(welch.df, rel=1e-9)
+            assert row["p_value"] == pytest.approx(welch.pvalue, rel=1e-9)
+        anova = scipy.stats.f_oneway(*groups, equal_var=False)
+        assert row["f"] == pytest.approx(anova.statistic, rel=1e-9)
+        assert row["p_value"] == pytest.approx(anova.pvalue, rel=1e-9)
+
+
+def test_p_values_are_corrected_for_the_pairs_of_a_measure():
+    frame = segmented([8, 12], seed=3)
+    found = compare_segments(frame, segments="country", correction="bonferroni")
+    assert found["p_corrected"].to_list() == close([min(1, 3 * p) for p in found["p_value"]])
+    [*rows] = compare_segments(frame, segments="country", baseline="b").iter_rows(named=True)
+    assert [(row["strategy"], row["baseline"]) for row in rows] == [("a", "b"), ("c", "b")]
+    plain = compare_segments(frame, segments="country", baseline="b", correction="none")
+    assert plain["p_corrected"].equals(plain["p_value"])
+
+
+def test_the_same_interaction_is_found_rarely_without_one():
+    """At 0.05 among pairs that have none, however unlike the segments are."""
+    found = [
+        compare_segments(
+            segmented([12, 30, 20], seed, ("a", "b")).with_columns(
+                pl.col("ap") - pl.when(strategy="b").then(0.1 * pl.col("country")).otherwise(0)
+            ),
+            segments="country",
+        )["p_value"][0]
+        for seed in range(200)
+    ]
+    assert 2 <= sum(p <= 0.05 for p in found) <= 20
+
+
+@pytest.mark.parametrize(("sizes", "counted"), [([5, 1], 1), ([1, 1], 0), ([5], 1), ([5, 1, 4], 2)])
+def test_segments_of_one_query_say_nothing(sizes, counted):
+    found = compare_segments(segmented(sizes), segments="country")
+    assert found["segments"].to_list() == [counted] * 3
+    assert found["p_value"].is_null().all() == (counted < 2)
+    assert found["largest"].is_null().all() == (counted == 0)
+
+
+def test_a_segment_that_does_not_vary_has_no_test():
+    frame = segmented([4, 4]).with_columns(pl.when(country=0).then(0.5).otherwise("ap").alias("ap"))
+    found = compare_segments(frame, segments="country")
+    assert found["p_corrected"].null_count() == 3
+    assert found["smallest"].null_count() == 0
+
+
+def test_scale_and_order_change_nothing():
+    frame = segmented([6, 9, 5])
+    found = compare_segments(frame, segments="country")
+    tiny = compare_segments(frame.with_columns(pl.col("ap") * 1e-140), segments="country")
+    mixed = compare_segments(frame.sample(fraction=1, shuffle=True, seed=1), segments="country")
+    for other in (tiny, mixed.sort("strategy", "baseline")):
+        assert other["p_value"].to_list() == pytest.approx(found["p_value"].to_list(), rel=1e-9)
+
+
+def test_several_columns_make_segments():
+    frame = segmented([6, 9]).with_columns(device=pl.col("query").str.ends_with("1"))
+    [*rows] = compare_segments(frame, segments=["country", "device"]).iter_rows(named=True)
+    assert {row["segments"] for row in rows} == {2}  # one query alone ends with 1
+    by_both = compare_segments(
+        frame, segments="country", query=["country", "query"], strategy="strategy"
+    )
+    assert by_both.equals(compare_segments(frame, segments="country"))
+
+
+# Tables and pages of segments.
+
+
+def test_a_papers_table_of_segments_is_that_of_each():
+    frame = segmented([12, 15], seed=2)
+    found = paper_table(frame, segments="country", correction="none", caption=False).splitlines()
+    assert found[0] == "|   | strategy | ap, 0 | ap, 1 |"
+    for place in (0, 1):
+        alone = paper_table(frame.filter(country=place), correction="none", caption=False)
+        cells = [line.split(" | ")[2].removesuffix(" |") for line in alone.splitlines()[2:]]
+        assert [line.split(" | ")[2 + place].removesuffix(" |") for line in found[2:]] == cells
+
+
+def test_a_report_has_the_means_of_segments_and_what_differs(tmp_path):
+    pytest.importorskip("vl_convert", reason="vl-convert is not installed")
+    frame = segmented([30, 40], seed=5).with_columns(
+        pl.col("ap") + pl.when(strategy="b", country=1).then(9).otherwise(0)
+    )
+    found = payload(report(frame, tmp_path / "page.html", segments="country"))["segments"]
+    [measure] = found["measures"]
+    summary = summarise(frame, segments="country")
+    assert found["title"] == "country"
+    for (name, n, means, bests), place in zip(measure["rows"], (0, 1), strict=True):
+        expected = summary.filter(country=place)["mean"].to_list()
+        assert (name, n) == (str(place), 30 + 10 * place)
+        assert means == pytest.approx(expected, rel=1e-6)
+        assert bests == [int(np.argmax(expected))]
+    told = compare_segments(frame, segments="country")
+    assert told.filter(pl.col("p_corrected") <= 0.05)["p_corrected"].len() == 2
+    assert measure["note"].startswith(
+        "Differences found not to be the same in all segments: a - b and b - c (Welch's"
+    )
+    without = payload(report(frame.drop("country"), tmp_path / "page.html"))
+    assert without["segments"] is None
