@@ -10,8 +10,12 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_frame
+from polars_graded._frames.judge_checks import check_keys
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+
+GRADER = "grader"
+"""The column that tells apart who judged, in judgments and in results."""
 
 _DOCUMENTS = (list, tuple, set, frozenset)
 
@@ -69,6 +73,16 @@ def judgments_table(judgments: Any, query: str, doc: str, grade: str) -> Frame:
     if grade in table.collect_schema():
         return table
     return table.with_columns(pl.lit(1, pl.Int64).alias(grade))
+
+
+def graders_apart(
+    name: str, rows: pl.DataFrame, keys: Sequence[str], grader: str, grade: str
+) -> pl.DataFrame:
+    """One row per document and a column of grades per grader, of one row per grade."""
+    check_keys(rows, name, [*keys, grader])
+    return rows.select(*keys, pl.col(grader).cast(pl.String), grade).pivot(
+        grader, index=keys, values=grade
+    )
 
 
 def _plain(value: Any) -> Any:
