@@ -85,6 +85,35 @@ def graders_apart(
     )
 
 
+def judgments_of_graders(
+    judgments: Any, query: str, doc: str, grade: str
+) -> tuple[Frame, list[str]]:
+    """The judged documents, and their columns of grades: one, or one per grader.
+
+    Graders are those of a mapping from their names to judgments, or of a column that names them.
+    """
+    judgments = _plain(judgments)
+    if not isinstance(judgments, Mapping) or not judgments or _is_of_queries(judgments):
+        table = judgments_table(judgments, query, doc, grade)
+        if not {GRADER, grade} <= {*table.collect_schema()}:
+            return table, [grade]
+        rows = table.lazy().collect()
+    else:
+        tables = {
+            name: judgments_table(each, query, doc, grade).lazy()
+            for name, each in judgments.items()
+        }
+        rows = pl.concat(
+            [
+                table.select(query, doc, grade, pl.lit(str(name)).alias(GRADER))
+                for name, table in tables.items()
+            ],
+            how="vertical_relaxed",
+        ).collect()
+    wide = graders_apart("judgments", rows, [query, doc], GRADER, grade)
+    return wide, wide.columns[2:]
+
+
 def _plain(value: Any) -> Any:
     """The mapping that an object of ranx holds; anything else as it is."""
     kind = type(value)
