@@ -20,6 +20,7 @@ from polars_graded._frames.reading import (
 )
 from polars_graded._measuring.phi import phi_control_points, phi_curve
 from polars_graded._report.page import report
+from polars_graded._results.agreement import agreement
 from polars_graded._results.averages import average_curves, summary_table
 from polars_graded._results.comparing import compare, differences, summarise
 from polars_graded._results.correlation import rank_correlation
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataWarning",
     "Graded",
+    "agreement",
     "assert_no_worse",
     "average_curves",
     "charts",

@@ -12,7 +12,7 @@ from polars_graded._frames import noticing
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
-from polars_graded._frames.request import Measures, Request, RequestOptions
+from polars_graded._frames.request import Measures, Request, RequestOptions, settled_graders
 from polars_graded._measuring.keywords import takes_options_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,10 @@ def evaluate(
     query
         The column that tells the queries apart, or several, which stand side by side in the result.
     grade
-        The column of relevance grades.
+        The column of relevance grades; or several, each of a grader called so, or with a mapping
+        otherwise: `grade={"people": "grade_1", "model": "grade_2"}`. Then there is a row per grader
+        too, under the column `"grader"`, and the values of a query in which a grader judged nothing
+        are null: they did not judge it. Of Spark and Ray it is one column.
     by
         The column to rank by, or several, each then a strategy named after it; a mapping names
         strategies otherwise: `by={"BM25": "score_1", "ours": "score_2"}`. A list in the place of a
@@ -124,7 +127,8 @@ def evaluate(
 
         - `unjudged`: queries without a judged document, as a left join of a run and judgments has
           them; strategies of which a share of the first ten documents is judged that differs by
-          0.2.
+          0.2; one of several graders who judged less than half of what another judged in a query
+          (of a DataFrame).
         - `join`: relevant documents of a query that differ between stacked strategies; or all that
           is judged was retrieved, in ten queries or more, but not all that was retrieved is judged,
           as in logged data, and after a join that starts from the run.
@@ -193,9 +197,20 @@ def evaluate(
     │ ours     ┆ 0.75            │
     └──────────┴─────────────────┘
     """
+    graders, engine = settled_graders(options.get("grade", "grade")), engine_of(frame)
+    if graders is not None and engine is not None:
+        msg = "`grade` must name one column of a frame of Spark or Ray, and no grader"
+        raise ValueError(msg)
+    if graders is not None and len(graders) > 1:
+        frame, each = check_frame("frame", frame), []
+        for grader, column in graders.items():
+            options["grade"] = {grader: column}
+            each.append(evaluate(frame, *measures, parts=parts, progress=progress, **options))
+        noticing.warn_of_parts(Request.of(measures, **options), frame, graders)
+        return pl.concat(each)
     request = Request.of(measures, **options)
     parts, shown = check_parts(parts), check_flag("progress", progress)
-    if (engine := engine_of(frame)) is not None:
+    if engine is not None:
         return engine.evaluated(request, frame, parts)
     frame = check_frame("frame", frame)
     request.check_schema(frame.collect_schema())

@@ -10,8 +10,12 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_frame
+from polars_graded._frames.judge_checks import check_keys
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+
+GRADER = "grader"
+"""The column that tells apart who judged, in judgments and in results."""
 
 _DOCUMENTS = (list, tuple, set, frozenset)
 
@@ -69,6 +73,45 @@ def judgments_table(judgments: Any, query: str, doc: str, grade: str) -> Frame:
     if grade in table.collect_schema():
         return table
     return table.with_columns(pl.lit(1, pl.Int64).alias(grade))
+
+
+def graders_apart(
+    name: str, rows: pl.DataFrame, keys: Sequence[str], grader: str, grade: str
+) -> pl.DataFrame:
+    """One row per document and a column of grades per grader, of one row per grade."""
+    check_keys(rows, name, [*keys, grader])
+    return rows.select(*keys, pl.col(grader).cast(pl.String), grade).pivot(
+        grader, index=keys, values=grade
+    )
+
+
+def judgments_of_graders(
+    judgments: Any, query: str, doc: str, grade: str
+) -> tuple[Frame, list[str]]:
+    """The judged documents, and their columns of grades: one, or one per grader.
+
+    Graders are those of a mapping from their names to judgments, or of a column that names them.
+    """
+    judgments = _plain(judgments)
+    if not isinstance(judgments, Mapping) or not judgments or _is_of_queries(judgments):
+        table = judgments_table(judgments, query, doc, grade)
+        if not {GRADER, grade} <= {*table.collect_schema()}:
+            return table, [grade]
+        rows = table.lazy().collect()
+    else:
+        tables = {
+            name: judgments_table(each, query, doc, grade).lazy()
+            for name, each in judgments.items()
+        }
+        rows = pl.concat(
+            [
+                table.select(query, doc, grade, pl.lit(str(name)).alias(GRADER))
+                for name, table in tables.items()
+            ],
+            how="vertical_relaxed",
+        ).collect()
+    wide = graders_apart("judgments", rows, [query, doc], GRADER, grade)
+    return wide, wide.columns[2:]
 
 
 def _plain(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
+import polars.selectors as cs
 
 from polars_graded._checks import SHOWN, check_columns, first_few
 from polars_graded._frames.joining import FOUND, ROWS, are_distinct
@@ -20,15 +21,22 @@ if TYPE_CHECKING:
 
 
 def check_schemas(
-    run: pl.Schema, judgments: pl.Schema, query: str, doc: str, grade: str, strategy: str | None
+    run: pl.Schema,
+    judgments: pl.Schema,
+    query: str,
+    doc: str,
+    grades: Sequence[str],
+    strategy: str | None,
 ) -> list[str]:
     """The columns that tell rows of the run apart; raise where the two cannot be joined."""
     for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
         check_columns("run", [] if name is None else [name], run, argument=argument)
-    if grade not in judgments and grade in run:
-        msg = f"`judgments` has no column {grade!r}, but `run` has: are the two swapped?"
-        raise pl.exceptions.ColumnNotFoundError(msg)
-    for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
+    for grade in grades:
+        if grade not in judgments and grade in run:
+            msg = f"`judgments` has no column {grade!r}, but `run` has: are the two swapped?"
+            raise pl.exceptions.ColumnNotFoundError(msg)
+    named = [("query", query), ("doc", doc), *(("grade", grade) for grade in grades)]
+    for argument, name in named:
         check_columns("judgments", [name], judgments, argument=argument)
     pair = [query, doc]
     key = pair if strategy is None else [strategy, *pair]
@@ -107,17 +115,24 @@ def check_one_strategy(strategies: Sequence[Any]) -> None:
 
 
 def usable(
-    judgments: pl.DataFrame, pair: Sequence[str], grade: str, unjudged_below: float | None
+    judgments: pl.DataFrame,
+    pair: Sequence[str],
+    grades: Sequence[str],
+    unjudged_below: float | None,
 ) -> pl.DataFrame:
     """The judgments that count, once it is seen that no document has two."""
     check_keys(judgments, "judgments", pair)
-    judged = judgments.drop_nulls(grade)
+    graded = pl.col(grades)
     if unjudged_below is not None:
-        return judged.filter(pl.col(grade) >= unjudged_below)
-    if judged.schema[grade].is_numeric() and (below := judged.filter(pl.col(grade) < 0).height):
+        judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))
+    judged = judgments.filter(pl.any_horizontal(graded.is_not_null()))
+    if unjudged_below is not None:
+        return judged
+    every = judged.select(cs.by_name(grades) & cs.numeric()).unpivot().drop_nulls("value")
+    if below := every.filter(pl.col("value") < 0).height:
         warn_the_caller(
             DataWarning.scale,
-            f"{below} of {judged.height} judgments have a grade below 0, and count as judged and "
+            f"{below} of {every.height} judgments have a grade below 0, and count as judged and "
             "irrelevant\n\n"
             "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower bound "
             "keeps them and silences this",

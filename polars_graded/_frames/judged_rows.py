@@ -42,25 +42,30 @@ MOST_DOUBLES = 100_000
 
 
 def judged_rows(
-    runs: Runs, judgments: Frame, query: str, doc: str, grade: str, unjudged_below: float | None
+    runs: Runs,
+    judgments: Frame,
+    query: str,
+    doc: str,
+    grades: Sequence[str],
+    unjudged_below: float | None,
 ) -> Frame:
     """The rows; what the columns of a lazy run show is refused at once."""
     ours, theirs = runs.table.collect_schema(), judgments.collect_schema()
     alone = runs.strategy is None and "strategy" in ours
     strategy = "strategy" if alone else runs.strategy
     pair = [query, doc]
-    key = check_schemas(ours, theirs, query, doc, grade, strategy)
+    key = check_schemas(ours, theirs, query, doc, grades, strategy)
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
     if isinstance(judgments, pl.DataFrame):
-        judgments = usable(judgments, pair, grade, unjudged_below)
+        judgments = usable(judgments, pair, grades, unjudged_below)
     schema = pl.Schema({**ours, **{name: theirs[name] for name in theirs if name not in ours}})
     by = _sorted_by(runs, key[:-1], alone=alone)
 
     def rows(wanted: Collection[str]) -> Iterator[pl.DataFrame]:
         judged = judgments
         if isinstance(judged, pl.LazyFrame):
-            judged = usable(judged.collect(), pair, grade, unjudged_below)
+            judged = usable(judged.collect(), pair, grades, unjudged_below)
         columns = [name for name in schema if name in {*key, *wanted}]
         judged = judged.select(cs.by_name([name for name in columns if name in theirs]))
         narrow = runs.select([name for name in columns if name in ours])

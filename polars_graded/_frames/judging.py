@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 from polars_graded._checks import check_column_name
 from polars_graded._forking import check_not_forked
 from polars_graded._frames.engines import engine_of
-from polars_graded._frames.inputs import judgments_table, runs_table
+from polars_graded._frames.inputs import judgments_of_graders, runs_table
 from polars_graded._frames.judged_rows import judged_rows
 from polars_graded._measuring.keywords import checks_keywords
 
@@ -66,7 +66,9 @@ def judge(
         Spark is joined there; a dataset of Ray is collected.
     judgments
         The judged documents: a data frame; or `{query: {doc: grade}}`; or `{query: [doc, ...]}` of
-        relevant documents, which then have grade 1.
+        relevant documents, which then have grade 1. Of several graders a mapping from their names
+        to any of these, or a frame with a column `"grader"` and one row per query, document and
+        grader: then each has a column of grades, called as they are, for `evaluate(grade=[...])`.
     query
         The column of both frames that names the query.
     doc
@@ -204,5 +206,5 @@ def judge(
     if engine is not None and hasattr(engine, "judged"):
         return engine.judged(run, judgments, query, doc, grade, strategy, unjudged_below)
     runs = runs_table(run, query, doc, strategy)
-    judged = judgments_table(judgments, query, doc, grade)
-    return judged_rows(runs, judged, query, doc, grade, unjudged_below)
+    judged, grades = judgments_of_graders(judgments, query, doc, grade)
+    return judged_rows(runs, judged, query, doc, grades, unjudged_below)

@@ -17,7 +17,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from polars_graded._frames.request import Request
     from polars_graded._frames.values import Part
@@ -96,6 +96,34 @@ def _rows_beside(frame: pl.DataFrame, place: int, keys: Sequence[str]) -> pl.Dat
     """The rows of the query, and of the strategy, that one row is of."""
     same = [frame[key].eq_missing(frame[key].slice(place, 1)) for key in keys]
     return frame.filter(pl.all_horizontal(*same))
+
+
+PART = 0.5
+"""Of less than this share of what another grader judged in a query, its values are of a part."""
+
+
+def warn_of_parts(
+    request: Request, frame: pl.DataFrame | pl.LazyFrame, graders: Mapping[str, str]
+) -> None:
+    """Warn where a grader judged a part of the documents of a query, which another judged."""
+    if isinstance(frame, pl.LazyFrame):
+        return
+    counts = frame.group_by(request.query).agg(pl.col({*graders.values()}).count())
+    most = pl.max_horizontal(*graders.values())
+    for grader, column in graders.items():
+        judged = pl.col(column)
+        partly = counts.filter(judged > 0, judged < PART * most).select(request.query)
+        if partly.height:
+            queries = counts.filter(judged > 0).height
+            shown = partly.sort(request.query).rows()
+            warn_the_caller(
+                DataWarning.unjudged,
+                f"{grader!r} judged less than half of what another grader judged in "
+                f"{partly.height} of {queries} queries, so that values differ by what was judged: "
+                f"{first_few([key[0] if len(key) == 1 else key for key in shown])}\n\n"
+                "Hint: whole queries are to be judged where graders are compared, or means "
+                "corrected (trusted=)",
+            )
 
 
 def notes_of_queries(part: Part) -> dict[str, pl.Series]:

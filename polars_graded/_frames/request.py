@@ -9,12 +9,14 @@ from typing import Any, TypeAlias, TypedDict
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_comparable, check_flag
+from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, check_score
 
 Columns: TypeAlias = "str | Sequence[str]"
 By: TypeAlias = "str | Sequence[Columns] | Mapping[str, Columns]"
+Grade: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
 Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
 
 
@@ -22,7 +24,7 @@ class RequestOptions(TypedDict, total=False):
     """What `evaluate` takes to know what rows mean."""
 
     query: Columns
-    grade: str
+    grade: Grade
     by: By
     strategy: str | None
     ties: Columns | None
@@ -51,6 +53,8 @@ class Request:
     descending: bool
     scale: Ranking
     """What the grades mean; the columns to rank by are those of `by`."""
+    grader: str | None = None
+    """Whose grades these are, where there may be others: they judged what they judged."""
     document: str | None = None
     """A column of the frame that is called as documents are, to name where ties are decided."""
 
@@ -61,7 +65,7 @@ class Request:
         measures: Sequence[Measures],
         *,
         query: Columns = "query",
-        grade: str = "grade",
+        grade: Grade = "grade",
         by: By = "score",
         strategy: str | None = None,
         ties: Columns | None = None,
@@ -73,7 +77,8 @@ class Request:
         condensed: bool = False,
     ) -> Request:
         """What these arguments of `evaluate` ask for."""
-        scale = Ranking(pl.col(check_column_name("grade", grade)))
+        grader, grade = _settled_grade(grade)
+        scale = Ranking(pl.col(grade))
         scale = replace(scale, condensed=check_flag("condensed", condensed))
         request = cls(
             settled_measures(measures),
@@ -84,6 +89,7 @@ class Request:
             settled_ties(ties),
             check_flag("descending", descending),
             scale.scaled(irrelevant, highest, relevant_from).undefined_as(undefined_as),
+            grader,
         )
         request._check_names()
         return request
@@ -101,6 +107,9 @@ class Request:
             )
             raise ValueError(msg)
         for argument, name in (("strategy", self.key), *(("query", name) for name in self.query)):
+            if name == GRADER and self.grader is not None:
+                msg = f"`{argument}` must be another column than that of graders, got {name!r}"
+                raise ValueError(msg)
             if name in self.measures:
                 msg = f"`{argument}` must not have the name of a measure, got {name!r}"
                 raise ValueError(msg)
@@ -183,7 +192,8 @@ class Request:
 
     def schema(self, given: Mapping[str, pl.DataType]) -> pl.Schema:
         """What comes out of a frame of that schema."""
-        keys = {name: given.get(name, pl.String()) for name in self.keys_of_values}
+        keys: dict[str, Any] = {} if self.grader is None else {GRADER: pl.String()}
+        keys |= {name: given.get(name, pl.String()) for name in self.keys_of_values}
         keys[self.key] = pl.String() if self.strategy is None else given[self.strategy]
         return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
 
@@ -211,6 +221,33 @@ def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
             columns += [(measure.name, measure) for measure in map(Measure.parse, texts)]
     check_once([column for column, _ in columns])
     return dict(columns)
+
+
+def settled_graders(given: Grade) -> dict[str, str] | None:
+    """The column of each grader's grades, under their name; None where there is one of all."""
+    if isinstance(given, str):
+        return None
+    if isinstance(given, Mapping):
+        names = [check_column_name("grade", name) for name in given]
+        columns = [check_column_name("grade", column) for column in given.values()]
+    else:
+        columns = names = [*settled_columns("grade", given)]
+    if not names:
+        msg = "`grade` must name at least one column, got none"
+        raise ValueError(msg)
+    return dict(zip(names, columns, strict=True))
+
+
+def _settled_grade(given: Grade) -> tuple[str | None, str]:
+    """The column of grades, and whose they are where that is said."""
+    graders = settled_graders(given)
+    if graders is None:
+        return None, check_column_name("grade", given)
+    if len(graders) > 1:
+        msg = f"`grade` must name the grades of one grader here, got {', '.join(graders)}"
+        raise ValueError(msg)
+    [found] = graders.items()
+    return found
 
 
 def _check_no_frame(entry: Any) -> None:

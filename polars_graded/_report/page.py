@@ -31,7 +31,7 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, MISSING
-from polars_graded._results.keys import takes_results
+from polars_graded._results.keys import takes_results_of_one
 from polars_graded._results.per_query import (
     Grid,
     Named,
@@ -69,7 +69,7 @@ SCRIPTS = (
 """The parts of the script, in the order in which they need each other."""
 
 
-@takes_results
+@takes_results_of_one
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,

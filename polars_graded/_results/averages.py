@@ -8,6 +8,7 @@ import polars as pl
 
 from polars_graded._checks import check_frame, check_number
 from polars_graded._frames.evaluating import FrameOptions, evaluate
+from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import settled_columns
 from polars_graded._results.per_query import check_free_names, curve_means
@@ -93,9 +94,16 @@ def average_curves(
         options["query"] = [*parts, *([query] if isinstance(query, str) else query)]
     per_query = check_frame("per_query", evaluate(frame, *curves, **options))
     names = per_query.collect_schema().names()
-    keys, columns = [names[0], *parts], names[-len(curves) :]
+    keys, columns = [*_rankers(names), *parts], names[-len(curves) :]
+    if keys[0] == GRADER:
+        per_query = per_query.drop_nulls(columns)
     means = curve_means(per_query.lazy(), columns, positions, keys).select(*keys, name, *columns)
     return means if isinstance(per_query, pl.LazyFrame) else means.collect()
+
+
+def _rankers(columns: Sequence[str]) -> list[str]:
+    """The column of strategies, behind that of graders where there is one."""
+    return [*columns[: 2 if columns[0] == GRADER else 1]]
 
 
 def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
@@ -170,9 +178,9 @@ def summary_table(
     asked = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
     names = [Measure.parse(name).name for name in asked]
     per_query = check_frame("per_query", evaluate(frame, *names, **options))
-    strategy = per_query.collect_schema().names()[0]
-    check_free_names(["queries", *counts], strategy=strategy)
+    keys = _rankers(per_query.collect_schema().names())
+    check_free_names(["queries", *counts], strategy=keys[-1])
     sums = [pl.col(old).sum().alias(new) for old, new in zip(names, counts, strict=True)]
-    groups = per_query.lazy().group_by(strategy, maintain_order=True)
-    table = groups.agg(pl.len().alias("queries"), *sums)
+    groups = per_query.lazy().group_by(keys, maintain_order=True)
+    table = groups.agg(pl.col(names[0]).count().alias("queries"), *sums)
     return table if isinstance(per_query, pl.LazyFrame) else table.collect()

@@ -19,7 +19,13 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.keys import Columns, ResultOptions, settled_columns, takes_results
+from polars_graded._results.keys import (
+    Columns,
+    ResultOptions,
+    settled_columns,
+    takes_results,
+    takes_results_of_one,
+)
 from polars_graded._results.per_query import Named, bests, check_known, measures_and_curves
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 
@@ -104,7 +110,7 @@ def long_form(
     )
 
 
-@takes_results
+@takes_results_of_one
 def paper_table(
     per_query: Any,
     *measures: Named,

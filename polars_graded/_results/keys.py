@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypedDict,
 
 import polars as pl
 
-from polars_graded._checks import HINT, check_column_name, check_frame, check_list, made_by
+from polars_graded._checks import (
+    HINT,
+    check_choice,
+    check_column_name,
+    check_frame,
+    check_list,
+    first_few,
+    made_by,
+)
+from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
 
@@ -32,10 +41,15 @@ class ResultOptions(TypedDict, total=False):
     query: Columns
     strategy: str
     missing: Missing
+    grader: str | None
 
 
 def _options(
-    *, query: Columns = "query", strategy: str = "strategy", missing: Missing = "error"
+    *,
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> None:
     """The same as a signature, which help and completion show."""
 
@@ -43,13 +57,32 @@ def _options(
 def takes_results(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """The same function of results, which takes a frame of any kind and finds its key columns.
 
-    Its `**options`, if it has them, are `ResultOptions`.
+    Its `**options`, if it has them, are `ResultOptions`. It sees the results of one grader at a
+    time: of the one that `grader` names, or of each, and its frames stand one below the other then,
+    behind a column "grader". Where `trusted` names one, it sees them all.
     """
+    return _taking_results(function, "each")
+
+
+def takes_results_of_one(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """As `takes_results`, for a function that shows the results of one grader."""
+    return _taking_results(function, "one")
+
+
+def compares_graders(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """As `takes_results`, for a function that sees the results of several graders together."""
+    return _taking_results(function, "together")
+
+
+def _taking_results(
+    function: Callable[Given, Result], graders: Literal["each", "one", "together"]
+) -> Callable[Given, Result]:
     signature = inspect.signature(function)
+    further = {**inspect.signature(_options).parameters}
     own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    if len(own) < len(signature.parameters):
-        further = inspect.signature(_options).parameters.values()
-        signature = signature.replace(parameters=[*own, *further])
+    if len(own) == len(signature.parameters):
+        further = {GRADER: further[GRADER]}
+    signature = signature.replace(parameters=[*own, *further.values()])
     first = next(iter(signature.parameters))
 
     @wraps(function)
@@ -59,12 +92,78 @@ def takes_results(function: Callable[Given, Result]) -> Callable[Given, Result]:
             given = signature.bind(*args, **kwargs)
         except TypeError:
             return function(*args, **kwargs)  # which says what is wrong
+        name, trusted = given.arguments.pop(GRADER, None), given.arguments.get("trusted")
         frame = given.arguments[first] = check_frame(first, given.arguments[first])
         given.arguments |= found_keys(frame.collect_schema(), given.arguments)
-        return function(*given.args, **given.kwargs)
+
+        def of(rows: Any) -> Result:
+            given.arguments[first] = rows
+            return function(*given.args, **given.kwargs)
+
+        if not has_graders(frame.collect_schema(), given.arguments):
+            if name is None and trusted is None:
+                return of(frame)
+            msg = (
+                f"`{first}` must have a column {GRADER!r} to tell graders apart\n\n"
+                "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) makes it"
+            )
+            raise ValueError(msg)
+        parts = by_grader(frame, given.arguments)
+        for argument, each in ((GRADER, name), ("trusted", trusted)):
+            if each is not None:
+                check_choice(argument, each, parts)
+        if name is not None:
+            parts = {each: parts[each] for each in parts if each in {name, trusted}}
+        if trusted is not None or (graders == "together" and len(parts) > 1):
+            return of(_below_each_other(parts))
+        if len(parts) == 1:
+            [rows] = parts.values()
+            return of(rows)
+        if graders == "one":
+            raise several_graders([*parts])
+        below: Result = _below_each_other({name: of(rows) for name, rows in parts.items()})
+        return below
 
     called.__signature__ = signature  # type: ignore[attr-defined]
     return called
+
+
+def has_graders(schema: Mapping[str, pl.DataType], keys: Mapping[str, Any]) -> bool:
+    """Whether the results of several graders stand in a frame, in a column that is no other key."""
+    others = (keys.get(name) for name in ("strategy", "query", "segments"))
+    return GRADER in schema and GRADER not in columns_of(*others)
+
+
+def by_grader(
+    per_query: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]
+) -> dict[str, pl.DataFrame]:
+    """The results of each grader, without the queries for which there is no value of them at all.
+
+    These are the queries that a grader did not judge.
+    """
+    frame = per_query.lazy().collect()
+    named = columns_of(*keys.get("measures", ()))
+    values = [name for name in frame.columns if name in named or Measure.parsed(name)]
+    known = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
+    query = settled_columns("query", keys.get("query", "query"))
+    return {
+        str(name): rows.filter(known.any().over(query)).drop(GRADER)
+        for (name,), rows in frame.partition_by(GRADER, as_dict=True).items()
+    }
+
+
+def _below_each_other(results: Mapping[str, Any]) -> Any:
+    """The frames of several graders as one, behind a column that says whose they are."""
+    named = [each.select(pl.lit(name).alias(GRADER), "*") for name, each in results.items()]
+    return pl.concat(named, how="vertical_relaxed")
+
+
+def several_graders(names: Sequence[str]) -> ValueError:
+    """The error of a function that shows the results of one grader."""
+    return ValueError(
+        f"`per_query` must have the results of one grader here, got {first_few(names)}\n\n"
+        f"Hint: grader={names[0]!r} takes those of one"
+    )
 
 
 def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,7 +176,7 @@ def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> d
     keys = {key: given[key] for key in KEYS if key in given}
     keys |= {key: key for key in KEYS if key not in keys and key in schema}
     sought = [key for key in KEYS if key not in keys]
-    taken = {*columns_of(*keys.values()), *columns_of(given.get("segments"))}
+    taken = {GRADER, *columns_of(*keys.values()), *columns_of(given.get("segments"))}
     taken |= columns_of(*check_list("measures", given.get("measures") or [None]))
     found = [name for name in schema if name not in taken and _may_be_a_key(name, schema[name])]
     if len(found) > len(sought) > 0:

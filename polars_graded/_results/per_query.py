@@ -75,6 +75,7 @@ def check_segments(
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results has chosen it
 ) -> list[tuple[pl.DataFrame, Grid]]:
     """As `check_per_query`, for the queries of each segment: a row of its key, and its grid.
 

@@ -60,12 +60,12 @@ def judged(
     here = isinstance(judgments, pl.DataFrame | pl.LazyFrame)
     theirs = judgments.collect_schema() if here else schema_of(_arrow_schema(judgments))
     pair = [query, doc]
-    key = check_schemas(ours, theirs, query, doc, grade, strategy)
+    key = check_schemas(ours, theirs, query, doc, [grade], strategy)
     _check_not_stacked(ours, key)
     if unjudged_below is not None:
         unjudged_below = check_number("unjudged_below", unjudged_below)
     if here:
-        table = usable(judgments.lazy().collect(), pair, grade, unjudged_below)
+        table = usable(judgments.lazy().collect(), pair, [grade], unjudged_below)
         judgments = run.sparkSession.createDataFrame(table.to_arrow())
 
     names = [*ours, *(name for name in theirs if name not in ours)]

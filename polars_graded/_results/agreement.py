@@ -1,0 +1,447 @@
+"""How far graders agree, document by document: people, models, or both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import (
+    check_choice,
+    check_collected,
+    check_columns,
+    check_number,
+    check_whole_number,
+    first_few,
+)
+from polars_graded._frames.inputs import GRADER, graders_apart
+from polars_graded._frames.judge_checks import check_distinct
+from polars_graded._measuring.ranking import check_grade
+from polars_graded._results.keys import Columns, settled_columns
+from polars_graded._results.per_query import check_named_once, table
+from polars_graded._warnings import DataWarning, warn_the_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+
+__all__ = ["agreement"]
+
+MOST_GRADES = 101
+"""Of more different grades hardly any are equal, and their table is large."""
+
+BLOCK = 2**22
+"""How many numbers are worked on at a time, 32 MB."""
+
+
+def agreement(
+    frame: Any,
+    *graders: str,
+    trusted: str | None = None,
+    query: Columns = "query",
+    doc: str = "doc",
+    grader: str | None = None,
+    grade: str = "grade",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> pl.DataFrame:
+    r"""Say how far graders agree on the grades of documents, and how sure that is.
+
+    Of two graders the documents are looked at that both judged, of all together those that at least
+    two did. With :math:`p_{ij}` the share of documents to which the one gives grade i and the other
+    j, and its sums :math:`p_{i\cdot}` and :math:`p_{\cdot j}`:
+
+    .. math:: \kappa = 1 - \frac{\sum_{ij} d_{ij} p_{ij}}{\sum_{ij} d_{ij} p_{i\cdot} p_{\cdot j}}
+        \qquad AC_2 = \frac{\sum_{ij} w_{ij} p_{ij} - e}{1 - e} \qquad
+        e = \frac{\sum_{ij} w_{ij}}{k (k - 1)} \sum_i \pi_i (1 - \pi_i)
+
+    As text: ``κ = 1 - ∑ d(i, j) p(i, j) / ∑ d(i, j) p(i) p(j); AC2 = (∑ w(i, j) p(i, j) - e) /
+    (1 - e); e = ∑ w(i, j) / (k (k - 1)) * ∑ π(i) (1 - π(i))``, of k grades that anybody gave, where
+    π(i) is the share of grade i among all that both gave, and w(i, j) is 1 less the squared
+    distance of the two grades over the largest there is.
+
+    Parameters
+    ----------
+    frame
+        Any data frame. Wide, one row per document and a column of grades per grader, as `judge`
+        makes it of several judgments (a document may come for each strategy); or long, one row per
+        query, document and grader. A null grade is none.
+    *graders
+        The columns of grades, or the graders of a long frame, which has all of them by default.
+    trusted
+        The grader whom each of the others is compared with; by default each pair is.
+    query
+        The column that tells the queries apart, or several.
+    doc
+        The column that tells the documents of a query apart. A wide frame without it has one row
+        per document.
+    grader, grade
+        The columns of a long frame: who judged, by default `"grader"` where no argument names
+        columns of grades, and the grades.
+    confidence
+        The confidence of the intervals, between 0 and 1.
+    resamples
+        How many times queries are drawn anew for the intervals.
+    seed
+        The same seed draws the same queries for all pairs.
+
+    Returns
+    -------
+    DataFrame
+        One row per pair of graders and coefficient, then those of all graders together where there
+        are more than two:
+
+        - `grader` and `other` (String), null for all together; `coefficient` (String);
+        - `documents` and `queries` (UInt32) that the value is of;
+        - `value`, `ci_low` and `ci_high` (Float64), the interval that holds `confidence` of the
+          values of resampled **queries**, since documents of a query are not independent;
+        - `note` (String): why the value or its interval is null, else null.
+
+        The coefficients of a pair are
+
+        - `equal`: the share of documents with the same grade, from 0 to 1;
+        - `kappa`, Cohen's :math:`\kappa`, where :math:`d_{ij}` is 1 for different grades;
+          `kappa_linear` and `kappa_quadratic`, where it is the distance of the two grades and its
+          square: at most 1, and 0 for what chance would give with the grades that each has given;
+        - `alpha_ordinal` and `alpha_interval`, Krippendorff's :math:`\alpha`: the same with the
+          grades of both together, at distances that count the grades between them, or are those of
+          the grades;
+        - `ac2`, Gwet's :math:`AC_2` with quadratic weights, for grades of which most are the same:
+          there :math:`\kappa` and :math:`\alpha` may be near 0 though nearly all are equal;
+        - `difference`: how much higher `grader` grades than `other`, in the mean.
+
+        All graders together have `equal` (of all pairs of grades of a document), `fleiss_kappa`
+        (Fleiss' :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`, each document having
+        as many grades as it was given.
+
+    Raises
+    ------
+    TypeError
+        If a grade is not a number.
+    ValueError
+        If there are fewer than two graders; if a document has two grades of one; if there are more
+        than 101 different grades.
+
+    Warns
+    -----
+    DataWarning
+        If one gives grades outside those of the trusted grader (`scale`), or, where nobody is, by
+        more than their range outside those of all others: a 10 beside grades from 0 to 3.
+
+    See Also
+    --------
+    rank_correlation : How alike the graders order strategies, which may be well where they agree
+        poorly on documents.
+    charts.agreement : The grades of two graders, drawn.
+
+    Notes
+    -----
+    Grades are numbers here: 0 and 2 are twice as far apart as 0 and 1, whether or not anybody gave
+    1. Where a value is null, resamples without one do not count in any interval.
+
+    References
+    ----------
+    Cohen: Weighted kappa, 1968. Fleiss: Measuring nominal scale agreement among many raters, 1971.
+    Krippendorff: Computing Krippendorff's alpha-reliability, 2011. Gwet: Handbook of inter-rater
+    reliability, 2014.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame(
+    ...     {
+    ...         "query": [1, 1, 1, 2, 2, 2],
+    ...         "people": [0, 0, 2, 1, 0, None],
+    ...         "model": [0, 1, 2, 2, 0, 1],
+    ...     }
+    ... )
+    >>> agreement(df, "people", "model").select("coefficient", "documents", "value")
+    shape: (8, 3)
+    ┌─────────────────┬───────────┬──────────┐
+    │ coefficient     ┆ documents ┆ value    │
+    │ ---             ┆ ---       ┆ ---      │
+    │ str             ┆ u32       ┆ f64      │
+    ╞═════════════════╪═══════════╪══════════╡
+    │ equal           ┆ 5         ┆ 0.6      │
+    │ kappa           ┆ 5         ┆ 0.375    │
+    │ kappa_linear    ┆ 5         ┆ 0.583333 │
+    │ kappa_quadratic ┆ 5         ┆ 0.75     │
+    │ alpha_ordinal   ┆ 5         ┆ 0.762143 │
+    │ alpha_interval  ┆ 5         ┆ 0.763158 │
+    │ ac2             ┆ 5         ┆ 0.736842 │
+    │ difference      ┆ 5         ┆ -0.4     │
+    └─────────────────┴───────────┴──────────┘
+    """
+    check_number("confidence", confidence, above=0, below=1)
+    check_whole_number("resamples", resamples)
+    check_whole_number("seed", seed, at_least=0)
+    grades = Grades.of(*grades_of(frame, graders, query, doc, grader, grade))
+    if trusted is not None:
+        check_choice("trusted", trusted, grades.names)
+    grades.warn_of_scales(trusted)
+    weights = _resamples(grades.n_queries, resamples, seed)
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    rows: list[dict[str, Any]] = []
+    for i, name in enumerate(grades.names):
+        if trusted in (None, name):
+            others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
+            for part in grades.parts(others, len(weights)):
+                rows += grades.pairs(i, part, weights, tails)
+    if len(grades.names) > 2:  # noqa: PLR2004
+        rows += grades.together(weights, tails)
+    return table(rows, note=pl.String())
+
+
+def grades_of(
+    frame: Any, graders: Sequence[str], query: Columns, doc: str, grader: str | None, grade: str
+) -> tuple[pl.DataFrame, list[str]]:
+    """The number of the query of each document, and a column of grades per grader."""
+    rows = check_collected("frame", frame)
+    queries = settled_columns("query", query)
+    check_columns("frame", queries, rows.columns, argument="query")
+    long = grader or (GRADER if not {*graders} & {*rows.columns} else None)
+    if long is not None:
+        for argument, name in ((GRADER, long), ("doc", doc), ("grade", grade)):
+            check_columns("frame", [name], rows.columns, argument=argument)
+        rows = graders_apart("frame", rows, [*queries, doc], long, grade)
+        graders = graders or [name for name in rows.columns if name not in {*queries, doc}]
+    names = [*graders]
+    if len(names) < 2:  # noqa: PLR2004
+        msg = f"there must be at least two graders, got {', '.join(names) or 'none'}"
+        raise ValueError(msg)
+    check_columns("frame", names, rows.columns)
+    check_named_once([*queries, *names])
+    keys = [*queries, doc] if doc in rows.columns else queries
+    rows = rows.select(*keys, *names)
+    if doc in rows.columns:
+        rows = rows.unique(maintain_order=True)
+        check_distinct(rows, "frame", keys)
+    for name in names:
+        check_grade(f"grade {name!r}", rows.schema[name])
+    number = pl.struct(queries).rank("dense").cast(pl.Int64) - 1
+    return rows.select(number.alias("query"), pl.col(names).cast(pl.Float64)), names
+
+
+@dataclass(frozen=True)
+class Grades:
+    """The grades of all documents, those of a query below one another."""
+
+    names: Sequence[str]
+    values: Floats
+    """All grades that anybody gave, rising."""
+    codes: Integers
+    """Which of them it is, a row per document and a column per grader; -1 for none."""
+    query: Integers
+    """The number of the query of each document, from 0 and rising."""
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> Grades:
+        """The grades in these columns."""
+        rows = rows.sort("query")
+        given = rows.select(names).to_numpy().reshape(rows.height, len(names))
+        there = rows.select(pl.col(names).is_not_null()).to_numpy()
+        for name, column, known in zip(names, given.T, there.T, strict=True):
+            if not np.isfinite(column[known]).all():
+                msg = f"grade {name!r} must be finite, got NaN or infinity"
+                raise ValueError(msg)
+        values = np.unique(given[there]) if there.any() else np.zeros(1)
+        if len(values) > MOST_GRADES:
+            msg = f"there must be at most {MOST_GRADES} different grades, got {len(values)}"
+            raise ValueError(msg)
+        codes = np.where(there, np.searchsorted(values, np.where(there, given, 0)), -1)
+        return cls(names, values, codes, rows["query"].to_numpy())
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries there are."""
+        return int(self.query[-1]) + 1 if len(self.query) else 0
+
+    def warn_of_scales(self, trusted: str | None) -> None:
+        """Warn of grades outside those of the trusted grader, or else far outside all others'."""
+        for i, name in enumerate(self.names):
+            others = [j for j, other in enumerate(self.names) if other != name]
+            if trusted is not None:
+                others = [self.names.index(trusted)]
+            known, own = (
+                self.values[each[each >= 0]] for each in (self.codes[:, others], self.codes[:, i])
+            )
+            low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
+            margin = 0 if trusted is not None else high - low
+            outside = own[(own < low - margin) | (own > high + margin)]
+            if len(outside) and high > low and name != trusted:
+                of = "the others" if trusted is None else repr(trusted)
+                warn_the_caller(
+                    DataWarning.scale,
+                    f"{name!r} gives {len(outside)} of {len(own)} documents grades outside those "
+                    f"of {of}, {low:g} to {high:g}: {first_few(np.unique(outside).tolist())}\n\n"
+                    f"Hint: pl.col({name!r}).clip({low:g}, {high:g}) takes them for the nearest",
+                )
+
+    def parts(self, others: Sequence[int], resamples: int) -> Iterator[Sequence[int]]:
+        """Graders in parts, whose tables fit what is worked on at a time."""
+        step = max(1, BLOCK // (resamples * len(self.values) ** 2))
+        for start in range(0, len(others), step):
+            yield others[start : start + step]
+
+    def pairs(
+        self, i: int, others: Sequence[int], weights: Floats, tails: Sequence[float]
+    ) -> Iterator[dict[str, Any]]:
+        """How one grader agrees with some others."""
+        k, count = len(self.values), len(others)
+        a, b = self.codes[:, [i]], self.codes[:, others]
+        both = (a >= 0) & (b >= 0)
+        cells = ((self.query[:, np.newaxis] * count + np.arange(count)) * k + a) * k + b
+        joint = np.bincount(cells[both], minlength=self.n_queries * count * k * k)
+        by_query = joint.reshape(self.n_queries, count * k * k).astype(np.float64)
+        tables = (weights @ by_query).reshape(len(weights), count, k, k)
+        found = _with_intervals(_of_pairs(tables, self.values), tails)
+        for place, j in enumerate(others):
+            of_pair = {name: each[:, place] for name, each in found.items()}
+            yield from self._rows((self.names[i], self.names[j]), both[:, place], of_pair)
+
+    def together(self, weights: Floats, tails: Sequence[float]) -> Iterator[dict[str, Any]]:
+        """How all graders agree, each document with as many grades as it has."""
+        k, near = len(self.values), _nearness(self.values)
+        rows, columns = np.nonzero(self.codes >= 0)
+        cells = rows * k + self.codes[rows, columns]
+        given = np.bincount(cells, minlength=len(self.codes) * k).reshape(-1, k).astype(np.float64)
+        count = given.sum(axis=1)
+        several, judged = count > 1, count > 0
+        of_query, coincidences = [], []
+        for number in range(self.n_queries):
+            every = self.query == number
+            units, m = given[every & several], count[every & several]
+            one = given[every & judged] / count[every & judged, np.newaxis]
+            pairs = m * (m - 1)
+            equal, nearly = ((units * (units @ kind - 1)).sum(axis=1) for kind in (np.eye(k), near))
+            sums = [len(units), (equal / pairs).sum(), (nearly / pairs).sum(), len(one)]
+            of_query.append([*sums, *one.sum(axis=0)])
+            shared = units / (m - 1)[:, np.newaxis]
+            coincidences.append(units.T @ shared - np.diag(shared.sum(axis=0)))
+        n, equal, nearly, n_judged, *pi = (weights @ np.reshape(of_query, (-1, 4 + k))).T
+        tables = (weights @ np.reshape(coincidences, (-1, k * k))).reshape(-1, k, k)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.array(pi).T / n_judged[:, np.newaxis]
+            found = {
+                "equal": equal / n,
+                "fleiss_kappa": _beyond(equal / n, (shares**2).sum(axis=1)),
+                **_alphas(tables, self.values),
+                "ac2": _ac2(nearly / n, shares, near),
+            }
+        with_ends = _with_intervals(found, tails)
+        return self._rows(
+            (None, None), several, {name: each[:, 0] for name, each in with_ends.items()}
+        )
+
+    def _rows(
+        self, graders: tuple[str | None, str | None], judged: Mask, found: Mapping[str, Floats]
+    ) -> Iterator[dict[str, Any]]:
+        """A row per coefficient."""
+        queries = int(np.count_nonzero(np.bincount(self.query[judged])))
+        counts = {"documents": int(judged.sum()), "queries": queries}
+        for coefficient, (value, low, high) in found.items():
+            note = None
+            if not counts["documents"]:
+                note = "no document has grades of two"
+            elif np.isnan(value):
+                note = "only one grade was given, as chance would have it too"
+            elif queries < 2:  # noqa: PLR2004
+                note = "one query says nothing of others, so there is no interval"
+            yield {
+                **dict(zip(("grader", "other"), graders, strict=True)),
+                "coefficient": coefficient,
+                **counts,
+                "value": value,
+                "ci_low": low if queries > 1 else np.nan,
+                "ci_high": high if queries > 1 else np.nan,
+                "note": note,
+            }
+
+
+def _resamples(n: int, resamples: int, seed: int) -> Floats:
+    """How often each query counts: once, then as often as it is drawn in each resample."""
+    rng = np.random.default_rng(seed)
+    drawn = (
+        rng.multinomial(n, np.full(n, 1 / max(n, 1)), resamples) if n else np.empty((resamples, 0))
+    )
+    return np.vstack([np.ones(n), drawn]).astype(np.float64)
+
+
+def _with_intervals(found: Mapping[str, Floats], tails: Sequence[float]) -> dict[str, Floats]:
+    """Each coefficient of the data with the ends of its interval, of what is its own resample."""
+    every = {}
+    for name, values in found.items():
+        value, *_ = rows = values.reshape(len(values), -1)
+        resampled = rows[1:]
+        undefined = np.isnan(resampled).any(axis=0)
+        ends = np.full((2, *value.shape), np.nan)
+        ends[:, ~undefined] = np.quantile(resampled[:, ~undefined], tails, axis=0)
+        for place in np.flatnonzero(undefined):
+            known = resampled[:, place][~np.isnan(resampled[:, place])]
+            ends[:, place] = np.quantile(known, tails) if len(known) else np.nan
+        every[name] = np.concatenate([value[np.newaxis], ends])
+    return every
+
+
+# Coefficients of tables, whose last two axes are the grades of the one and of the other
+
+
+def _of_pairs(tables: Floats, values: Floats) -> dict[str, Floats]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
+        one, other = shares.sum(axis=-1), shares.sum(axis=-2)
+        distance = np.abs(values[:, np.newaxis] - values)
+        kinds = {"": distance > 0, "_linear": distance, "_quadratic": distance**2}
+        flat = shares.reshape(*shares.shape[:-2], -1)
+        apart = {name: flat @ kind.ravel().astype(np.float64) for name, kind in kinds.items()}
+        near = _nearness(values)
+        return {
+            "equal": 1 - apart[""],
+            **{
+                f"kappa{name}": 1 - apart[name] / ((one @ kind) * other).sum(axis=-1)
+                for name, kind in kinds.items()
+            },
+            **_alphas(tables + tables.swapaxes(-2, -1), values),
+            "ac2": _ac2(flat @ near.ravel(), (one + other) / 2, near),
+            "difference": one @ values - other @ values,
+        }
+
+
+def _alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
+    """Krippendorff's coefficients of how often each two grades are given to one document.
+
+    The ordinal distance of two grades is that of their ranks among all that are given.
+    """
+    n_of = coincidences.sum(axis=-1)
+    n = n_of.sum(axis=-1)
+    ranks = n_of.cumsum(axis=-1) - n_of / 2
+    found = {}
+    for name, places in (("alpha_ordinal", ranks), ("alpha_interval", values + 0 * ranks)):
+        x = places - ((n_of * places).sum(axis=-1) / n)[..., np.newaxis]
+        spread = (n_of * x**2).sum(axis=-1)
+        product = ((coincidences @ x[..., np.newaxis])[..., 0] * x).sum(axis=-1)
+        value = 1 - (n - 1) / n * (spread - product) / spread
+        found[name] = np.where((n_of > 0).sum(axis=-1) > 1, value, np.nan)
+    return found
+
+
+def _nearness(values: Floats) -> Floats:
+    """1 less the squared distance of two grades over the largest there is."""
+    distance: Floats = (values[:, np.newaxis] - values) ** 2
+    near: Floats = 1 - distance / max(distance.max(initial=0), np.finfo(float).tiny)
+    return near
+
+
+def _ac2(observed: Floats, shares: Floats, near: Floats) -> Floats:
+    """Gwet's coefficient: chance is the likelier, the more evenly grades are given."""
+    k = max(len(near), 2)
+    chance = near.sum() / (k * (k - 1)) * (shares * (1 - shares)).sum(axis=-1)
+    return _beyond(observed, chance) if len(near) > 1 else np.full(observed.shape, np.nan)
+
+
+def _beyond(observed: Floats, chance: Floats) -> Floats:
+    """The share of what chance leaves that agrees."""
+    return (observed - chance) / (1 - chance)

@@ -1,0 +1,230 @@
+"""How far graders agree: equal to other libraries, to published numbers; null where undefined."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import polars as pl
+import pytest
+from helpers import needed
+from results import close, rng
+
+from polars_graded import DataWarning, agreement, read_qrels
+
+ALL = ("equal", "fleiss_kappa", "alpha_ordinal", "alpha_interval", "ac2")
+
+
+def values(result, grader=None, other=None):
+    """Coefficients by name, of two graders or of all together."""
+    rows = result.filter(pl.col("grader").eq_missing(grader), pl.col("other").eq_missing(other))
+    return dict(rows.select("coefficient", "value").iter_rows())
+
+
+def graded(seed, *, graders=3, documents=60, missing=0.0, grades=(0, 1, 2, 3)):
+    """Grades of graders who often agree, some of them missing; every grade is given."""
+    generator = rng(seed)
+    truth = generator.integers(0, len(grades), documents)
+    columns = {"query": np.arange(documents) // 6}
+    for name in "abcdefgh"[:graders]:
+        noisy = np.where(generator.random(documents) < 0.5, truth, generator.permutation(truth))
+        column = pl.Series(np.array(grades)[noisy])
+        columns[name] = column.set(pl.Series(generator.random(documents) < missing), None)
+    return pl.DataFrame(columns)
+
+
+def array(frame):
+    """The grades of all graders, NaN for none: a row per grader."""
+    return frame.drop("query").cast(pl.Float64).fill_null(np.nan).to_numpy().T
+
+
+@pytest.mark.parametrize("missing", [0, 0.3])
+def test_pairs_are_as_scikit_learn_and_krippendorff_have_them(missing):
+    kappa = needed("sklearn.metrics", ".[peers]").cohen_kappa_score
+    alpha = needed("krippendorff", ".[peers]").alpha
+    frame = graded(0, missing=missing)
+    result = agreement(frame, "a", "b", "c", resamples=1)
+    for x, y in ("ab", "ac", "bc"):
+        both = frame.drop_nulls([x, y])
+        found = values(result, x, y)
+        assert found["equal"] == close((both[x] == both[y]).mean())
+        assert found["difference"] == close(both[x].mean() - both[y].mean())
+        assert found["kappa"] == close(kappa(both[x], both[y]))
+        assert found["kappa_linear"] == close(kappa(both[x], both[y], weights="linear"))
+        assert found["kappa_quadratic"] == close(kappa(both[x], both[y], weights="quadratic"))
+        for level in ("ordinal", "interval"):
+            expected = alpha(array(both.select("query", x, y)), level_of_measurement=level)
+            assert found[f"alpha_{level}"] == close(expected)
+
+
+@pytest.mark.parametrize(("missing", "graders"), [(0, 3), (0.4, 3), (0.5, 6)])
+@pytest.mark.parametrize("grades", [(0, 1, 2, 3), (0, 1, 5)])
+def test_all_together_are_as_krippendorff_has_them(missing, graders, grades):
+    alpha = needed("krippendorff", ".[peers]").alpha
+    frame = graded(1, missing=missing, graders=graders, grades=grades)
+    found = values(agreement(frame, *frame.columns[1:], resamples=1))
+    assert tuple(found) == ALL
+    for level in ("ordinal", "interval"):
+        expected = alpha(array(frame), level_of_measurement=level)
+        assert found[f"alpha_{level}"] == close(expected)
+
+
+@pytest.mark.parametrize("missing", [0, 0.3])
+def test_gwets_and_fleiss_coefficients_are_those_of_irrcac(missing):
+    raw = needed("irrCAC.raw", "irrCAC").CAC
+    frame = graded(2, missing=missing).filter(~pl.all_horizontal(pl.col("a", "b", "c").is_null()))
+    ratings = frame.drop("query").to_pandas()
+
+    def expected(columns, method, weights="quadratic"):
+        coefficient = getattr(
+            raw(columns, weights=weights, categories=[0, 1, 2, 3], digits=12), method
+        )()
+        return pytest.approx(coefficient["est"]["coefficient_value"], abs=1e-11)
+
+    result = agreement(frame, "a", "b", "c", resamples=1)
+    assert values(result)["ac2"] == expected(ratings, "gwet")
+    assert values(result)["fleiss_kappa"] == expected(ratings, "fleiss", "identity")
+    both = ratings[["a", "b"]].dropna()
+    assert values(result, "a", "b")["ac2"] == expected(both, "gwet")
+
+
+def test_fleiss_kappa_is_that_of_statsmodels():
+    inter_rater = needed("statsmodels.stats.inter_rater")
+    frame = graded(3)
+    counts, _ = inter_rater.aggregate_raters(frame.drop("query").to_numpy())
+    found = values(agreement(frame, "a", "b", "c", resamples=1))
+    assert found["fleiss_kappa"] == close(inter_rater.fleiss_kappa(counts))
+
+
+def test_ac2_by_hand_where_nearly_all_grades_are_equal():
+    """Of ten documents nine are 0 for both, one is 0 and 1: κ is 0, as if by chance."""
+    frame = pl.DataFrame({"query": range(10), "a": [0] * 10, "b": [0] * 9 + [1]})
+    found = values(agreement(frame, "a", "b"), "a", "b")
+    assert found["kappa"] == close(0)
+    chance = 2 / (2 * 1) * 2 * (1 / 20) * (19 / 20)  # two grades, the one in 19 of 20
+    assert found["ac2"] == close((0.9 - chance) / (1 - chance))
+
+
+def test_published_numbers_of_models_that_graded(data):
+    folder = data / "llmjudge"
+    with (folder / "published.csv").open() as lines:
+        published = list(csv.DictReader(lines))
+    long = pl.concat(
+        read_qrels(folder / f"{name}.txt.gz").with_columns(grader=pl.lit(name))
+        for name in ["people", *(row["judge"] for row in published)]
+    ).with_columns(pl.col("grade").clip(0, 3))
+    result = agreement(long, trusted="people", resamples=1)
+    for row in published:
+        found = values(result, "people", row["judge"])
+        assert f"{found['kappa']:.4f}" == row["kappa"]
+        assert f"{found['alpha_ordinal']:.4f}" == row["alpha"]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "undefined"),
+    [
+        ([1, 1, 1], [1, 1, 1], "only one grade was given"),
+        ([2], [2], "only one grade was given"),
+        ([1, None, None], [1, None, 1], "only one grade was given"),
+        ([1, None], [None, 2], "no document has grades of two"),
+        ([None, None], [None, None], "no document has grades of two"),
+        ([], [], "no document has grades of two"),
+    ],
+)
+@pytest.mark.parametrize("third", [False, True])
+def test_what_is_undefined_is_null_with_a_reason(a, b, undefined, third):
+    frame = pl.DataFrame({"query": range(len(a)), "a": a, "b": b}).cast(pl.Int64)
+    frame = frame.with_columns(c=pl.lit(None, pl.Int64))
+    result = agreement(frame, *"abc"[: 3 if third else 2], resamples=20)
+    numbers = result.select(pl.col("value", "ci_low", "ci_high"))
+    assert not numbers.select(pl.any_horizontal(pl.all().is_nan().any())).item()
+    beyond_chance = result.filter(~pl.col("coefficient").is_in(["equal", "difference"]))
+    assert beyond_chance["value"].null_count() == beyond_chance.height
+    assert result.filter(pl.col("value").is_null())["note"].null_count() == 0
+    own = beyond_chance.filter(pl.col("grader").eq_missing("a"), pl.col("other") == "b")
+    assert all(note.startswith(undefined) for note in own["note"])
+
+
+def test_two_documents_with_two_grades_are_enough():
+    kappa = needed("sklearn.metrics", ".[peers]").cohen_kappa_score
+    alpha = needed("krippendorff", ".[peers]").alpha
+    frame = pl.DataFrame({"query": [1, 2, 3], "a": [0, 1, None], "b": [1, 1, 0]})
+    found = values(agreement(frame, "a", "b"), "a", "b")
+    assert found["kappa"] == close(kappa([0, 1], [1, 1]))
+    expected = alpha([[0, 1], [1, 1]], level_of_measurement="ordinal")
+    assert found["alpha_ordinal"] == close(expected)
+
+
+def test_intervals_are_those_of_resampled_queries():
+    """Documents that come ten times make nobody surer; the share of queries is drawn anew."""
+    frame = graded(4, documents=240)
+    result = agreement(frame, "a", "b", resamples=2000)
+    tenfold = agreement(pl.concat([frame] * 10), "a", "b", resamples=2000)
+    ends = result.filter(coefficient="equal").select("ci_low", "ci_high").row(0)
+    assert tenfold.filter(coefficient="equal").select("ci_low", "ci_high").row(0) == close(ends)
+    shares = (frame["a"] == frame["b"]).to_numpy().reshape(40, 6).mean(axis=1)
+    means = rng(5).choice(shares, (20_000, 40)).mean(axis=1)
+    assert ends == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])), abs=0.02)
+    narrow = agreement(frame, "a", "b", confidence=0.5)
+    assert (narrow["ci_high"] - narrow["ci_low"] < result["ci_high"] - result["ci_low"]).all()
+
+
+def test_one_query_has_no_interval():
+    frame = pl.DataFrame({"query": [1] * 3, "a": [0, 1, 2], "b": [0, 1, 1]})
+    result = agreement(frame, "a", "b")
+    assert result["ci_low"].null_count() == result.height
+    assert set(result["note"]) == {"one query says nothing of others, so there is no interval"}
+
+
+def test_frames_in_any_form_say_the_same():
+    wide = graded(6).with_row_index("doc")
+    long = wide.unpivot(
+        ["a", "b", "c"], index=["query", "doc"], variable_name="grader", value_name="grade"
+    )
+    expected = agreement(wide, "a", "b", "c")
+    assert (
+        agreement(long.sample(fraction=1, shuffle=True, seed=0))
+        .sort(pl.all())
+        .equals(expected.sort(pl.all()))
+    )
+    renamed = long.rename({"grader": "who", "grade": "label", "doc": "id"})
+    assert agreement(renamed, "a", "b", "c", grader="who", grade="label", doc="id").equals(expected)
+    stacked = pl.concat(wide.with_columns(strategy=pl.lit(name)) for name in ("x", "y"))
+    assert agreement(stacked, "a", "b", "c").equals(expected)
+    assert agreement(wide.lazy(), "a", "b", "c").equals(expected)
+
+
+def test_a_grade_outside_the_scale_of_others_is_told():
+    frame = pl.DataFrame({"query": [1, 2, 3], "people": [0, 1, 3], "model": [0, 10, 2]})
+    for trusted in ("people", None):
+        with pytest.warns(DataWarning.scale, match="'model' gives 1 of 3 doc.* 0 to 3: 10.0"):
+            agreement(frame, "people", "model", trusted=trusted)
+    near = frame.with_columns(model=pl.col("model").clip(0, 4))
+    with pytest.warns(DataWarning.scale, match="'model' gives 1 of 3 doc.* 0 to 3: 4.0"):
+        agreement(near, "people", "model", trusted="people")
+    agreement(near, "people", "model")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        (["a"], {}, "at least two graders, got a"),
+        (["a", "x"], {}, "no column 'x'"),
+        (["a", "b"], {"trusted": "c"}, "`trusted` must be one of 'a', 'b', got 'c'"),
+        ([], {}, "no column 'grader'"),
+        (["a", "a"], {}, "named once"),
+        (["a", "b"], {"resamples": 0}, "`resamples` must be at least 1"),
+    ],
+)
+def test_what_cannot_be_answered_is_said(arguments, options, said):
+    with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=said):
+        agreement(graded(7), *arguments, **options)
+
+
+def test_a_document_that_was_graded_twice_is_refused():
+    frame = pl.DataFrame({"query": [1, 1], "doc": ["d", "d"], "a": [0, 1], "b": [0, 1]})
+    with pytest.raises(ValueError, match="once, got 1 more than once"):
+        agreement(frame, "a", "b")
+    long = pl.DataFrame({"query": [1, 1], "doc": ["d", "d"], "grader": ["a", "a"], "grade": [0, 1]})
+    with pytest.raises(ValueError, match="once, got 1 more than once"):
+        agreement(long)
