@@ -39,6 +39,7 @@ from polars_graded import (
     experiments,
     overview,
     phi_control_points,
+    rank_strategies,
     summarise,
 )
 from polars_graded._drawing import chart_data, style
@@ -133,6 +134,10 @@ def comparison_of(k: int, n: int) -> pl.DataFrame:
 @cache
 def all_pairs_of(k: int, n: int) -> pl.DataFrame:
     return compare(results(k, n), *MEASURES)
+
+
+def ranked(k: int, n: int) -> pl.DataFrame:
+    return rank_strategies(results(k, n), *MEASURES)
 
 
 @cache
@@ -339,6 +344,16 @@ ROWS = {
         all_pairs_of,
         {"strategy": "strategy"},
         value="difference",
+        fewest=2,
+    ),
+    "strategy_ranks": Row(
+        charts.strategy_ranks, ranked, {"strategy": "strategy"}, value="rank", fewest=2
+    ),
+    "critical_differences": Row(
+        charts.critical_differences,
+        lambda k, n: ranked(k, n).filter(measure="mu_ap"),
+        {"strategy": "strategy"},
+        value="mean",
         fewest=2,
     ),
     "rankings": Row(
@@ -843,6 +858,8 @@ FACETED_BY = {
     "comparison_forest": "measure",
     "comparison_forest of all pairs": "measure",
     "comparison_matrix": "measure",
+    "strategy_ranks": "measure",
+    "critical_differences": "part",
     "strategy_bars": "measure",
     "significance_curves": "measure",
     "power_curves": "measure",
@@ -1211,6 +1228,8 @@ FRAME_NAMES = {
     "strategy_bars": "summary",
     "comparison_forest": "comparison",
     "comparison_matrix": "comparison",
+    "strategy_ranks": "ranks",
+    "critical_differences": "ranks",
     "significance_curves": "levels",
     "power_curves": "curve",
     "stability_curves": "stability",
@@ -1643,6 +1662,8 @@ DRAWN = {
         summarise(FOUR, "mu_ap").drop("ci_low"), show="bars"
     ),
     "comparison_matrix": lambda: charts.comparison_matrix(compare(FOUR, "mu_ap")),
+    "strategy_ranks": lambda: charts.strategy_ranks(rank_strategies(FOUR, "mu_ap")),
+    "critical_differences": lambda: charts.critical_differences(rank_strategies(FOUR, "mu_ap")),
     "comparison_forest": lambda: charts.comparison_forest(compare(FOUR, "mu_ap", baseline="s1")),
     "comparison_forest of all pairs": lambda: charts.comparison_forest(
         compare(

@@ -22,6 +22,7 @@ from polars_graded import (
     order_stability,
     overview,
     power_curve,
+    rank_strategies,
     robustness_to_grading,
     significance_levels,
     summarise,
@@ -204,6 +205,45 @@ def matrix(seed):
         marked = chart.data.filter(pl.col("mark") != "")
         assert ((marked["mark"] == "+") == (marked["difference"] >= 0)).all()
         assert (marked["p_corrected"] <= 0.05).all()
+
+
+def places(seed):
+    """Of one measure and of two: who could be first, as `compare` finds nobody better."""
+    frame = results(seed)
+    if frame["strategy"].n_unique() == 1:
+        return
+    ranks, means = rank_strategies(frame, "ap", "ndcg"), {}
+    may = {}
+    for measure in ("ap", "ndcg"):
+        means = dict(frame.group_by("strategy").agg(pl.col(measure).mean()).iter_rows())
+        beaten = set()
+        for row in compare(frame, measure).filter(pl.col("p_corrected") <= 0.05).rows(named=True):
+            pair = row["strategy"], row["baseline"]
+            beaten.add(min(pair, key=means.get))
+        may[measure] = {*means} - beaten
+    title = said(charts.strategy_ranks(ranks))
+    alone = sum(len(names) == 1 for names in may.values())
+    where, words = re.match(r"In (none|.*measures?)(.*)", title).groups()
+    assert words.endswith("one strategy alone may be first")
+    assert (alone == 0) if where == "none" else amount(where) == (alone, 2)
+    one = ranks.filter(measure="ap")
+    for chart in (charts.strategy_ranks(one), charts.critical_differences(one)):
+        title, names = said(chart), may["ap"]
+        if len(names) == 1:
+            assert title == f"{min(names)} is first by ap"
+            continue
+        count, called = re.match(
+            r"(\d+ of \d+) strategies may be first by ap: (.*)", title
+        ).groups()
+        assert count == f"{len(names)} of {len(means)}"
+        assert " others" in called or {*names_of(called)} == names
+    # A bar has the dots of a set of which no two are told apart, and each such pair is on one.
+    rows = charts.critical_differences(one).data
+    dots = rows.filter(part="dot")
+    for pair in compare(frame, "ap").rows(named=True):
+        of_both = [{*dots.filter(strategy=pair[side])["set"]} for side in ("strategy", "baseline")]
+        found = pair["p_corrected"] is not None and pair["p_corrected"] <= 0.05
+        assert bool(of_both[0] & of_both[1]) != found
 
 
 def curves(seed):
@@ -520,6 +560,8 @@ CLAIMS = {
     "strategy_bars": bars,
     "comparison_forest": forest,
     "comparison_matrix": matrix,
+    "strategy_ranks": places,
+    "critical_differences": places,
     "dcg_curves": curves,
     "dcg_curves beside a baseline": beside_baseline,
     "recall_precision_curves": recall,

@@ -283,6 +283,23 @@ def means(table: pl.DataFrame) -> str:
     return f"{who} {has} {mean}, {short(abs(top - second))} {side} {after}"
 
 
+def first_places(table: pl.DataFrame) -> str:
+    """Who may be first, or by how many measures one strategy alone may."""
+    groups, things = group_names(table)
+    every = table.partition_by(groups, maintain_order=True) if groups else [table]
+    may = [[*group.sort("rank").filter(rank_low=1)["strategy"]] for group in every]
+    if len(every) > 1:
+        alone = sum(len(names) == 1 for names in may)
+        none = f"In none of {len(every)} {things}"
+        where = f"In {of_all(alone, len(every), things)}" if alone else none
+        return f"{where} one strategy alone may be first"
+    n, [names] = table.height, may
+    by = f"by {name_said(table['measure'][0])}"
+    if len(names) == 1:
+        return f"{name_said(names[0])} is first {by}"
+    return f"{len(names)} of {n:,} strategies may be first {by}: {listed(names)}"
+
+
 def settled(pairs: pl.DataFrame, alpha: float) -> str:
     """Who leads, and how many differences are settled: of pairs, each there once."""
     groups, things = group_names(pairs)

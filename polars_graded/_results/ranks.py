@@ -57,7 +57,7 @@ def rank_strategies(
         The best first, in the order of measures and of segments:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
-          (UInt32), `best` (String, which value is), `mean` (Float64);
+          (UInt32), `best` (String, which value is), `confidence` and `mean` (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
         - `rank_low`, `rank_high` (UInt32): all true ranks of a measure lie within theirs together
           at `confidence`, where `correction` bounds the chance of any false finding, as
@@ -150,7 +150,10 @@ def rank_strategies(
     )
 
 
-COLUMNS = ("measure", "queries", "best", "mean", "rank", "rank_low", "rank_high", "group")
+COLUMNS = (
+    *("measure", "queries", "best", "confidence", "mean"),
+    *("rank", "rank_low", "rank_high", "group"),
+)
 """What `rank_strategies` gives beside its keys."""
 
 

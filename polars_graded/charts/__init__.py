@@ -38,6 +38,7 @@ from polars_graded.charts._explore import explore
 from polars_graded.charts._overview import overview
 from polars_graded.charts._queries import measure_agreement, precision_histogram
 from polars_graded.charts._rankings import rankings
+from polars_graded.charts._ranks import critical_differences, strategy_ranks
 from polars_graded.charts._relevance import relevance_function, sample_boxes
 from polars_graded.charts._strategies import comparison_forest, comparison_matrix, strategy_bars
 from polars_graded.charts._trust import (
@@ -52,6 +53,7 @@ from polars_graded.charts._trust import (
 __all__ = [
     "comparison_forest",
     "comparison_matrix",
+    "critical_differences",
     "dcg_curves",
     "explore",
     "grading_profile",
@@ -67,6 +69,7 @@ __all__ = [
     "significance_curves",
     "stability_curves",
     "strategy_bars",
+    "strategy_ranks",
     "swap_rates",
     "threshold_profile",
     "unjudged_bounds",

@@ -1,0 +1,258 @@
+"""Charts of ranks: how sure the places of strategies are, and who cannot be told apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from polars_graded._drawing import chart_data, style, titles
+
+if TYPE_CHECKING:
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
+
+BAR, LABEL = 8, 16
+"""How far apart the bars of groups are, and the names of strategies, in pixels."""
+
+MOST_LABELLED = 60
+"""How many strategies a diagram of critical differences can name."""
+
+
+def strategy_ranks(
+    ranks: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
+) -> Chart:
+    """Draw the rank of each strategy with its interval, and the groups it is in.
+
+    Parameters
+    ----------
+    ranks
+        One row per measure and strategy, as `rank_strategies` returns it.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `strategy` as text, and `panel` where it is drawn; the best
+        is at the top. The title says who may be first.
+
+    Raises
+    ------
+    ValueError
+        If the frame has no rank; if there are more than 60 panels or 3000 rows.
+
+    Examples
+    --------
+    >>> from polars_graded import rank_strategies
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
+    ...     }
+    ... )
+    >>> chart = per_query.pipe(rank_strategies).pipe(strategy_ranks)
+    >>> print(chart.title["text"])
+    2 of 2 strategies may be first by ap: ours and bm25
+    """
+    numbers = ["rank", "rank_low", "rank_high"]
+    keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy, "panel": panel}
+    table = chart_data.result_rows("ranks", ranks, *numbers, **keys, once="strategy", every=True)
+    names = chart_data.by_falling(table.with_columns(place=-pl.col("rank")), "place", "strategy")
+    many = len(names) > style.MOST_NAMED
+    axis = alt.Axis(labelLimit=300, labelFontSize=8 if many else alt.Undefined)
+    y = alt.Y("strategy:N", title=None, axis=axis, **style.in_order(names))
+    last = int(table["rank_high"].max())  # type: ignore[arg-type]
+    place = {
+        "scale": alt.Scale(domain=[0.5, last + 0.5], nice=False),
+        "axis": alt.Axis(format=",d", values=chart_data.round_ranks(max(2, last))),
+        "title": "rank",
+    }
+    tooltip = ["measure:N", "strategy:N", *(f"{name}:Q" for name in numbers), "group:N"]
+    base = alt.Chart().encode(y=y, tooltip=tooltip)
+    line = base.mark_bar(size=2, color=style.DOUBT)
+    level = chart_data.confidence(table)
+    return style.panels(
+        [
+            line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
+            base.mark_point(filled=True, size=60, opacity=1, color=style.ink()).encode(
+                x=alt.X("rank:Q", **place)
+            ),
+            alt.Chart()
+            .mark_text(align="left", dx=8, color=style.ink())
+            .encode(x=alt.value("width"), y=y, text="group:N"),
+        ],
+        table,
+        panel,
+        columns=2,
+        width=300,
+        finding=titles.first_places(table),
+        notes=[
+            "line: ranks it may have"
+            + ("" if level is None else f", together at {100 * level:g} %")
+            + "; letters: strategies that share one are not told apart"
+        ],
+        **({"height": alt.Step(10)} if many else {}),
+    )
+
+
+def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
+    """Draw means on a line, with a bar over strategies that are not told apart.
+
+    It is Demšar's critical difference diagram. His bars span one critical difference of mean ranks;
+    these are the groups of `rank_strategies`, thus of its test, and of the means that it compares.
+    A bar has a dot at each strategy of its group, for where they vary differently one in between
+    may be told apart.
+
+    Parameters
+    ----------
+    ranks
+        One row per strategy, as `rank_strategies` returns it of one measure.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart
+        Of rows with `part`: a `"strategy"` with `mean` and the `row` of its name, a `"bar"` of a
+        `set` from `mean` to `to`, and a `"dot"` on it for each of the set, both at the bar's `row`,
+        which is in pixels. The title says who may be first.
+
+    Raises
+    ------
+    ValueError
+        If there are several measures, or more than 60 strategies.
+
+    References
+    ----------
+    Demšar: Statistical comparisons of classifiers over multiple data sets, 2006, figure 1.
+
+    Examples
+    --------
+    >>> from polars_graded import rank_strategies
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
+    ...         "query": ["a", "b", "c"] * 2,
+    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
+    ...     }
+    ... )
+    >>> chart = per_query.pipe(rank_strategies).pipe(critical_differences)
+    >>> chart.data.select("part", "strategy", "mean", "to", "row")
+    shape: (5, 5)
+    ┌──────────┬──────────┬──────────┬──────────┬─────┐
+    │ part     ┆ strategy ┆ mean     ┆ to       ┆ row │
+    │ ---      ┆ ---      ┆ ---      ┆ ---      ┆ --- │
+    │ str      ┆ str      ┆ f64      ┆ f64      ┆ i64 │
+    ╞══════════╪══════════╪══════════╪══════════╪═════╡
+    │ strategy ┆ bm25     ┆ 0.333333 ┆ null     ┆ 28  │
+    │ strategy ┆ ours     ┆ 0.833333 ┆ null     ┆ 28  │
+    │ bar      ┆ null     ┆ 0.333333 ┆ 0.833333 ┆ 8   │
+    │ dot      ┆ bm25     ┆ 0.333333 ┆ null     ┆ 8   │
+    │ dot      ┆ ours     ┆ 0.833333 ┆ null     ┆ 8   │
+    └──────────┴──────────┴──────────┴──────────┴─────┘
+    """
+    keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy}
+    numbers = ["mean", "rank", "rank_low", "rank_high"]
+    table = chart_data.result_rows("ranks", ranks, *numbers, **keys, every=True)
+    if table["strategy"].is_duplicated().any():
+        msg = (
+            "`ranks` must have each strategy once, which are those of one measure, got "
+            f"{table['measure'].n_unique()} measures"
+        )
+        raise ValueError(msg)
+    chart_data.check_count("strategies", table.height, MOST_LABELLED)
+    rows, height = _diagram(table)
+    title = style.mean_title(table)
+    low, high = chart_data.round_ends(table["mean"])
+    x = {"scale": alt.Scale(domain=[low, high], nice=False), "title": title}
+    down = alt.Scale(domain=[0, height], reverse=True, nice=False)
+    y: dict[str, Any] = {"scale": down, "axis": None, "title": None}
+    written = style.ink()
+    named, bar, dot = (
+        alt.Chart().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
+        for part in ("strategy", "bar", "dot")
+    )
+    mean = alt.X("mean:Q", axis=alt.Axis(orient="top", titleLimit=300, grid=False), **x)
+    row = alt.Y("row:Q", **y)
+    layers = [
+        named.mark_rule(color=style.DOUBT).encode(x=mean, y=alt.Y("axis:Q", **y), y2="row:Q"),
+        named.mark_rule(color=style.DOUBT).encode(x=mean, x2="edge:Q", y=row),
+        bar.mark_bar(size=4, color=written).encode(x=mean, x2="to:Q", y=row),
+        dot.mark_point(filled=True, size=45, opacity=1, color=written).encode(x=mean, y=row),
+    ]
+    for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
+        text: Any = named.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))
+        text = text.mark_text(align=align, dx=dx, color=written, limit=220)
+        tooltip = ["strategy:N", *style.decimals("mean"), "rank:Q", "group:N"]
+        layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
+    return style.layered(
+        layers,
+        rows,
+        finding=titles.first_places(table),
+        notes=["bar with dots: strategies of which no two are told apart"],
+        width=360,
+        height=height,
+        view=alt.ViewBackground(stroke=None),
+    )
+
+
+def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """What is drawn of strategies, groups and their members, and how high it is."""
+    low, high = chart_data.round_ends(table["mean"])
+    rising = table.sort("mean", maintain_order=True)
+    sets = rising.select(
+        "strategy", "mean", pl.col("group").str.extract_all("[a-z]|[0-9]+").alias("set")
+    ).explode("set", empty_as_null=True)
+    bars = (
+        sets.group_by("set", maintain_order=True)
+        .agg(mean=pl.col("mean").min(), to=pl.col("mean").max(), size=pl.len())
+        .filter(pl.col("size") > 1)
+    )
+    places = _stacked(bars.select("mean", "to").rows(), (high - low) / 50)
+    bars = bars.with_columns(row=BAR * (pl.Series(places, dtype=pl.Int64) + 1))
+    top = BAR * (max(places, default=-1) + 1) + BAR + BAR // 2
+    half = (rising.height + 1) // 2
+    place = pl.int_range(pl.len())
+    left = place < half
+    number = pl.col("mean").map_elements("{:.4f}".format, return_dtype=pl.String)
+    named = rising.select(
+        "strategy",
+        "mean",
+        "rank",
+        "group",
+        label=pl.concat_str("strategy", pl.lit("  "), number),
+        side=pl.when(left).then(pl.lit("left")).otherwise(pl.lit("right")),
+        edge=pl.when(left).then(low).otherwise(high),
+        axis=0,
+        row=top + LABEL * pl.when(left).then(place).otherwise(pl.len() - 1 - place) + LABEL // 2,
+    )
+    dots = sets.join(bars.select("set", "row"), on="set", maintain_order="left")
+    parts = {"strategy": named, "bar": bars.drop("size"), "dot": dots}
+    rows = pl.concat(
+        [rows.with_columns(part=pl.lit(part)) for part, rows in parts.items()],
+        how="diagonal_relaxed",
+    )
+    return rows, top + LABEL * half + BAR
+
+
+def _stacked(spans: list[tuple[float, float]], room: float) -> list[int]:
+    """The lowest level at which each span touches none before it."""
+    levels: list[list[tuple[float, float]]] = []
+    found = []
+    for low, high in spans:
+        free = (
+            level
+            for level, taken in enumerate(levels)
+            if all(low > end + room or high < start - room for start, end in taken)
+        )
+        level = next(free, len(levels))
+        if level == len(levels):
+            levels.append([])
+        levels[level].append((low, high))
+        found.append(level)
+    return found
