@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import cache
 from itertools import chain, cycle
 from pathlib import Path
@@ -2600,3 +2600,112 @@ if __name__ == "__main__":
         ]
         found[name] = f" {json.dumps(name)}: [\n" + ",\n".join(each) + "\n ]"
     LAYERS.write_text("{\n" + ",\n".join(found.values()) + "\n}\n", encoding="utf-8")
+
+
+# Queries of several columns.
+
+BY_DEVICE = {
+    "precision_histogram": lambda frame, **keys: charts.precision_histogram(
+        frame, "ap", "strong", "weak", **keys
+    ),
+    "explore": lambda frame, **keys: charts.explore(frame, "strong", "weak", "ap", **keys),
+    "dcg_curves": lambda frame, **keys: charts.dcg_curves(frame, interval=0.95, **keys),
+    "baseline": lambda frame, **keys: charts.dcg_curves(frame, baseline="weak", **keys),
+    "recall_precision_curves": charts.recall_precision_curves,
+    "measure_agreement": lambda frame, **keys: charts.measure_agreement(
+        frame, "ap", "ndcg@10", **keys
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_DEVICE)
+def test_several_columns_tell_queries_apart(name):
+    """As one column does that has both, in the order of both."""
+    measures = ["ap", "ndcg@10", "dcg_curve@5", "interpolated_precision"]
+    alone = evaluate(datasets.example(6), *measures, by=["strong", "weak"])
+    both = pl.concat(
+        [
+            alone.with_columns(device=pl.lit("phone")),
+            # The same queries once more, with other values.
+            alone.filter(pl.col("query") > 2).with_columns(
+                pl.col("ap", "ndcg@10") / 2, device=pl.lit("desk")
+            ),
+        ]
+    )
+    joined = both.with_columns(pl.format("{}, {}", "device", "query").alias("device, query"))
+    one = BY_DEVICE[name](joined.drop("query", "device"), query="device, query")
+    several = BY_DEVICE[name](both, query=["device", "query"])
+    assert several.data.equals(one.data)
+    assert several.to_dict()["description"] == one.to_dict()["description"]
+
+
+def test_bars_come_in_the_order_of_several_columns():
+    values = evaluate(datasets.example(12), "ap", by=["strong", "weak"])
+    frame = values.with_columns(device=pl.lit("x"))
+    chart = charts.precision_histogram(
+        frame, "ap", "strong", "weak", order="query", query=["device", "query"]
+    )
+    assert chart.data["query"].to_list() == [f"x, {query}" for query in range(1, 13)]
+
+
+def test_a_chart_takes_the_one_column_that_could_be_the_query():
+    frame = evaluate(datasets.example(6), "ap", by=["strong", "weak"]).rename({"query": "term"})
+    chart = charts.precision_histogram(frame, "ap", "strong", "weak")
+    named = charts.precision_histogram(frame, "ap", "strong", "weak", query="term")
+    assert chart.to_dict() == named.to_dict()
+    with pytest.raises(ValueError, match=r"`query` must be named .* got row, term"):
+        charts.precision_histogram(frame.with_row_index("row"), "ap", "strong", "weak")
+    with pytest.raises(TypeError, match="no argument 'baseline'; there are per_query, measure"):
+        charts.precision_histogram(frame, "ap", "strong", "weak", baseline="weak")
+
+
+# What is no name.
+
+ODD = {
+    "lists": [["a"], ["b"]],
+    "structs": [{"x": 1}, {"x": 2}],
+    "durations": [timedelta(1), timedelta(2)],
+    "bytes": [b"a", b"\xff"],
+    "objects": [object(), object()],
+}
+OF_ODD = BY_DEVICE | {
+    "strategy_bars": lambda frame, **keys: charts.strategy_bars(
+        summarise(frame, "ap", **keys), strategy=keys.get("strategy", "strategy")
+    ),
+    "comparison_forest": lambda frame, **keys: charts.comparison_forest(
+        compare(frame, "ap", **keys), strategy=keys.get("strategy", "strategy")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize(
+    ("name", "key"), [*((n, "strategy") for n in OF_ODD), *((n, "query") for n in BY_DEVICE)]
+)
+def test_what_is_no_name_is_refused(name, key, kind):
+    frame = evaluate(
+        datasets.example(2),
+        "ap",
+        "ndcg@10",
+        "dcg_curve@5",
+        "interpolated_precision",
+        by=["strong", "weak"],
+    )
+    values = dict(zip(frame[key].unique(maintain_order=True), ODD[kind], strict=True))
+    dtype = pl.Object if kind == "objects" else None
+    odd = pl.Series(key, [values[each] for each in frame[key]], dtype=dtype)
+    with pytest.raises(TypeError, match=f"(column|measure) '{key}' must hold "):
+        OF_ODD[name](frame.with_columns(odd))
+
+
+def test_a_name_may_be_a_number_of_any_length():
+    long = ["9" * 5000, "1" + "0" * 4999]
+    frame = pl.DataFrame({"strategy": np.repeat(long, 3), "query": [1, 2, 3] * 2, "ap": range(6)})
+    assert chart_data.natural_order(["f10", "f2", *long, "f02", "f1"]) == [
+        *long[::-1],
+        "f1",
+        "f02",
+        "f2",
+        "f10",
+    ]
+    charts.strategy_bars(summarise(frame)).to_dict()

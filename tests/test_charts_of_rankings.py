@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import charts, evaluate, read_letor, side_by_side
+from polars_graded import charts, datasets, evaluate, read_letor, side_by_side
 from polars_graded._measuring.definitions import DEFINITIONS
 
 SUMS = [name for name, definition in DEFINITIONS.items() if definition.is_sum]
@@ -294,3 +294,47 @@ def test_ohsumed_ranks_sum_up_for_every_query(data):
             for name in by:
                 expected = values.filter(strategy=name, query=query)[measure].item()
                 assert sum(got[name]) == pytest.approx(expected)
+
+
+# What is said as it is to evaluate.
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"relevant_from": 2},
+        {"irrelevant": 1, "highest": 5, "relevant_from": 3},
+        {"condensed": True},
+        {"undefined_as": None, "ties": "doc"},
+    ],
+)
+@pytest.mark.parametrize("measure", ["ndcg@10", "ap", "err@10", "rbp"])
+def test_what_documents_add_is_the_value_however_rows_are_read(measure, options):
+    frame = datasets.example(4).with_columns(
+        pl.when(pl.col("doc").hash() % 5 > 0).then("grade").alias("grade")
+    )
+    options = {"highest": 4, "by": ["strong", "weak"]} | options
+    values = dict(
+        evaluate(frame, measure, **options, query="query")
+        .filter(query=1)
+        .select("strategy", measure)
+        .iter_rows()
+    )
+    drawn = charts.rankings(frame, 1, measure, n=100, **options).data
+    for strategy, value in values.items():
+        adds = drawn.filter(part="document", strategy=strategy)["adds"]
+        assert adds.sum() == pytest.approx(value, abs=1e-9)
+
+
+def test_a_query_of_several_columns_is_a_tuple():
+    frame = datasets.example(3).with_columns(country=pl.lit("DE"))
+    both = pl.concat([frame, frame.with_columns(country=pl.lit("FR"))])
+    keys = {"by": ["strong", "weak"], "query": ["country", "query"]}
+    chart = charts.rankings(both, ("FR", 2), "ap", **keys)
+    assert chart.data.equals(charts.rankings(frame, 2, "ap", by=keys["by"]).data)
+    assert " ".join(chart.to_dict()["title"]["text"]).startswith("In country FR, query 2, ")
+    expected = side_by_side(frame, 2, by=keys["by"])
+    assert side_by_side(both, ("FR", 2), **keys).equals(expected)
+    with pytest.raises(TypeError, match="must be a tuple of a value of each of 'country', 'query'"):
+        charts.rankings(both, 2, **keys)

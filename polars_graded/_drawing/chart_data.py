@@ -18,6 +18,7 @@ import polars.selectors as cs
 from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
+from polars_graded._results.keys import settled_columns
 from polars_graded._results.per_query import (
     curve_means,
     mean_margin,
@@ -27,6 +28,8 @@ from polars_graded._results.per_query import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from polars_graded._results.keys import Columns
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Ends: TypeAlias = tuple[float, float]
@@ -130,6 +133,7 @@ def result_rows(
     frame = check_collected(argument, frame)
     check_columns(argument, [*keys.values(), *texts, *at, *numbers], frame.columns)
     check_numbers(argument, frame, [*numbers, *at])
+    check_names(frame, keys.values())
     named = {name: name for name in texts} | keys
     frame = frame.with_columns(
         *(number(name) for name in numbers),
@@ -147,6 +151,36 @@ def result_rows(
     if once is not None:
         check_not_repeated(argument, frame, once, panel)
     return frame
+
+
+UNNAMED = (pl.List, pl.Array, pl.Struct, pl.Object, pl.Duration, pl.Binary)
+"""What holds no names: nothing that could be written beside a line."""
+
+
+def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
+    """Raise where one of the columns that are there holds what cannot be written as a name."""
+    for column in columns:
+        if isinstance(dtype := frame.schema.get(column), UNNAMED):
+            msg = f"column {column!r} must hold texts, numbers or dates to be shown, got {dtype}"
+            raise TypeError(msg)
+
+
+def one_query(
+    frame: pl.DataFrame, query: Columns, strategy: str = "strategy"
+) -> tuple[pl.DataFrame, str]:
+    """The frame with a column that tells its queries apart, where several do, and its name.
+
+    Its texts are sorted as the columns are.
+    """
+    several = settled_columns("query", query)
+    check_names(frame, [*several, strategy])
+    if len(several) == 1:
+        return frame, several[0]
+    check_columns("frame", several, frame.columns)
+    name = ", ".join(several)
+    texts = pl.concat_str([text(column) for column in several], separator=", ").alias(name)
+    order = frame.select(several).unique().sort(several).select(texts).to_series()
+    return frame.with_columns(texts.cast(pl.Enum(order.unique(maintain_order=True)))), name
 
 
 def query_rows(

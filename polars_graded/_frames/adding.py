@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from polars_graded._checks import (
     check_frame,
     check_whole_number,
 )
-from polars_graded._frames.request import Columns, Request
+from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.expression import one, places
@@ -72,16 +72,9 @@ def ranks_added(
     measure: Measure,
     n: int,
     *,
-    query: str,
     doc: str,
-    grade: str,
-    by: Any,
-    strategy: str | None,
-    ties: Columns | None,
-    descending: bool,
-    irrelevant: float,
-    highest: float | None,
     others: dict[str, str],
+    **options: Unpack[RequestOptions],
 ) -> tuple[pl.DataFrame, dict[str, float | None]]:
     """The documents of a query for each strategy, with what each of its first n ranks adds.
 
@@ -91,17 +84,7 @@ def ranks_added(
     cumulated gain, where the measure is made of it. The second is the value of each strategy.
     """
     check_whole_number("n", n)
-    request = Request.of(
-        [measure.name],
-        query=query,
-        grade=grade,
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-        irrelevant=irrelevant,
-        highest=highest,
-    )
+    request = Request.of([measure.name], **options)
     frame = check_frame("frame", frame)
     schema = frame.collect_schema()
     request.check_schema(schema)
@@ -117,7 +100,7 @@ def ranks_added(
             pl.lit(name).alias("strategy"),
             pl.col(RANK).alias("rank"),
             pl.col(doc).alias("doc"),
-            pl.col(grade).cast(pl.Float64).alias("grade"),
+            pl.col(request.grade).cast(pl.Float64).alias("grade"),
             (pl.col(TIED) & pl.col(RANK).is_not_null()).alias("tied"),
             *(pl.col(column).alias(argument) for argument, column in others.items()),
         )
@@ -142,17 +125,23 @@ def ranks_added(
 
 def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
     """The rows of one query, of which there must be some."""
-    [query] = request.query
-    wanted = pl.col(query).eq_missing(pl.lit(of))
-    dtype = frame.collect_schema()[query]
-    try:
-        pl.Series(query, [], dtype=dtype).to_frame().filter(wanted)
-    except (pl.exceptions.PolarsError, TypeError):
-        msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {of!r}"
-        raise TypeError(msg) from None
-    rows = frame.lazy().filter(wanted).collect()
+    several, named = len(request.query) > 1, ", ".join(map(repr, request.query))
+    if several and not (isinstance(of, tuple) and len(of) == len(request.query)):
+        msg = f"`of` must be a tuple of a value of each of {named}, got {of!r}"
+        raise TypeError(msg)
+    wanted = []
+    for query, value in zip(request.query, of if several else [of], strict=True):
+        is_it = pl.col(query).eq_missing(pl.lit(value))
+        dtype = frame.collect_schema()[query]
+        try:
+            pl.Series(query, [], dtype=dtype).to_frame().filter(is_it)
+        except (pl.exceptions.PolarsError, TypeError):
+            msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
+            raise TypeError(msg) from None
+        wanted.append(is_it)
+    rows = frame.lazy().filter(*wanted).collect()
     if rows.is_empty():
-        msg = f"`frame` must have a row of the query, got none for {of!r} in {query!r}"
+        msg = f"`frame` must have a row of the query, got none for {of!r} in {named}"
         raise ValueError(msg)
     return rows
 

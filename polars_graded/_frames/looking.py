@@ -153,7 +153,7 @@ def side_by_side(
     frame
         Any data frame, as for `evaluate`.
     of
-        The query to look at, a value of the column `query`.
+        The query to look at, a value of the column `query`, or a tuple of one of each of several.
     query, grade, by, strategy, ties, descending
         As for `evaluate`.
     irrelevant, highest, relevant_from, undefined_as, condensed

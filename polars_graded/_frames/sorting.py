@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def natural_order(names: Iterable[str]) -> list[str]:
-    """Names in order, with the numbers in them by value: f2 before f10."""
-    return sorted(
-        names,
-        key=lambda name: [
-            (part.isdecimal(), int(part) if part.isdecimal() else 0, part)
-            for part in re.split(r"(\d+)", name)
-        ],
-    )
+    """Names in order, with the numbers in them by value, however long: f2 before f10."""
+
+    def key(part: str) -> tuple[bool, int, str, str]:
+        digits = "".join(str(int(digit)) for digit in part) if part.isdecimal() else ""
+        digits = digits.lstrip("0")
+        return part.isdecimal(), len(digits), digits, part
+
+    return sorted(names, key=lambda name: [key(part) for part in re.split(r"(\d+)", name)])
 
 
 def in_order(values: pl.Series) -> pl.Series:

@@ -97,7 +97,7 @@ def check_keywords(given: Iterable[str], parameters: Mapping[str, inspect.Parame
     for name in given:
         known = [each.name for each in parameters.values() if each.kind is not each.VAR_POSITIONAL]
         if name not in known:
-            hint = _hint(name, known, "measures" in parameters)
+            hint = _hint(name, known, {*parameters} >= {"frame", "measures"})
             there = "" if hint else f"; there are {', '.join(known)}"
             msg = f"there is no argument {name!r}{there}{hint}"
             raise TypeError(msg)

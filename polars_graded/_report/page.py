@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import check_choice
+from polars_graded._drawing import chart_data
 from polars_graded._report.contents import (
     ALPHA,
     about,
@@ -31,7 +32,7 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, MISSING
-from polars_graded._results.keys import takes_results_of_one
+from polars_graded._results.keys import columns_of, takes_results_of_one
 from polars_graded._results.per_query import (
     Grid,
     Named,
@@ -242,6 +243,7 @@ def report(
     )
     columns = [*numbers, *curves]
     results = collected_keys(per_query, columns, query=query, strategy=strategy)
+    chart_data.check_names(results, columns_of(query, strategy))
     if results.is_empty():
         msg = "`per_query` must have a row per strategy and query to show, got none"
         raise ValueError(msg)
@@ -262,8 +264,11 @@ def report(
         )
     grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
     keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
-    how = keys | {"baseline": baseline, "test": test, "correction": correction}
-    how |= {"query": grid.queries.name}
+    how = (
+        keys
+        | {"query": grid.queries.name}
+        | {"baseline": baseline, "test": test, "correction": correction}
+    )
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     import altair as alt
 

@@ -15,6 +15,7 @@ from polars_graded._results.per_query import natural_order
 if TYPE_CHECKING:
     from polars_graded._drawing.chart_data import Frame
     from polars_graded._drawing.style import Chart
+    from polars_graded._results.keys import Columns
 
 
 FEW_BANDS = 3
@@ -32,7 +33,7 @@ def dcg_curves(
     baseline: Any = None,
     interval: float | None = None,
     panel: str | None = None,
-    query: str = "query",
+    query: Columns = "query",
     strategy: str = "strategy",
     rank: str = "rank",
 ) -> Chart:
@@ -108,7 +109,7 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    frame = check_collected("frame", frame)
+    frame, query = chart_data.one_query(check_collected("frame", frame), query, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
         others = ("ideal_dcg_curve", "interpolated_precision")
@@ -165,7 +166,7 @@ def recall_precision_curves(
     *,
     interval: float | None = None,
     panel: str | None = None,
-    query: str = "query",
+    query: Columns = "query",
     strategy: str = "strategy",
     recall: str = "recall",
 ) -> Chart:
@@ -222,7 +223,7 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    frame = check_collected("frame", frame)
+    frame, query = chart_data.one_query(check_collected("frame", frame), query, strategy)
     if curve is None:
         keys, wanted = (query, strategy, recall, panel), "interpolated_precision"
         names = [n for n in frame.columns if n not in keys and n.startswith(wanted)]

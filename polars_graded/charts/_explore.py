@@ -8,6 +8,7 @@ import polars as pl
 
 from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._drawing import chart_data, query_views, style, titles
+from polars_graded._results.keys import takes_results
 from polars_graded._results.per_query import columns_named, measures_and_curves
 from polars_graded.charts._queries import better_look, compared
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from polars_graded._drawing.chart_data import Frame
+    from polars_graded._results.keys import Columns
     from polars_graded._results.per_query import Missing, Named
 
 MOST_QUERIES = 5000
@@ -24,6 +26,7 @@ MOST_RANKS = 20
 """How many ranks of a curve each query brings."""
 
 
+@takes_results
 def explore(
     per_query: Frame,
     a: Any,
@@ -33,7 +36,7 @@ def explore(
     curve: str | None = None,
     colour: str | None = None,
     confidence: float = 0.95,
-    query: str = "query",
+    query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
 ) -> alt.VConcatChart:
@@ -108,7 +111,9 @@ def explore(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    per_query = check_collected("per_query", per_query)
+    per_query, query = chart_data.one_query(
+        check_collected("per_query", per_query), query, strategy
+    )
     confidence = check_number("confidence", confidence, above=0, below=1)
     known = [] if colour is None else [colour]
     check_columns("per_query", known, per_query.columns, argument="colour")

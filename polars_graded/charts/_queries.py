@@ -14,6 +14,7 @@ from polars_graded._checks import (
 )
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
+from polars_graded._results.keys import takes_results
 from polars_graded._results.per_query import columns_named
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from polars_graded._drawing.chart_data import Frame
     from polars_graded._drawing.style import Chart
+    from polars_graded._results.keys import Columns
     from polars_graded._results.per_query import Missing, Named
 
 
@@ -34,6 +36,7 @@ MOST_LANES = 6
 """Up to this many histograms stand below each other."""
 
 
+@takes_results
 def precision_histogram(
     per_query: Frame,
     measure: Named,
@@ -41,7 +44,7 @@ def precision_histogram(
     b: Any,
     *,
     order: Literal["difference", "query"] = "difference",
-    query: str = "query",
+    query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
 ) -> alt.LayerChart:
@@ -109,7 +112,9 @@ def precision_histogram(
     │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ bm25   │
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
-    per_query = check_collected("per_query", per_query)
+    per_query, query = chart_data.one_query(
+        check_collected("per_query", per_query), query, strategy
+    )
     table, both = compared(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
@@ -185,7 +190,7 @@ def measure_agreement(
     *,
     show: Literal["agreement", "difference", "difference_by_x"] = "agreement",
     panel: str | EllipsisType | None = ...,
-    query: str = "query",
+    query: Columns = "query",
     strategy: str = "strategy",
 ) -> Chart:
     """Draw one measure against another, one point per query, or how their difference lies.
@@ -257,7 +262,7 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    frame = check_collected("frame", frame)
+    frame, query = chart_data.one_query(check_collected("frame", frame), query, strategy)
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
     keys = {} if panel is None else {"panel": panel}

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_number, check_whole_number
+from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import chart_data, style, tiles, titles
 from polars_graded._frames.adding import check_sum, ranks_added
+from polars_graded._frames.request import Request, RequestOptions
+from polars_graded._measuring.keywords import takes_options_of
 
 if TYPE_CHECKING:
     from polars_graded._drawing.chart_data import Frame
-    from polars_graded._frames.request import By, Columns
 
 
+@takes_options_of(Request.of)
 def rankings(
     frame: Frame,
     of: Any,
     measure: str | None = None,
     *,
-    by: By = "score",
     n: int = 20,
-    query: str = "query",
     doc: str = "doc",
     title: str | None = None,
-    grade: str = "grade",
-    strategy: str | None = None,
-    ties: Columns | None = None,
-    descending: bool = True,
-    irrelevant: float = 0.0,
-    highest: float | None = None,
+    **options: Unpack[RequestOptions],
 ) -> alt.LayerChart:
     r"""Draw the rankings of one query side by side: where each document stands, and what it adds.
 
@@ -47,7 +42,7 @@ def rankings(
     frame
         A row is a document of a query, with its grade and its scores, as for `evaluate`.
     of
-        The query to look at, a value of the column `query`.
+        The query to look at, a value of the column `query`, or a tuple of one of each of several.
     measure
         What documents add to, by default `ndcg` at n. It has to be a sum over ranks, so that
         what a document adds does not depend on those below it:
@@ -60,12 +55,12 @@ def rankings(
         `nerr`, `rbp`, `recall`, `generalized_recall`, `r_precision` and `reciprocal_rank`, with or
         without a cutoff. Not those that divide by how many documents were retrieved, nor with
         `ties`, which have no order of their own.
-    by, grade, strategy, ties, descending, irrelevant, highest
+    query, grade, by, strategy, ties, descending
+        As for `evaluate`.
+    irrelevant, highest, relevant_from, undefined_as, condensed
         As for `evaluate`.
     n
         How many ranks.
-    query
-        The column that tells the queries apart.
     doc
         The column of the documents' ids, each once in a query.
     title
@@ -122,24 +117,21 @@ def rankings(
     └──────────┴──────┴─────┴──────────┴──────────┘
     """
     check_whole_number("n", n)
-    irrelevant = check_number("irrelevant", irrelevant)
+    irrelevant = check_number("irrelevant", options.get("irrelevant", 0))
     chosen = check_sum(f"ndcg@{n}" if measure is None else measure)
     documents, values = ranks_added(
         frame,
         of,
         chosen,
         n,
-        query=query,
         doc=doc,
-        grade=grade,
-        by=by,
-        strategy=strategy,
-        ties=ties,
-        descending=descending,
-        irrelevant=irrelevant,
-        highest=highest,
         others={} if title is None else {"title": title},
+        **options,
     )
+    strategy, grade = options.get("strategy") or "strategy", options.get("grade", "grade")
+    named = check_list("query", options.get("query", "query"))
+    values_of = of if len(named) > 1 else [of]
+    query = ", ".join(f"{name} {value}" for name, value in zip(named, values_of, strict=True))
     texts = ["strategy", "doc", *(["title"] if title is not None else [])]
     documents = documents.with_columns(chart_data.text(name) for name in texts)
     documents, colours = tiles.with_levels(documents, irrelevant)
@@ -149,13 +141,11 @@ def rankings(
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
     long = [pl.col(name).str.slice(0, tiles.LONGEST) for name in texts if name == "title"]
     table = table.with_columns(names.alias("name"), *long)
-    drawn = tiles.Tiles.of(
-        table, n, colours, measure=chosen.name, grade=grade, strategy=strategy or "strategy"
-    )
+    drawn = tiles.Tiles.of(table, n, colours, measure=chosen.name, grade=grade, strategy=strategy)
     bare = alt.ViewBackground(stroke=None)
-    described = style.said(f"rankings of {query} {of}, {chosen.name}", values.items())
+    described = style.said(f"rankings of {query}, {chosen.name}", values.items())
     said = {
-        "finding": titles.ranked(f"{query} {of}", chosen.name, values),
+        "finding": titles.ranked(query, chosen.name, values),
         "description": described,
     }
     return style.layered(tiles.marks(drawn), table, apart=["fill"], view=bare, **said, **drawn.size)
