@@ -144,6 +144,8 @@ def report(
         What to do where a value of a measure or curve is missing, as for `compare`. With `"drop"`,
         a query that any strategy lacks is in no mean and has no bar; the values that are there
         still show where it is chosen.
+    grader
+        Of results of several graders the one whose values are shown.
     frame
         The frame that was evaluated, of any kind, for an overview of it and the documents of
         queries. Its strategies are in the column `strategy`, or where it has none are the scores in
