@@ -74,7 +74,6 @@ def test_stacked_strategies_and_curves_have_graders_too():
         pg.summarise,
         pg.compare,
         pg.long_form,
-        pg.queries_needed,
         lambda results, **given: pg.differences(results, "ndcg", *BY, **given),
         lambda results, **given: pg.order_stability(results, sizes=1, samples=5, **given),
     ],
@@ -97,6 +96,32 @@ def test_a_column_of_graders_may_be_another_key():
         results.filter(strategy="ours").drop("strategy"), strategy="grader", missing="drop"
     )
     assert as_strategy["grader"].unique(maintain_order=True).to_list() == GRADERS
+
+
+@pytest.mark.parametrize("method", ["kendall", "ap"])
+def test_the_order_of_strategies_under_each_grader_is_correlated(method):
+    """As of two measures: the graders' values of the queries that both judged, side by side."""
+    frame = FRAME.with_columns(third=pl.col("bm25") * pl.col("ours"), fourth=-pl.col("ours"))
+    by = [*BY, "third", "fourth"]
+    results = pg.evaluate(frame, "ndcg", "reciprocal_rank", by=by, grade=GRADERS)
+    both = results.filter(pl.col("query") != "b")
+    found = pg.rank_correlation(results, method=method)
+    assert found.select("measure", "grader", "reference").rows() == [
+        *[("ndcg", *GRADERS), ("reciprocal_rank", *GRADERS)]
+    ]
+    assert set(found["queries"]) == {2}
+    reference = pg.rank_correlation(results, method=method, reference="people")
+    rows = zip(found["measure"], found["tau"], reference["tau"], strict=True)
+    for measure, tau, directed in rows:
+        side_by_side = both.pivot("grader", index=["strategy", "query"], values=measure)
+        named = [{name: "highest"} for name in GRADERS]
+        assert tau == pg.rank_correlation(side_by_side, *named, method=method)["tau"].item()
+        expected = pg.rank_correlation(side_by_side, *named, method=method, reference="people")
+        assert directed == expected["tau"].item()
+    by_measures = pg.rank_correlation(results, grader="people", method=method)
+    assert by_measures["reference"].to_list() == ["reciprocal_rank"]
+    with pytest.raises(ValueError, match="`reference` must be one of people, model, got 'gpt'"):
+        pg.rank_correlation(results, reference="gpt")
 
 
 def test_what_shows_one_grader_asks_which(tmp_path):

@@ -77,7 +77,7 @@ class Request:
         condensed: bool = False,
     ) -> Request:
         """What these arguments of `evaluate` ask for."""
-        grader, grade = _settled_grade(grade)
+        grader, grade = settled_grade(grade)
         scale = Ranking(pl.col(grade))
         scale = replace(scale, condensed=check_flag("condensed", condensed))
         request = cls(
@@ -238,7 +238,7 @@ def settled_graders(given: Grade) -> dict[str, str] | None:
     return dict(zip(names, columns, strict=True))
 
 
-def _settled_grade(given: Grade) -> tuple[str | None, str]:
+def settled_grade(given: Grade) -> tuple[str | None, str]:
     """The column of grades, and whose they are where that is said."""
     graders = settled_graders(given)
     if graders is None:

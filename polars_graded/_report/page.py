@@ -152,6 +152,8 @@ def report(
     segments
         The column that tells segments of queries apart, such as a country, or several, as for
         `compare`; by default there is no table of them.
+    grader
+        Of results of several graders the one whose values are shown.
     frame
         The frame that was evaluated, of any kind, for an overview of it and the documents of
         queries. Its strategies are in the column `strategy`, or where it has none are the scores in

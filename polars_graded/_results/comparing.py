@@ -39,6 +39,7 @@ from polars_graded._results.significance import (
     told_of_tests,
     warn_of_tests,
 )
+from polars_graded._results.trusting import trusted_differences, trusted_means
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,6 +58,7 @@ def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
     segments: str | Sequence[str] | None = None,
+    trusted: str | None = None,
     baseline: Any = None,
     test: TestName = "t",
     correction: CorrectionName | None = None,
@@ -97,6 +99,10 @@ def compare(
     segments
         The column that tells segments of queries apart, such as a country, or several, also some of
         `query`. Each segment is compared by itself.
+    trusted
+        The grader whose grades count, such as people who judged some queries beside a model that
+        judged all: what their means and differences would be had they judged every query, as in
+        `summarise`, where it says what must hold. With the t test, and without segments and `rope`.
     baseline
         The strategy that all others are compared with, or a list of several. Without it each pair
         is compared, in the order of strategies: the first of two is the strategy, the second stands
@@ -138,6 +144,9 @@ def compare(
         What to do where a strategy lacks a query, or a value is null or NaN: raise an `"error"`,
         `"drop"` the query of that measure for all strategies, or count it as `"zero"`, which is
         refused where the lowest value is best.
+    grader
+        Of results of several graders those of this one; with `trusted` the model. By default each
+        grader's are compared by themselves, behind a column `"grader"`.
     seed
         The same seed gives the same result, whichever measures stand beside.
     resamples
@@ -165,6 +174,10 @@ def compare(
         - `confidence`, that of the intervals;
         - `difference`, and its interval by itself, `ci_low` to `ci_high`;
         - `p_corrected`.
+
+        With `trusted` it has, in the place of means and counts, `grader` (the model) and what
+        `summarise` has then, with `trusted_difference` and `model_difference`; `difference` is
+        what the trusted grader would say of all queries, and p values and intervals are of that.
 
     Raises
     ------
@@ -324,6 +337,9 @@ def compare(
         test, correction, confidence=confidence, seed=seed, resamples=resamples, progress=progress
     )
     margin = None if rope is None else check_number("rope", rope, at_least=0)
+    if trusted is not None:
+        _check_none(segments=segments, rope=rope, test=None if test == "t" else test)
+        return trusted_differences(per_query, measures, trusted, baseline, options, keys)
     grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
     check_free_names(COLUMNS, strategy=strategies.name, segments=segments)
@@ -348,6 +364,7 @@ def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
     segments: str | Sequence[str] | None = None,
+    trusted: str | None = None,
     confidence: float = 0.95,
     **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
@@ -362,8 +379,13 @@ def summarise(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, segments, missing
+    per_query, *measures, query, strategy, segments, missing, grader
         As for `compare`.
+    trusted
+        The grader whose grades count, where they judged some queries and a model all (Notes): the
+        queries that they judged must be **a random sample of all queries**. Nothing in the data
+        can show that. Picked by hand, or the easy or the disputed ones, they make the result
+        wrong, and its interval does not tell.
     confidence
         The confidence of the interval, between 0 and 1.
 
@@ -383,9 +405,68 @@ def summarise(
           :math:`\bar x \pm t_{n-1} s / \sqrt n`, null where there are fewer than two queries or
           all values are the same.
 
+        With `trusted` one row per model, measure and strategy:
+
+        - `grader` (String), the model that judged all queries; `measure`, the strategy; `queries`
+          that both judged and `model_queries` that the model alone did (UInt32); `best`;
+        - what the trusted grader alone says, `trusted_mean` with `trusted_low` and `trusted_high`,
+          and the model alone of all queries, `model_mean` with `model_low` and `model_high`;
+        - `weight` of the model, from 0 to 1, and the `correlation` of both graders' values; the
+          `worth` of the model's grades, in queries that the trusted grader would have to judge
+          besides for as sure a mean (below 0 where the model makes it less sure); `confidence`;
+        - `mean`, as the trusted grader would have it of all queries, `ci_low` and `ci_high`;
+        - `note` (String): fewer than ten trusted queries; a correlation of which no gain is to be
+          had; queries left out, which the model did not judge. Else null.
+
+    Notes
+    -----
+    **A trusted grader.** People gave grades to n queries, of which the measure is y, and a model to
+    these, f, and to N others, F. The mean that people would have given is (Angelopoulos, Duchi and
+    Zrnic)
+
+    .. math:: \theta = \lambda \bar F + \frac{1}{n} \sum_q (y_q - \lambda f_q) \qquad
+        \lambda = \frac{\mathrm{cov}(y, f)}{(1 + n / N) \, \mathrm{Var}(f \cup F)} \qquad
+        SE^2 = \frac{\lambda^2 \mathrm{Var}(F)}{N} + \frac{\mathrm{Var}(y - \lambda f)}{n}
+
+    As text: ``θ = λ mean(F) + mean(y - λ f); λ = cov(y, f) / ((1 + n / N) Var(f and F)), within 0
+    and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. Whatever bias the model has is taken off;
+    where it says nothing of people, λ is near 0, and people's queries count alone. λ is fitted on
+    every second query and used on the others, and the other way round, and the interval is
+    Student's with n - 1 degrees: with λ fitted where it is used and normal quantiles, as is usual,
+    intervals hold the mean too seldom where queries are few.
+
+    It gains where the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are not
+    linear in grades, so people must have judged **whole queries**: all that the model judged there;
+    `evaluate` warns where they did not.
+
+    How often intervals at 0.95 held the true mean (among 20,000, N = 1000 - n), where people alone
+    had Student's interval, where the correlation of a model with people is 0.9, 0.5 and 0, and how
+    wide the interval was beside that of people alone (median). Values are normal, exponential, or
+    average precision in OHSUMED. What is skewed is missed at one side, with a model
+    as without: of 25 exponential values, 0.068 of the intervals lay below the mean and 0.009 above
+    it where the model says nothing, 0.051 and 0.025 where the correlation is 0.9.
+
+    =========== ===== ===== ===== ===== ===== ======= ========
+    values      model n=10  n=25  n=50  n=200 at 25   at 200
+    =========== ===== ===== ===== ===== ===== ======= ========
+    normal      alone 0.951 0.951 0.949 0.949
+    normal      0.9   0.954 0.951 0.949 0.950 0.52    0.60
+    normal      0.5   0.947 0.950 0.955 0.951 0.92    0.90
+    normal      0     0.950 0.949 0.950 0.951 1.00    1.00
+    exponential alone 0.901 0.923 0.935 0.946
+    exponential 0.9   0.901 0.924 0.936 0.946 0.62    0.62
+    exponential 0.5   0.898 0.922 0.932 0.946 0.94    0.91
+    exponential 0     0.906 0.923 0.936 0.945 1.00    1.00
+    OHSUMED     alone 0.941 0.946 0.948 0.950
+    OHSUMED     0.9   0.942 0.948 0.948 0.954 0.52    0.60
+    OHSUMED     0.5   0.939 0.946 0.950 0.951 0.92    0.90
+    OHSUMED     0     0.939 0.948 0.948 0.952 1.00    1.00
+    =========== ===== ===== ===== ===== ===== ======= ========
+
     References
     ----------
-    Robertson: On GMAP, and other transformations, 2006.
+    Robertson: On GMAP, and other transformations, 2006. Angelopoulos, Duchi, Zrnic: PPI++:
+    efficient prediction-powered inference, 2023.
 
     Examples
     --------
@@ -401,8 +482,31 @@ def summarise(
     ╞══════════╪═════════╪════════╪════════════════╡
     │ bm25     ┆ 3       ┆ 0.5    ┆ 0.5            │
     └──────────┴─────────┴────────┴────────────────┘
+
+    A model grades all of forty queries, too high by 0.25, and people every fifth, which are harder:
+
+    >>> model = pl.DataFrame({"query": range(40)}).with_columns(ap=pl.col("query") / 52 + 0.25)
+    >>> people = model.filter(pl.col("query") % 5 == 0).with_columns(pl.col("ap") - 0.25)
+    >>> both = pl.concat(
+    ...     each.select(pl.lit(name).alias("grader"), pl.lit("bm25").alias("strategy"), "*")
+    ...     for name, each in {"people": people, "model": model}.items()
+    ... )
+    >>> summarise(both, trusted="people").select("trusted_mean", "model_mean", "weight", "mean")
+    shape: (1, 4)
+    ┌──────────────┬────────────┬─────────┬──────────┐
+    │ trusted_mean ┆ model_mean ┆ weight  ┆ mean     │
+    │ ---          ┆ ---        ┆ ---     ┆ ---      │
+    │ f64          ┆ f64        ┆ f64     ┆ f64      │
+    ╞══════════════╪════════════╪═════════╪══════════╡
+    │ 0.336538     ┆ 0.625      ┆ 0.97561 ┆ 0.383443 │
+    └──────────────┴────────────┴─────────┴──────────┘
+
+    The mean of all forty, as people would have judged them, is 0.375.
     """
     check_number("confidence", confidence, above=0, below=1)
+    if trusted is not None:
+        _check_none(segments=segments)
+        return trusted_means(per_query, measures, trusted, confidence, keys)
     grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
     names = [*_segments(grids, len(strategies)), pl.concat([strategies] * len(grids))]
@@ -433,7 +537,7 @@ def differences(
 
     Parameters
     ----------
-    per_query, query, strategy, missing
+    per_query, query, strategy, missing, grader
         As for `compare`; other strategies than the two do not matter.
     measures
         The column to compare, for a precision histogram `"r_precision"`; or a list of several.
@@ -520,6 +624,16 @@ def _side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl
 
 
 # From arrays to a frame
+
+
+def _check_none(**given: Any) -> None:
+    """Raise where an argument is given that does not go with a trusted grader."""
+    for name, value in given.items():
+        if value is not None:
+            instead = "the t test" if name == "test" else "None"
+            msg = f"`{name}` must be {instead} where `trusted` is given, got {value!r}"
+            raise ValueError(msg)
+
 
 COLUMNS = (
     *("measure", "baseline", "queries", "best", "mean", "baseline_mean", "relative_difference"),

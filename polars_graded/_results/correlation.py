@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import polars as pl  # noqa: TC002, examples use it
 
 from polars_graded._checks import check_choice
-from polars_graded._results.keys import ResultOptions, takes_results
+from polars_graded._results.keys import (
+    ResultOptions,
+    by_grader,
+    check_same_strategies,
+    compares_graders,
+    has_graders,
+    settled_columns,
+)
 from polars_graded._results.per_query import Named, check_per_query, columns_named, mean_of, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from polars_graded._measuring.kernels.ragged import Floats
 
 __all__ = ["rank_correlation"]
 
 
-@takes_results
+@compares_graders
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -38,11 +47,12 @@ def rank_correlation(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, missing
+    per_query, *measures, query, strategy, missing, grader
         As for `compare`, with at least two measures.
     reference
         The measure whose order is the true one, for the others to be compared with; it is among
-        the measures, or is added to them. Without it each pair of measures is compared once.
+        the measures, or is added to them. Without it each pair of measures is compared once. Of
+        results of several graders it is a grader.
     method
         `"kendall"` (`scipy.stats.kendalltau`, which is :math:`\tau_b`) or `"ap"`. AP correlation
         goes down the order of the measure that is compared with the reference; without a
@@ -94,6 +104,8 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
+    if has_graders(per_query.collect_schema(), keys):
+        return _between_graders(per_query, measures, reference, method, keys)
     if reference is not None and measures and reference not in columns_named(measures):
         measures = (*measures, reference)
     grid = check_per_query(per_query, measures, **keys)
@@ -101,25 +113,68 @@ def rank_correlation(
     if len(order) < 2:  # noqa: PLR2004
         msg = f"name at least two measures to correlate, got {', '.join(order)}"
         raise ValueError(msg)
-    if reference is None:
-        pairs = list(combinations(order, 2))
-    elif reference in order:
-        pairs = [(name, reference) for name in order if name != reference]
-    else:
-        msg = f"`reference` must be one of {', '.join(order)}, got {reference!r}"
-        raise ValueError(msg)
-    correlation = kendall if method == "kendall" else tau_ap
-    tau = [correlation(order[x], order[y]) for x, y in pairs]
-    if method == "ap" and reference is None:
-        tau = [(t + tau_ap(order[y], order[x])) / 2 for t, (x, y) in zip(tau, pairs, strict=True)]
+    pairs = _pairs([*order], reference)
     return table(
         {
             "measure": [name for name, _ in pairs],
             "reference": [name for _, name in pairs],
             "strategies": [len(grid.strategies)] * len(pairs),
-            "tau": tau,
+            "tau": [_tau(order[x], order[y], reference, method) for x, y in pairs],
         }
     )
+
+
+def _between_graders(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    measures: Sequence[Named],
+    reference: str | None,
+    method: str,
+    keys: Mapping[str, Any],
+) -> pl.DataFrame:
+    """How alike two graders order the strategies, by the queries that both judged."""
+    parts = by_grader(per_query, {**keys, "measures": measures})
+    query = settled_columns("query", keys["query"])
+    rows = []
+    for x, y in _pairs([*parts], reference):
+        grids = [
+            check_per_query(
+                parts[one].join(parts[other], on=query, how="semi", nulls_equal=True),
+                measures,
+                **keys,
+            )
+            for one, other in ((x, y), (y, x))
+        ]
+        strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
+        for measure in grids[0].measures:
+            one, other = (grid.results(measure) for grid in grids)
+            rows.append(
+                {
+                    "measure": measure,
+                    "grader": x,
+                    "reference": y,
+                    "queries": one.n,
+                    "strategies": len(strategies),
+                    "tau": _tau(one.order, other.order[strategies], reference, method),
+                }
+            )
+    return table(rows).sort("measure", maintain_order=True)
+
+
+def _pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
+    """What is compared with what: everything with the reference, or each pair once."""
+    if reference is None:
+        return list(combinations(names, 2))
+    if reference in names:
+        return [(name, reference) for name in names if name != reference]
+    msg = f"`reference` must be one of {', '.join(names)}, got {reference!r}"
+    raise ValueError(msg)
+
+
+def _tau(x: Floats, y: Floats, reference: str | None, method: str) -> float:
+    """The correlation of two orders, of both directions where none is the true one."""
+    if method == "kendall":
+        return kendall(x, y)
+    return tau_ap(x, y) if reference is not None else (tau_ap(x, y) + tau_ap(y, x)) / 2
 
 
 def kendall(x: Floats, reference: Floats) -> float:

@@ -56,6 +56,8 @@ def long_form(
         The columns to take; by default all measures that are numbers.
     query, strategy
         The columns of keys; by default the columns called so, or the second and the first.
+    grader
+        As for `compare`.
 
     Returns
     -------
@@ -132,7 +134,7 @@ def paper_table(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, segments, test, correction, missing
+    per_query, *measures, query, strategy, segments, test, correction, missing, grader
         As for `compare`. With segments each measure has a column for each.
     format
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.

@@ -79,7 +79,7 @@ def gate(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, missing, segments
+    per_query, *measures, query, strategy, missing, grader, segments
         As for `compare`.
     baseline
         The strategy that all others are held against; or results of another day, as a frame or the

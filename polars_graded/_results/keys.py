@@ -158,6 +158,15 @@ def _below_each_other(results: Mapping[str, Any]) -> Any:
     return pl.concat(named, how="vertical_relaxed")
 
 
+def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
+    """Where the strategies of one grader's results stand among another's, who has the same."""
+    if not own.sort().equals(others.sort(), check_names=False):
+        msg = f"{grader!r} and {other!r} must have results of the same strategies"
+        raise ValueError(msg)
+    places = {name: place for place, name in enumerate(others.to_list())}
+    return [places[name] for name in own.to_list()]
+
+
 def several_graders(names: Sequence[str]) -> ValueError:
     """The error of a function that shows the results of one grader."""
     return ValueError(

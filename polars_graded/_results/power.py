@@ -64,7 +64,9 @@ def discriminative_power(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, test, correction, missing, seed, resamples, progress
+    per_query, *measures, query, strategy, missing, grader
+        As for `compare`.
+    test, correction, seed, resamples, progress
         As for `compare`; `"randomised_tukey"` holds for all pairs together.
     alpha
         A pair is told apart where its corrected p value is at most this.
@@ -149,7 +151,9 @@ def significance_levels(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, test, correction, missing, seed, resamples, progress
+    per_query, *measures, query, strategy, missing, grader
+        As for `compare`.
+    test, correction, seed, resamples, progress
         As for `discriminative_power`.
 
     Returns
@@ -245,7 +249,7 @@ def queries_needed(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, missing
+    per_query, *measures, query, strategy, missing, grader
         As for `compare`.
     difference
         The difference of means to look for, above 0.
@@ -350,7 +354,7 @@ def power_curve(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, difference, unit, alpha, missing
+    per_query, *measures, query, strategy, difference, unit, alpha, missing, grader
         As for `queries_needed`.
     queries
         The numbers of queries, at least 2 each; by default some thirty from 5 to four times those

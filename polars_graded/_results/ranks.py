@@ -46,9 +46,9 @@ def rank_strategies(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, missing, segments, test, correction, confidence, seed
+    per_query, *measures, query, strategy, missing, grader, segments, test, correction, confidence
         As for `compare`, which compares all pairs.
-    resamples, progress
+    seed, resamples, progress
         As for `compare`.
 
     Returns

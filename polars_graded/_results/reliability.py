@@ -45,7 +45,7 @@ def swap_rate(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, missing
+    per_query, *measures, query, strategy, missing, grader
         As for `compare`.
     sizes
         The number of queries in each sample, or several; by default half of all, and smaller ones.
@@ -152,7 +152,7 @@ def order_stability(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, missing
+    per_query, *measures, query, strategy, missing, grader
         As for `compare`.
     sizes
         The numbers of queries to draw; by default ten from 5 to all.

@@ -57,7 +57,7 @@ def compare_segments(
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, baseline, missing
+    per_query, *measures, query, strategy, baseline, missing, grader
         As for `compare`.
     segments
         The column that tells segments of queries apart, or several. One with fewer than two queries

@@ -68,7 +68,7 @@ def explore(
         ten numbers are four ranges with about as many queries each.
     confidence
         That of the intervals.
-    query, strategy, missing
+    query, strategy, missing, grader
         As for `differences`.
 
     Returns

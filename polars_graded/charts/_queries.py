@@ -69,7 +69,7 @@ def precision_histogram(
         The two strategies; bars above the axis are queries where `a` has more.
     order
         Whether bars come by falling `"difference"`, or by `"query"`.
-    query, strategy, missing
+    query, strategy, missing, grader
         As for `differences`: where a value is missing, that is an error, or the query is dropped,
         or the value is zero.
 

@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import chart_data, style, tiles, titles
 from polars_graded._frames.adding import check_sum, ranks_added
-from polars_graded._frames.request import Request, RequestOptions
+from polars_graded._frames.request import Request, RequestOptions, settled_grade
 from polars_graded._measuring.keywords import takes_options_of
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ def rankings(
         others={} if title is None else {"title": title},
         **options,
     )
-    strategy, grade = options.get("strategy") or "strategy", options.get("grade", "grade")
+    strategy = options.get("strategy") or "strategy"
+    _, grade = settled_grade(options.get("grade", "grade"))
     named = check_list("query", options.get("query", "query"))
     values_of = of if len(named) > 1 else [of]
     query = ", ".join(f"{name} {value}" for name, value in zip(named, values_of, strict=True))

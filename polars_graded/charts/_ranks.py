@@ -67,7 +67,7 @@ def strategy_ranks(
     axis = alt.Axis(labelLimit=300, labelFontSize=8 if many else alt.Undefined)
     y = alt.Y("strategy:N", title=None, axis=axis, **style.in_order(names))
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
-    place = {
+    place: dict[str, Any] = {
         "scale": alt.Scale(domain=[0.5, last + 0.5], nice=False),
         "axis": alt.Axis(format=",d", values=chart_data.round_ranks(max(2, last))),
         "title": "rank",
@@ -76,6 +76,7 @@ def strategy_ranks(
     base = alt.Chart().encode(y=y, tooltip=tooltip)
     line = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_data.confidence(table)
+    size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     return style.panels(
         [
             line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
@@ -96,7 +97,7 @@ def strategy_ranks(
             + ("" if level is None else f", together at {100 * level:g} %")
             + "; letters: strategies that share one are not told apart"
         ],
-        **({"height": alt.Step(10)} if many else {}),
+        **size,
     )
 
 
@@ -169,7 +170,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     rows, height = _diagram(table)
     title = style.mean_title(table)
     low, high = chart_data.round_ends(table["mean"])
-    x = {"scale": alt.Scale(domain=[low, high], nice=False), "title": title}
+    x: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=False), "title": title}
     down = alt.Scale(domain=[0, height], reverse=True, nice=False)
     y: dict[str, Any] = {"scale": down, "axis": None, "title": None}
     written = style.ink()

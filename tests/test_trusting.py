@@ -1,0 +1,292 @@
+"""What people would say of all queries: the formula by hand, another library, coverage, Holm."""
+
+from __future__ import annotations
+
+from statistics import covariance, fmean, variance
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+from helpers import needed, slow
+from polars.testing import assert_frame_equal
+from results import close, rng
+
+import polars_graded as pg
+from polars_graded import compare, summarise
+from polars_graded._results.trusting import corrected_means
+
+
+def graded(people, model, **others):
+    """Results of graders: each a mapping from strategies to values by query, None for none."""
+    graders = {"people": people, "model": model, **others}
+    rows = [
+        (grader, strategy, query, value)
+        for grader, of_it in graders.items()
+        for strategy, values in of_it.items()
+        for query, value in enumerate(values)
+    ]
+    schema = {"grader": pl.String, "strategy": pl.String, "query": pl.Int64, "ap": pl.Float64}
+    return pl.DataFrame(rows, schema, orient="row")
+
+
+def drawn(seed, n, total, strategies=2, noise=0.5):
+    """Results where people judged n queries of all, in any places, and a model all of them."""
+    generator = rng(seed)
+    judged = generator.permutation(total) < n
+    people, model = {}, {}
+    hardness = generator.standard_normal(total)
+    for place in range(strategies):
+        y = hardness + 0.2 * place + generator.standard_normal(total)
+        people[f"s{place}"] = [
+            value if known else None for value, known in zip(y, judged, strict=True)
+        ]
+        model[f"s{place}"] = (0.8 * y + 0.3 + noise * generator.standard_normal(total)).tolist()
+    return people, model
+
+
+def by_hand(y, f, rest):
+    """The mean, its standard error and the weight, as the formula says it, query by query."""
+    n, others = len(y), len(rest)
+    scale = (1 + n / others) * variance([*f, *rest])
+    fitted = [min(1, max(0, covariance(y[h::2], f[h::2]) / scale)) for h in (0, 1)]
+    own = [fitted[1 - place % 2] for place in range(n)]
+    weight = fmean(own)
+    theta = weight * fmean(rest) + fmean(a - w * b for a, b, w in zip(y, f, own, strict=True))
+    left = [a - w * (b - fmean(rest)) for a, b, w in zip(y, f, own, strict=True)]
+    return theta, (weight**2 * variance(rest) / others + variance(left) / n) ** 0.5, weight
+
+
+def parted(people, model):
+    """People's values, the model's of the same queries, and its other ones."""
+    y = [value for value in people if value is not None]
+    f = [guess for value, guess in zip(people, model, strict=True) if value is not None]
+    return y, f, [guess for value, guess in zip(people, model, strict=True) if value is None]
+
+
+@pytest.mark.parametrize(("n", "total"), [(4, 9), (11, 60), (30, 40)])
+def test_means_are_those_of_the_formula(n, total):
+    people, model = drawn(n, n, total)
+    rows = summarise(graded(people, model), trusted="people", confidence=0.9).rows(named=True)
+    for row in rows:
+        y, f, rest = parted(people[row["strategy"]], model[row["strategy"]])
+        mean, error, weight = by_hand(y, f, rest)
+        margin = scipy.stats.t.ppf(0.95, n - 1) * error
+        assert (row["queries"], row["model_queries"]) == (n, total - n)
+        assert [row["mean"], row["weight"]] == close([mean, weight])
+        assert [row["ci_low"], row["ci_high"]] == close([mean - margin, mean + margin])
+        assert row["correlation"] == close(np.corrcoef(y, f)[0, 1])
+        assert row["worth"] == close(variance(y) / error**2 - n)
+        alone = scipy.stats.t.interval(0.9, n - 1, fmean(y), scipy.stats.sem(y))
+        assert [row["trusted_mean"], row["trusted_low"], row["trusted_high"]] == close(
+            [fmean(y), *alone]
+        )
+        assert row["model_mean"] == close(fmean([*f, *rest]))
+
+
+def test_differences_are_those_of_the_formula_and_turn_with_their_strategies():
+    people, model = drawn(1, 12, 50, strategies=3)
+    results = graded(people, model)
+    rows = compare(results, trusted="people", baseline="s0", correction="none").rows(named=True)
+    for row in rows:
+        a, b = row["strategy"], "s0"
+        y = [None if x is None else x - z for x, z in zip(people[a], people[b], strict=True)]
+        mean, error, _ = by_hand(*parted(y, np.subtract(model[a], model[b]).tolist()))
+        assert row["difference"] == close(mean)
+        assert row["p_value"] == close(2 * scipy.stats.t.sf(abs(mean / error), 11))
+    turned = compare(results, trusted="people", baseline="s2").row(0, named=True)
+    other = next(row for row in rows if row["strategy"] == "s2")
+    assert [turned["difference"], turned["weight"]] == close(
+        [-other["difference"], other["weight"]]
+    )
+
+
+def test_the_point_is_that_of_ppi_python():
+    """With halves that say the same, one weight is used for all, which it can be given."""
+    ppi = needed("ppi_py", "ppi-python")
+    generator = rng(2)
+    y, rest = np.repeat(generator.standard_normal(20), 2), generator.standard_normal(300)
+    f = y + np.repeat(generator.standard_normal(20), 2)
+    found = corrected_means(y[np.newaxis], f[np.newaxis], rest[np.newaxis])
+    [weight] = found.weight
+    assert [*found.mean] == close([*ppi.ppi_mean_pointestimate(y, f, rest, lam=weight)])
+    low, high = ppi.ppi_mean_ci(y, f, rest, alpha=0.05, lam=weight)
+    margin = scipy.stats.norm.ppf(0.975) * found.error[0]
+    assert (high[0] - low[0]) / 2 == pytest.approx(margin, rel=0.02)  # it divides by n, not n - 1
+
+
+def test_what_a_model_is_wrong_by_in_all_queries_does_not_matter():
+    people, model = drawn(3, 15, 80)
+    higher = {name: [value + 5 for value in values] for name, values in model.items()}
+    found = summarise(graded(people, higher), trusted="people")
+    expected = summarise(graded(people, model), trusted="people")
+    same = ["mean", "ci_low", "ci_high", "weight", "worth", "trusted_mean"]
+    for name in same:
+        assert found[name].to_list() == close(expected[name].to_list())
+    assert found["model_mean"].to_list() == close((expected["model_mean"] + 5).to_list())
+
+
+@pytest.mark.parametrize("says", ["the same of all", "the contrary", "nothing else"])
+def test_a_model_that_adds_nothing_leaves_what_people_say(says):
+    people, model = drawn(4, 12, 40)
+    if says == "nothing else":
+        model = {
+            name: [
+                guess if value is not None else None
+                for value, guess in zip(people[name], values, strict=True)
+            ]
+            for name, values in model.items()
+        }
+    else:
+        by = 0 if says == "the same of all" else -1
+        model = {name: [by * value for value in values] for name, values in model.items()}
+    results = graded(people, model)
+    for call, value in ((summarise, "mean"), (compare, "difference")):
+        found, alone = call(results, trusted="people"), call(results, grader="people")
+        assert found["weight"].to_list() == [0] * found.height
+        shared = [value, "ci_low", "ci_high", *(["p_corrected"] if call is compare else [])]
+        for name in shared:
+            assert found[name].to_list() == close(alone[name].to_list())
+        said = "adds nothing" if says == "nothing else" else "no gain is to be had"
+        assert all(said in note for note in found["note"])
+
+
+@pytest.mark.parametrize("correction", ["none", "bonferroni", "holm", "benjamini_hochberg"])
+def test_intervals_agree_with_corrected_p_values(correction):
+    for seed in range(8):
+        results = graded(*drawn(seed, 20, 60, strategies=4))
+        rows = compare(results, trusted="people", correction=correction)
+        clear = (rows["simultaneous_low"] > 0) | (rows["simultaneous_high"] < 0)
+        assert clear.to_list() == (rows["p_corrected"] <= 0.05).to_list()
+
+
+def test_each_model_stands_in_by_itself():
+    people, model = drawn(5, 12, 40)
+    _, poor = drawn(6, 12, 40)
+    every = graded(people, model, poor=poor)
+    found = summarise(every, trusted="people")
+    assert found["grader"].unique(maintain_order=True).to_list() == ["model", "poor"]
+    alone = summarise(graded(people, model), trusted="people")
+    assert_frame_equal(found.filter(grader="model"), alone)
+    assert_frame_equal(summarise(every, trusted="people", grader="model"), alone)
+
+
+def test_what_is_to_be_known_is_said():
+    people, model = drawn(7, 8, 60)
+    found = summarise(graded(people, model), trusted="people")
+    assert set(found["note"]) == {"only 8 queries judged by 'people', which is few"}
+    people, model = drawn(8, 20, 60, noise=0)
+    lacking = graded(people, model).filter(~((pl.col("grader") == "model") & (pl.col("query") < 3)))
+    left_out = sum(value is not None for value in people["s0"][:3])
+    notes = set(summarise(lacking, trusted="people")["note"])
+    said = f"{left_out} queries that the model did not judge are left out"
+    assert notes == ({said} if left_out else {None})
+    _, other = drawn(9, 20, 60)
+    found = summarise(graded(people, other), trusted="people")
+    for row in found.rows(named=True):
+        no_gain = row["correlation"] <= 18**-0.5
+        assert ("gains from 0.24 on" in (row["note"] or "")) == no_gain
+
+
+def test_too_few_queries_or_none_that_vary_say_nothing_certain():
+    one = summarise(graded({"a": [1, None]}, {"a": [1, 0]}), trusted="people")
+    assert one.select("mean", "ci_low", "ci_high", "correlation").row(0) == (1, None, None, None)
+    same = graded(*({name: [0.5] * 12 for name in "ab"} for _ in range(2)))
+    result = compare(same, trusted="people").select("difference", "ci_low", "p_value")
+    assert result.row(0) == (0, None, 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"trusted": "gpt"}, "`trusted` must be one of 'people', 'model', got 'gpt'"),
+        ({"trusted": "people", "test": "wilcoxon"}, "`test` must be the t test"),
+        ({"trusted": "people", "segments": "query"}, "`segments` must be None"),
+        ({"trusted": "people", "rope": 0.1}, "`rope` must be None"),
+    ],
+)
+def test_what_does_not_go_with_a_trusted_grader_is_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        compare(graded(*drawn(0, 5, 9)), **options)
+
+
+def test_graders_without_a_query_or_a_strategy_in_common_are_refused():
+    people, model = drawn(0, 5, 9)
+    results = graded(people, model)
+    with pytest.raises(ValueError, match="results of another grader than 'people', got none"):
+        summarise(results.filter(grader="people"), trusted="people")
+    with pytest.raises(ValueError, match="results of the same strategies"):
+        summarise(graded({"a": [1, 2]}, {"b": [1, 2]}), trusted="people")
+    with pytest.raises(ValueError, match="a query of 'ap' in common"):
+        summarise(graded({"a": [1, None]}, {"a": [None, 1]}), trusted="people")
+
+
+def values(kind, generator, shape):
+    """Values with mean 0 and standard deviation 1."""
+    if kind == "normal":
+        return generator.standard_normal(shape)
+    if kind == "exponential":
+        return generator.exponential(size=shape) - 1
+    drawn_anew = generator.choice(kind, shape)
+    return (drawn_anew - kind.mean()) / kind.std()
+
+
+def coverage(kind, correlation, n, repeats, total=1000):
+    """How often intervals at 0.95 hold the mean, and how wide they are beside people's alone."""
+    generator = rng(n)
+    held, widths = [], []
+    for _ in range(repeats // 250):
+        y = values(kind, generator, (250, total))
+        others = values(kind, generator, (250, total))
+        f = 0.3 + correlation * y + (1 - correlation**2) ** 0.5 * others
+        found = corrected_means(y[:, :n], f[:, :n], f[:, n:])
+        held.append(np.abs(found.mean) <= scipy.stats.t.ppf(0.975, n - 1) * found.error)
+        widths.append(found.error / found.trusted[1])
+    return np.mean(held), np.median(widths)
+
+
+PRINTED = {
+    ("normal", 0.9): ([0.954, 0.951, 0.949, 0.950], 0.52),
+    ("normal", 0.5): ([0.947, 0.950, 0.955, 0.951], 0.92),
+    ("normal", 0): ([0.950, 0.949, 0.950, 0.951], 1),
+    ("exponential", 0.9): ([0.901, 0.924, 0.936, 0.946], 0.62),
+    ("exponential", 0.5): ([0.898, 0.922, 0.932, 0.946], 0.94),
+    ("exponential", 0): ([0.906, 0.923, 0.936, 0.945], 1),
+}
+"""What the table says, of 10, 25, 50 and 200 queries, and how wide intervals are at 25."""
+
+
+@pytest.mark.parametrize("repeats", [500, *slow(10_000)])
+@pytest.mark.parametrize(("kind", "correlation"), PRINTED)
+def test_intervals_hold_the_mean_as_often_as_is_printed(kind, correlation, repeats):
+    printed, width = PRINTED[kind, correlation]
+    for n, share in zip((10, 25, 50, 200), printed, strict=True):
+        if repeats > 500 or n == 25:
+            held, found = coverage(kind, correlation, n, repeats)
+            assert held == pytest.approx(share, abs=4 * (share * (1 - share) / repeats) ** 0.5)
+            if n == 25:
+                assert found == pytest.approx(width, abs=0.02)
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_mean_of_average_precision(data):
+    frame = pg.read_letor(sorted((data / "ohsumed").glob("fold*.testset.txt.gz")))
+    ap = pg.evaluate(frame, "ap", by="f11", ties="order")["ap"].to_numpy()
+    for correlation, printed in ((0.9, [0.942, 0.948]), (0, [0.939, 0.948])):
+        for n, share in zip((10, 25), printed, strict=True):
+            held, _ = coverage(ap, correlation, n, 10_000)
+            assert held == pytest.approx(share, abs=0.01)
+
+
+@pytest.mark.parametrize("repeats", [40, *slow(600)])
+def test_holm_seldom_finds_what_is_not_there(repeats):
+    """All pairs of four strategies that do not differ: any is found in at most 0.05 of all."""
+    found = 0
+    for seed in range(repeats):
+        generator = rng(seed)
+        y = generator.standard_normal((4, 200))
+        f = 0.7 * y + generator.standard_normal((4, 200)) + generator.standard_normal(200)
+        people = {f"s{i}": [*y[i, :25], *[None] * 175] for i in range(4)}
+        results = graded(people, {f"s{i}": f[i].tolist() for i in range(4)})
+        found += compare(results, trusted="people")["p_corrected"].min() <= 0.05
+    assert found / repeats <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
