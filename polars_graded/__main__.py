@@ -35,6 +35,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparing import compare
 from polars_graded._results.forms import WRITERS, paper_table
+from polars_graded._results.gating import BAD, gate, gate_summary
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 from polars_graded._writing import check_writable, left_behind, whole_file
@@ -46,7 +47,13 @@ if TYPE_CHECKING:
     from polars_graded._results.significance import TestName
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
-SUFFIXES = {"--per-query": (".csv", ".parquet"), "--report": (".html", ".htm")}
+SUFFIXES = {
+    "--per-query": (".csv", ".parquet"),
+    "--report": (".html", ".htm"),
+    "--markdown": (".md", ".markdown"),
+}
+EXIT_STATUS = {"worse": 1, "undecided": 3}
+"""What a shell is told of the worst verdict of a gate, beside 0."""
 OF_REPORT = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
 """What a report shows beside the measures that are asked for."""
 SCALE = ("highest", "undefined_as", "condensed")
@@ -65,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = _parser()
     _let_ctrl_c_end_a_read()
     try:
-        _run(parser, parser.parse_args(arguments))
+        status = _run(parser, parser.parse_args(arguments))
     except OSError as error:
         named = error.strerror and error.filename
         parser.fail(_printable(f"{error.strerror}: {error.filename}" if named else str(error)))
@@ -75,7 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.fail(str(error))
     except KeyboardInterrupt:
         print("polars-graded: stopped", file=sys.stderr)
-        sys.exit(STOPPED)
+        status = STOPPED
+    if status:
+        sys.exit(status)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -99,7 +108,7 @@ def _let_ctrl_c_end_a_read() -> None:
         signal.siginterrupt(signal.SIGINT, True)  # noqa: FBT003 (its only form)
 
 
-def _run(parser: _Parser, options: argparse.Namespace) -> None:
+def _run(parser: _Parser, options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         measures = _check_options(options)
@@ -111,6 +120,10 @@ def _run(parser: _Parser, options: argparse.Namespace) -> None:
         evaluated = evaluate(frame, shown, **ranked, **scale).lazy().collect()
         per_query = evaluated.drop(added)
         printed = _printed(per_query, measures, options)
+        status = 0
+        if options.gate:
+            verdicts, status = _gated(per_query, measures, options)
+            printed += f"\n\n{verdicts}"
         if options.per_query:
             _write(per_query, options.per_query)
         if options.report:
@@ -121,6 +134,7 @@ def _run(parser: _Parser, options: argparse.Namespace) -> None:
     for warning in caught:
         print(f"warning: {_printable(said(warning.message))}", file=sys.stderr)
     _print(parser, printed)
+    return status
 
 
 def _print(parser: _Parser, text: str) -> None:
@@ -179,7 +193,11 @@ HELP = {
     "--ties": "what breaks ties: the document, descending, as trec_eval does (by default with "
     "--qrels), or the order of rows (by default with --letor, with a warning)",
     "--baseline": "the strategy to compare all others with; all pairs with --test or --correction "
-    "alone",
+    "alone; with --gate also a .parquet or .csv file that --per-query wrote",
+    "--gate": "the measures by which to say whether each strategy is no worse than the --baseline; "
+    "the exit status is then 0 for no worse or better, 1 for worse, 3 for undecided",
+    "--margin": "by how much a mean may be worse and still count as no worse; 0.01 by default",
+    "--markdown": "write what --gate says to a .md file, with the queries that lost most",
     "--test": "how to test differences; t by default",
     "--correction": "how to correct p values for their number; holm by default",
     "--format": "how to print what is measured: as text, or as a paper's table in Markdown, LaTeX "
@@ -212,7 +230,7 @@ def _parser() -> _Parser:
     option("--qrels", to=files, nargs="+", metavar=("FILE", "RUN"))
     option("--strategy", nargs="+", metavar="COLUMN")
     option("--grade", default="grade", metavar="COLUMN")
-    option("--measure", nargs="+", default=MEASURES, metavar="NAME")
+    option("--measure", nargs="+", metavar="NAME")
     option("--irrelevant", type=float, default=0.0, metavar="GRADE")
     option("--highest", type=float, metavar="GRADE")
     option("--relevant-from", type=float, metavar="GRADE")
@@ -221,6 +239,9 @@ def _parser() -> _Parser:
     option("--unjudged-below", type=float, metavar="GRADE")
     option("--ties", choices=("doc", "order"))
     option("--baseline", metavar="NAME")
+    option("--gate", nargs="+", metavar="NAME")
+    option("--margin", type=float, default=0.01, metavar="DIFFERENCE")
+    option("--markdown", type=Path, metavar="FILE")
     option("--test", choices=TESTS)
     option("--correction", choices=CORRECTIONS)
     option("--format", choices=("text", *WRITERS), default="text")
@@ -251,7 +272,8 @@ def _under_names(measures: Iterable[str]) -> dict[str, Measure]:
 
 def _check_options(options: argparse.Namespace) -> dict[str, Measure]:
     """The measures that are asked for; what is wrong is said before large files are read."""
-    measures = _under_names(options.measure)
+    measures = _under_names(options.measure or options.gate or MEASURES)
+    _check_gate(measures, options)
     for measure in measures.values():
         if measure.is_curve and (measure.n or 0) > MOST_RANKS:
             msg = f"a curve to print has a cutoff of at most {MOST_RANKS}, got '{measure.name}'"
@@ -262,8 +284,8 @@ def _check_options(options: argparse.Namespace) -> dict[str, Measure]:
     if options.format != "text" and all(measure.is_curve for measure in measures.values()):
         msg = f"--format {options.format} needs a measure with one value per query, got curves"
         raise ValueError(msg)
-    for option, path in (("--per-query", options.per_query), ("--report", options.report)):
-        suffixes = SUFFIXES[option]
+    for option, suffixes in SUFFIXES.items():
+        path = vars(options)[option.strip("-").replace("-", "_")]
         if path and path.suffix.lower() not in suffixes:
             msg = f"{option} takes a {suffixes[0]} or a {suffixes[1]} file, got {str(path)!r}"
             raise ValueError(msg)
@@ -284,6 +306,24 @@ def _check_options(options: argparse.Namespace) -> dict[str, Measure]:
         msg = f"--strategy takes each column once, got {', '.join(repeated)} more often"
         raise ValueError(msg)
     return measures
+
+
+def _check_gate(measures: Mapping[str, Measure], options: argparse.Namespace) -> None:
+    """Raise where a gate lacks something, or something lacks its gate."""
+    if options.gate and options.baseline is None:
+        msg = "--gate needs a --baseline to hold strategies against"
+        raise ValueError(msg)
+    if missing := [name for name in _under_names(options.gate or []) if name not in measures]:
+        msg = f"--gate takes what --measure names, got {', '.join(missing)}"
+        raise ValueError(msg)
+    if not options.gate and (options.markdown or _is_file(options.baseline)):
+        msg = "--markdown, and a file as --baseline, need --gate with the measures that decide"
+        raise ValueError(msg)
+
+
+def _is_file(baseline: str | None) -> bool:
+    """Whether a baseline is a file of results."""
+    return baseline is not None and Path(baseline).suffix.lower() in SUFFIXES["--per-query"]
 
 
 def _undefined(text: str) -> Undefined:
@@ -464,7 +504,8 @@ def _printed(
         tables.append(_shown(_marked_best(means, numbers)))
     tables += [_curve_table(per_query, m, name) for name, m in measures.items() if m.is_curve]
     tables.append("Means over the queries, the best of each column in brackets.")
-    if options.baseline is not None or options.test or options.correction:
+    compared = options.baseline is not None or options.test or options.correction
+    if compared and not options.gate:
         tables.append(_comparison(per_query, numbers, options))
     return "\n\n".join(tables)
 
@@ -504,11 +545,28 @@ def _comparing(options: argparse.Namespace) -> dict[str, Any]:
     """How strategies are compared."""
     test: TestName = options.test or "t"
     return {
-        "baseline": options.baseline,
+        "baseline": None if _is_file(options.baseline) else options.baseline,
         "test": test,
         "correction": correction_of(test, options.correction),
         "missing": "error" if isinstance(options.undefined_as, float) else "drop",
     }
+
+
+def _gated(
+    per_query: pl.DataFrame, measures: Mapping[str, Measure], options: argparse.Namespace
+) -> tuple[str, int]:
+    """What a gate says of each strategy, and the exit status."""
+    how = _comparing(options)
+    held: dict[str, Any] = {"strategy": "strategy", "query": "query", "missing": how["missing"]}
+    held["baseline"] = Path(options.baseline) if _is_file(options.baseline) else options.baseline
+    best = {name: measures[name].definition.best for name in _under_names(options.gate)}
+    verdicts = gate(per_query, best, margin=options.margin, test=how["test"], **held)
+    if options.markdown:
+        with _named(options.markdown), whole_file(options.markdown) as part:
+            part.write_text(gate_summary(per_query, best, verdicts, **held), encoding="utf-8")
+    found = {*verdicts["verdict"]}
+    status = next((EXIT_STATUS[each] for each in BAD if each in found), 0)
+    return "\n".join(map(_printable, verdicts["sentence"])), status
 
 
 def _marked_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:

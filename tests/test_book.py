@@ -132,7 +132,7 @@ def test_the_code_of_a_page_runs_and_its_numbers_are_printed(name: str, shown: S
 def sentences(path: Path) -> str:
     """The text of a page without code, formulas that are worked out, tables and links."""
     text = path.read_text(encoding="utf-8").split("\n---\n", maxsplit=1)[-1]
-    text = re.sub(r"^(```|\|).*?(^```$|$)", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^```.*?^```$|^\|.*?$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)
     return re.sub(r"[^\s]+ = |\d+/\S+|\S+ [×/+] \S+( [×/+] \S+)*", "", text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import re
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import scipy.stats
 
 from polars_graded import DataWarning, assert_no_worse, evaluate, gate
+from polars_graded.__main__ import main
 
 
 def per_query(rng, n=20, measures=("ap",), shift=0.0, strategies=("main", "new")):
@@ -169,6 +171,82 @@ def test_one_line_of_a_test_fails_with_the_sentences():
     with pytest.raises(AssertionError, match="undecided"):
         assert_no_worse(few, baseline="main")
     assert_no_worse(few, baseline="main", undecided=True)
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Judgments, a run, the same with a little noise, and with one that loses 0.03."""
+    monkeypatch.chdir(tmp_path)
+    rng, n, depth = np.random.default_rng(7), 400, 20
+    grades = rng.choice(4, (n, depth), p=[0.6, 0.2, 0.1, 0.1])
+    good = grades + rng.normal(size=grades.shape)
+    scores = {
+        "main": good,
+        "noise": good + rng.normal(size=grades.shape) * 0.05,
+        "loss": good + rng.normal(size=grades.shape) * 0.6,
+    }
+    keys = [(q, d) for q in range(n) for d in range(depth)]
+    lines = (f"q{q} 0 d{d} {grades[q, d]}" for q, d in keys)
+    pathlib.Path("qrels").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name, of_run in scores.items():
+        lines = (f"q{q} Q0 d{d} 0 {of_run[q, d]:.6f} {name}" for q, d in keys)
+        pathlib.Path(f"{name}.run").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command("--qrels", "qrels", "main.run", *MEASURED, "--per-query", "main.parquet")
+
+
+MEASURED = ("--measure", "ndcg@10", "n_relevant")
+GATE = (*MEASURED, "--gate", "ndcg@10", "--margin", "0.01")
+
+
+def command(*arguments):
+    """The exit status of the command."""
+    try:
+        main([*arguments])
+    except SystemExit as end:
+        return end.code
+    return 0
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_gate_lets_noise_pass_and_stops_a_loss(capsys):
+    """In a shell, beside results that were written on another day."""
+    values = {}
+    for run, status, said in (("noise", 0, "no worse"), ("loss", 1, "worse")):
+        capsys.readouterr()
+        files = ("--qrels", "qrels", f"{run}.run", *GATE, "--baseline", "main.parquet")
+        assert command(*files, "--per-query", "new.csv", "--markdown", "new.md") == status
+        printed = capsys.readouterr()
+        assert f"ndcg@10: {run} is {said} than main" in printed.out
+        assert printed.err == ""
+        values[run] = pl.read_csv("new.csv")["ndcg@10"].mean()
+        lines = pathlib.Path("new.md").read_text(encoding="utf-8").splitlines()
+        assert lines[0] == f"## {said.capitalize()} than the baseline"
+        assert f"**{said}** |" in "\n".join(lines)
+        lost = [line.split(" | ") for line in lines if re.match(r"\| q\d+ ", line)]
+        assert len(lost) == 5
+        differences = [float(row[-1].rstrip(" |")) for row in lost]
+        assert differences == sorted(differences)
+        assert max(differences) < 0
+    mean = pl.read_parquet("main.parquet")["ndcg@10"].mean()
+    assert values["loss"] == pytest.approx(mean - 0.03, abs=0.01)
+    assert values["noise"] == pytest.approx(mean, abs=0.005)
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_exit_status_of_a_gate_says_undecided_and_what_is_bad_input(capsys):
+    files = ("--qrels", "qrels", "main.run", "noise.run", "--baseline", "main")
+    assert command(*files, *GATE) == 0
+    assert command(*files, *MEASURED, "--gate", "ndcg@10", "--margin", "0.0001") == 3
+    for wrong, sentence in (
+        (("--qrels", "qrels", "main.run", *GATE), "--gate needs a --baseline"),
+        ((*files, *MEASURED, "--gate", "ap"), "--gate takes what --measure names, got ap"),
+        ((*files, "--markdown", "x.md"), "need --gate"),
+        (("--qrels", "qrels", "main.run", "--baseline", "main.parquet"), "need --gate"),
+        ((*files, *GATE, "--margin", "-1"), "`margin` must be at least 0"),
+    ):
+        capsys.readouterr()
+        assert command(*wrong) == 2
+        assert sentence in capsys.readouterr().err
 
 
 def shares(effect, measures, queries, changes, seed=0):

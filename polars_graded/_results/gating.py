@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -12,6 +14,7 @@ import polars as pl
 from polars_graded._checks import check_columns, check_frame, check_number
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
+from polars_graded._results.comparing import differences
 from polars_graded._results.keys import ResultOptions, settled_columns, takes_results
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import (
@@ -456,3 +459,71 @@ def _sentence(row: Mapping[str, Any], case: Case) -> str:
         "worse": f"worse {by}, beyond the margin of {margin}",
     }
     return f"{where}: {new} is {said[row['verdict']]}"
+
+
+# For a pull request
+
+MOST_LOST = 5
+"""How many queries a summary names."""
+
+
+def gate_summary(
+    per_query: pl.DataFrame,
+    measures: Mapping[str, str],
+    verdicts: pl.DataFrame,
+    *,
+    baseline: Any,
+    missing: Any,
+    **keys: Any,
+) -> str:
+    """What a gate says in Markdown: a verdict, a table, and the queries that lost most."""
+    bad = [each for each in BAD if each in {*verdicts["verdict"]}]
+    better = (verdicts["verdict"] == "better").all()
+    headline = {"worse": "Worse", "undecided": "Undecided"}.get(bad[0] if bad else "", "No worse")
+    lines = [
+        f"## {'Better' if better else headline} than the baseline",
+        "",
+        *(f"- {_cell(sentence)}" for sentence in verdicts["sentence"]),
+        "",
+        "| measure | strategy | baseline | difference | interval | margin | verdict |",
+        "|---|---|---|---:|---:|---:|---|",
+    ]
+    for row in verdicts.rows(named=True):
+        both = [_cell(name_said(row[name])) for name in (keys["strategy"], "baseline")]
+        numbers = [short(row[name]) for name in ("difference", "low", "high", "margin")]
+        difference, low, high, margin = numbers
+        cells = [_cell(row["measure"]), *both, difference, f"{low} to {high}", margin]
+        lines.append(f"| {' | '.join(cells)} | **{row['verdict']}** |")
+    lines += _queries_that_lost(per_query, measures, baseline, {"missing": missing, **keys})
+    return "\n".join(lines) + "\n"
+
+
+def _queries_that_lost(
+    per_query: pl.DataFrame, measures: Mapping[str, str], baseline: Any, keys: Any
+) -> Iterator[str]:
+    """A table of the queries that each strategy lost most by the first measure."""
+    measure, best = next(iter(measures.items()))
+    names = {name: keys[name] for name in ("strategy", "query")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the gate has told them
+        found = list(against(per_query, [measures], baseline, None, keys))
+    for strategy, base, rows in found:
+        each = differences(rows, {measure: best}, NEW, OLD, missing="drop", **names)
+        each = each if best == "lowest" else each.reverse()
+        lost = each.filter(pl.col("winner") == OLD).head(MOST_LOST)
+        if lost.height:
+            yield ""
+            yield f"Queries that {_cell(name_said(strategy))} lost most by {_cell(measure)}:"
+            yield ""
+            both = [_cell(name_said(each)) for each in (base, strategy)]
+            yield f"| query | {' | '.join(both)} | difference |"
+            yield "|---|---:|---:|---:|"
+        for row in lost.rows(named=True):
+            query = ", ".join(str(row[name]) for name in settled_columns("query", keys["query"]))
+            values = [short(row[name]) for name in ("value_b", "value_a", "difference")]
+            yield f"| {_cell(query)} | {' | '.join(values)} |"
+
+
+def _cell(text: str) -> str:
+    """A text that Markdown shows as it is, in one line."""
+    return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", " ".join(str(text).split()))
