@@ -36,6 +36,7 @@ from polars_graded._results.ranks import rank_strategies
 from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
 from polars_graded._results.reliability import order_stability, swap_rate
 from polars_graded._results.segments import compare_segments
+from polars_graded._versions import show_versions
 from polars_graded._warnings import DataWarning
 from polars_graded.namespace import Graded, graded
 
@@ -77,6 +78,7 @@ __all__ = [
     "scan_letor",
     "scan_qrels",
     "scan_run",
+    "show_versions",
     "side_by_side",
     "significance_levels",
     "summarise",

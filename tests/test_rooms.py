@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "_door": {"polars", "narwhals", "ray"},
     "_forking": set(),
     "_checks": {"polars", "_door", "_forking"},
+    "_versions": set(),
     "_warnings": set(),
     "_writing": set(),
     "_sentences": set(),

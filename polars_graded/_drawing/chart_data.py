@@ -274,7 +274,7 @@ def curve_points(
             msg = f"`{argument}` needs a list for each query, as evaluate() gives, "
             msg += f"got a number in {curve!r}"
             raise ValueError(msg)
-    for name, column in at.items():
+    for name, column in dict[str, Any](at).items():
         if isinstance(column, str) and column not in frame.columns:
             msg = (
                 f"{curve!r} must be a curve, one list per query, or stand beside a column of "

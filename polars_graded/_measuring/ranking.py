@@ -14,7 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
@@ -49,7 +49,7 @@ class Ranking:
             msg = "`ranked_by` needs at least one column to rank by, got none"
             raise TypeError(msg)
         keys = tuple(check_column("ranked_by", key) for key in by)
-        given = [descending] * len(keys) if isinstance(descending, bool) else descending
+        given: Any = [descending] * len(keys) if isinstance(descending, bool) else descending
         flags = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         for flag in flags:
             if not isinstance(flag, bool):

@@ -310,6 +310,6 @@ def p_name(test: str, correction: str) -> str:
     return "p" if test == "randomised_tukey" or correction == "none" else "corrected p"
 
 
-def _cell(value: float | None) -> float | None:
+def _cell(value: Any) -> float | None:
     """A count as it is, and any other number rounded."""
     return value if isinstance(value, int) else rounded(value)
