@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_comparable, check_frame
-from polars_graded._drawing.chart_data import equal_steps
+from polars_graded._drawing.chart_data import equal_steps, one_query
 from polars_graded._frames.adding import RANK, ranked_documents
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
@@ -110,7 +110,8 @@ class RankedFrame:
         columns = [*request.columns, *(name for name in named.values() if name is not None)]
         request.check_not_stacked(checked)
         collected = checked.lazy().select(*dict.fromkeys(columns)).collect()
-        return cls(collected, options, doc, titles)
+        collected, query = one_query(collected, request.query, strategy)
+        return cls(collected, options | {"query": query}, doc, titles)
 
     @property
     def request(self) -> Request:

@@ -387,7 +387,8 @@ def told_of_tests(segments: Sequence[Pairs], options: Options, level: float) -> 
         of = f"{n} queries" if few else f"{resamples} resamples"
         most = math.ceil((resamples + 1) * at_best / level)
         also = f", {CORRECTIONS[options.correction].words} for {size} pairs {at_best:.3g}"
-        hint = "more queries, or fewer pairs," if few else f"resamples={most}, or fewer pairs,"
+        fewer = ", or fewer pairs," if min(least) <= level else ""
+        hint = f"{'more queries' if few else f'resamples={most}'}{fewer}"
         yield (
             f"no difference, however large, can be found at {level:.3g}: of {of} the smallest p "
             f"value by {test.words} is {min(least):.3g}{also if at_best > min(least) else ''}"
