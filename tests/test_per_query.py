@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 import pytest
-from results import FRAME, frame_of
+from results import FRAME, frame_of, of_few
 
 import polars_graded as pg
 from polars_graded import compare, differences, rank_correlation, summarise
@@ -48,6 +48,7 @@ def test_many_missing_results_are_counted():
         compare(frame)
 
 
+@of_few
 def test_missing_results_are_dropped_for_all_strategies_measure_by_measure():
     result = compare(WITH_HOLES, missing="drop")
     assert result["queries"].to_list() == [2, 2]
@@ -294,6 +295,7 @@ def test_one_large_value_leaves_tests_and_orders_as_they_are():
     assert rank_correlation(means, "ap", "ndcg")["tau"].to_list() == [1]
 
 
+@of_few
 def test_small_values_are_compared_as_large_ones_are():
     """What is a power of 2 smaller has the same digits."""
     values = {"a": [0.5, 0.25, 0.75, 0.5], "b": [0.25, 0.5, 0.25, 0.125]}
