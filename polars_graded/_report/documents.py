@@ -216,7 +216,6 @@ class RankedFrame:
         return {
             "ranks": RANKS,
             "below": BELOW,
-            "irrelevant": self.request.scale.irrelevant,
             "levels": levels,
             "gains": self._gains(entries),
             "discounts": all_rounded(discounts()),
