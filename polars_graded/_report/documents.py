@@ -109,8 +109,8 @@ class RankedFrame:
                 check_comparable([name], schema)
         columns = [*request.columns, *(name for name in named.values() if name is not None)]
         request.check_not_stacked(checked)
-        collected = checked.lazy().select(*dict.fromkeys(columns)).collect()
-        collected, query = one_query(collected, request.query, strategy)
+        chosen = checked.lazy().select(*dict.fromkeys(columns))
+        collected, query = one_query("frame", chosen, request.query, strategy)
         return cls(collected, options | {"query": query}, doc, titles)
 
     @property

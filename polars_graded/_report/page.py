@@ -238,7 +238,7 @@ def report(
     correction = correction_of(test, correction)
     check_choice("correction", correction, CORRECTIONS)
     scripts = drawing_scripts()
-    per_query, one = chart_data.one_query(per_query.lazy().collect(), query, strategy)
+    per_query, one = chart_data.one_query("per_query", per_query, query, strategy)
     numbers, curves = measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
     )
