@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import overview, side_by_side
+from polars_graded import datasets, overview, side_by_side
 from polars_graded._measuring.names import Measure
 
 # Query 1: of five rows a, b, c are retrieved, b and c tied, c is unjudged, d is missed.
@@ -212,3 +212,11 @@ def test_no_strategy_takes_the_column_of_another(options, name):
         side_by_side(frame, 1, **options)
     named = side_by_side(frame, 1, by={"ours": "rank"}, descending=False)
     assert named.columns == ["rank", "ours", "grade of ours"]
+
+
+def test_what_makes_means_wrong_is_printed():
+    """Of so many columns Polars prints four from either end."""
+    shown = str(overview(datasets.example(5), by=["strong", "weak"]))
+    for name in ("queries", "retrieved", "judged", "judged@10", "tied", "none_relevant"):
+        assert f" {name} " in shown
+    assert shown.count("\n") == 8

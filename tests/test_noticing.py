@@ -667,12 +667,21 @@ def test_grades_that_look_like_stars_are_told(lazily):
     with pytest.warns(DataWarning.scale):
         measured(stars.cast({"grade": pl.Float64}), "ap", lazily=lazily)
     grade = pl.col("grade")
+    with assert_warned("grades are half stars from 0.5 to 4.5 and never 0: 0.5 is relevant"):
+        measured(stars.with_columns(grade - 0.5), "ap", lazily=lazily)
     with warnings.catch_warnings(action="error"):
         found = measured(stars, "recall@1", irrelevant=1, highest=5, lazily=lazily)
         assert found["recall@1"].to_list() == [0, 1]
         measured(stars, "ap", relevant_from=1, lazily=lazily)
         measured(stars, "ap(threshold=4)", lazily=lazily)
-        for other in (grade - 1, grade + 0.5, grade.clip(upper_bound=2), grade > 0, grade + 1):
+        for other in (
+            grade - 1,
+            grade + 0.5,
+            grade - 0.75,
+            grade.clip(upper_bound=2),
+            grade > 0,
+            grade + 1,
+        ):
             measured(stars.with_columns(other), "ap", lazily=lazily)
 
 

@@ -733,8 +733,11 @@ def tiles_of(page: Page) -> list[dict[str, Any]]:
     return page.driver.execute_script(script)
 
 
-def test_tiles_add_up_to_what_was_measured(per_query, ranked, shown):
-    page = shown(per_query, frame=ranked, by=BY, titles="title")
+@pytest.mark.parametrize("least", [None, 3])
+def test_tiles_add_up_to_what_was_measured(per_query, ranked, shown, least):
+    if least is not None:
+        per_query = evaluate(ranked, "ndcg@10", by=BY, relevant_from=least)
+    page = shown(per_query, frame=ranked, by=BY, titles="title", relevant_from=least)
     assert not page.one("#documents figure").is_displayed()
     page.find("17")
     value = {name: per_query.filter(strategy=name, query=17)["ndcg@10"][0] for name in BY}
@@ -761,7 +764,7 @@ def test_tiles_add_up_to_what_was_measured(per_query, ranked, shown):
                 doc
                 for other in BY
                 for doc, grade in every.select(other, f"grade of {other}").rows()
-                if grade > 0 and doc not in every[name].to_list()
+                if grade >= (least or 1) and doc not in every[name].to_list()
             }
             below = [row for row in tiles if not row["rank"]]
             assert len(below) == min(5, len(found))

@@ -166,17 +166,18 @@ def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
 
 
 def one_query(
-    frame: pl.DataFrame, query: Columns, strategy: str = "strategy"
+    argument: str, frame: Frame, query: Columns, strategy: str
 ) -> tuple[pl.DataFrame, str]:
     """The frame with a column that tells its queries apart, where several do, and its name.
 
     Its texts are sorted as the columns are.
     """
+    frame = check_collected(argument, frame)
     several = settled_columns("query", query)
     check_names(frame, [*several, strategy])
     if len(several) == 1:
         return frame, several[0]
-    check_columns("frame", several, frame.columns)
+    check_columns(argument, several, frame.columns)
     name = ", ".join(several)
     texts = pl.concat_str([text(column) for column in several], separator=", ").alias(name)
     order = frame.select(several).unique().sort(several).select(texts).to_series()

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["overview", "side_by_side"]
 
+COLUMNS = (
+    *("queries", "retrieved", "judged", "least", "median", "most", "grades", "only_relevant"),
+    *("none_retrieved", "judged@10", "tied", "none_judged", "none_relevant"),
+)
+"""What `overview` says of each strategy: Polars prints the first and the last four columns."""
+
 GRADE, RETRIEVED = "polars_graded: grade", "polars_graded: retrieved"
 """Columns under names that no frame has."""
 
@@ -48,16 +54,17 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
         have a share of) and numbers of queries as UInt32:
 
         - the strategy (under the name of its column) and `queries`;
-        - `least`, `median` and `most`: how many documents were retrieved for a query;
         - `retrieved`: the share of judged documents that were retrieved. It is 1 after a left or
           an inner join, which has lost the others;
-        - `judged` and `judged@10`: the share of retrieved documents, and of the first ten, that is
-          judged;
-        - `tied`: the share of retrieved documents that have the score of another of the query;
-        - `none_judged`, `none_relevant` (of those with a judged document), `only_relevant` and
-          `none_retrieved`: the queries that are so;
+        - `judged`: the share of retrieved documents that is judged;
+        - `least`, `median` and `most`: how many documents were retrieved for a query;
         - `grades`: how many rows have each grade, a list of structs with `grade` (Float64, null
-          for unjudged) and `rows`, by rising grade.
+          for unjudged) and `rows`, by rising grade;
+        - `only_relevant` and `none_retrieved`: the queries that are so;
+        - `judged@10`: the share of the first ten documents that is judged;
+        - `tied`: the share of retrieved documents that have the score of another of the query;
+        - `none_judged` and `none_relevant` (of those with a judged document): the queries that are
+          so.
 
     Raises
     ------
@@ -118,7 +125,8 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     )
     whole = cs.integer() & ~cs.by_name(request.key)
     tied = _share(of("tied_rows"), of("tied")).alias("tied")
-    return table.with_columns(tied, whole.exclude("tied").cast(pl.UInt32)).drop("tied_rows")
+    table = table.with_columns(tied, whole.exclude("tied").cast(pl.UInt32))
+    return table.select(request.key, *COLUMNS)
 
 
 def _rows(request: Request, rows: pl.DataFrame, name: str, score: tuple[str, ...]) -> pl.DataFrame:

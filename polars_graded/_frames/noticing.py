@@ -41,7 +41,7 @@ UNFAIR, FEW = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
 
-STARS = 4
+HALF, STARS = 0.5, 4
 """From so high a grade down to 1 are stars; of fewer levels the relevant alone may be listed."""
 
 RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
@@ -143,20 +143,20 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
     } | _relevant(part)
 
 
-COUNTED = pl.Struct({"lowest": pl.Float64(), "highest": pl.Float64(), "whole": pl.Boolean()})
+COUNTED = pl.Struct({"lowest": pl.Float64(), "highest": pl.Float64(), "halves": pl.Boolean()})
 
 
 def _count_from_one(request: Request, grades: pl.Series) -> dict[str, object] | None:
-    """The ends of grades and whether they are whole, where nobody said from which on they count."""
+    """The ends of grades and whether they are stars, where nobody said from which on they count."""
     scale, measures = request.scale, request.measures.values()
     if scale.irrelevant or scale.relevant_from is not None or grades.dtype == pl.Boolean:
         return None
     if all((measure.options.get("threshold") or 0) > 1 for measure in measures):
         return None
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
-    # Where one is below 1 it does not matter.
-    whole = low is not None and low >= 1 and bool((grades.floor() == grades).all())
-    return {"lowest": low, "highest": high, "whole": whole}
+    # Where one is below half a star it does not matter.
+    halves = low is not None and low >= HALF and bool(((grades * 2).floor() == grades * 2).all())
+    return {"lowest": low, "highest": high, "halves": halves}
 
 
 def _relevant(part: Part) -> dict[str, pl.Series]:
@@ -304,15 +304,17 @@ def _on_scales_of_their_own(
 def _that_count_from_one(noted: pl.DataFrame) -> Iterator[Told]:
     """That grades look like stars, of which the lowest counts as relevant."""
     of = pl.col("from_one").struct.field
-    low, high, whole = noted.select(
-        of("lowest").min(), of("highest").max().alias("high"), of("whole").all().alias("whole")
+    low, high, halves = noted.select(
+        of("lowest").min(), of("highest").max().alias("high"), of("halves").all().alias("halves")
     ).row(0)
-    if whole and low == 1 and high >= STARS:
+    if halves and low in (HALF, 1) and high >= STARS:
+        are = "whole numbers" if low == 1 else "half stars"
         yield Told(
             DataWarning.scale,
-            f"grades are whole numbers from 1 to {high:g} and never 0: 1 is relevant\n\n"
-            "Hint: irrelevant=1 says that it does not, as of stars (from 1 to 5: irrelevant=1, "
-            "highest=5); relevant_from=1 says that it does",
+            f"grades are {are} from {low:g} to {high:g} and never 0: {low:g} is relevant\n\n"
+            f"Hint: irrelevant={low:g} says that it is not (of stars up to 5: irrelevant={low:g}, "
+            f"highest=5), relevant_from=4 that those from 4 on are, relevant_from={low:g} that all "
+            "are",
         )
 
 

@@ -63,18 +63,19 @@ const showDocuments = () => {
 
 // The same as tiles in the colours of their grades, joined by lines: a picture of the table below it.
 const gains = new Map(rankings?.gains);
+// A grade that is relevant gains something; those whose gain is no number have none here.
+const isRelevant = ({ grade }) => grade !== null && (gains.get(grade) ?? 1) > 0;
 const showTiles = (documents, shown, both, ideals) => {
-  const { ranks, irrelevant, levels, below, discounts } = rankings;
+  const { ranks, levels, below, discounts } = rankings;
   const tiles = [];
   const heads = both.map((s, column) => {
     const [list, ideal] = [shown[column], ideals[s % ideals.length]];
     const added = list.map((at, i) => (ideal ? ((gains.get(documents[at].grade) ?? 0) * discounts[i]) / ideal : 0));
     const value = added.reduce((sum, each) => sum + each, 0);
-    const missed = documents.filter(({ grade }, at) => grade !== null && grade > irrelevant && !list.includes(at)).sort((x, y) => y.grade - x.grade);
+    const missed = documents.filter((document, at) => isRelevant(document) && !list.includes(at)).sort((x, y) => y.grade - x.grade);
     const tile = ({ name, grade, title }, y, more) => {
       const level = grade === null ? "unjudged" : levels.find(([end]) => grade <= end)[1];
-      const relevant = grade !== null && grade > irrelevant;
-      tiles.push({ part: "document", strategy: strategies[s], column, y, doc: name, name: title ?? name, title, grade, level, relevant, ...more });
+      tiles.push({ part: "document", strategy: strategies[s], column, y, doc: name, name: title ?? name, title, grade, level, relevant: isRelevant({ grade }), ...more });
     };
     list.forEach((at, i) => tile(documents[at], i + 1, { rank: i + 1, adds: added[i], share: value > 0 ? added[i] / value : null }));
     missed.slice(0, below).forEach((document, i) => tile(document, ranks + 2 + i, { rank: null, adds: null, share: null, label: "below" }));

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_columns, check_comparable, check_frame
-from polars_graded._drawing.chart_data import equal_steps
+from polars_graded._drawing.chart_data import equal_steps, one_query
 from polars_graded._frames.adding import RANK, ranked_documents
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
@@ -109,8 +109,9 @@ class RankedFrame:
                 check_comparable([name], schema)
         columns = [*request.columns, *(name for name in named.values() if name is not None)]
         request.check_not_stacked(checked)
-        collected = checked.lazy().select(*dict.fromkeys(columns)).collect()
-        return cls(collected, options, doc, titles)
+        chosen = checked.lazy().select(*dict.fromkeys(columns))
+        collected, query = one_query("frame", chosen, request.query, strategy)
+        return cls(collected, options | {"query": query}, doc, titles)
 
     @property
     def request(self) -> Request:
@@ -215,7 +216,6 @@ class RankedFrame:
         return {
             "ranks": RANKS,
             "below": BELOW,
-            "irrelevant": self.request.scale.irrelevant,
             "levels": levels,
             "gains": self._gains(entries),
             "discounts": all_rounded(discounts()),

@@ -32,7 +32,7 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, MISSING
-from polars_graded._results.keys import columns_of, takes_results_of_one
+from polars_graded._results.keys import takes_results_of_one
 from polars_graded._results.per_query import (
     Grid,
     Named,
@@ -240,12 +240,12 @@ def report(
     correction = correction_of(test, correction)
     check_choice("correction", correction, CORRECTIONS)
     scripts = drawing_scripts()
+    per_query, one = chart_data.one_query("per_query", per_query, query, strategy)
     numbers, curves = measures_and_curves(
-        per_query, measures, query=query, strategy=strategy, curves=True
+        per_query, measures, query=one, strategy=strategy, curves=True
     )
     columns = [*numbers, *curves]
-    results = collected_keys(per_query, columns, query=query, strategy=strategy)
-    chart_data.check_names(results, columns_of(query, strategy))
+    results = collected_keys(per_query, columns, query=one, strategy=strategy)
     if results.is_empty():
         msg = "`per_query` must have a row per strategy and query to show, got none"
         raise ValueError(msg)
@@ -265,7 +265,7 @@ def report(
             relevant_from=relevant_from,
         )
     grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
-    keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": missing}
+    keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
     how = (
         keys
         | {"query": grid.queries.name}

@@ -383,15 +383,15 @@ def told_of_tests(segments: Sequence[Pairs], options: Options, level: float) -> 
     at_best = corrected(options.correction, np.repeat(least, [len(each) for each in every])).min()
     if at_best > level:
         n, strategies = ways[int(np.argmin(least))]
-        few = test.least(n, strategies, MOST_RESAMPLES) == min(least)
-        of = f"{n} queries" if few else f"{resamples} resamples"
+        lacks_queries = test.least(n, strategies, MOST_RESAMPLES) == min(least)
         most = math.ceil((resamples + 1) * at_best / level)
+        lacking = (f"{n} queries", "more queries"), (f"{resamples} resamples", f"resamples={most}")
+        of, hint = lacking[0 if lacks_queries else 1]
         also = f", {CORRECTIONS[options.correction].words} for {size} pairs {at_best:.3g}"
-        hint = "more queries, or fewer pairs," if few else f"resamples={most}, or fewer pairs,"
         yield (
             f"no difference, however large, can be found at {level:.3g}: of {of} the smallest p "
             f"value by {test.words} is {min(least):.3g}{also if at_best > min(least) else ''}"
-            f"\n\nHint: {hint} can show one"
+            f"\n\nHint: {hint}{', or fewer pairs,' if min(least) <= level else ''} can show one"
         )
     constant = [(each.statistics.std == 0) & (each.statistics.mean != 0) for each in every]
     same = np.count_nonzero(np.concatenate(constant))
