@@ -304,6 +304,13 @@ ROWS = {
         "mu_ap",
         fewest=2,
     ),
+    "query_heatmap": Row(
+        charts.query_heatmap,
+        results,
+        {"measure": "mu_ap", **KEYS},
+        {"missing": "zero"},
+        "mu_ap",
+    ),
     "threshold_profile": Row(
         charts.threshold_profile, profile_of, {"strategy": "strategy"}, value="mean"
     ),
@@ -1620,6 +1627,11 @@ DRAWN = {
     ),
     "precision_histogram of shared bars": lambda: charts.precision_histogram(
         MANY, "mu_ap", "s1", "s2", order="query"
+    ),
+    "query_heatmap": lambda: charts.query_heatmap(FOUR, "mu_ap"),
+    "query_heatmap of many": lambda: charts.query_heatmap(MANY, "mu_ap"),
+    "comparison_forest with a region of equivalence": lambda: charts.comparison_forest(
+        compare(FOUR, "mu_ap", baseline="s1", rope=0.02)
     ),
     "threshold_profile": lambda: ROWS["threshold_profile"].of(2, 3),
     "robustness_curves": lambda: ROWS["robustness_curves"].of(2, 5),

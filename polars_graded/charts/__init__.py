@@ -36,7 +36,11 @@ from polars_graded.charts._curves import (
 )
 from polars_graded.charts._explore import explore
 from polars_graded.charts._overview import overview
-from polars_graded.charts._queries import measure_agreement, precision_histogram
+from polars_graded.charts._queries import (
+    measure_agreement,
+    precision_histogram,
+    query_heatmap,
+)
 from polars_graded.charts._rankings import rankings
 from polars_graded.charts._relevance import relevance_function, sample_boxes
 from polars_graded.charts._strategies import comparison_forest, comparison_matrix, strategy_bars
@@ -59,6 +63,7 @@ __all__ = [
     "overview",
     "power_curves",
     "precision_histogram",
+    "query_heatmap",
     "rankings",
     "recall_precision_curves",
     "relevance_function",

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 from polars_graded._checks import (
@@ -14,7 +15,7 @@ from polars_graded._checks import (
 )
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
-from polars_graded._results.per_query import columns_named
+from polars_graded._results.per_query import check_per_query, columns_named
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -29,6 +30,12 @@ MOST_BARS = 300
 
 MOST_EXTREMES = 3
 """How many queries are named on either side where there is no room for all names."""
+
+MOST_ROWS = 150
+"""How many rows a heat map has, of which each is seen."""
+
+MOST_COLUMNS = 1000
+"""How many strategies stand side by side in a heat map."""
 
 MOST_LANES = 6
 """Up to this many histograms stand below each other."""
@@ -176,6 +183,151 @@ def better_look(
     known = everyone if len(everyone) <= style.MOST_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
     return style.strategy_look(known, title, field="better", drawn=better)
+
+
+def query_heatmap(
+    per_query: Frame,
+    measure: Named,
+    *,
+    query: str = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+) -> alt.LayerChart:
+    """Draw the value of each query for each strategy as a field: hard queries, twin strategies.
+
+    Queries stand below each other, the hardest, whose mean over strategies is worst, at the top;
+    strategies side by side, the best first, so that those that are the same in every query are
+    neighbours. The title names them. A row of one colour is a query that tells nobody apart.
+
+    Up to 60 queries have their names beside them. Of more than fit, neighbours share a row, which
+    has their means.
+
+    Parameters
+    ----------
+    per_query
+        One row per strategy and query with one column per measure, as `evaluate` returns it.
+    measure
+        The column to draw.
+    query, strategy, missing
+        As for `compare`.
+
+    Returns
+    -------
+    LayerChart
+        Of rows with `strategy`, `position` (of the first query of a row, from 1) and `last`,
+        `query` (its name, or those of its first and last), `queries` (how many), and `value`, their
+        mean. There are at most 150 rows of fields, and 3000 fields.
+
+    Raises
+    ------
+    ValueError
+        As `compare`; if there are more than 1000 strategies.
+
+    See Also
+    --------
+    precision_histogram : Two strategies query by query.
+    comparison_matrix : Which strategies are told apart.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 2 + ["ours"] * 2,
+    ...         "query": ["a", "b"] * 2,
+    ...         "ap": [0.5, 0.25, 1.0, 0.25],
+    ...     }
+    ... )
+    >>> query_heatmap(per_query, "ap").data.select("strategy", "query", "value")
+    shape: (4, 3)
+    ┌──────────┬───────┬───────┐
+    │ strategy ┆ query ┆ value │
+    │ ---      ┆ ---   ┆ ---   │
+    │ str      ┆ str   ┆ f64   │
+    ╞══════════╪═══════╪═══════╡
+    │ ours     ┆ b     ┆ 0.25  │
+    │ bm25     ┆ b     ┆ 0.25  │
+    │ ours     ┆ a     ┆ 1.0   │
+    │ bm25     ┆ a     ┆ 0.5   │
+    └──────────┴───────┴───────┘
+    """
+    per_query = check_collected("per_query", per_query)
+    grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
+    [measure] = columns_named([measure])
+    results = grid.results(measure)
+    chart_data.check_not_empty("per_query", results.queries.to_frame(), measure)
+    chart_data.check_count("strategies", len(results.values), MOST_COLUMNS)
+    worst_first = -1 if results.best == "lowest" else 1
+    columns = np.argsort(-worst_first * results.values.mean(axis=1).round(12), kind="stable")
+    rows = np.argsort(worst_first * results.values.mean(axis=0).round(12), kind="stable")
+    values = results.values[columns][:, rows]
+    names = grid.strategies.to_frame("name").select(chart_data.text("name")).to_series()[columns]
+    queries = results.queries.to_frame("name").select(chart_data.text("name")).to_series()[rows]
+    n = len(queries)
+    size = -(-n // min(MOST_ROWS, chart_data.MOST_ROWS // len(names)))
+    starts = np.arange(0, n, size)
+    ends = np.minimum(starts + size, n)
+    means = np.add.reduceat(values, starts, axis=1) / (ends - starts)
+    table = pl.DataFrame(
+        {
+            "position": starts + 1,
+            "last": ends,
+            "query": queries[starts],
+            "its last": queries[ends - 1],
+            "queries": pl.Series(ends - starts, dtype=pl.UInt32),
+            "value": pl.Series(means.T.tolist(), dtype=pl.List(pl.Float64)),
+        }
+    )
+    several = pl.when(pl.col("queries") > 1).then(pl.col("query") + " … " + pl.col("its last"))
+    table = table.select(
+        pl.lit(names).implode().alias("strategy"),
+        *("position", "last"),
+        several.otherwise("query").alias("query"),
+        *("queries", "value"),
+    ).explode("strategy", "value")
+    notes = ["a row is one query" if size == 1 else f"a row is the mean of {size} queries"]
+    few = n <= style.MOST_NAMED
+    title = f"{query}, hardest first"
+    if few:
+        labels = alt.Axis(labelLimit=120)
+        y: Any = alt.Y("query:N", title=title, axis=labels, **style.in_order(queries.to_list()))
+        base = alt.Chart()
+    else:
+        end = len(starts) * size + 0.5
+        scale = alt.Scale(domain=[0.5, end], nice=False, reverse=True)
+        axis = alt.Axis(format=",d", tickCount=6)
+        y = alt.Y("start:Q", title=title, scale=scale, axis=axis)
+        base = alt.Chart().transform_calculate(start="datum.position - 0.5", end="datum.last + 0.5")
+        base = base.encode(y2="end:Q")
+    step = max(8, min(40, 500 // len(names)))
+    upright = style.names_axis(names, step, orient="top", labelOverlap=False)
+    spread = values.max(axis=0) - values.min(axis=0)
+    of_queries = pl.DataFrame(
+        {"query": queries, "mean": values.mean(axis=0), "same": spread <= results.rounding[rows]}
+    )
+    _, twin = np.unique(values.round(12), axis=0, return_inverse=True)
+    alike = [names.filter(pl.Series(twin == each)).to_list() for each in range(twin.max() + 1)]
+    finding = titles.difficulty(of_queries, alike if len(names) > 1 else [], measure)
+    # Not `color`, which is the strategies'; of one hue, so that it is read in grey.
+    domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
+    shade = alt.Scale(scheme="blues", domain=domain)
+    fill = alt.Fill("value:Q", title=measure, scale=shade)
+    fields = base.mark_rect().encode(
+        x=alt.X("strategy:N", title=strategy, axis=upright, **style.in_order(names.to_list())),
+        y=y,
+        fill=fill,
+        tooltip=["strategy:N", "query:N", "queries:Q", *style.decimals("value")],
+    )
+    # As many whole pixels for each row, or seams would show as stripes.
+    height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / len(starts)) * len(starts)
+    return style.layered(
+        [fields],
+        table,
+        finding=finding,
+        notes=notes,
+        description=f"{measure} of {n:,} queries for {len(names)} strategies",
+        width=alt.Step(step),
+        height=height,
+    )
 
 
 def measure_agreement(
