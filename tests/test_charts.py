@@ -391,7 +391,7 @@ ROWS = {
     ),
     "overview": Row(charts.overview, overview_of, {"strategy": "strategy"}),
 }
-OF_DIFFERENCES = (charts.precision_histogram, charts.explore)
+OF_DIFFERENCES = (charts.precision_histogram, charts.explore, charts.query_heatmap)
 LAYERED = {name: row for name, row in ROWS.items() if not row.views}
 every_chart = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 every_layered_chart = pytest.mark.parametrize("row", LAYERED.values(), ids=LAYERED)

@@ -521,11 +521,11 @@ def heatmap(seed):
     hardest = sorted(str(name) for name in tops(means, "lowest"))
     n = len(means)
     if len(hardest) == n:
-        words, k = re.match(r"Mean ap is ([\d.]+) in (.*?)(?:;|$)", title).groups()
+        words, k = re.match(r"Mean ap ([\d.]+) in (.*?)(?:;|$)", title).groups()
         assert amount(k) == (n, n)
     else:
-        names, of, words = re.match(
-            r"(.*?) (?:is|are) the hardest of (\d+) .*: mean ap ([\d.]+)", title
+        of, names, words = re.match(
+            r"Hardest of (\d+) queries: (.*), mean ap ([\d.]+)", title
         ).groups()
         assert int(of) == n
         if "others" not in names:

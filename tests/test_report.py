@@ -745,7 +745,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
     for name, (at, *both, p) in zip(names, expected[:, 2:].iter_rows(), strict=True):
         found = [drawn[name]["at"], *drawn[name]["ends"]]
         assert found == pytest.approx([at, *both], abs=2e-3)
-        assert (drawn[name]["fill"] == "transparent") == (p >= 0.05)
+        assert (drawn[name]["fill"] == "white") == (p >= 0.05)
         strokes[p < 0.05].add(drawn[name]["stroke"])
     assert not strokes[True] & strokes[False]
     written = ["< 0.0001" if p < 0.0001 else f"{p:.4f}" for p in expected["p_corrected"]]
@@ -765,7 +765,7 @@ def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
         .map((dot) => [dot.getAttribute('fill'), dot.getAttribute('stroke')])"""
     filled, hollow = page.driver.execute_script(script)
     drawn = {(row["fill"], row["stroke"]) for row in page.forest().values()}
-    assert drawn == {tuple(filled), ("transparent", hollow[1])}
+    assert drawn == {tuple(filled), ("white", hollow[1])}
     page = shown(doubtful, correction="none")
     kinds = ["p ≤ 0.05", "not significant", "95 % interval of one difference"]
     assert page.texts("#comparison .legend li:not([hidden]) span") == kinds

@@ -375,12 +375,10 @@ def difficulty(table: pl.DataFrame, alike: Sequence[Collection[str]], measure: s
     """
     n, same = table.height, int(table["same"].sum())
     hardest = table.filter(pl.col("mean").round(12) == pl.col("mean").first().round(12))["query"]
-    of = f"hardest of {counted(n, 'queries')}: mean {name_said(measure)} {short(table['mean'][0])}"
-    said = f"{listed(hardest.to_list())} {'is the' if len(hardest) == 1 else 'are the'} {of}"
+    mean = f"mean {name_said(measure)} {short(table['mean'][0])}"
+    said = f"Hardest of {counted(n, 'queries')}: {listed(natural_order(hardest))}, {mean}"
     if len(hardest) == n:
-        said = (
-            f"Mean {name_said(measure)} is {short(table['mean'][0])} in {of_all(n, n, 'queries')}"
-        )
+        said = f"{mean[0].upper()}{mean[1:]} in {of_all(n, n, 'queries')}"
     if same:
         said += f"; all strategies are the same in {of_all(same, n, 'queries')}"
     return "; ".join([said, *_alike(alike, "value in every query")])

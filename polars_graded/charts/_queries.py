@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
-import numpy as np
 import polars as pl
 
 from polars_graded._checks import (
@@ -256,75 +255,47 @@ def query_heatmap(
     results = grid.results(measure)
     chart_data.check_not_empty("per_query", results.queries.to_frame(), measure)
     chart_data.check_count("strategies", len(results.values), MOST_COLUMNS)
-    worst_first = -1 if results.best == "lowest" else 1
-    columns = np.argsort(-worst_first * results.values.mean(axis=1).round(12), kind="stable")
-    rows = np.argsort(worst_first * results.values.mean(axis=0).round(12), kind="stable")
-    values = results.values[columns][:, rows]
-    names = grid.strategies.to_frame("name").select(chart_data.text("name")).to_series()[columns]
-    queries = results.queries.to_frame("name").select(chart_data.text("name")).to_series()[rows]
-    n = len(queries)
-    size = -(-n // min(MOST_ROWS, chart_data.MOST_ROWS // len(names)))
-    starts = np.arange(0, n, size)
-    ends = np.minimum(starts + size, n)
-    means = np.add.reduceat(values, starts, axis=1) / (ends - starts)
-    table = pl.DataFrame(
-        {
-            "position": starts + 1,
-            "last": ends,
-            "query": queries[starts],
-            "its last": queries[ends - 1],
-            "queries": pl.Series(ends - starts, dtype=pl.UInt32),
-            "value": pl.Series(means.T.tolist(), dtype=pl.List(pl.Float64)),
-        }
-    )
-    several = pl.when(pl.col("queries") > 1).then(pl.col("query") + " … " + pl.col("its last"))
-    table = table.select(
-        pl.lit(names).implode().alias("strategy"),
-        *("position", "last"),
-        several.otherwise("query").alias("query"),
-        *("queries", "value"),
-    ).explode("strategy", "value")
+    names = grid.strategies.to_frame("name").select(chart_data.text("name")).to_series()
+    table, queries, alike = chart_data.hardest_first(results, names, MOST_ROWS)
+    order = table["strategy"].unique(maintain_order=True).to_list()
+    n, n_rows, size = queries.height, table["position"].n_unique(), table["queries"][0]
     notes = ["a row is one query" if size == 1 else f"a row is the mean of {size} queries"]
     few = n <= style.MOST_NAMED
     title = f"{query}, hardest first"
     if few:
         labels = alt.Axis(labelLimit=120)
-        y: Any = alt.Y("query:N", title=title, axis=labels, **style.in_order(queries.to_list()))
+        y: Any = alt.Y(
+            "query:N", title=title, axis=labels, **style.in_order(queries["query"].to_list())
+        )
         base = alt.Chart()
     else:
-        end = len(starts) * size + 0.5
+        end = n_rows * size + 0.5
         scale = alt.Scale(domain=[0.5, end], nice=False, reverse=True)
         axis = alt.Axis(format=",d", tickCount=6)
         y = alt.Y("start:Q", title=title, scale=scale, axis=axis)
         base = alt.Chart().transform_calculate(start="datum.position - 0.5", end="datum.last + 0.5")
         base = base.encode(y2="end:Q")
-    step = max(8, min(40, 500 // len(names)))
-    upright = style.names_axis(names, step, orient="top", labelOverlap=False)
-    spread = values.max(axis=0) - values.min(axis=0)
-    of_queries = pl.DataFrame(
-        {"query": queries, "mean": values.mean(axis=0), "same": spread <= results.rounding[rows]}
-    )
-    _, twin = np.unique(values.round(12), axis=0, return_inverse=True)
-    alike = [names.filter(pl.Series(twin == each)).to_list() for each in range(twin.max() + 1)]
-    finding = titles.difficulty(of_queries, alike if len(names) > 1 else [], measure)
+    step = max(8, min(40, 500 // len(order)))
+    upright = style.names_axis(order, step, orient="top", labelOverlap=False)
+    finding = titles.difficulty(queries, alike, measure)
     # Not `color`, which is the strategies'; of one hue, so that it is read in grey.
     domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
     shade = alt.Scale(scheme="blues", domain=domain)
     fill = alt.Fill("value:Q", title=measure, scale=shade)
     fields = base.mark_rect().encode(
-        x=alt.X("strategy:N", title=strategy, axis=upright, **style.in_order(names.to_list())),
+        x=alt.X("strategy:N", title=strategy, axis=upright, **style.in_order(order)),
         y=y,
         fill=fill,
         tooltip=["strategy:N", "query:N", "queries:Q", *style.decimals("value")],
     )
     # As many whole pixels for each row, or seams would show as stripes.
-    height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / len(starts)) * len(starts)
+    height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
     return style.layered(
         [fields],
         table,
         finding=finding,
         notes=notes,
-        description=f"{measure} of {n:,} queries for {len(names)} strategies",
+        description=f"{measure} of {n:,} queries for {len(order)} strategies",
         width=alt.Step(step),
         height=height,
     )
