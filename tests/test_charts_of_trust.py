@@ -549,8 +549,8 @@ def test_the_forest_says_how_sure_its_intervals_are(confidence):
 def test_where_intervals_do_not_say_their_level_the_forest_does_not():
     per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
     comparison = pg.compare(per_query)
-    wide = pl.when(pl.int_range(pl.len()) == 0).then(pl.col("ci_high") + 0.1).otherwise("ci_high")
-    for other in (comparison.drop("d_z"), comparison.with_columns(ci_high=wide)):
+    mixed = pl.when(pl.int_range(pl.len()) == 0).then(0.9).otherwise("confidence")
+    for other in (comparison.drop("confidence"), comparison.with_columns(confidence=mixed)):
         notes = charts.comparison_forest(other).title["subtitle"]
         assert "line: interval that agrees" in notes[1]
 

@@ -19,7 +19,6 @@ from polars_graded._checks import check_collected, check_columns, check_number
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import (
-    confidence_of,
     curve_means,
     mean_margin,
     natural_order,
@@ -782,19 +781,10 @@ def higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
 
 def confidence(comparison: pl.DataFrame) -> float | None:
     """The confidence that all intervals of differences have, None where they do not say it."""
-    needed = ("difference", "ci_low", "ci_high", "d_z", "queries")
-    if not set(needed) <= set(comparison.columns):
+    if "confidence" not in comparison.columns or comparison["confidence"].n_unique() > 1:
         return None
-    known = (
-        comparison.select(needed)
-        .drop_nulls()
-        .filter((pl.col("d_z") != 0) & (pl.col("queries") > 1))
-    )
-    difference, low, high, d_z, n = (known[name].to_numpy() for name in needed)
-    found = confidence_of((high - low) / 2, difference / d_z, n)
-    if not len(found) or np.ptp(found) > 1e-6:  # noqa: PLR2004
-        return None
-    return round(float(np.median(found)), 6)
+    level: float | None = comparison["confidence"][0]
+    return level
 
 
 def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:

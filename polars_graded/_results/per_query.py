@@ -533,13 +533,6 @@ def mean_margin(std: Any, n: Any, confidence: float) -> Any:
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
 
 
-def confidence_of(margin: Any, std: Any, n: Any) -> Any:
-    """The confidence of Student's interval with this margin: the inverse of `mean_margin`."""
-    from scipy.special import stdtr
-
-    return 2 * stdtr(n - 1, margin * np.sqrt(n) / std) - 1
-
-
 def curve_means(
     curves: pl.LazyFrame, columns: Sequence[str], positions: pl.Series, keys: Sequence[str]
 ) -> pl.LazyFrame:
