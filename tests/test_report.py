@@ -1033,7 +1033,7 @@ def test_a_million_queries_open(shown):
     assert page.text("#about").startswith("2 strategies, 1,000,000 queries. 5,000 of them")
     assert page.text("#status") == "Means over 1,000,000 queries are shown."
     assert 500 < len(page.bars()) <= 2000
-    assert "Of the 5000 queries here, system " in page.text("#histogram .note")
+    assert "Of the 5,000 queries here, system " in page.text("#histogram .note")
     page.hit(0.5, 0.5)
     assert page.text("#status").startswith("Query ")
     assert len(page.all("#histogram .mark-rule line[stroke='#1b1f24']")) == 1

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import check_choice
-from polars_graded._drawing.style import MOST_COLOURS, REST
 from polars_graded._report.contents import (
     ALPHA,
     about,
@@ -358,8 +357,8 @@ def _payload(
         "alpha": ALPHA,
         "mostPairs": MOST_PAIRS,
         "mostNamed": specs.MOST_NAMED,
-        "mostColours": MOST_COLOURS,
-        "rest": {"colour": REST, "dash": [1, 0]},
+        "mostColours": specs.MOST_COLOURS,
+        "rest": {"colour": specs.REST, "dash": [1, 0]},
         "forestSteps": specs.FOREST_STEPS,
         "mostBars": MOST_BARS,
         "looks": specs.strategy_looks(len(strategies)),

@@ -10,6 +10,8 @@ if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined
 async function draw(holder) {
   const spec = JSON.parse(holder.querySelector("script").textContent);
   const { view } = await vegaEmbed(holder, spec, { actions: false, renderer: "svg" });
+  // A rectangle that is drawn would not go with a picture that is shrunk.
+  if (!spec.vconcat) holder.classList.add("fits");
   return view;
 }
 
