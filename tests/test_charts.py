@@ -309,6 +309,13 @@ ROWS = {
         "mu_ap",
         fewest=2,
     ),
+    "query_heatmap": Row(
+        charts.query_heatmap,
+        results,
+        {"measure": "mu_ap", **KEYS},
+        {"missing": "zero"},
+        "mu_ap",
+    ),
     "threshold_profile": Row(
         charts.threshold_profile, profile_of, {"strategy": "strategy"}, value="mean"
     ),
@@ -399,7 +406,7 @@ ROWS = {
     ),
     "overview": Row(charts.overview, overview_of, {"strategy": "strategy"}),
 }
-OF_DIFFERENCES = (charts.precision_histogram, charts.explore)
+OF_DIFFERENCES = (charts.precision_histogram, charts.explore, charts.query_heatmap)
 LAYERED = {name: row for name, row in ROWS.items() if not row.views}
 every_chart = pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
 every_layered_chart = pytest.mark.parametrize("row", LAYERED.values(), ids=LAYERED)
@@ -1639,6 +1646,11 @@ DRAWN = {
     ),
     "precision_histogram of shared bars": lambda: charts.precision_histogram(
         MANY, "mu_ap", "s1", "s2", order="query"
+    ),
+    "query_heatmap": lambda: charts.query_heatmap(FOUR, "mu_ap"),
+    "query_heatmap of many": lambda: charts.query_heatmap(MANY, "mu_ap"),
+    "comparison_forest with a region of equivalence": lambda: charts.comparison_forest(
+        compare(FOUR, "mu_ap", baseline="s1", rope=0.02)
     ),
     "threshold_profile": lambda: ROWS["threshold_profile"].of(2, 3),
     "robustness_curves": lambda: ROWS["robustness_curves"].of(2, 5),

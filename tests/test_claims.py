@@ -556,7 +556,55 @@ def robustness(seed):
     assert float(high or low) == pytest.approx(last.max(), rel=5e-3)
 
 
+def heatmap(seed):
+    frame = results(seed)
+    chart = charts.query_heatmap(frame, "ap")
+    title = said(chart)
+    values = by(frame, "query", "ap")
+    means = {row[0]: row[1] for row in frame.group_by("query").agg(pl.col("ap").mean()).rows()}
+    hardest = sorted(str(name) for name in tops(means, "lowest"))
+    n = len(means)
+    if len(hardest) == n:
+        words, k = re.match(r"Mean ap ([\d.]+) in (.*?)(?:;|$)", title).groups()
+        assert amount(k) == (n, n)
+    else:
+        of, names, words = re.match(
+            r"Hardest of (\d+) queries: (.*), mean ap ([\d.]+)", title
+        ).groups()
+        assert int(of) == n
+        if "others" not in names:
+            assert names_of(names) == hardest
+    assert float(words) == pytest.approx(min(means.values()), rel=5e-3)
+    same = sum(len({*each.values()}) == 1 for each in values)
+    found = re.search(r"all strategies are the same in (.*?)(?:;|$)", title)
+    assert (amount(found[1])[0] if found else 0) == same
+    lists = frame.sort("query").group_by("strategy").agg("ap")
+    twins = lists.group_by("ap").len().filter(pl.col("len") > 1)
+    assert ("the same value in every query" in title) == (twins.height > 0)
+    drawn = chart.data
+    table = frame.with_columns(pl.col("query").cast(pl.String))
+    same_rows = drawn.join(table, on=["query", "strategy"])
+    assert same_rows["value"].to_list() == same_rows["ap"].to_list()
+    assert same_rows.height == frame.height
+    assert drawn["query"].unique(maintain_order=True)[0] in hardest
+
+
+def equivalence(seed):
+    if not (found := compared(seed)):
+        return
+    frame, rope = results(seed), 0.1
+    pairs = compare(frame, "ap", rope=rope)
+    chart = charts.comparison_forest(pairs)
+    settled(said(chart), pairs, found[1])
+    n, total = map(int, re.search(r"(\d+) of (\d+) differences? there", noted(chart)).groups())
+    assert total == pairs.height
+    assert n == (pairs["probability_equal"] >= 0.95).sum()
+    assert f"differences up to {rope:g}, none in practice" in noted(chart)
+
+
 CLAIMS = {
+    "query_heatmap": heatmap,
+    "comparison_forest with a region of equivalence": equivalence,
     "strategy_bars": bars,
     "comparison_forest": forest,
     "comparison_matrix": matrix,

@@ -739,7 +739,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
     for name, (at, *both, p) in zip(names, expected[:, 2:].iter_rows(), strict=True):
         found = [drawn[name]["at"], *drawn[name]["ends"]]
         assert found == pytest.approx([at, *both], abs=2e-3)
-        assert (drawn[name]["fill"] == "transparent") == (p >= 0.05)
+        assert (drawn[name]["fill"] == "white") == (p >= 0.05)
         strokes[p < 0.05].add(drawn[name]["stroke"])
     assert not strokes[True] & strokes[False]
     written = ["< 0.0001" if p < 0.0001 else f"{p:.4f}" for p in expected["p_corrected"]]
@@ -759,7 +759,7 @@ def test_hollow_points_are_hollow_in_the_legend(doubtful, shown):
         .map((dot) => [dot.getAttribute('fill'), dot.getAttribute('stroke')])"""
     filled, hollow = page.driver.execute_script(script)
     drawn = {(row["fill"], row["stroke"]) for row in page.forest().values()}
-    assert drawn == {tuple(filled), ("transparent", hollow[1])}
+    assert drawn == {tuple(filled), ("white", hollow[1])}
     page = shown(doubtful, correction="none")
     kinds = ["p ≤ 0.05", "not significant", "95 % interval of one difference"]
     assert page.texts("#comparison .legend li:not([hidden]) span") == kinds
@@ -1027,7 +1027,7 @@ def test_a_million_queries_open(shown):
     assert page.text("#about").startswith("2 strategies, 1,000,000 queries. 5,000 of them")
     assert page.text("#status") == "Means over 1,000,000 queries are shown."
     assert 500 < len(page.bars()) <= 2000
-    assert "Of the 5000 queries here, system " in page.text("#histogram .note")
+    assert "Of the 5,000 queries here, system " in page.text("#histogram .note")
     page.hit(0.5, 0.5)
     assert page.text("#status").startswith("Query ")
     assert len(page.all("#histogram .mark-rule line[stroke='#1b1f24']")) == 1
@@ -1168,4 +1168,52 @@ def test_the_page_says_names_whatever_they_are(names, shown):
     chosen = page.text("#explore .chosen")
     assert f"the mean of {better} is 0.6250" in chosen
     assert f"that of {worse} 0.5000" in chosen
+    page.quiet()
+
+
+def test_every_number_of_the_page_is_that_of_compare_and_summarise(shown):
+    names, measures = ["A", "B", "baseline", "<b>"], ["ap", "ndcg@10"]
+    rng = np.random.default_rng(4)
+    values = (
+        rng.choice([0, 0.25, 0.5, 1.0], (len(names) * 30, 2))
+        * np.repeat([1, 0.7, 1, 0.2], 30)[:, None]
+    )
+    keys = {"strategy": np.repeat(names, 30), "query": np.tile(np.arange(30), len(names))}
+    frame = pl.DataFrame(keys | dict(zip(measures, values.T, strict=True)))
+    page = shown(frame)
+    number = lambda value: f"{value:.4f}".replace("-", "−")  # noqa: E731
+    table = page.rows("#strategies")
+    for row in summarise(frame).rows(named=True):
+        cell = table[row["strategy"]][measures.index(row["measure"])]
+        mean, margin = re.match(r"(\S+)(?: \*)? ±(\S+)", cell).groups()
+        assert mean == number(row["mean"])
+        assert margin == number(row["mean"] - row["ci_low"])
+    cells = """return [...document.querySelectorAll('#comparison tbody tr')]
+        .map((row) => [...row.children].map((cell) => cell.textContent))"""
+    for measure in measures:
+        page.choose("#measure", measure)
+        found = {tuple(row[:2]): row[2:] for row in page.driver.execute_script(cells)}
+        pairs = compare(frame).filter(measure=measure)
+        assert len(found) == pairs.height
+        for row in pairs.rows(named=True):
+            sides, sign = (row["strategy"], row["baseline"]), 1
+            wins, losses = row["wins"], row["losses"]
+            ends = [row["simultaneous_low"], row["simultaneous_high"]]
+            if sides not in found:
+                sides, sign, wins, losses = sides[::-1], -1, losses, wins
+                ends = [-end for end in ends[::-1]]
+            difference = sign * row["difference"]
+            assert found[sides] == [
+                ("+" if difference > 0 else "") + number(difference),
+                " to ".join(map(number, ends)),
+                "< 0.0001" if row["p_corrected"] < 0.0001 else number(row["p_corrected"]),
+                *map(str, (wins, row["ties"], losses)),
+            ]
+        means = dict(summarise(frame, measure).select("strategy", "mean").rows())
+        best, second = sorted(names, key=means.__getitem__, reverse=True)[:2]
+        chosen = page.text("#explore .chosen")
+        assert f"mean of {best} is {number(means[best])} " in chosen
+        assert f"that of {second} {number(means[second])} " in chosen
+        start = f"{best} leads: its mean {measure} over 30 queries is {number(means[best])}, "
+        assert " ".join(page.text("#verdict p").split()).startswith(start)
     page.quiet()

@@ -30,7 +30,7 @@ from polars_graded import (
     summarise,
 )
 from polars_graded._drawing import tiles
-from polars_graded._drawing.style import PALETTE
+from polars_graded._drawing.style import PALETTE, REST
 from polars_graded._report import specs
 
 if TYPE_CHECKING:
@@ -564,7 +564,13 @@ def test_46_strategies_fit(shown, width):
         assert len(page.lines("#rank")) == 46
         assert len(page.forest()) == 45
         assert len({(look["colour"], *look["dash"]) for look in specs.strategy_looks(46)}) == 46
-        assert len(page.texts("#legend .name")) == 46
+        # The best ten have their colours, in the table too, and the others are grey under one name.
+        coloured = page.texts("#strategies tbody .name")[:10]
+        assert {*page.texts("#legend .name")} == {*coloured}
+        assert page.texts("#legend li")[-1] == "the 36 others"
+        strokes = page.swatches("#strategies")
+        assert {name for name in strokes if strokes[name] != REST} == {*coloured}
+        assert sum(line.startswith(REST) for line in page.lines("#rank")) == 36
     finally:
         page.driver.set_window_size(1400, 1000)
     page.quiet()

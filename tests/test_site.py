@@ -165,6 +165,11 @@ def test_charts_are_drawn_and_found_in_the_gallery(read: Any) -> None:
     )
     assert len(set(counts)) == 1
     assert counts[0] >= len(charts.__all__)
+    cells, copies = page.execute_script(
+        "return ['.cell_input .highlight', '.cell_input .highlight > button.copy'].map("
+        "selector => document.querySelectorAll(selector).length)"
+    )
+    assert cells == copies > len(charts.__all__)
 
 
 def test_formulas_are_drawn(read: Any) -> None:
@@ -238,6 +243,12 @@ def test_a_narrow_window_scrolls_down_only(name: str, read: Any) -> None:
     page = read(name)
     beyond = "const page = document.documentElement; return page.scrollWidth - page.clientWidth"
     assert page.execute_script(beyond) <= 0
+    # Charts are as wide as their place, so that names at the ends of lines are seen.
+    cut = (
+        "return [...document.querySelectorAll('.chart.fits')]"
+        ".map((chart) => chart.scrollWidth - chart.clientWidth)"
+    )
+    assert all(width <= 0 for width in page.execute_script(cut))
 
 
 def test_the_name_of_the_book_and_its_search_stand_apart_on_a_phone(read: Any) -> None:

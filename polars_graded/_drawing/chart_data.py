@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from polars_graded._results.keys import Columns
+    from polars_graded._results.per_query import Results
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Ends: TypeAlias = tuple[float, float]
@@ -554,6 +555,48 @@ def with_extremes(
     schema = {"position": pl.Int64, "better": pl.String, "name": pl.String, "name_at": pl.Float64}
     named = pl.DataFrame(rows, schema=schema, orient="row")
     return bars.join(named, on=["position", "better"], how="left", maintain_order="left")
+
+
+def hardest_first(
+    results: Results, names: pl.Series, most: int
+) -> tuple[pl.DataFrame, pl.DataFrame, list[list[str]]]:
+    """A row for each query and strategy, the hardest query first, and the best strategy.
+
+    Of more queries than `most`, or than rows that can be drawn, neighbours share one. Beside them
+    the queries with their mean and whether all strategies are the `same` there, and the groups of
+    strategies that are the same in all.
+    """
+    sign = -1 if results.best == "lowest" else 1
+    # Those that are the same but for rounding stay in their order.
+    columns = np.argsort(-sign * results.values.mean(axis=1).round(12), kind="stable")
+    rows = np.argsort(sign * results.values.mean(axis=0).round(12), kind="stable")
+    values, names = results.values[columns][:, rows], names[columns]
+    [queries] = results.queries.to_frame("name").select(text("name"))[rows]
+    same = np.ptp(values, axis=0) <= results.rounding[rows]
+    every = pl.DataFrame({"query": queries, "mean": values.mean(axis=0), "same": same})
+    _, place = np.unique(values.round(12), axis=0, return_inverse=True)
+    alike = [names.filter(pl.Series(place == each)).to_list() for each in range(max(place) + 1)]
+    size = -(-len(queries) // min(most, MOST_ROWS // len(names)))
+    starts = np.arange(0, len(queries), size)
+    ends = np.minimum(starts + size, len(queries))
+    table = pl.DataFrame(
+        {
+            "position": starts + 1,
+            "last": ends,
+            "query": queries[starts],
+            "its last": queries[ends - 1],
+            "queries": pl.Series(ends - starts, dtype=pl.UInt32),
+            "value": (np.add.reduceat(values, starts, axis=1) / (ends - starts)).T.tolist(),
+        }
+    )
+    several = pl.when(pl.col("queries") > 1).then(pl.col("query") + " … " + pl.col("its last"))
+    table = table.select(
+        pl.lit(names).implode().alias("strategy"),
+        *("position", "last"),
+        several.otherwise("query").alias("query"),
+        *("queries", "value"),
+    )
+    return table.explode("strategy", "value"), every, alike
 
 
 BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")

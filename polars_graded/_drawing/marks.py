@@ -212,8 +212,11 @@ def forest(
     believed: str,
     size: int,
     ends: tuple[str, str] = chart_data.OF_ALL,
+    rope: float = 0,
 ) -> list[alt.Chart]:
     """A point and an interval for each pair, grey and hollow unless its `significance` is believed.
+
+    Behind them lies what counts as no difference in practice, up to the `rope`.
 
     Rows have `pair`, `difference`, the `ends`, `significance` and what is in a tooltip.
     """
@@ -230,7 +233,11 @@ def forest(
     )
     point = base.mark_point(size=size, strokeWidth=2, opacity=1)
     line = interval(base, title, *ends).encode(fill=colour)
-    return [rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
+    layers = [rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
+    if rope:
+        region = once().mark_rect(color=DOUBT, opacity=0.2)
+        layers.insert(0, region.encode(alt.XDatum(-rope), alt.X2Datum(rope)))
+    return layers
 
 
 def significance_key(believed: str, doubted: str) -> str:

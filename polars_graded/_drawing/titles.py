@@ -42,6 +42,9 @@ GAPS = {
 ROUNDING = 1e-12
 """What differs by less is the same."""
 
+PROBABLE = 0.95
+"""What is as probable as this is said to be so."""
+
 # Who is ahead
 
 
@@ -370,6 +373,32 @@ def twins(pairs: pl.DataFrame) -> list[str]:
         found = [group for group in found if not group & {*pair}]
         found.append({*pair}.union(*joined))
     return _alike(found, "value in every query")
+
+
+def equivalent(pairs: pl.DataFrame) -> list[str]:
+    """How many differences are practically none, as the region of equivalence has it."""
+    if "rope" not in pairs.columns or pairs["rope"].null_count() == pairs.height:
+        return []
+    said = f"shaded: differences up to {short(pairs['rope'].max())}, none in practice"  # type: ignore[arg-type]
+    n = int((pairs["probability_equal"] >= PROBABLE).sum())
+    probable = f"with a probability of at least {percent(PROBABLE)}"
+    return [said, f"{n:,} of {counted(pairs.height, 'differences')} there {probable}"]
+
+
+def difficulty(table: pl.DataFrame, alike: Sequence[Collection[str]], measure: str) -> str:
+    """Which query is hardest, how many tell no strategies apart, and who are the same in all.
+
+    Rows have `query` and its `mean`, the hardest first, and whether all there are the `same`.
+    """
+    n, same = table.height, int(table["same"].sum())
+    hardest = table.filter(pl.col("mean").round(12) == pl.col("mean").first().round(12))["query"]
+    mean = f"mean {name_said(measure)} {short(table['mean'][0])}"
+    said = f"Hardest of {counted(n, 'queries')}: {listed(natural_order(hardest))}, {mean}"
+    if len(hardest) == n:
+        said = f"{mean[0].upper()}{mean[1:]} in {of_all(n, n, 'queries')}"
+    if same:
+        said += f"; all strategies are the same in {of_all(same, n, 'queries')}"
+    return "; ".join([said, *_alike(alike, "value in every query")])
 
 
 def _alike(groups: Iterable[Collection[str]], what: str) -> list[str]:

@@ -51,7 +51,7 @@ const showComparison = () => {
   const numbers = (name, title, form) => ({ title, name, value: (row) => row[name], form });
   const inQuery = ({ strategy, baseline }) => valueOf(measure, strategy, query) - valueOf(measure, baseline, query);
   const open = (_, { strategy, baseline }) => {
-    const made = button([sample(looks[strategy]), called(strategy)], "Show these two query by query", () => {
+    const made = button([sample(look(strategy)), called(strategy)], "Show these two query by query", () => {
       change({ a: strategy, b: baseline });
       $("#histogram").scrollIntoView({ behavior: "smooth" });
     });

@@ -13,10 +13,12 @@ const showCurves = (kind, title) => {
   // One ideal curve for all is drawn once.
   const first = Math.min(...state.chosen);
   const valueAt = (s, point) => (query === null ? curve.means[s][point] : curve.value(s, query, point));
-  const rows = [...state.chosen].flatMap((s) =>
+  // What is grey lies below what is not.
+  const inTurn = [...state.chosen].sort((s, t) => mattering.has(s) - mattering.has(t));
+  const rows = inTurn.flatMap((s) =>
     curve.at.map((at, point) => ({
       strategy: asDrawn(strategies[s]),
-      ...looks[s],
+      ...look(s),
       [kind]: at,
       value: valueAt(s, point),
       ...(curve.ideal && (curve.ideal.lines > 1 || s === first)
@@ -39,5 +41,9 @@ const showCurves = (kind, title) => {
 
 const showLegend = () => {
   const drawn = curves.length ? [...state.chosen].sort((s, t) => s - t) : [];
-  $("#legend").replaceChildren(...drawn.map((s) => element("li", [sample(looks[s]), called(s)])));
+  const coloured = drawn.filter((s) => mattering.has(s));
+  const others = drawn.length - coloured.length;
+  const items = coloured.map((s) => [sample(look(s)), called(s)]);
+  if (others) items.push([sample(page.rest), `the ${amount(others)} others`]);
+  $("#legend").replaceChildren(...items.map((item) => element("li", item)));
 };

@@ -79,7 +79,7 @@ const showTiles = (documents, shown, both, ideals) => {
     };
     list.forEach((at, i) => tile(documents[at], i + 1, { rank: i + 1, adds: added[i], share: value > 0 ? added[i] / value : null }));
     missed.slice(0, below).forEach((document, i) => tile(document, ranks + 2 + i, { rank: null, adds: null, share: null, label: "below" }));
-    return { part: "strategy", strategy: strategies[s], column, value, label: `ndcg@${ranks} ${value.toFixed(4)}`, below: missed.length, colour: looks[s].colour };
+    return { part: "strategy", strategy: strategies[s], column, value, label: `ndcg@${ranks} ${value.toFixed(4)}`, below: missed.length, colour: look(s).colour };
   });
   const lines = tiles.filter(({ column }) => column === 0).flatMap((tile) => {
     const same = tiles.find((other) => other.column === 1 && other.doc === tile.doc);

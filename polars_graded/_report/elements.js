@@ -34,7 +34,7 @@ const named = (name) => element("span", name, { class: name.length > 20 ? "long 
 const called = (strategy) => named(strategies[strategy]);
 // A sentence of texts and of places of strategies.
 const sentence = (parts) =>
-  parts.map((part) => (typeof part === "number" ? element("span", [sample(looks[part]), " ", called(part)], { class: "strategy" }) : part));
+  parts.map((part) => (typeof part === "number" ? element("span", [sample(look(part)), " ", called(part)], { class: "strategy" }) : part));
 const definitions = (list, pairs) =>
   list.replaceChildren(...pairs.map(([term, text]) => element("div", [element("dt", term), element("dd", text)])));
 

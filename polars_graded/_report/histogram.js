@@ -20,7 +20,7 @@ const differences = () => {
 
 // The colours of two strategies, which among many can be the same.
 const twoColours = (a, b) => {
-  const colours = [a, b].map((side) => looks[side].colour);
+  const colours = [a, b].map((side) => look(side).colour);
   if (colours[0] === colours[1]) colours[1] = looks.map(({ colour }) => colour).find((each) => each !== colours[0]);
   return colours;
 };

@@ -2,6 +2,7 @@
 
 const show = () => {
   const { query } = state;
+  findMattering();
   const place = query === null ? "" : queries[query];
   if ($("#query") !== document.activeElement || query !== null) $("#query").value = place;
   $("#status").textContent = query === null ? `Means over ${nQueries(page.total)} are shown.` : `Query ${place} is shown.`;

@@ -375,6 +375,8 @@ def _payload(
         "alpha": ALPHA,
         "mostPairs": MOST_PAIRS,
         "mostNamed": specs.MOST_NAMED,
+        "mostColours": specs.MOST_COLOURS,
+        "rest": {"colour": specs.REST, "dash": [1, 0]},
         "forestSteps": specs.FOREST_STEPS,
         "mostBars": MOST_BARS,
         "looks": specs.strategy_looks(len(strategies)),

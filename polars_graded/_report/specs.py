@@ -18,6 +18,7 @@ from polars_graded._drawing.style import (
     DOUBT,
     FAINT,
     INK,
+    MOST_COLOURS,
     MOST_NAMED,
     PALETTE,
     REST,
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOREST_STEPS",
+    "MOST_COLOURS",
     "MOST_NAMED",
+    "REST",
     "bars_specs",
     "curve_specs",
     "dark_colours",

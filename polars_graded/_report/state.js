@@ -89,6 +89,15 @@ const sides = () => {
   return [a, b];
 };
 
+// Of more strategies than there are colours, the two that are set against each other and the best of
+// those that are chosen have theirs; the others are grey.
+let mattering = new Set();
+const findMattering = () => {
+  const all = [...(comparable ? sides() : []), ...ranked(state.measure).filter((s) => state.chosen.has(s))];
+  mattering = new Set(strategies.length <= page.mostColours ? strategies.keys() : [...new Set(all)].slice(0, page.mostColours));
+};
+const look = (s) => (mattering.has(s) ? looks[s] : page.rest);
+
 // The address has what is not as it was at first, by name, so that it holds for a page made anew too.
 const inAddress = () => {
   const said = new URLSearchParams();

@@ -61,7 +61,7 @@ const strategyColumns = (some) => {
       else chosen.delete(s);
       change({ chosen });
     });
-    return element("label", [box, sample(looks[s]), called(s)]);
+    return element("label", [box, sample(look(s)), called(s)]);
   };
   const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label, cell: (s) => ({ "data-text": strategies[s] }) };
   return [names, ...some.flatMap((m) => columnsOf(measures[m], m))];

@@ -167,7 +167,7 @@ def compare(
           `baseline_mean` and null where that is 0;
         - `d_z`: Cohen's effect size for pairs, the mean difference over its standard deviation;
         - `wins`, `ties`, `losses` (UInt32): queries where the strategy is better, the same, worse;
-        - with `rope`: `probability_better`, `probability_equal` and `probability_worse`;
+        - with `rope`: `rope`, `probability_better`, `probability_equal`, `probability_worse`;
         - `p_value`, and `simultaneous_low` to `simultaneous_high`: the interval that agrees with
           `p_corrected`, clear of 0 where that is at most 1 - `confidence`, and nowhere else. What
           all of them together claim depends on the correction (Notes);
@@ -639,7 +639,7 @@ def _check_none(**given: Any) -> None:
 COLUMNS = (
     *("measure", "baseline", "queries", "best", "mean", "baseline_mean", "relative_difference"),
     *("d_z", "wins", "ties", "losses"),
-    *("probability_better", "probability_equal", "probability_worse"),
+    *("rope", "probability_better", "probability_equal", "probability_worse"),
     *("p_value", "simultaneous_low", "simultaneous_high", "confidence"),
     *("difference", "ci_low", "ci_high", "p_corrected"),
 )
@@ -715,6 +715,7 @@ def _equivalence(pairs: Sequence[Pairs], rope: float) -> dict[str, Floats]:
     if not pairs[0].results.higher_is_better:
         worse, better = better, worse
     return {
+        "rope": np.full(len(better), rope),
         "probability_better": better,
         "probability_equal": 1 - better - worse,
         "probability_worse": worse,

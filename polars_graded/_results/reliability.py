@@ -169,9 +169,9 @@ def order_stability(
     Returns
     -------
     DataFrame
-        One row per measure and size: `measure` (String), `queries` (UInt32), and the mean `tau` of
-        the samples with the quantiles `tau_low` and `tau_high` (Float64, from -1 to 1; null where
-        all strategies have one mean).
+        One row per measure and size: `measure` (String), `strategies` and `queries` (UInt32), and
+        the mean `tau` of the samples with the quantiles `tau_low` and `tau_high` (Float64, from -1
+        to 1; null where all strategies have one mean). Of two strategies a sample's is 1 or -1.
 
     See Also
     --------
@@ -196,15 +196,15 @@ def order_stability(
     ...     }
     ... )
     >>> order_stability(per_query, "ap", sizes=[2, 3])
-    shape: (2, 5)
-    ┌─────────┬─────────┬─────┬─────────┬──────────┐
-    │ measure ┆ queries ┆ tau ┆ tau_low ┆ tau_high │
-    │ ---     ┆ ---     ┆ --- ┆ ---     ┆ ---      │
-    │ str     ┆ u32     ┆ f64 ┆ f64     ┆ f64      │
-    ╞═════════╪═════════╪═════╪═════════╪══════════╡
-    │ ap      ┆ 2       ┆ 1.0 ┆ 1.0     ┆ 1.0      │
-    │ ap      ┆ 3       ┆ 1.0 ┆ 1.0     ┆ 1.0      │
-    └─────────┴─────────┴─────┴─────────┴──────────┘
+    shape: (2, 6)
+    ┌─────────┬────────────┬─────────┬─────┬─────────┬──────────┐
+    │ measure ┆ strategies ┆ queries ┆ tau ┆ tau_low ┆ tau_high │
+    │ ---     ┆ ---        ┆ ---     ┆ --- ┆ ---     ┆ ---      │
+    │ str     ┆ u32        ┆ u32     ┆ f64 ┆ f64     ┆ f64      │
+    ╞═════════╪════════════╪═════════╪═════╪═════════╪══════════╡
+    │ ap      ┆ 2          ┆ 2       ┆ 1.0 ┆ 1.0     ┆ 1.0      │
+    │ ap      ┆ 2          ┆ 3       ┆ 1.0 ┆ 1.0     ┆ 1.0      │
+    └─────────┴────────────┴─────────┴─────┴─────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
     draws = check_whole_number("samples", samples)
@@ -227,6 +227,7 @@ def order_stability(
             rows.append(
                 {
                     "measure": results.measure,
+                    "strategies": len(results.values),
                     "queries": size,
                     "tau": mean_of(tau),
                     "tau_low": low,

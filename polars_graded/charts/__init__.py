@@ -3,11 +3,12 @@
 Every function takes a frame (a LazyFrame is collected) and returns a new chart that layers, facets
 and concatenates like any other. Its title says what its rows show, in a sentence made of them: who
 leads, how many queries are won, how many differences are settled; one that shows no such thing has
-none. The description that is read out begins with it. A title of one's own, size and theme are the
-caller's: `.properties(title=...)`, `alt.theme`. The frame that is drawn is `chart.data`: Polars
-makes it, with a few thousand rows at most however many come in, under the column names that each
-function states. What is null, NaN or infinite is not drawn, but where `differences` or φ refuse it;
-a strategy, query or panel that is null is called so.
+none. What marks mean stands below it, with strategies that are the same everywhere and how many are
+grey. The description that is read out begins with the title. A title of one's own, size and theme
+are the caller's: `.properties(title=...)`, `alt.theme`. The frame that is drawn is `chart.data`:
+Polars makes it, with a few thousand rows at most however many come in, under the column names that
+each function states. What is null, NaN or infinite is not drawn, but where `differences` or φ
+refuse it; a strategy, query or panel that is null is called so.
 
 Up to ten strategies have colours that every kind of eye tells apart, the same in all charts that
 show the same ones; a theme that has colours of its own for names is followed. Of more lines, the
@@ -36,7 +37,11 @@ from polars_graded.charts._curves import (
 )
 from polars_graded.charts._explore import explore
 from polars_graded.charts._overview import overview
-from polars_graded.charts._queries import measure_agreement, precision_histogram
+from polars_graded.charts._queries import (
+    measure_agreement,
+    precision_histogram,
+    query_heatmap,
+)
 from polars_graded.charts._rankings import rankings
 from polars_graded.charts._ranks import critical_differences, strategy_ranks
 from polars_graded.charts._relevance import relevance_function, sample_boxes
@@ -61,6 +66,7 @@ __all__ = [
     "overview",
     "power_curves",
     "precision_histogram",
+    "query_heatmap",
     "rankings",
     "recall_precision_curves",
     "relevance_function",

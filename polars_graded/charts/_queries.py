@@ -14,7 +14,7 @@ from polars_graded._checks import (
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
 from polars_graded._results.keys import takes_results
-from polars_graded._results.per_query import columns_named
+from polars_graded._results.per_query import check_per_query, columns_named
 
 if TYPE_CHECKING:
     from types import EllipsisType
@@ -30,6 +30,12 @@ MOST_BARS = 300
 
 MOST_EXTREMES = 3
 """How many queries are named on either side where there is no room for all names."""
+
+MOST_ROWS = 150
+"""How many rows a heat map has, of which each is seen."""
+
+MOST_COLUMNS = 1000
+"""How many strategies stand side by side in a heat map."""
 
 MOST_LANES = 6
 """Up to this many histograms stand below each other."""
@@ -178,6 +184,123 @@ def better_look(
     known = everyone if len(everyone) <= style.MOST_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
     return style.strategy_look(known, title, field="better", drawn=better)
+
+
+def query_heatmap(
+    per_query: Frame,
+    measure: Named,
+    *,
+    query: str = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+) -> alt.LayerChart:
+    """Draw the value of each query for each strategy as a field: hard queries, twin strategies.
+
+    Queries stand below each other, the hardest, whose mean over strategies is worst, at the top;
+    strategies side by side, the best first, so that those that are the same in every query are
+    neighbours. The title names them. A row of one colour is a query that tells nobody apart.
+
+    Up to 60 queries have their names beside them. Of more than fit, neighbours share a row, which
+    has their means.
+
+    Parameters
+    ----------
+    per_query
+        One row per strategy and query with one column per measure, as `evaluate` returns it.
+    measure
+        The column to draw.
+    query, strategy, missing
+        As for `compare`.
+
+    Returns
+    -------
+    LayerChart
+        Of rows with `strategy`, `position` (of the first query of a row, from 1) and `last`,
+        `query` (its name, or those of its first and last), `queries` (how many), and `value`, their
+        mean. There are at most 150 rows of fields, and 3000 fields.
+
+    Raises
+    ------
+    ValueError
+        As `compare`; if there are more than 1000 strategies.
+
+    See Also
+    --------
+    precision_histogram : Two strategies query by query.
+    comparison_matrix : Which strategies are told apart.
+
+    Examples
+    --------
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["bm25"] * 2 + ["ours"] * 2,
+    ...         "query": ["a", "b"] * 2,
+    ...         "ap": [0.5, 0.25, 1.0, 0.25],
+    ...     }
+    ... )
+    >>> query_heatmap(per_query, "ap").data.select("strategy", "query", "value")
+    shape: (4, 3)
+    ┌──────────┬───────┬───────┐
+    │ strategy ┆ query ┆ value │
+    │ ---      ┆ ---   ┆ ---   │
+    │ str      ┆ str   ┆ f64   │
+    ╞══════════╪═══════╪═══════╡
+    │ ours     ┆ b     ┆ 0.25  │
+    │ bm25     ┆ b     ┆ 0.25  │
+    │ ours     ┆ a     ┆ 1.0   │
+    │ bm25     ┆ a     ┆ 0.5   │
+    └──────────┴───────┴───────┘
+    """
+    per_query = check_collected("per_query", per_query)
+    grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
+    [measure] = columns_named([measure])
+    results = grid.results(measure)
+    chart_data.check_not_empty("per_query", results.queries.to_frame(), measure)
+    chart_data.check_count("strategies", len(results.values), MOST_COLUMNS)
+    names = grid.strategies.to_frame("name").select(chart_data.text("name")).to_series()
+    table, queries, alike = chart_data.hardest_first(results, names, MOST_ROWS)
+    order = table["strategy"].unique(maintain_order=True).to_list()
+    n, n_rows, size = queries.height, table["position"].n_unique(), table["queries"][0]
+    notes = ["a row is one query" if size == 1 else f"a row is the mean of {size} queries"]
+    few = n <= style.MOST_NAMED
+    title = f"{query}, hardest first"
+    if few:
+        labels = alt.Axis(labelLimit=120)
+        y: Any = alt.Y(
+            "query:N", title=title, axis=labels, **style.in_order(queries["query"].to_list())
+        )
+        base = alt.Chart()
+    else:
+        end = n_rows * size + 0.5
+        scale = alt.Scale(domain=[0.5, end], nice=False, reverse=True)
+        axis = alt.Axis(format=",d", tickCount=6)
+        y = alt.Y("start:Q", title=title, scale=scale, axis=axis)
+        base = alt.Chart().transform_calculate(start="datum.position - 0.5", end="datum.last + 0.5")
+        base = base.encode(y2="end:Q")
+    step = max(8, min(40, 500 // len(order)))
+    upright = style.names_axis(order, step, orient="top", labelOverlap=False)
+    finding = titles.difficulty(queries, alike, measure)
+    # Not `color`, which is the strategies'; of one hue, so that it is read in grey.
+    domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
+    shade = alt.Scale(scheme="blues", domain=domain)
+    fill = alt.Fill("value:Q", title=measure, scale=shade)
+    fields = base.mark_rect().encode(
+        x=alt.X("strategy:N", title=strategy, axis=upright, **style.in_order(order)),
+        y=y,
+        fill=fill,
+        tooltip=["strategy:N", "query:N", "queries:Q", *style.decimals("value")],
+    )
+    # As many whole pixels for each row, or seams would show as stripes.
+    height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
+    return style.layered(
+        [fields],
+        table,
+        finding=finding,
+        notes=notes,
+        description=f"{measure} of {n:,} queries for {len(order)} strategies",
+        width=alt.Step(step),
+        height=height,
+    )
 
 
 def measure_agreement(

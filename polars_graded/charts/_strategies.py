@@ -147,7 +147,8 @@ def comparison_forest(
         from `simultaneous_low` to `simultaneous_high`, which agrees with the corrected p; where the
         test has none, as Wilcoxon's, that of a single difference, which need not. One that is null
         is not drawn. Which it is stands under the title, with its confidence. Of a comparison by
-        segments, one measure and `panel="country"`, or what the segments are called.
+        segments, one measure and `panel="country"`, or what the segments are called. Of one with
+        `rope=`, the region of practical equivalence is shaded.
     alpha
         The level of significance: a difference is significant if `p_corrected` is at most `alpha`,
         and not if it is null.
@@ -221,9 +222,10 @@ def comparison_forest(
         notes.append(f"line: {interval} that agrees with corrected p")
     elif level is not None:
         notes.append(f"line: {interval} of one difference, apart from p")
-    notes += titles.twins(table)
+    rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
+    notes += [*titles.equivalent(table), *titles.twins(table)]
     size = 40 if many else 60
-    layers = marks.forest(title, pairs, axis, believed, size, ends)
+    layers = marks.forest(title, pairs, axis, believed, size, ends, rope or 0)
     options: dict[str, Any] = {"width": 300, "columns": 2, "finding": finding, "notes": notes}
     if many:
         options["height"] = alt.Step(10)

@@ -311,8 +311,9 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     # Of one with other queries all say the same: then names stand as the lines lie on the whole.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
     banded = panel == "measure" or table["measure"].n_unique() <= FEW_BANDS
-    # Of two strategies τ is 1 or −1, and a band says no more than its mean.
-    banded = banded and not table.select(pl.col("tau_low", "tau_high").abs() == 1).to_numpy().all()
+    # Of two strategies τ is 1 or −1, of which a band says nothing.
+    are_two = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
+    banded = banded and not are_two
     lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
     ends = math.floor(10 * lowest.item()) / 10, 1.0
     table = _with_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
@@ -329,6 +330,8 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     where = f"With {half:g} of {most:g} queries"
     finding = titles.highest_and_lowest(values, where, "τ") if half < most else ""
     note = "band: where most of the samples lie" if banded else "mean of the samples"
+    if are_two:
+        note = "two strategies: 1 where all samples have them in the same order, -1 where none has"
     return _drawn(table, panel, layers, finding, f"{title} by number of queries", note)
 
 

@@ -10,6 +10,8 @@ if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined
 async function draw(holder) {
   const spec = JSON.parse(holder.querySelector("script").textContent);
   const { view } = await vegaEmbed(holder, spec, { actions: false, renderer: "svg" });
+  // A rectangle that is drawn would not go with a picture that is shrunk.
+  if (!spec.vconcat) holder.classList.add("fits");
   return view;
 }
 
@@ -34,4 +36,24 @@ async function thumbnail(gallery, section, view) {
   gallery.append(link);
 }
 
-document.addEventListener("DOMContentLoaded", drawAll);
+// The code of a cell, not what it printed, goes to the clipboard.
+function offerCopies() {
+  for (const code of document.querySelectorAll(".cell_input .highlight, .highlight-python .highlight, .highlight-text .highlight")) {
+    if (code.querySelector(".copy")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(code.querySelector("pre").textContent);
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy"), 2000);
+    });
+    code.append(button);
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  offerCopies();
+  drawAll();
+});
