@@ -140,6 +140,34 @@ def test_what_shows_one_grader_asks_which(tmp_path):
         pg.summarise(alone, grader="people")
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda results: pg.charts.precision_histogram(results, "ndcg", *BY),
+        lambda results: pg.charts.explore(results, *BY, "ndcg"),
+        lambda results: pg.charts.measure_agreement(results, "ndcg", "recall"),
+        lambda results: pg.charts.sample_boxes(results, "ndcg"),
+        lambda results: pg.charts.strategy_bars(pg.summarise(results)),
+        lambda results: pg.charts.comparison_forest(pg.compare(results)),
+        lambda results: pg.charts.comparison_matrix(pg.compare(results)),
+        lambda results: pg.charts.stability_curves(pg.order_stability(results, samples=5)),
+    ],
+)
+def test_no_chart_mixes_graders(draw):
+    """Each draws one, and asks which; panels of graders are drawn."""
+    results = evaluated().drop_nulls("ndcg")
+    with pytest.raises(ValueError, match=r"rows of one grader to draw, got 'model', 'people'"):
+        draw(results)
+    draw(results.filter(grader="people"))
+
+
+def test_graders_may_have_panels():
+    chart = pg.charts.strategy_bars(pg.summarise(evaluated("ndcg")), panel="grader")
+    assert chart.to_dict()["facet"]["sort"] == GRADERS
+    curves = pg.average_curves(FRAME, "dcg_curve@2", by=BY, grade=GRADERS)
+    assert pg.charts.dcg_curves(curves).to_dict()["facet"]["sort"] == GRADERS
+
+
 @pytest.mark.parametrize("call", [pg.overview, lambda *a, **o: pg.unjudged_bounds(*a, "ap", **o)])
 def test_what_looks_at_grades_asks_for_those_of_one(call):
     said = "must (name the grades of one grader here|be the name of a column), got"

@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_collected, check_columns, check_number
+from polars_graded._checks import check_collected, check_columns, check_number, first_few
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
+from polars_graded._results.keys import GRADER
 from polars_graded._results.per_query import (
     confidence_of,
     curve_means,
@@ -111,6 +112,25 @@ def number(column: str) -> pl.Expr:
     return pl.when(number.is_finite()).then(number)
 
 
+def of_one_grader(argument: str, frame: Frame, *named: Any) -> pl.DataFrame:
+    """The frame, collected; raise where it mixes what several graders say.
+
+    Where one of the columns that are `named` tells them apart, they are not mixed.
+    """
+    collected = check_collected(argument, frame)
+    if GRADER in collected.columns and GRADER not in named:
+        graders = natural_order(names_in(collected, GRADER))
+        if len(graders) > 1:
+            msg = (
+                f"`{argument}` must have the rows of one grader to draw, got "
+                f"{first_few(natural_order(graders))}\n\n"
+                f"Hint: .filter(grader={graders[0]!r}) leaves those of one, and panel='grader' "
+                "gives each a panel, in a chart that has some"
+            )
+            raise ValueError(msg)
+    return collected
+
+
 def result_rows(
     argument: str,
     frame: Frame,
@@ -128,7 +148,7 @@ def result_rows(
     drawn, none stands for others; what is there `once` in a panel is not repeated.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
-    frame = check_collected(argument, frame)
+    frame = of_one_grader(argument, frame, panel, *texts)
     check_columns(argument, [*keys.values(), *texts, *at, *numbers], frame.columns)
     check_numbers(argument, frame, [*numbers, *at])
     named = {name: name for name in texts} | keys

@@ -35,6 +35,7 @@ from polars_graded.charts._curves import (
     threshold_profile,
 )
 from polars_graded.charts._explore import explore
+from polars_graded.charts._graders import agreement, grader_orders, trusted_forest
 from polars_graded.charts._overview import overview
 from polars_graded.charts._queries import measure_agreement, precision_histogram
 from polars_graded.charts._rankings import rankings
@@ -50,10 +51,12 @@ from polars_graded.charts._trust import (
 )
 
 __all__ = [
+    "agreement",
     "comparison_forest",
     "comparison_matrix",
     "dcg_curves",
     "explore",
+    "grader_orders",
     "grading_profile",
     "measure_agreement",
     "overview",
@@ -69,6 +72,7 @@ __all__ = [
     "strategy_bars",
     "swap_rates",
     "threshold_profile",
+    "trusted_forest",
     "unjudged_bounds",
 ]
 

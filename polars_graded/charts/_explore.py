@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._checks import check_collected, check_columns, check_number
+from polars_graded._checks import check_columns, check_number
 from polars_graded._drawing import chart_data, query_views, style, titles
 from polars_graded._results.per_query import columns_named, measures_and_curves
 from polars_graded.charts._queries import better_look, compared
@@ -108,7 +108,7 @@ def explore(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    per_query = check_collected("per_query", per_query)
+    per_query = chart_data.of_one_grader("per_query", per_query, query, strategy)
     confidence = check_number("confidence", confidence, above=0, below=1)
     known = [] if colour is None else [colour]
     check_columns("per_query", known, per_query.columns, argument="colour")

@@ -10,7 +10,6 @@ import polars as pl
 
 from polars_graded._checks import (
     check_choice,
-    check_collected,
 )
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
@@ -109,7 +108,7 @@ def precision_histogram(
     │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ bm25   │
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
-    per_query = check_collected("per_query", per_query)
+    per_query = chart_data.of_one_grader("per_query", per_query, query, strategy)
     table, both = compared(
         per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
     )
@@ -257,7 +256,7 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    frame = check_collected("frame", frame)
+    frame = chart_data.of_one_grader("frame", frame, query, strategy, panel)
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
     keys = {} if panel is None else {"panel": panel}
