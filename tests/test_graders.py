@@ -132,6 +132,9 @@ def test_what_shows_one_grader_asks_which(tmp_path):
     with pytest.raises(ValueError, match=said):
         pg.report(results, tmp_path / "page.html")
     assert not [*tmp_path.iterdir()]
+    page = pg.report(results, tmp_path / "page.html", grader="people").read_text(encoding="utf-8")
+    assert "All of it rests on the grades of people." in page
+    assert '["Grades","of people"]' in page.replace(", ", ",")
     alone = results.filter(grader="people").drop_nulls("ndcg").drop("grader")
     assert pg.paper_table(results, grader="people") == pg.paper_table(alone)
     with pytest.raises(ValueError, match="`grader` must be one of 'people', 'model', got 'gpt'"):

@@ -123,7 +123,7 @@ def of_one_grader(argument: str, frame: Frame, *named: Any) -> pl.DataFrame:
         if len(graders) > 1:
             msg = (
                 f"`{argument}` must have the rows of one grader to draw, got "
-                f"{first_few(natural_order(graders))}\n\n"
+                f"{first_few(graders)}\n\n"
                 f"Hint: .filter(grader={graders[0]!r}) leaves those of one, and panel='grader' "
                 "gives each a panel, in a chart that has some"
             )
