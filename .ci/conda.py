@@ -1,4 +1,4 @@
-"""A conda recipe of a source distribution: `python .ci/conda.py dist/polars_graded-0.1.0.tar.gz`."""
+"""A conda recipe of a source distribution: `python .ci/conda.py dist/polars_graded-….tar.gz`."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from polars_graded._frames.reading import (
 from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
 from polars_graded._report.page import drawing_scripts, report
-from polars_graded._results.comparing import compare
+from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
 from polars_graded._results.gating import BAD, gate, gate_summary
 from polars_graded._results.per_query import bests, curve_means
@@ -176,7 +176,10 @@ HELP = {
     "--letor": "LETOR (SVMlight) files, plain or gzip, or .parquet files with columns query, grade "
     "and scores",
     "--qrels": "a TREC judgment file and the runs to judge, plain or gzip, or .parquet files with "
-    "columns query, doc and grade or score",
+    "columns query, doc and grade or score; of several graders: --qrels people=FILE --qrels "
+    "model=FILE RUN",
+    "--trusted": "the grader whose grades count, where they judged a random sample of the queries: "
+    "means and differences as they would have them of all queries",
     "--strategy": "the features of a LETOR file to rank by, such as f1 f9; all by default",
     "--grade": "the column of grades in a LETOR file",
     "--measure": "what to measure, also under a name of its own, as in 'AP=ap(threshold=2)'; "
@@ -227,7 +230,8 @@ def _parser() -> _Parser:
         to.add_argument(name, help=HELP[name], **settings)
 
     option("--letor", to=files, nargs="+", metavar="FILE")
-    option("--qrels", to=files, nargs="+", metavar=("FILE", "RUN"))
+    option("--qrels", to=files, nargs="+", action="append", metavar=("FILE", "RUN"))
+    option("--trusted", metavar="NAME")
     option("--strategy", nargs="+", metavar="COLUMN")
     option("--grade", default="grade", metavar="COLUMN")
     option("--measure", nargs="+", metavar="NAME")
@@ -273,6 +277,7 @@ def _under_names(measures: Iterable[str]) -> dict[str, Measure]:
 def _check_options(options: argparse.Namespace) -> dict[str, Measure]:
     """The measures that are asked for; what is wrong is said before large files are read."""
     measures = _under_names(options.measure or options.gate or MEASURES)
+    files = _check_graders(options)
     _check_gate(measures, options)
     for measure in measures.values():
         if measure.is_curve and (measure.n or 0) > MOST_RANKS:
@@ -290,7 +295,7 @@ def _check_options(options: argparse.Namespace) -> dict[str, Measure]:
             msg = f"{option} takes a {suffixes[0]} or a {suffixes[1]} file, got {str(path)!r}"
             raise ValueError(msg)
         if path:
-            check_writable(path, [*(options.letor or []), *(options.qrels or [])])
+            check_writable(path, [*(options.letor or []), *files])
             for part in left_behind(path):
                 msg = f"{path} was being written when its writer was stopped, which left {part}"
                 warnings.warn(msg, stacklevel=2)
@@ -326,6 +331,22 @@ def _is_file(baseline: str | None) -> bool:
     return baseline is not None and Path(baseline).suffix.lower() in SUFFIXES["--per-query"]
 
 
+def _check_graders(options: argparse.Namespace) -> list[str]:
+    """The files of judgments and runs; raise where no grader is called as the trusted one."""
+    qrels, runs = _graders_and_runs(options)
+    graders = [name for name in qrels if name]
+    if options.trusted is not None and (options.trusted not in graders or len(graders) < 2):  # noqa: PLR2004
+        msg = (
+            f"--trusted must be one of several graders, got {options.trusted!r} of "
+            f"{', '.join(graders) or 'none'}"
+        )
+        raise ValueError(msg)
+    if options.report and len(graders) > 1 and options.trusted is None:
+        msg = "--report shows the grades of one grader, so it needs --trusted to name one"
+        raise ValueError(msg)
+    return [*qrels.values(), *runs]
+
+
 def _undefined(text: str) -> Undefined:
     if text == "default":
         return "default"
@@ -339,8 +360,11 @@ def _ranked(
     ranked = {name: vars(options)[name] for name in ("irrelevant", "relevant_from")}
     frame: pl.DataFrame | pl.LazyFrame
     if options.qrels:
-        frame = _judged(*options.qrels, unjudged_below=options.unjudged_below)
+        qrels, runs = _graders_and_runs(options)
+        frame = _judged(qrels, runs, unjudged_below=options.unjudged_below)
         ranked |= {"by": ["score"], "strategy": "strategy"}
+        if None not in qrels:
+            ranked["grade"] = [*qrels]
     else:
         frame = _features(options.letor) if options.letor else datasets.example()
         _check_not_empty(frame, *(options.letor or []))
@@ -361,10 +385,11 @@ def _shown_too(
     options: argparse.Namespace,
 ) -> dict[str, Any]:
     """What a report is told beside the values: how to compare them, and what was ranked."""
+    how = _comparing(options) | {"grader": options.trusted}
     if isinstance(frame, pl.LazyFrame):
         msg = "the runs may exceed memory, so the report shows no documents"
         warnings.warn(msg, stacklevel=2)
-        return _comparing(options)
+        return how
     settings = {
         "Highest grade": options.highest is not None and f"{options.highest:g}",
         "Unjudged documents": options.condensed and "dropped from the rankings",
@@ -372,8 +397,10 @@ def _shown_too(
         and f"none below grade {options.unjudged_below:g}",
         "Queries without a relevant document": _counted_as(measures, options),
     }
+    if options.trusted is not None:
+        ranked = {**ranked, "grade": options.trusted}
     return {
-        **_comparing(options),
+        **how,
         "strategy": "strategy",
         **ranked,
         "frame": frame,
@@ -404,17 +431,43 @@ def _features(files: Sequence[str]) -> pl.DataFrame:
     return frame.select(cs.by_name("query", "doc", require_all=False) | cs.numeric())
 
 
-def _judged(qrels: str, *runs: str, unjudged_below: float | None) -> pl.DataFrame | pl.LazyFrame:
+def _graders_and_runs(options: argparse.Namespace) -> tuple[dict[str | None, str], list[str]]:
+    """The judgment file of each grader, under their name, and the runs; one file has no name."""
+    given = options.qrels or []
+    runs = [run for _, *of_it in given for run in of_it]
+    qrels: dict[str | None, str] = {}
+    for file, *_ in given:
+        name, named, path = file.partition("=")
+        if len(given) == 1 and (not named or Path(file).exists()):
+            return {None: file}, runs
+        if not (name and path):
+            msg = f"--qrels takes each of several judgment files as NAME=FILE, got {file!r}"
+            raise ValueError(msg)
+        if name in qrels:
+            msg = f"--qrels must name each grader once, got {name!r} again"
+            raise ValueError(msg)
+        qrels[name] = path
+    return qrels, runs
+
+
+def _judgments(file: str) -> pl.DataFrame:
+    """The judgments in a file."""
+    columns = ["query", "doc", "grade"]
+    parquet = _is_parquet(file)
+    judgments = _parquet(file, columns).select(columns).collect() if parquet else read_qrels(file)
+    _check_not_empty(judgments, file)
+    return judgments
+
+
+def _judged(
+    qrels: Mapping[str | None, str], runs: Sequence[str], unjudged_below: float | None
+) -> pl.DataFrame | pl.LazyFrame:
     """Runs joined with their judgments, later where they may exceed memory; a tag is a strategy."""
     if not runs:
         msg = "--qrels takes a judgment file and at least one run, got no run"
         raise ValueError(msg)
-    if _is_parquet(qrels):
-        columns = ["query", "doc", "grade"]
-        judgments = _parquet(qrels, columns).select(columns).collect()
-    else:
-        judgments = read_qrels(qrels)
-    _check_not_empty(judgments, qrels)
+    each = {name: _judgments(file) for name, file in qrels.items()}
+    judgments = each.get(None, each)
     large = BYTES_OF_A_BYTE * sum(Path(run).stat().st_size for run in runs) > memory_at_hand()
     frames = [_run_of(run, large=large) for run in runs]
     tags = []
@@ -497,6 +550,8 @@ def _printed(
     if options.format != "text":
         return paper_table(per_query, numbers, format=options.format, **_comparing(options))
     tables = []
+    if "grader" in per_query.columns:
+        return _printed_by_grader(per_query, measures, numbers, options)
     if numbers:
         means = per_query.group_by("strategy", maintain_order=True).agg(
             pl.len().alias("queries"), pl.col(*numbers).mean()
@@ -508,6 +563,37 @@ def _printed(
     if compared and not options.gate:
         tables.append(_comparison(per_query, numbers, options))
     return "\n\n".join(tables)
+
+
+def _printed_by_grader(
+    per_query: pl.DataFrame,
+    measures: Mapping[str, Measure],
+    numbers: Mapping[str, Best],
+    options: argparse.Namespace,
+) -> str:
+    """The same of each grader's queries; and what the trusted one would say of all."""
+    alone = argparse.Namespace(**vars(options) | dict.fromkeys(("baseline", "test", "correction")))
+    parts = []
+    for (grader,), rows in per_query.group_by("grader", maintain_order=True):
+        judged = rows.filter(pl.any_horizontal(pl.col([*measures]).is_not_null())).drop("grader")
+        parts.append(f"Grades of {grader}\n{_printed(judged, measures, alone)}")
+    if numbers and options.trusted is not None:
+        parts.append(_as_trusted(per_query, numbers, options.trusted))
+    if numbers and (options.baseline is not None or options.test or options.correction):
+        parts.append(_comparison(per_query, numbers, options))
+    return "\n\n".join(parts)
+
+
+def _as_trusted(per_query: pl.DataFrame, numbers: Mapping[str, Best], trusted: str) -> str:
+    """The means that the trusted grader would find in all queries."""
+    found = summarise(per_query, numbers, trusted=trusted)
+    keys = ["grader", "measure", "strategy"]
+    values = ["mean", "ci_low", "ci_high", "trusted_mean", "model_mean"]
+    shown = found.select(*keys, *(_written(found[name]) for name in values), "worth")
+    shown = shown.with_columns(pl.col("worth").round(1))
+    said = f"Means as {trusted} would have them of all queries, if theirs are a random sample."
+    notes = found["note"].drop_nulls().unique(maintain_order=True)
+    return "\n".join([_shown(shown), said, *(f"Note: {note}." for note in notes)])
 
 
 def _curve_table(per_query: pl.DataFrame, curve: Measure, column: str) -> str:
@@ -526,10 +612,13 @@ def _comparison(
 ) -> str:
     """Each strategy against the baseline, or all pairs."""
     how = _comparing(options)
+    if options.trusted is not None:
+        how |= {"trusted": options.trusted}
     result = compare(per_query, numbers, **how)
     differences, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
-    counts = ["wins", "ties", "losses"]
-    shown = result.select("measure", "strategy", "baseline", *differences, *p_values, *counts)
+    counts = [] if options.trusted is not None else ["wins", "ties", "losses"]
+    keys = [name for name in ("grader", "measure", "strategy", "baseline") if name in result]
+    shown = result.select(*keys, *differences, *p_values, *counts)
     written = shown.with_columns(
         *(_written(shown[name]) for name in differences),
         *(_written(shown[name], least=0.0001) for name in p_values),

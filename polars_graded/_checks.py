@@ -188,6 +188,7 @@ MAKERS = {
     "levels": "significance_levels(per_query)",
     "stability": "order_stability(per_query)",
     "rates": "swap_rate(per_query)",
+    "estimates": "summarise(per_query, trusted='people')",
     "bounds": "unjudged_bounds(frame, 'ap', ...)",
 }
 """What makes the frames that are handed on, by the name of the argument."""

@@ -247,6 +247,40 @@ def rankings_of(k: int, n: int) -> pl.DataFrame:
     )
 
 
+@cache
+def graded_of(k: int, n: int) -> pl.DataFrame:
+    """Documents of n queries that people and a model graded, by k grades."""
+    rng = np.random.default_rng(k + n)
+    people, model = rng.integers(0, k + 1, (2, 3 * n))
+    return pl.DataFrame({"query": np.arange(3 * n) // 3, "people": people, "model": model})
+
+
+@cache
+def results_of_graders(k: int, n: int) -> pl.DataFrame:
+    """What `evaluate` returns of two graders, of whom one judged the first half of n queries."""
+    model = results(k, n).select("strategy", "query", *MEASURES)
+    people = model.filter(pl.col("query") <= max(1, n // 2)).with_columns(
+        pl.col(MEASURES) * pl.col("mu_ap").sqrt()
+    )
+    graders = {"people": people, "model": model}
+    return pl.concat(each.with_columns(grader=pl.lit(name)) for name, each in graders.items())
+
+
+@cache
+def summary_of_graders(k: int, n: int) -> pl.DataFrame:
+    return summarise(results_of_graders(k, n))
+
+
+@cache
+def trusted_of(k: int, n: int) -> pl.DataFrame:
+    return summarise(results_of_graders(k, n), trusted="people")
+
+
+@cache
+def trusted_pairs_of(k: int, n: int) -> pl.DataFrame:
+    return compare(results_of_graders(k, n), trusted="people", baseline="s1")
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     function: Callable[..., Any]
@@ -405,6 +439,20 @@ ROWS = {
         charts.unjudged_bounds, bounds_of, {"strategy": "strategy"}, value="value"
     ),
     "overview": Row(charts.overview, overview_of, {"strategy": "strategy"}),
+    "agreement": Row(charts.agreement, graded_of, {}, {"one": "people", "other": "model"}),
+    "grader_orders": Row(
+        charts.grader_orders, summary_of_graders, {"strategy": "strategy"}, value="mean"
+    ),
+    "trusted_forest": Row(
+        charts.trusted_forest, trusted_of, {"strategy": "strategy"}, value="mean"
+    ),
+    "trusted_forest of pairs": Row(
+        charts.trusted_forest,
+        trusted_pairs_of,
+        {"strategy": "strategy"},
+        value="difference",
+        fewest=2,
+    ),
 }
 OF_DIFFERENCES = (charts.precision_histogram, charts.explore, charts.query_heatmap)
 LAYERED = {name: row for name, row in ROWS.items() if not row.views}
@@ -872,6 +920,9 @@ FACETED_BY = {
     "power_curves": "measure",
     "stability_curves": "measure",
     "swap_rates": "measure",
+    "agreement": "one",
+    "trusted_forest": "source",
+    "trusted_forest of pairs": "source",
 }
 
 
@@ -1232,6 +1283,8 @@ def without(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
 
 
 FRAME_NAMES = {
+    "grader_orders": "summary",
+    "trusted_forest": "estimates",
     "strategy_bars": "summary",
     "comparison_forest": "comparison",
     "comparison_matrix": "comparison",
@@ -1692,6 +1745,10 @@ DRAWN = {
     "grading_profile of places": lambda: ROWS["grading_profile of places"].of(2, 5),
     "unjudged_bounds": lambda: ROWS["unjudged_bounds"].of(2, 5),
     "overview": lambda: ROWS["overview"].of(2, 5),
+    "agreement": lambda: ROWS["agreement"].of(2, 5),
+    "grader_orders": lambda: ROWS["grader_orders"].of(2, 5),
+    "trusted_forest": lambda: ROWS["trusted_forest"].of(2, 5),
+    "trusted_forest of pairs": lambda: ROWS["trusted_forest of pairs"].of(2, 5),
     "explore": lambda: charts.explore(FOUR, "s1", "s2", "mu_ap"),
     "rankings": lambda: charts.rankings(
         pl.DataFrame(

@@ -12,6 +12,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from results import of_few
 
 from polars_graded import (
@@ -602,6 +603,68 @@ def equivalence(seed):
     assert f"differences up to {rope:g}, none in practice" in noted(chart)
 
 
+def of_graders(seed):
+    """Results that people gave some queries, and a model all."""
+    rng = np.random.default_rng(seed)
+    names, n = ["p", "q", "r"][: rng.integers(1, 4)], int(rng.choice([3, 12, 30]))
+    model = pl.DataFrame(
+        {"strategy": np.repeat(names, n), "query": np.tile(np.arange(n), len(names))}
+    )
+    model = model.with_columns(ap=pl.Series(rng.choice([0, 0.25, 0.5, 1], model.height)))
+    noise = pl.Series(rng.choice([0, 0, 0.125, 0.25], model.height))
+    people = model.with_columns(pl.col("ap") + noise).filter(pl.col("query") < n // 2 + 1)
+    graders = {"people": people, "model": model}
+    return pl.concat(each.with_columns(grader=pl.lit(name)) for name, each in graders.items())
+
+
+def graders_agree(seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 3, (2, int(rng.choice([1, 2, 30]))))
+    frame = pl.DataFrame({"query": 1, "x": x, "y": y})
+    equal, higher, lower = int((x == y).sum()), int((y > x).sum()), int((y < x).sum())
+    assert said(charts.agreement(frame, "x", "y")) == (
+        f"x and y give {equal} of {len(x)} documents the same grade; y grades {higher} higher and "
+        f"{lower} lower"
+    )
+
+
+def graders_order(seed):
+    summary = summarise(of_graders(seed))
+    title = said(charts.grader_orders(summary))
+    people, model = (summary.filter(grader=name)["mean"].round(12) for name in ("people", "model"))
+    tau = scipy.stats.kendalltau(people, model).statistic if len(people) > 1 else np.nan
+    expected = f"people and model order {len(people)} strategies with τ = {tau:.2f}"
+    assert title == ("" if np.isnan(tau) else expected)
+    other = summary.filter(grader="model").with_columns(grader=pl.lit("other"))
+    three = pl.concat([summary, other])
+    verb = "has the best mean under|have the best mean under"
+    most_often(said(charts.grader_orders(three)), by(three, "grader", "mean"), verb)
+
+
+def with_a_model(seed):
+    for call in (summarise, compare):
+        results = of_graders(seed)
+        if call is compare and results["strategy"].n_unique() == 1:
+            continue
+        found = call(results, trusted="people")
+        title = said(charts.trusted_forest(found))
+        value = "model_mean" if call is summarise else "model_difference"
+        known = [row for row in found.iter_rows(named=True) if row["ci_low"] is not None]
+        if not known:
+            assert not title
+            continue
+        width = [row["ci_high"] - row["ci_low"] for row in known]
+        alone = [row["trusted_high"] - row["trusted_low"] for row in known]
+        narrower = sum(a < b for a, b in zip(width, alone, strict=True))
+        outside = sum(not row["ci_low"] <= row[value] <= row["ci_high"] for row in known)
+        first, last = re.fullmatch(
+            r"With the model (.*) (?:is|are) narrower; alone it lies outside (\d+) of them", title
+        ).groups()
+        number = re.match(r"(?:all )?(\d+)", first)
+        assert (int(number[1]) if number else NUMBERS[first.split()[0]]) == narrower
+        assert int(last) == outside
+
+
 CLAIMS = {
     "query_heatmap": heatmap,
     "comparison_forest with a region of equivalence": equivalence,
@@ -628,6 +691,9 @@ CLAIMS = {
     "rankings": ranked,
     "relevance_function": phi,
     "robustness_curves": robustness,
+    "agreement": graders_agree,
+    "grader_orders": graders_order,
+    "trusted_forest": with_a_model,
 }
 """How the claim of each chart is read back from its title and held against its numbers."""
 

@@ -132,12 +132,43 @@ def test_what_shows_one_grader_asks_which(tmp_path):
     with pytest.raises(ValueError, match=said):
         pg.report(results, tmp_path / "page.html")
     assert not [*tmp_path.iterdir()]
+    page = pg.report(results, tmp_path / "page.html", grader="people").read_text(encoding="utf-8")
+    assert "All of it rests on the grades of people." in page
+    assert '["Grades","of people"]' in page.replace(", ", ",")
     alone = results.filter(grader="people").drop_nulls("ndcg").drop("grader")
     assert pg.paper_table(results, grader="people") == pg.paper_table(alone)
     with pytest.raises(ValueError, match="`grader` must be one of 'people', 'model', got 'gpt'"):
         pg.summarise(results, grader="gpt")
     with pytest.raises(ValueError, match="must have a column 'grader' to tell graders apart"):
         pg.summarise(alone, grader="people")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda results: pg.charts.precision_histogram(results, "ndcg", *BY),
+        lambda results: pg.charts.explore(results, *BY, "ndcg"),
+        lambda results: pg.charts.measure_agreement(results, "ndcg", "recall"),
+        lambda results: pg.charts.sample_boxes(results, "ndcg"),
+        lambda results: pg.charts.strategy_bars(pg.summarise(results)),
+        lambda results: pg.charts.comparison_forest(pg.compare(results)),
+        lambda results: pg.charts.comparison_matrix(pg.compare(results)),
+        lambda results: pg.charts.stability_curves(pg.order_stability(results, samples=5)),
+    ],
+)
+def test_no_chart_mixes_graders(draw):
+    """Each draws one, and asks which; panels of graders are drawn."""
+    results = evaluated().drop_nulls("ndcg")
+    with pytest.raises(ValueError, match=r"rows of one grader to draw, got 'model', 'people'"):
+        draw(results)
+    draw(results.filter(grader="people"))
+
+
+def test_graders_may_have_panels():
+    chart = pg.charts.strategy_bars(pg.summarise(evaluated("ndcg")), panel="grader")
+    assert chart.to_dict()["facet"]["sort"] == GRADERS
+    curves = pg.average_curves(FRAME, "dcg_curve@2", by=BY, grade=GRADERS)
+    assert pg.charts.dcg_curves(curves).to_dict()["facet"]["sort"] == GRADERS
 
 
 @pytest.mark.parametrize("call", [pg.overview, lambda *a, **o: pg.unjudged_bounds(*a, "ap", **o)])

@@ -15,6 +15,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from helpers import needed
@@ -32,6 +33,7 @@ from polars_graded import (
     paper_table,
     read_letor,
     read_qrels,
+    summarise,
 )
 from polars_graded import __main__ as entry
 from polars_graded.__main__ import MEASURES, main
@@ -1017,3 +1019,76 @@ def test_ctrl_c_is_one_line():
         finally:
             process.kill()
     assert (process.returncode, said, complaints) == (130, "", "polars-graded: stopped\n")
+
+
+@pytest.fixture
+def graders(tmp_path):
+    """Files of what people judged of every third query, and a model of all; and two runs."""
+    rng = np.random.default_rng(0)
+    lines: dict[str, list[str]] = {"people": [], "model": [], "a.run": [], "b.run": []}
+    for query in range(45):
+        for doc, grade in enumerate(rng.integers(0, 3, 8)):
+            if query % 3 == 0:
+                lines["people"].append(f"q{query} 0 d{doc} {grade}")
+            lines["model"].append(f"q{query} 0 d{doc} {max(0, grade - rng.integers(0, 2))}")
+            for name, spread in (("a", 1), ("b", 4)):
+                score = grade + spread * rng.standard_normal()
+                lines[f"{name}.run"].append(f"q{query} Q0 d{doc} 0 {score:.4f} {name}")
+    for name, of_file in lines.items():
+        (tmp_path / name).write_text("\n".join(of_file) + "\n")
+    return ["--qrels", "people=people", "--qrels", "model=model", "a.run", "b.run"]
+
+
+def test_grades_of_people_and_of_a_model_are_taken_together(command, graders):
+    run = read_run(["a.run", "b.run"])
+    judged = judge(
+        run, {name: read_qrels(name) for name in ("people", "model")}, strategy="strategy"
+    )
+    options = {"strategy": "strategy", "grade": ["people", "model"], "ties": "doc"}
+    results = evaluate(judged, "ndcg@5", "ap", **options)
+    arguments = [*graders, "--measure", "ndcg@5", "ap", "--per-query", "values.parquet"]
+    report, complaints = command(*arguments, "--trusted", "people", "--baseline", "b")
+    assert complaints == ""
+    assert_frame_equal(pl.read_parquet("values.parquet"), results)
+    for grader in ("people", "model"):
+        means = summarise(results, "ap", grader=grader)["mean"]
+        _, _, table = report.partition(f"Grades of {grader}\n")
+        assert all(f"{mean:.4f}" in table.partition("\n\n")[0] for mean in means)
+    means = summarise(results, trusted="people")
+    differences = compare(results, trusted="people", baseline="b")
+    for value in [*means["mean"], *means["trusted_mean"], *differences["difference"]]:
+        assert f"{value:.4f}" in report
+    assert "as people would have them of all queries, if theirs are a random sample" in report
+
+
+def test_the_report_of_graders_shows_the_trusted_one(command, graders, refusal):
+    needed("vl_convert")
+    assert "one grader, so it needs --trusted" in refusal(*graders, "--report", "page.html")
+    command(*graders, "--measure", "ap", "--trusted", "people", "--report", "page.html")
+    page = of_page("page.html")
+    assert page["measures"][0]["verdict"][-1] == " All of it rests on the grades of people."
+    assert page["total"] == 15
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            ["--qrels", "qrels.txt", "--qrels", "x=qrels.txt", "good.run"],
+            "as NAME=FILE, got 'qrels",
+        ),
+        (["--qrels", "x=qrels.txt", "--qrels", "x=qrels.gz", "good.run"], "once, got 'x' again"),
+        ([*JUDGED, "--trusted", "people"], "one of several graders, got 'people' of none"),
+        (
+            ["--qrels", "x=qrels.txt", "--qrels", "y=qrels.gz", "good.run", "--trusted", "z"],
+            "got 'z' of x, y",
+        ),
+    ],
+)
+def test_graders_that_are_not_clear_are_refused(refusal, given, said):
+    assert said in refusal(*given)
+
+
+def test_a_file_may_have_an_equals_sign_in_its_name(table, tmp_path):
+    (tmp_path / "a=b.txt").write_text(QRELS)
+    assert table("--qrels", "a=b.txt", "good.run") == table("--qrels", "qrels.txt", "good.run")

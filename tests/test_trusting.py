@@ -109,10 +109,19 @@ def test_the_point_is_that_of_ppi_python():
     f = y + np.repeat(generator.standard_normal(20), 2)
     found = corrected_means(y[np.newaxis], f[np.newaxis], rest[np.newaxis])
     [weight] = found.weight
-    assert [*found.mean] == close([*ppi.ppi_mean_pointestimate(y, f, rest, lam=weight)])
+    assert [*found.both.mean] == close([*ppi.ppi_mean_pointestimate(y, f, rest, lam=weight)])
     low, high = ppi.ppi_mean_ci(y, f, rest, alpha=0.05, lam=weight)
-    margin = scipy.stats.norm.ppf(0.975) * found.error[0]
+    margin = scipy.stats.norm.ppf(0.975) * found.both.error[0]
     assert (high[0] - low[0]) / 2 == pytest.approx(margin, rel=0.02)  # it divides by n, not n - 1
+
+
+def test_a_model_that_is_wrong_by_the_same_everywhere_is_as_good_as_people():
+    """Its weight is 1 / (1 + n / N) of what varies alike: the mean is that of all its queries."""
+    y = np.repeat([0.0, 1.0], 10)
+    f, rest = y[np.newaxis] + 0.5, np.tile([0.5, 1.5], 40)[np.newaxis]
+    found = corrected_means(y[np.newaxis], f, rest)
+    assert [*found.both.mean] == close([0.5])
+    assert found.both.error[0] == pytest.approx(np.std([*y, *y]) / 100**0.5, rel=0.05)
 
 
 def test_what_a_model_is_wrong_by_in_all_queries_does_not_matter():
@@ -240,8 +249,8 @@ def coverage(kind, correlation, n, repeats, total=1000):
         others = values(kind, generator, (250, total))
         f = 0.3 + correlation * y + (1 - correlation**2) ** 0.5 * others
         found = corrected_means(y[:, :n], f[:, :n], f[:, n:])
-        held.append(np.abs(found.mean) <= scipy.stats.t.ppf(0.975, n - 1) * found.error)
-        widths.append(found.error / found.trusted[1])
+        held.append(np.abs(found.both.mean) <= scipy.stats.t.ppf(0.975, n - 1) * found.both.error)
+        widths.append(found.both.error / found.trusted.error)
     return np.mean(held), np.median(widths)
 
 

@@ -15,10 +15,10 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_collected, check_columns, check_number
+from polars_graded._checks import check_collected, check_columns, check_number, first_few
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import settled_columns
+from polars_graded._results.keys import GRADER, settled_columns
 from polars_graded._results.per_query import (
     curve_means,
     mean_margin,
@@ -114,6 +114,25 @@ def number(column: str) -> pl.Expr:
     return pl.when(number.is_finite()).then(number)
 
 
+def of_one_grader(argument: str, frame: Frame, *named: Any) -> pl.DataFrame:
+    """The frame, collected; raise where it mixes what several graders say.
+
+    Where one of the columns that are `named` tells them apart, they are not mixed.
+    """
+    collected = check_collected(argument, frame)
+    if GRADER in collected.columns and GRADER not in named:
+        graders = natural_order(names_in(collected, GRADER))
+        if len(graders) > 1:
+            msg = (
+                f"`{argument}` must have the rows of one grader to draw, got "
+                f"{first_few(graders)}\n\n"
+                f"Hint: .filter(grader={graders[0]!r}) leaves those of one, and panel='grader' "
+                "gives each a panel, in a chart that has some"
+            )
+            raise ValueError(msg)
+    return collected
+
+
 def result_rows(
     argument: str,
     frame: Frame,
@@ -131,7 +150,7 @@ def result_rows(
     drawn, none stands for others; what is there `once` in a panel is not repeated.
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
-    frame = check_collected(argument, frame)
+    frame = of_one_grader(argument, frame, panel, *texts)
     check_columns(argument, [*keys.values(), *texts, *at, *numbers], frame.columns)
     check_numbers(argument, frame, [*numbers, *at])
     check_names(frame, keys.values())
@@ -167,14 +186,14 @@ def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
 
 
 def one_query(
-    argument: str, frame: Frame, query: Columns, strategy: str
+    argument: str, frame: Frame, query: Columns, strategy: str, *named: Any
 ) -> tuple[pl.DataFrame, str]:
     """The frame with a column that tells its queries apart, where several do, and its name.
 
-    Its texts are sorted as the columns are.
+    Its texts are sorted as the columns are. Graders are not mixed, as in `of_one_grader`.
     """
-    frame = check_collected(argument, frame)
     several = settled_columns("query", query)
+    frame = of_one_grader(argument, frame, *several, strategy, *named)
     check_names(frame, [*several, strategy])
     if len(several) == 1:
         return frame, several[0]

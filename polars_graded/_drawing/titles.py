@@ -410,6 +410,45 @@ def _alike(groups: Iterable[Collection[str]], what: str) -> list[str]:
     return [f"the same {what}: {'; '.join(said)}"] if said else []
 
 
+# Graders
+
+
+def grades(one: str, other: str, both: pl.DataFrame) -> str:
+    """How many documents two graders give the same grade, and who grades higher how often."""
+    above = int((both["other"] > both["one"]).sum())
+    below = int((both["other"] < both["one"]).sum())
+    n = both.height
+    said = f"{name_said(one)} and {name_said(other)} give {n - above - below:,} of {n:,} documents"
+    return f"{said} the same grade; {name_said(other)} grades {above:,} higher and {below:,} lower"
+
+
+def orders(table: pl.DataFrame, graders: Sequence[str]) -> str:
+    """How alike two graders order strategies, or who has the best mean under most of several."""
+    if has_panels(table) or len(graders) < 2:  # noqa: PLR2004
+        return NOTHING
+    if len(graders) > 2:  # noqa: PLR2004
+        leaders = ahead(table, "mean", ["grader"])
+        return most_often(leaders, "has the best mean under", "have the best mean under", "graders")
+    one, other = (table.filter(grader=name).select("strategy", "place") for name in graders)
+    both = one.join(other, on="strategy").select(x="place", y="place_right")
+    return agreement(graders[0], graders[1], both, "strategies")
+
+
+def with_a_model(table: pl.DataFrame, of: Mapping[str, str]) -> str:
+    """How many intervals a model makes narrower, and how often it alone lies outside of them."""
+    known = table.drop_nulls(["ci_low", "trusted_low", of["model"]])
+    if not known.height:
+        return NOTHING
+    width, alone = (known[f"{key}_high"] - known[f"{key}_low"] for key in ("ci", "trusted"))
+    narrower = int((width < alone).sum())
+    model = known[of["model"]]
+    outside = int(((model < known["ci_low"]) | (model > known["ci_high"])).sum())
+    n = known.height
+    are = "is" if narrower == 1 else "are"
+    said = f"With the model {of_all(narrower, n, 'intervals')} {are} narrower"
+    return f"{said}; alone it lies outside {outside:,} of them"
+
+
 # Trust
 
 

@@ -82,6 +82,7 @@ def report(
     correction: CorrectionName | None = None,
     missing: Missing = "error",
     segments: Columns | None = None,
+    grader: str | None = None,
     frame: Any = None,
     by: By = "score",
     grade: str = "grade",
@@ -153,7 +154,7 @@ def report(
         The column that tells segments of queries apart, such as a country, or several, as for
         `compare`; by default there is no table of them.
     grader
-        Of results of several graders the one whose values are shown.
+        Of results of several graders the one whose values are shown, as the verdict says.
     frame
         The frame that was evaluated, of any kind, for an overview of it and the documents of
         queries. Its strategies are in the column `strategy`, or where it has none are the scores in
@@ -279,9 +280,9 @@ def report(
         payload = _payload(grid, numbers, curves, seen, how)
         shown = 2 if bool(numbers) and len(payload["strategies"]) > 1 else 1
         tiles = None if documents is None or doc is None else documents.tiles(shown)
-    said = ({} if documents is None else documents.settings) | {**(settings or {})}
+    said = _whose(grader, payload) | ({} if documents is None else documents.settings)
     payload |= {
-        "settings": _settings(how, date, payload, said),
+        "settings": _settings(how, date, payload, said | {**(settings or {})}),
         "segments": segments_of(per_query, grid, numbers, segments, keys),
     }
     if documents is not None:
@@ -392,6 +393,15 @@ def _payload(
         "power": POWER,
         "share": SHARE,
     }
+
+
+def _whose(grader: str | None, payload: Mapping[str, Any]) -> dict[str, str]:
+    """Whose grades a page rests on, among what it was made with; its verdicts say so too."""
+    if grader is None:
+        return {}
+    for measure in payload["measures"]:
+        measure["verdict"].append(f" All of it rests on the grades of {grader}.")
+    return {"Grades": f"of {grader}"}
 
 
 def _settings(

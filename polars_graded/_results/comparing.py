@@ -39,7 +39,7 @@ from polars_graded._results.significance import (
     told_of_tests,
     warn_of_tests,
 )
-from polars_graded._results.trusting import trusted_differences, trusted_means
+from polars_graded._results.trusting import trusted_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -340,7 +340,8 @@ def compare(
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
         _check_none(segments=segments, rope=rope, test=None if test == "t" else test)
-        return trusted_differences(per_query, measures, trusted, baseline, options, keys)
+        compared = baseline, options.correction
+        return trusted_table(per_query, measures, trusted, keys, options.confidence, compared)
     grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
     check_free_names(COLUMNS, strategy=strategies.name, segments=segments)
@@ -507,7 +508,7 @@ def summarise(
     check_number("confidence", confidence, above=0, below=1)
     if trusted is not None:
         _check_none(segments=segments)
-        return trusted_means(per_query, measures, trusted, confidence, keys)
+        return trusted_table(per_query, measures, trusted, keys, confidence)
     grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
     names = [*_segments(grids, len(strategies)), pl.concat([strategies] * len(grids))]

@@ -18,7 +18,7 @@ from polars_graded._checks import (
     first_few,
     made_by,
 )
-from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, charts ask here
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
 
@@ -79,9 +79,10 @@ def _taking_results(
 ) -> Callable[Given, Result]:
     signature = inspect.signature(function)
     further = {**inspect.signature(_options).parameters}
+    says_whose = GRADER in signature.parameters
     own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
     if len(own) == len(signature.parameters):
-        further = {GRADER: further[GRADER]}
+        further = {} if says_whose else {GRADER: further[GRADER]}
     signature = signature.replace(parameters=[*own, *further.values()])
     first = next(iter(signature.parameters))
 
@@ -117,7 +118,9 @@ def _taking_results(
         if trusted is not None or (graders == "together" and len(parts) > 1):
             return of(_below_each_other(parts))
         if len(parts) == 1:
-            [rows] = parts.values()
+            [(name, rows)] = parts.items()
+            if says_whose:
+                given.arguments[GRADER] = name
             return of(rows)
         if graders == "one":
             raise several_graders([*parts])

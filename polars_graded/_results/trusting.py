@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats
-    from polars_graded._results.per_query import Grid, Named
-    from polars_graded._results.significance import Options
+    from polars_graded._results.per_query import Named
+    from polars_graded._results.significance import CorrectionName
 
 FEW = 10
 """Of fewer trusted queries it is said that they are few."""
@@ -34,18 +34,42 @@ HALVED = 4
 """From so many trusted queries on either half has a covariance."""
 
 
-class Corrected(NamedTuple):
-    """Means of each row as the trusted grader would have them, and what they are made of."""
+class Estimate(NamedTuple):
+    """Means of n queries with their standard errors, NaN where nothing varies."""
 
     mean: Floats
     error: Floats
-    """The standard error of the mean, NaN where nothing varies."""
+    n: int
+
+    @classmethod
+    def of(cls, values: Floats) -> Estimate:
+        """The means of rows of values."""
+        (mean, std), n = mean_and_std(values), values.shape[1]
+        return cls(mean, np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1)), n)
+
+    def ends(self, level: Any) -> tuple[Floats, Floats]:
+        """Student's interval with a chance of error; NaN where nothing is known of it."""
+        margin = mean_margin(self.error * np.sqrt(self.n), self.n, 1 - level)
+        margin = np.where(np.isfinite(margin), margin, np.nan)
+        return self.mean - margin, self.mean + margin
+
+    def p(self) -> Floats:
+        """The p value of Student's test of 0."""
+        from scipy.special import stdtr
+
+        certain = np.isnan(self.error) & (self.mean == 0)
+        t = np.where(certain, 0, np.abs(self.mean) / self.error)
+        return np.asarray(2 * stdtr(self.n - 1, -t)) if self.n > 1 else np.full(len(t), np.nan)
+
+
+class Corrected(NamedTuple):
+    """Means of each row as the trusted grader would have them, and what they are made of."""
+
+    both: Estimate
+    trusted: Estimate
+    model: Estimate
     weight: Floats
     correlation: Floats
-    trusted: tuple[Floats, Floats]
-    """The mean of the trusted values alone, and its standard error."""
-    model: tuple[Floats, Floats]
-    """The mean of all of the model's values, and its standard error."""
 
 
 def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
@@ -55,36 +79,27 @@ def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
     weight of the model is fitted on one half of the queries and used on the other: fitted where it
     is used, it would make errors look smaller than they are.
     """
-    (rows, n), others = y.shape, rest.shape[1]
-    every = np.concatenate([f, rest], axis=1)
-    (mean, std), (model_mean, model_std), (rest_mean, rest_std) = map(
-        mean_and_std, (y, every, rest)
-    )
-    _, own_std = mean_and_std(f)
-    varies = (std > 0) & (own_std > 0)
+    n, others = y.shape[1], rest.shape[1]
+    trusted, model = Estimate.of(y), Estimate.of(np.concatenate([f, rest], axis=1))
+    own, of_rest = Estimate.of(f), Estimate.of(rest)
+    varies = (trusted.error > 0) & (own.error > 0)
     weights = np.zeros_like(y)
     if n >= HALVED and others:
+        scale = (1 + n / others) * model.error**2 * model.n
         for half in (0, 1):
             fitted = _covariance(y[:, 1 - half :: 2], f[:, 1 - half :: 2])
-            scale = np.where(varies, (1 + n / others) * model_std**2, 1)
-            weights[:, half::2] = np.where(varies, np.clip(fitted / scale, 0, 1), 0)[:, np.newaxis]
+            ratio = np.divide(fitted, scale, out=np.zeros_like(fitted), where=varies)
+            weights[:, half::2] = np.clip(ratio, 0, 1)[:, np.newaxis]
     weight = weights.mean(axis=1)
-    used = weight > 0
-    moved = np.where(used, rest_mean, 0)[:, np.newaxis]
-    estimates = y - weights * (f - moved)
-    corrected_mean, corrected_std = mean_and_std(estimates)
-    of_rest = np.where(used, weight * rest_std, 0) ** 2 / max(others, 1)
-    error = np.sqrt(corrected_std**2 / max(n, 1) + of_rest)
-    correlation = np.full(rows, np.nan)
-    np.divide(_covariance(y, f), std * own_std, out=correlation, where=varies)
-    return Corrected(
-        corrected_mean,
-        np.where(std > 0, error, np.nan),
-        weight,
-        correlation,
-        (mean, std / np.sqrt(max(n, 1))),
-        (model_mean, model_std / np.sqrt(max(n + others, 1))),
-    )
+    moved = np.nan_to_num(of_rest.mean)[:, np.newaxis]  # of no other queries, whose weight is 0
+    found = Estimate.of(y - weights * (f - moved))
+    error = np.hypot(np.nan_to_num(found.error), weight * np.nan_to_num(of_rest.error))
+    correlation = np.full(len(y), np.nan)
+    product = trusted.error * own.error * n
+    np.divide(_covariance(y, f), product, out=correlation, where=varies)
+    known = (trusted.error > 0) & (error > 0)
+    both = Estimate(found.mean, np.where(known, error, np.nan), n)
+    return Corrected(both, trusted, model, weight, correlation)
 
 
 def _covariance(x: Floats, y: Floats) -> Floats:
@@ -94,91 +109,71 @@ def _covariance(x: Floats, y: Floats) -> Floats:
     return covariance
 
 
-def trusted_means(
+def trusted_table(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
     trusted: str,
+    keys: Mapping[str, Any],
     confidence: float,
-    keys: Mapping[str, Any],
+    compared: tuple[Any, CorrectionName] | None = None,
 ) -> pl.DataFrame:
-    """What `summarise` says with a trusted grader."""
+    """What `summarise` says with a trusted grader, or `compare`, by its baseline and correction."""
     tables = []
-    for model, grid, both in _both(per_query, measures, trusted, keys):
-        found = corrected_means(*(each.values for each in both[:3]))
-        n, others = both.own.n, both.rest.n
-        names = {GRADER: model, "measure": both.own.measure, grid.strategies.name: grid.strategies}
-        low, high = _ends(found.mean, found.error, n, 1 - confidence)
-        tables.append(
-            _table(names, both, found, "mean", confidence, n, others)
-            | {"mean": found.mean, "ci_low": low, "ci_high": high, "note": _notes(both, found)}
-        )
-    return _finished(tables, grid.strategies.name)
-
-
-def trusted_differences(
-    per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
-    trusted: str,
-    baseline: Any,
-    options: Options,
-    keys: Mapping[str, Any],
-) -> pl.DataFrame:
-    """What `compare` says with a trusted grader."""
-    from scipy.special import stdtr
-
-    tables = []
-    level = 1 - options.confidence
-    for model, grid, both in _both(per_query, measures, trusted, keys):
-        a, b = pairs_of(grid.strategies, baseline)
-        found = corrected_means(*(Pairs(each, a, b).differences(slice(None)) for each in both[:3]))
-        n, others = both.own.n, both.rest.n
-        t = np.full(len(a), np.nan)
-        np.divide(found.mean, found.error, out=t, where=found.error > 0)
-        t[np.isnan(found.error) & (found.mean == 0)] = 0
-        p = 2 * stdtr(n - 1, -np.abs(t)) if n > 1 else np.full(len(a), np.nan)
-        levels = agreeing_levels(options.correction, p, level)
-        low, high = _ends(found.mean, found.error, n, level)
-        simultaneous_low, simultaneous_high = _ends(found.mean, found.error, n, levels)
-        names = {
+    for model, strategies, (y, f, rest), left_out in _results(per_query, measures, trusted, keys):
+        names, tested, last = {strategies.name: strategies}, {}, {}
+        what, level = "mean", 1 - confidence
+        if compared is None:
+            found = corrected_means(y.values, f.values, rest.values)
+        else:
+            what, (baseline, correction) = "difference", compared
+            a, b = pairs_of(strategies, baseline)
+            names = {strategies.name: strategies.gather(a), "baseline": strategies.gather(b)}
+            pairs = (Pairs(each, a, b).differences(slice(None)) for each in (y, f, rest))
+            found = corrected_means(*pairs)
+            p = found.both.p()
+            low, high = found.both.ends(agreeing_levels(correction, p, level))
+            tested = {"p_value": p, "simultaneous_low": low, "simultaneous_high": high}
+            last = {"p_corrected": corrected(correction, p)}
+        columns = {
             GRADER: model,
-            "measure": both.own.measure,
-            grid.strategies.name: grid.strategies.gather(a),
-            "baseline": grid.strategies.gather(b).alias("baseline"),
+            "measure": y.measure,
+            **names,
+            "queries": y.n,
+            "model_queries": rest.n,
+            "best": y.best,
+            **_with_ends(f"trusted_{what}", "trusted", found.trusted, level),
+            **_with_ends(f"model_{what}", "model", found.model, level),
+            "weight": found.weight,
+            "correlation": found.correlation,
+            "worth": y.n * (found.trusted.error / found.both.error) ** 2 - y.n,
+            "confidence": confidence,
+            **tested,
+            **_with_ends(what, "ci", found.both, level),
+            **last,
+            "note": _notes(trusted, y.n, rest.n, left_out, found.correlation),
         }
-        tables.append(
-            _table(names, both, found, "difference", options.confidence, n, others)
-            | {
-                "p_value": p,
-                "simultaneous_low": simultaneous_low,
-                "simultaneous_high": simultaneous_high,
-                "difference": found.mean,
-                "ci_low": low,
-                "ci_high": high,
-                "p_corrected": corrected(options.correction, p),
-                "note": _notes(both, found),
-            }
-        )
-    return _finished(tables, grid.strategies.name)
+        tables.append(table(columns, best=pl.String(), note=pl.String()))
+    check_free_names({*columns} - {strategies.name}, strategy=strategies.name)
+    return pl.concat(tables)
 
 
-class _Both(NamedTuple):
-    """The results of a measure: of queries both judged by each, then what the model alone has."""
-
-    own: Results
-    models: Results
-    rest: Results
-    left_out: int
-    """How many trusted queries the model has no values of."""
-    trusted: str
+def _with_ends(name: str, ends: str, found: Estimate, level: float) -> dict[str, Floats]:
+    """The columns of an estimate and its interval."""
+    low, high = found.ends(level)
+    return {name: found.mean, f"{ends}_low": low, f"{ends}_high": high}
 
 
-def _both(
+def _results(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
     trusted: str,
     keys: Mapping[str, Any],
-) -> Iterator[tuple[str, Grid, _Both]]:
-    """For each model and measure the results of the trusted grader beside those of the model."""
+) -> Iterator[tuple[str, pl.Series, tuple[Results, Results, Results], int]]:
+    """For each model and measure the strategies, and the values of the trusted grader.
+
+    Beside these are the model's of the same queries, and of all others; and how many queries the
+    trusted grader alone has, which are left out.
+    """
     parts = by_grader(per_query, {**keys, "measures": measures})
     own = check_per_query(parts.pop(trusted), measures, **keys)
     if not parts:
@@ -189,99 +184,38 @@ def _both(
         order = check_same_strategies(model, trusted, grid.strategies, own.strategies)
         for measure in grid.measures:
             y, f = own.results(measure), grid.results(measure)
-            known, judged = (
-                y.queries.is_in(f.queries.implode()),
-                f.queries.is_in(y.queries.implode()),
-            )
+            known = y.queries.is_in(f.queries.implode())
+            judged = f.queries.is_in(y.queries.implode())
             if not known.any():
                 msg = f"{trusted!r} and {model!r} must have a query of {measure!r} in common"
                 raise ValueError(msg)
             shared = _of_queries(replace(y, values=y.values[order]), known)
-            left_out = y.n - shared.n
-            yield (
-                model,
-                grid,
-                _Both(shared, _of_queries(f, judged), _of_queries(f, ~judged), left_out, trusted),
-            )
+            of_model = _of_queries(f, judged), _of_queries(f, ~judged)
+            yield model, grid.strategies, (shared, *of_model), y.n - shared.n
 
 
 def _of_queries(results: Results, wanted: pl.Series) -> Results:
     """The results of some queries."""
-    return replace(
-        results,
-        queries=results.queries.filter(wanted),
-        values=results.values[:, wanted.to_numpy()],
-    )
+    values = results.values[:, wanted.to_numpy()]
+    return replace(results, queries=results.queries.filter(wanted), values=values)
 
 
-def _ends(mean: Floats, error: Floats, n: int, level: Any) -> tuple[Floats, Floats]:
-    """Student's interval with a chance of error; NaN where nothing is known of it."""
-    levels = np.broadcast_to(level, mean.shape)
-    margin = np.full(mean.shape, np.nan)
-    known = (levels > 0) & (n > 1)
-    # `mean_margin` divides what is given as a standard deviation by the root of n.
-    confidence: Any = 1 - levels[known]
-    margin[known] = mean_margin((error * np.sqrt(n))[known], n, confidence)
-    return mean - margin, mean + margin
-
-
-def _table(
-    names: Mapping[str, Any],
-    both: _Both,
-    found: Corrected,
-    what: str,
-    confidence: float,
-    n: int,
-    others: int,
-) -> dict[str, Any]:
-    """The columns that means and differences share."""
-    count = len(found.mean)
-    spread = found.trusted[1] * np.sqrt(n)
-    worth = np.full(count, np.nan)
-    np.divide(spread**2, found.error**2, out=worth, where=found.error > 0)
-    columns: dict[str, Any] = {
-        name: [each] * count if isinstance(each, str) else each for name, each in names.items()
-    }
-    columns |= {
-        "queries": np.full(count, n),
-        "model_queries": np.full(count, others),
-        "best": [both.own.best] * count,
-    }
-    for who, (mean, error) in (("trusted", found.trusted), ("model", found.model)):
-        size = n if who == "trusted" else n + others
-        low, high = _ends(mean, np.where(error > 0, error, np.nan), size, 1 - confidence)
-        columns |= {f"{who}_{what}": mean, f"{who}_low": low, f"{who}_high": high}
-    return columns | {
-        "weight": found.weight,
-        "correlation": found.correlation,
-        "worth": worth - n,
-        "confidence": np.full(count, confidence),
-    }
-
-
-def _notes(both: _Both, found: Corrected) -> list[str | None]:
+def _notes(
+    trusted: str, n: int, others: int, left_out: int, correlations: Floats
+) -> list[str | None]:
     """What is to be known of each row, in a sentence."""
-    n = both.own.n
     shared = []
     if n < FEW:
-        shared.append(f"only {n} queries judged by {both.trusted!r}, which is few")
-    if both.left_out:
-        shared.append(f"{both.left_out} queries that the model did not judge are left out")
-    if not both.rest.n:
+        shared.append(f"only {n} queries judged by {trusted!r}, which is few")
+    if left_out:
+        shared.append(f"{left_out} queries that the model did not judge are left out")
+    if not others:
         shared.append("the model judged no other queries, so it adds nothing")
     needed = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
-    notes = []
-    for correlation in found.correlation:
-        own = [*shared]
-        if both.rest.n and not correlation > needed:
-            told = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
-            own.append(f"no gain is to be had: correlation {told}, gains from {needed:.2f} on")
-        notes.append("; ".join(own) or None)
+    notes: list[str | None] = []
+    for correlation in correlations:
+        told = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
+        said = f"no gain is to be had: correlation {told}, gains from {needed:.2f} on"
+        no_gain = [said] if others and not correlation > needed else []
+        notes.append("; ".join([*shared, *no_gain]) or None)
     return notes
-
-
-def _finished(tables: Sequence[Mapping[str, Any]], strategy: str) -> pl.DataFrame:
-    """All rows, the names of whose columns are free for strategies."""
-    check_free_names([name for name in tables[0] if name != strategy], strategy=strategy)
-    types: dict[str, Any] = {"best": pl.String(), "note": pl.String()}
-    return pl.concat([table(each, **types) for each in tables])

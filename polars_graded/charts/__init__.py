@@ -36,6 +36,7 @@ from polars_graded.charts._curves import (
     threshold_profile,
 )
 from polars_graded.charts._explore import explore
+from polars_graded.charts._graders import agreement, grader_orders, trusted_forest
 from polars_graded.charts._overview import overview
 from polars_graded.charts._queries import (
     measure_agreement,
@@ -56,11 +57,13 @@ from polars_graded.charts._trust import (
 )
 
 __all__ = [
+    "agreement",
     "comparison_forest",
     "comparison_matrix",
     "critical_differences",
     "dcg_curves",
     "explore",
+    "grader_orders",
     "grading_profile",
     "measure_agreement",
     "overview",
@@ -78,6 +81,7 @@ __all__ = [
     "strategy_ranks",
     "swap_rates",
     "threshold_profile",
+    "trusted_forest",
     "unjudged_bounds",
 ]
 

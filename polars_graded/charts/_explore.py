@@ -8,7 +8,7 @@ import polars as pl
 
 from polars_graded._checks import check_columns, check_number
 from polars_graded._drawing import chart_data, query_views, style, titles
-from polars_graded._results.keys import takes_results
+from polars_graded._results.keys import takes_results_of_one
 from polars_graded._results.per_query import columns_named, measures_and_curves
 from polars_graded.charts._queries import better_look, compared
 
@@ -26,7 +26,7 @@ MOST_RANKS = 20
 """How many ranks of a curve each query brings."""
 
 
-@takes_results
+@takes_results_of_one
 def explore(
     per_query: Frame,
     a: Any,

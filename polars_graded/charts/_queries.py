@@ -13,7 +13,7 @@ from polars_graded._checks import (
 )
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import takes_results
+from polars_graded._results.keys import takes_results_of_one
 from polars_graded._results.per_query import check_per_query, columns_named
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ MOST_LANES = 6
 """Up to this many histograms stand below each other."""
 
 
-@takes_results
+@takes_results_of_one
 def precision_histogram(
     per_query: Frame,
     measure: Named,
@@ -190,7 +190,7 @@ def query_heatmap(
     per_query: Frame,
     measure: Named,
     *,
-    query: str = "query",
+    query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
 ) -> alt.LayerChart:
@@ -251,7 +251,7 @@ def query_heatmap(
     │ bm25     ┆ a     ┆ 0.5   │
     └──────────┴───────┴───────┘
     """
-    per_query = check_collected("per_query", per_query)
+    per_query, query = chart_data.one_query("per_query", per_query, query, strategy)
     grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
     [measure] = columns_named([measure])
     results = grid.results(measure)
@@ -382,7 +382,7 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    frame, query = chart_data.one_query("frame", frame, query, strategy)
+    frame, query = chart_data.one_query("frame", frame, query, strategy, panel)
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
     keys = {} if panel is None else {"panel": panel}

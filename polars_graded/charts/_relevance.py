@@ -220,7 +220,7 @@ def sample_boxes(
     │ ours  ┆ 0.5 ┆ 0.75   ┆ 1.0 │
     └───────┴─────┴────────┴─────┘
     """
-    frame = check_collected("frame", frame)
+    frame = chart_data.of_one_grader("frame", frame, group, panel)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
     line = {"reference": reference} if isinstance(reference, str) else {}
     samples = chart_data.query_rows(frame, keys, {"value": value}, line)

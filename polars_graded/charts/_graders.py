@@ -1,0 +1,331 @@
+"""Charts of graders: how their grades agree, whom they put first, what they say together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from polars_graded._checks import check_collected
+from polars_graded._drawing import chart_data, style, titles
+from polars_graded._results.agreement import grades_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_graded._drawing.chart_data import Frame
+    from polars_graded._drawing.style import Chart
+
+SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
+"""Whose grades an estimate is of, by how the columns of its ends begin."""
+
+MOST_GRADES = 30
+"""The shares of more grades are not seen."""
+
+
+def agreement(
+    frame: Frame,
+    one: str,
+    other: str,
+    *,
+    query: str | Sequence[str] = "query",
+    doc: str = "doc",
+    grader: str | None = None,
+    grade: str = "grade",
+) -> Chart:
+    """Draw which grades one grader gives to what another has given a grade to, as shares.
+
+    A row of fields is a grade of `one`, and its fields are how `other` graded these documents: as
+    shares of the row, which make 1. On the diagonal, which is framed, both give the same grade.
+
+    Parameters
+    ----------
+    frame
+        Wide or long, as for `agreement`.
+    one, other
+        Two graders: the trusted one first, where one is.
+    query, doc, grader, grade
+        As for `agreement`.
+
+    Returns
+    -------
+    LayerChart
+        Of rows with `one` and `other` (a grade, as text), `documents`, `share` and `same`.
+
+    Raises
+    ------
+    ValueError
+        If no document has grades of both; if there are more than 30 different grades.
+
+    See Also
+    --------
+    agreement : The coefficients.
+
+    Examples
+    --------
+    >>> df = pl.DataFrame({"query": [1, 1, 1], "people": [0, 0, 1], "model": [0, 1, 1]})
+    >>> agreement(df, "people", "model").data
+    shape: (4, 5)
+    ┌─────┬───────┬───────────┬───────┬───────┐
+    │ one ┆ other ┆ documents ┆ share ┆ same  │
+    │ --- ┆ ---   ┆ ---       ┆ ---   ┆ ---   │
+    │ str ┆ str   ┆ u32       ┆ f64   ┆ bool  │
+    ╞═════╪═══════╪═══════════╪═══════╪═══════╡
+    │ 0   ┆ 0     ┆ 1         ┆ 0.5   ┆ true  │
+    │ 0   ┆ 1     ┆ 1         ┆ 0.5   ┆ false │
+    │ 1   ┆ 0     ┆ 0         ┆ 0.0   ┆ false │
+    │ 1   ┆ 1     ┆ 1         ┆ 1.0   ┆ true  │
+    └─────┴───────┴───────────┴───────┴───────┘
+    """
+    rows, names = grades_of(frame, [one, other], query, doc, grader, grade)
+    x, y = (pl.col(name).alias(key) for name, key in zip(names, ("one", "other"), strict=True))
+    both = rows.select(x, y).drop_nulls()
+    chart_data.check_not_empty("frame", both, "one")
+    every = pl.concat([both["one"], both["other"].alias("one")]).unique().sort()
+    chart_data.check_count("grades", len(every), MOST_GRADES)
+    fields = every.to_frame().join(every.alias("other").to_frame(), how="cross")
+    counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
+    of_row = pl.col("documents").sum().over("one")
+    table = (
+        fields.join(counts, on=["one", "other"], how="left", maintain_order="left")
+        .with_columns(pl.col("documents").fill_null(0))
+        .filter(of_row > 0)
+        .with_columns(share=pl.col("documents") / of_row, same=pl.col("one") == pl.col("other"))
+        .with_columns(pl.col("one", "other").map_elements("{:g}".format, pl.String))
+    )
+    grades = [f"{value:g}" for value in every]
+    step = max(18, min(48, 360 // len(grades)))
+    upright = alt.Axis(labelAngle=0)
+    base = alt.Chart().encode(
+        x=alt.X("other:N", title=f"grade of {other}", axis=upright, **style.in_order(grades)),
+        y=alt.Y("one:N", title=f"grade of {one}", **style.in_order(grades[::-1])),
+        tooltip=["one:N", "other:N", "documents:Q", alt.Tooltip("share:Q", format=".1%")],
+    )
+    scale = alt.Scale(domain=[0, 1], range=["white", style.PALETTE[0]], interpolate="rgb")
+    fill = alt.Fill(
+        "share:Q", title="share of the row", scale=scale, legend=style.legend(format="%")
+    )
+    on_dark = alt.condition("datum.share > 0.55", alt.value("white"), alt.value(style.INK))
+    return style.layered(
+        [
+            base.mark_rect(stroke=style.FAINT).encode(fill=fill),
+            base.transform_filter("datum.same").mark_rect(
+                fillOpacity=0, strokeWidth=2, stroke=style.INK
+            ),
+            base.mark_text().encode(text=alt.Text("share:Q", format=".0%"), color=on_dark),
+        ],
+        table,
+        finding=titles.grades(one, other, both),
+        description=f"grades of {other} for {both.height:,} documents by their grade of {one}",
+        width=alt.Step(step),
+        height=alt.Step(step),
+    )
+
+
+def grader_orders(
+    summary: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
+) -> Chart:
+    """Draw the place of each strategy under each grader, one line per strategy.
+
+    Lines that cross are pairs of strategies that two graders order differently.
+
+    Parameters
+    ----------
+    summary
+        One row per grader, measure and strategy, as `summarise` returns it of results of several
+        graders, whose means are of the queries that each judged.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of the rows as they came, with `place`, from 1 for the best mean, and the mean place of
+        what is tied. A mean that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ValueError
+        If a panel has a strategy twice under a grader; if there are more than 60 panels or 3000
+        rows.
+
+    See Also
+    --------
+    rank_correlation : How alike the orders are.
+
+    Examples
+    --------
+    >>> summary = pl.DataFrame(
+    ...     {
+    ...         "grader": ["people", "people", "model", "model"],
+    ...         "measure": "ap",
+    ...         "strategy": ["bm25", "ours"] * 2,
+    ...         "mean": [0.25, 0.5, 0.75, 0.5],
+    ...     }
+    ... )
+    >>> grader_orders(summary).data.select("grader", "strategy", "place")
+    shape: (4, 3)
+    ┌────────┬──────────┬───────┐
+    │ grader ┆ strategy ┆ place │
+    │ ---    ┆ ---      ┆ ---   │
+    │ str    ┆ str      ┆ f64   │
+    ╞════════╪══════════╪═══════╡
+    │ people ┆ bm25     ┆ 2.0   │
+    │ people ┆ ours     ┆ 1.0   │
+    │ model  ┆ bm25     ┆ 1.0   │
+    │ model  ┆ ours     ┆ 2.0   │
+    └────────┴──────────┴───────┘
+    """
+    keys: dict[str, Any] = {"texts": ["measure", "grader"], "strategy": strategy, "panel": panel}
+    table = chart_data.result_rows("summary", summary, "mean", **keys, every=True)
+    pairs = table.select(pl.concat_list("strategy", "grader").alias("pair"), "measure", "^panel$")
+    chart_data.check_not_repeated("summary", pairs, "pair", panel)
+    lowest = pl.lit(value=False)
+    if "best" in table.columns:
+        lowest = pl.col("best") == "lowest"
+    height = (
+        pl.when(lowest.fill_null(value=False)).then(-pl.col("mean")).otherwise("mean").round(12)
+    )
+    group = ["grader", *(["panel"] if panel else ["measure"])]
+    table = table.with_columns(place=height.rank("average", descending=True).over(group))
+    graders = table["grader"].unique(maintain_order=True).to_list()
+    names = table["strategy"].unique().to_list()
+    first = table.filter(grader=graders[0]).sort("place")["strategy"].unique(maintain_order=True)
+    colour = style.strategy_look(names, strategy, matter=first[: style.MOST_COLOURS], legends=False)
+    level = alt.Axis(labelAngle=0, labelLimit=120)
+    x = alt.X("grader:N", title="grader", axis=level, **style.in_order(graders))
+    places = alt.Scale(reverse=True, zero=False, padding=10)
+    y = alt.Y(
+        "place:Q", title="place by mean", scale=places, axis=alt.Axis(tickMinStep=1, format="d")
+    )
+    tooltip = ["grader:N", "measure:N", "strategy:N", "place:Q", *style.decimals("mean")]
+    base = alt.Chart().encode(x=x, y=y, tooltip=tooltip, detail="strategy:N", **colour)
+    at_end = base.transform_filter(alt.datum.grader == graders[-1])
+    layers = [
+        base.mark_line(strokeWidth=2),
+        base.mark_point(filled=True, size=60, opacity=1),
+        at_end.mark_text(align="left", dx=8, limit=160).encode(text="strategy:N"),
+    ]
+    return style.panels(
+        layers,
+        table,
+        panel,
+        columns=2,
+        width=alt.Step(110),
+        height=min(360, max(120, 24 * len(names))),
+        finding=titles.orders(table, graders),
+        description=f"place of {len(names)} strategies under {', '.join(graders)}",
+    )
+
+
+def trusted_forest(
+    estimates: Frame, *, panel: str | None = "measure", strategy: str = "strategy"
+) -> Chart:
+    """Draw what trusted grades say alone, a model's alone, and both together, with intervals.
+
+    Where the model alone lies beside what both say, it is wrong by so much; how much shorter the
+    line of both is than that of trusted grades alone is what the model is worth.
+
+    Parameters
+    ----------
+    estimates
+        What `summarise` or `compare` return with `trusted`: of one model, or with
+        `panel="grader"` and one measure.
+    panel
+        A column whose values get a panel each: the measure, or None.
+    strategy
+        The column that tells strategies apart.
+
+    Returns
+    -------
+    LayerChart or FacetChart
+        Of three rows for each that came: `name` (the strategy, or the pair), `source`, `value`,
+        `low` and `high`. A value that is null, NaN or infinite is left out.
+
+    Raises
+    ------
+    ValueError
+        If a panel has a strategy or a pair twice; if there are more than 60 panels or 3000 rows.
+
+    Examples
+    --------
+    >>> estimates = pl.DataFrame(
+    ...     {
+    ...         "measure": ["ap"],
+    ...         "strategy": ["ours"],
+    ...         **{"trusted_mean": [0.5], "trusted_low": [0.25], "trusted_high": [0.75]},
+    ...         **{"model_mean": [0.75], "model_low": [0.625], "model_high": [0.875]},
+    ...         **{"mean": [0.5], "ci_low": [0.375], "ci_high": [0.625]},
+    ...     }
+    ... )
+    >>> trusted_forest(estimates).data.select("name", "source", "value", "low", "high")
+    shape: (3, 5)
+    ┌──────┬───────────────┬───────┬───────┬───────┐
+    │ name ┆ source        ┆ value ┆ low   ┆ high  │
+    │ ---  ┆ ---           ┆ ---   ┆ ---   ┆ ---   │
+    │ str  ┆ str           ┆ f64   ┆ f64   ┆ f64   │
+    ╞══════╪═══════════════╪═══════╪═══════╪═══════╡
+    │ ours ┆ trusted alone ┆ 0.5   ┆ 0.25  ┆ 0.75  │
+    │ ours ┆ model alone   ┆ 0.75  ┆ 0.625 ┆ 0.875 │
+    │ ours ┆ both          ┆ 0.5   ┆ 0.375 ┆ 0.625 │
+    └──────┴───────────────┴───────┴───────┴───────┘
+    """
+    frame = check_collected("estimates", estimates)
+    value = "difference" if "trusted_difference" in frame.columns else "mean"
+    of = {"trusted": f"trusted_{value}", "model": f"model_{value}", "ci": value}
+    numbers = [value, *of.values(), *(f"{key}_{end}" for key in of for end in ("low", "high"))]
+    pairs = value == "difference"
+    keys: dict[str, Any] = {"texts": ["measure"], "strategy": strategy, "panel": panel}
+    keys["texts"] += ["baseline"] if pairs else []
+    wide = chart_data.result_rows("estimates", frame, *dict.fromkeys(numbers), **keys)
+    versus = [pl.lit(" - "), pl.col("baseline")] if pairs else []
+    wide = wide.with_columns(pl.concat_str("strategy", *versus).alias("name"))
+    chart_data.check_not_repeated("estimates", wide, "name", panel)
+    kept = ["name", "measure", "strategy", *(["panel"] if panel else [])]
+    table = pl.concat(
+        wide.select(
+            *kept,
+            pl.lit(source).alias("source"),
+            pl.col(of[key]).alias("value"),
+            pl.col(f"{key}_low").alias("low"),
+            pl.col(f"{key}_high").alias("high"),
+        )
+        for key, source in SOURCES.items()
+    )
+    chart_data.check_row_count("estimates", table)
+    names = chart_data.by_falling(wide, value, "name")
+    order = [*SOURCES.values()]
+    title = style.mean_title(table, f"{value} of " if pairs else "mean ", value)
+    y = alt.Y("name:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
+    offset = alt.YOffset("source:N", **style.in_order(order))
+    colours = [style.DOUBT, style.PALETTE[1], style.ink()]
+    stroke = alt.Stroke(
+        "source:N", title="grades", scale=alt.Scale(domain=order, range=colours), sort=order
+    )
+    shape = alt.Shape(
+        "source:N",
+        title="grades",
+        scale=alt.Scale(domain=order, range=["circle", "diamond", "square"]),
+        sort=order,
+    )
+    tooltip = ["measure:N", "name:N", "source:N", *style.decimals("value", "low", "high")]
+    base = alt.Chart().encode(y=y, yOffset=offset, tooltip=tooltip)
+    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False))
+    ends = alt.X("low:Q", title=title, scale=alt.Scale(zero=False))
+    layers = [
+        base.mark_rule(strokeWidth=2).encode(x=ends, x2="high:Q", stroke=stroke),
+        base.mark_point(size=45, strokeWidth=2, opacity=1).encode(x=x, stroke=stroke, shape=shape),
+    ]
+    return style.panels(
+        [style.rule(x=0), *layers] if pairs else layers,
+        table,
+        panel,
+        style.measures_axis(table["value"]),
+        columns=2,
+        width=260,
+        height=alt.Step(16),
+        finding=titles.with_a_model(wide, of),
+    )
