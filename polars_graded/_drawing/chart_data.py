@@ -186,14 +186,14 @@ def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
 
 
 def one_query(
-    argument: str, frame: Frame, query: Columns, strategy: str, *named: Any
+    argument: str, frame: Frame, query: Columns, strategy: str
 ) -> tuple[pl.DataFrame, str]:
     """The frame with a column that tells its queries apart, where several do, and its name.
 
-    Its texts are sorted as the columns are. Graders are not mixed, as in `of_one_grader`.
+    Its texts are sorted as the columns are.
     """
     several = settled_columns("query", query)
-    frame = of_one_grader(argument, frame, *several, strategy, *named)
+    frame = check_collected(argument, frame)
     check_names(frame, [*several, strategy])
     if len(several) == 1:
         return frame, several[0]

@@ -109,7 +109,7 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    frame, query = chart_data.one_query("frame", frame, query, strategy, panel)
+    frame, query = chart_data.one_query("frame", frame, query, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
         others = ("ideal_dcg_curve", "interpolated_precision")
@@ -223,7 +223,7 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    frame, query = chart_data.one_query("frame", frame, query, strategy, panel)
+    frame, query = chart_data.one_query("frame", frame, query, strategy)
     if curve is None:
         keys, wanted = (query, strategy, recall, panel), "interpolated_precision"
         names = [n for n in frame.columns if n not in keys and n.startswith(wanted)]

@@ -251,6 +251,7 @@ def query_heatmap(
     │ bm25     ┆ a     ┆ 0.5   │
     └──────────┴───────┴───────┘
     """
+    per_query = chart_data.of_one_grader("per_query", per_query, query, strategy)
     per_query, query = chart_data.one_query("per_query", per_query, query, strategy)
     grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
     [measure] = columns_named([measure])
@@ -382,7 +383,8 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    frame, query = chart_data.one_query("frame", frame, query, strategy, panel)
+    frame = chart_data.of_one_grader("frame", frame, query, strategy, panel)
+    frame, query = chart_data.one_query("frame", frame, query, strategy)
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
     keys = {} if panel is None else {"panel": panel}
