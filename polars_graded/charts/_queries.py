@@ -383,8 +383,9 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    frame = chart_data.of_one_grader("frame", frame, query, strategy, panel)
-    frame, query = chart_data.one_query("frame", frame, query, strategy)
+    frame, query = chart_data.one_query(
+        "frame", chart_data.of_one_grader("frame", frame, query, strategy, panel), query, strategy
+    )
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
     keys = {} if panel is None else {"panel": panel}
