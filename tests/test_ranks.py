@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polars_graded import compare, rank_strategies
+from polars_graded import charts, compare, paper_table, rank_strategies, summarise
+from polars_graded._results.forms import SUPERSCRIPTS
 from polars_graded._results.ranks import cliques
 
 
@@ -24,6 +25,10 @@ def per_query(values, measure="ap"):
             measure: values.ravel(),
         }
     )
+
+
+LADDER = per_query(np.arange(30)[:, None] * 4 + np.random.default_rng(1).random((30, 5)))
+"""Thirty strategies that are all told apart."""
 
 
 @pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation", "randomised_tukey"])
@@ -88,8 +93,7 @@ def test_what_is_apart_in_rows_is_in_as_few_sets_as_can_be():
 
 
 def test_many_sets_have_numbers():
-    ladder = np.linspace(0, 100, 30)[:, np.newaxis] + np.random.default_rng(1).random((30, 5))
-    ranks = rank_strategies(per_query(ladder))
+    ranks = rank_strategies(LADDER)
     assert ranks["group"].to_list() == [str(i) for i in range(1, 31)]
 
 
@@ -97,6 +101,42 @@ def test_what_has_no_best_value_has_no_ranks():
     frame = per_query(np.array([[1.0, 2.0], [2.0, 3.0]]), "n_retrieved")
     with pytest.raises(ValueError, match="'n_retrieved' must have a best value to rank"):
         rank_strategies(frame)
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
+def test_a_table_has_the_letters_of_groups(form):
+    values = np.random.default_rng(3).normal(size=(5, 40)) + np.array([0, 0.1, 1, 1.1, 3])[:, None]
+    frame = per_query(values)
+    text = paper_table(frame, letters="groups", format=form)
+    for row in rank_strategies(frame).rows(named=True):
+        raised = "".join(SUPERSCRIPTS[letter] for letter in row["group"])
+        group = {"markdown": raised, "latex": f"$^{{{row['group']}}}$"}.get(
+            form, f"<sup>{row['group']}</sup>"
+        )
+        [line] = [line for line in text.splitlines() if row["strategy"] in line]
+        assert f"{row['mean']:.3f}" in line
+        assert group in line
+    assert "strategies that share a letter do not differ significantly" in " ".join(text.split())
+    with pytest.raises(ValueError, match="`letters` must be 'worse' with a `baseline`"):
+        paper_table(frame, letters="groups", baseline="s1")
+    with pytest.raises(ValueError, match="at most 25 groups"):
+        paper_table(LADDER, letters="groups")
+
+
+def test_means_are_drawn_with_the_letters_of_groups():
+    values = np.random.default_rng(3).normal(size=(3, 40)) + np.array([0, 0.1, 3])[:, None]
+    ranks = rank_strategies(per_query(values))
+    chart = charts.strategy_bars(ranks)
+    assert "letters: strategies that share one are not told apart" in chart.title["subtitle"]
+    assert any(
+        layer.to_dict()["encoding"].get("text", {}).get("field") == "group" for layer in chart.layer
+    )
+    plain = summarise(per_query(values)).select("strategy", "ci_low", "ci_high")
+    assert (
+        ranks.select("strategy", "ci_low", "ci_high")
+        .sort("strategy")
+        .equals(plain.sort("strategy"))
+    )
 
 
 def test_segments_are_ranked_by_themselves():

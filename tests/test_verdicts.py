@@ -102,6 +102,16 @@ def check_verdict(values, measure: str, baseline: int | None) -> None:
     check_tested(values, sign, (leader, beside), baseline, (low, high, held), rest)
 
 
+def check_shared(said, names) -> None:
+    """Who shares the lead: all names, or the first of them and how many more."""
+    assert bool(said) == bool(names)
+    *first, last = re.split(", | and ", said.removesuffix("."))
+    if last.endswith(" more"):
+        assert int(last.removesuffix(" more")) == len(names) - len(first)
+    elif names:
+        assert sorted([*first, last]) == sorted(names)
+
+
 def check_tested(values, sign, both, baseline, interval, rest) -> None:
     """What follows a lead: whether it is settled, in how many queries it is one, and of whom."""
     (leader, beside), (low, high, held) = both, interval
@@ -149,8 +159,11 @@ def check_tested(values, sign, both, baseline, interval, rest) -> None:
         assert "significantly" not in rest.lower()
     elif baseline is None:
         told = sum(settled(leader, place) for place in range(count) if place != leader)
-        end = f"{who} is significantly better than {told} of the {count - 1} others."
-        assert rest.endswith(end)
+        end = f"{who} is significantly better than {told} of the {count - 1} others"
+        others = [place for place in range(count) if place != leader]
+        said, _, shared = rest[rest.index(end) :].partition("; it shares the lead with ")
+        assert said.removesuffix(".") == end
+        check_shared(shared, [NAMES[place] for place in others if not settled(leader, place)])
     else:
         ahead = [
             sign * (means[place] - means[baseline])

@@ -28,6 +28,9 @@ from polars_graded._sentences import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+SHARED_LETTERS = "letters: strategies that share one are not told apart"
+"""What is said of the groups of `rank_strategies`."""
+
 NOTHING = ""
 """The sentence where there is nothing to find."""
 

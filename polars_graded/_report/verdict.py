@@ -185,6 +185,8 @@ def _second(means: Sequence[float], best: str, leader: int) -> int:
 
 def _listed(places: Sequence[int]) -> Said:
     """Some strategies in a sentence."""
+    if len(places) == 1:
+        return [*places]
     shown, more = places[:MOST_LEADERS], len(places) - MOST_LEADERS
     said: Said = [shown[0]]
     for place in shown[1:-1] if more <= 0 else shown[1:]:
@@ -240,8 +242,12 @@ def _others(pairs: Sequence[Pair], leader: int, baseline: int | None, best: str)
         return []
     if baseline is None:
         mine = [pair for pair in pairs if leader in (pair.strategy, pair.other)]
-        settled = sum(pair.is_settled for pair in mine)
-        return [leader, f" is significantly better than {settled} of the {len(mine)} others."]
+        apart = [pair.is_settled for pair in mine]
+        said = f" is significantly better than {sum(apart)} of the {len(mine)} others"
+        if all(apart):
+            return [leader, f"{said}."]
+        sharing = [pair.seen_from(leader).other for pair in mine if not pair.is_settled]
+        return [leader, f"{said}; it shares the lead with ", *_listed(sharing), "."]
     sign = -1 if best == "lowest" else 1
     sides = [
         sign * (pair.seen_from(pair.strategy).difference or 0) for pair in pairs if pair.is_settled

@@ -27,6 +27,7 @@ from polars_graded._results.keys import (
     takes_results_of_one,
 )
 from polars_graded._results.per_query import Named, bests, check_known, measures_and_curves
+from polars_graded._results.ranks import LETTERS, rank_strategies
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 
 if TYPE_CHECKING:
@@ -123,6 +124,7 @@ def paper_table(
     correction: CorrectionName | None = None,
     baseline: Any = None,
     alpha: float = 0.05,
+    letters: Literal["worse", "groups"] = "worse",
     caption: bool = True,
     **keys: Unpack[ResultOptions],
 ) -> str:
@@ -144,6 +146,9 @@ def paper_table(
         The strategy that all others are compared with, in the place of all pairs.
     alpha
         The level of significance.
+    letters
+        Whether letters stand for the strategies that are significantly `"worse"`, or for the
+        `"groups"` of `rank_strategies`: those that share one do not differ significantly.
     caption
         Whether a sentence says what is bold and what the letters or signs stand for. In LaTeX it
         makes a `table` of the `tabular`.
@@ -156,7 +161,8 @@ def paper_table(
     Raises
     ------
     ValueError
-        If there are more than 25 strategies, as many as there are raised letters, and no baseline.
+        If there are more than 25 strategies, as many as there are raised letters, and no baseline;
+        with `letters="groups"` if there are more than 25 groups.
 
     Examples
     --------
@@ -180,11 +186,15 @@ def paper_table(
     check_whole_number("digits", digits, at_least=0)
     check_number("alpha", alpha, above=0, below=1)
     check_flag("caption", caption)
+    check_choice("letters", letters, ("worse", "groups"))
+    if letters == "groups" and baseline is not None:
+        msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
+        raise ValueError(msg)
     means = summarise(per_query, *measures, segments=segments, **keys)
     parts = ["measure", *settled_columns("segments", segments)]
     strategy = keys.get("strategy", "strategy")
     names = means.get_column(strategy).unique(maintain_order=True).to_list()
-    if baseline is None and len(names) > len(LETTERS):
+    if baseline is None and letters == "worse" and len(names) > len(LETTERS):
         msg = (
             f"there must be at most {len(LETTERS)} strategies, a letter for each, unless "
             f"`baseline` names the one to compare with, got {len(names)}"
@@ -192,10 +202,18 @@ def paper_table(
         raise ValueError(msg)
     signs = {} if baseline is not None else dict(zip(names, LETTERS, strict=False))
     marks: dict[tuple[Any, ...], list[str]] = {}
-    if len(names) > 1 or baseline is not None:
-        how: dict[str, Any] = {"baseline": baseline, "test": test, "correction": correction}
-        how |= {"segments": segments, "confidence": 1 - alpha}
-        pairs = compare(per_query, *measures, **keys, **how)
+    how: dict[str, Any] = {"segments": segments, "test": test, "correction": correction}
+    how |= {"confidence": 1 - alpha, **keys}
+    if letters == "groups" and len(names) > 1:
+        signs = {}
+        ranks = rank_strategies(per_query, *measures, **how)
+        groups = ranks.select(*parts, strategy, "group").rows()
+        marks = {tuple(key): [*group] for *key, group in groups}
+        if any({*group} - {*LETTERS} for group in marks.values()):
+            msg = f"there must be at most {len(LETTERS)} groups, a letter for each"
+            raise ValueError(msg)
+    elif len(names) > 1 or baseline is not None:
+        pairs = compare(per_query, *measures, baseline=baseline, **how)
         marks = _beaten(pairs.filter(pl.col("p_corrected") <= alpha), parts, strategy, signs)
     columns: dict[str, list[Cell]] = {}
     for part, of_it in means.group_by(parts, maintain_order=True):
@@ -214,15 +232,17 @@ def paper_table(
         (signs.get(name, ""), str(name), [column[place] for column in columns.values()])
         for place, name in enumerate(names)
     ]
-    said = _caption(means, test, correction, baseline, alpha) if caption else ""
+    stands = "a letter stands for a strategy that is significantly worse"
+    if letters == "groups":
+        stands = "strategies that share a letter do not differ significantly"
+    elif baseline is not None:
+        stands = f"+ stands for significantly better than {baseline}, - for worse"
+    said = _caption(means, test, correction, stands, alpha) if caption else ""
     return WRITERS[format](strategy, list(columns), rows, said)
 
 
 Cell = tuple[str, bool, str]
 Row = tuple[str, str, list[Cell]]
-
-LETTERS = "abcdefghijklmnoprstuvwxyz"
-"""What strategies are called: all letters that there is a raised form of."""
 
 
 def _beaten(
@@ -244,18 +264,17 @@ def _beaten(
 
 
 def _caption(
-    means: pl.DataFrame, test: TestName, correction: CorrectionName | None, base: Any, alpha: float
+    means: pl.DataFrame,
+    test: TestName,
+    correction: CorrectionName | None,
+    signs: str,
+    alpha: float,
 ) -> str:
     """What is bold, and what the raised signs stand for."""
     counts = means.get_column("queries").unique().sort().to_list()
     queries = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries"
     corrections = CORRECTIONS[correction_of(test, correction)].words
     corrected = "" if TESTS[test].simultaneous else f", p values {corrections}"
-    signs = (
-        "a letter stands for a strategy that is significantly worse"
-        if base is None
-        else f"+ stands for significantly better than {base}, - for worse"
-    )
     return (
         f"Means of {queries}, the best of each column in bold; {signs} "
         f"(p of at most {alpha:g}) by {TESTS[test].words}{corrected}."

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["rank_strategies"]
 
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+LETTERS = "abcdefghijklmnoprstuvwxyz"
+"""What sets, and strategies in a table, are called: all letters that there is a raised form of."""
 
 
 @takes_results
@@ -57,14 +58,15 @@ def rank_strategies(
         The best first, in the order of measures and of segments:
 
         - `measure` (String), the segments, the strategy (under the name of its column), `queries`
-          (UInt32), `best` (String, which value is), `confidence` and `mean` (Float64);
+          (UInt32), `best` (String, which value is), `confidence`, `mean`, and `ci_low` to `ci_high`
+          as `summarise` has them (Float64);
         - `rank` (UInt32), from 1; strategies with the same mean share the best of their ranks;
         - `rank_low`, `rank_high` (UInt32): all true ranks of a measure lie within theirs together
           at `confidence`, where `correction` bounds the chance of any false finding, as
           `"holm"` does. Strategies of the same true mean have each of the ranks that they share;
         - `group` (String): a letter for each set of strategies of which no two are told apart, by
           falling means. Two strategies share a letter where, and only where, they are not told
-          apart, as in a compact letter display. With more than 26 sets they are numbers, with
+          apart, as in a compact letter display. With more than 25 sets they are numbers, with
           commas.
 
     Raises
@@ -151,7 +153,7 @@ def rank_strategies(
 
 
 COLUMNS = (
-    *("measure", "queries", "best", "confidence", "mean"),
+    *("measure", "queries", "best", "confidence", "mean", "ci_low", "ci_high"),
     *("rank", "rank_low", "rank_high", "group"),
 )
 """What `rank_strategies` gives beside its keys."""
@@ -183,8 +185,7 @@ def _ranked(
         "measure",
         *keys,
         "queries",
-        "best",
-        "mean",
+        *("best", "confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
         rank_low=pl.Series(1 + ahead.sum(axis=0), dtype=pl.UInt32),
         rank_high=pl.Series(len(ahead) - ahead.sum(axis=1), dtype=pl.UInt32),

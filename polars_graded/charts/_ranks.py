@@ -94,8 +94,8 @@ def strategy_ranks(
         finding=titles.first_places(table),
         notes=[
             "line: ranks it may have"
-            + ("" if level is None else f", together at {100 * level:g} %")
-            + "; letters: strategies that share one are not told apart"
+            + ("" if level is None else f", together at {100 * level:g} %"),
+            titles.SHARED_LETTERS,
         ],
         **size,
     )

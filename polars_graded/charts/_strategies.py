@@ -42,7 +42,8 @@ def strategy_bars(
     ----------
     summary
         One row per measure and strategy, as `summarise` returns it. `ci_low` and `ci_high` are
-        drawn where they are there and not missing. Of a summary by segments, one measure and
+        drawn where they are there and not missing, and the letters of `group`, which
+        `rank_strategies` has beside the same columns. Of a summary by segments, one measure and
         `panel="country"`, or what the segments are called.
     show
         `"points"`, or `"bars"` from 0.
@@ -110,6 +111,10 @@ def strategy_bars(
     numbers = alt.Chart().mark_text(align="left", dx=6, color=style.ink())
     text = alt.Text("mean:Q", format=".4f")
     layers.append(numbers.encode(x=alt.value("width"), y=y, text=text))
+    if "group" in table.columns:
+        groups = numbers.mark_text(align="left", dx=50, color=style.ink())
+        layers.append(groups.encode(x=alt.value("width"), y=y, text="group:N"))
+        notes.append(titles.SHARED_LETTERS)
     several = chart_data.panel_count(table, panel) > 1
     axis = style.measures_axis(table["mean"]) if show == "bars" else "independent"
     first = table.filter(panel=table["panel"][0]) if several else table
