@@ -250,3 +250,32 @@ def test_judgments_of_a_grader_that_come_twice_are_refused():
     long = pl.DataFrame({"query": "a", "doc": "d", "grader": ["x", "x"], "grade": [0, 1]})
     with pytest.raises(ValueError, match="once, got 1 more than once"):
         pg.judge({"a": {"d": 1}}, long)
+
+
+def test_no_grader_is_called_as_a_key():
+    with pytest.raises(ValueError, match="no grader .* the name of a column, got 'doc'"):
+        pg.judge({"a": {"d": 1}}, {"doc": {"a": {"d": 1}}})
+    with pytest.raises(ValueError, match=r"only \"query\" and \"doc\"|got \"score\""):
+        pg.judge({"a": {"d": 1}}, {"score": {"a": {"d": 1}}})
+
+
+def test_a_verdict_from_two_files_takes_five_lines(tmp_path):
+    for name, queries in (("people", range(0, 40, 2)), ("model", range(40))):
+        lines = [f"q{query} 0 d{doc} {(query * doc) % 3}" for query in queries for doc in range(6)]
+        (tmp_path / name).write_text("\n".join(lines))
+    ranks = [(f"q{query}", f"d{doc}") for query in range(40) for doc in range(6)]
+    for name, sign in (("a", 1), ("b", -1)):
+        rows = [f"{q} Q0 {d} 0 {sign * (hash_of(q, d, name))} {name}" for q, d in ranks]
+        (tmp_path / f"{name}.run").write_text("\n".join(rows))
+
+    qrels = {name: pg.read_qrels(tmp_path / name) for name in GRADERS}
+    run = pg.read_run([tmp_path / "a.run", tmp_path / "b.run"])
+    judged = pg.judge(run, qrels, strategy="strategy")
+    results = pg.evaluate(judged, "ndcg@5", strategy="strategy", grade=GRADERS, ties="doc")
+    verdict = pg.compare(results, trusted="people")
+    assert verdict.select("queries", "model_queries").row(0) == (20, 20)
+
+
+def hash_of(query, doc, name):
+    """A number that is the same in each process."""
+    return int.from_bytes(f"{query} {doc} {name}".encode()) % 97
