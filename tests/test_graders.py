@@ -253,7 +253,7 @@ def test_judgments_of_a_grader_that_come_twice_are_refused():
 
 
 def test_no_grader_is_called_as_a_key():
-    with pytest.raises(ValueError, match="no grader .* the name of a column, got 'doc'"):
+    with pytest.raises(ValueError, match=r"no grader .* the name of a column, got 'doc'"):
         pg.judge({"a": {"d": 1}}, {"doc": {"a": {"d": 1}}})
     with pytest.raises(ValueError, match=r"only \"query\" and \"doc\"|got \"score\""):
         pg.judge({"a": {"d": 1}}, {"score": {"a": {"d": 1}}})
