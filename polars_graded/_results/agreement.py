@@ -188,8 +188,10 @@ def agreement(
     for i, name in enumerate(grades.names):
         if trusted in (None, name):
             others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
-            for part in grades.parts(others, len(weights)):
-                rows += grades.pairs(i, part, weights, tails)
+            # As many at a time as fit what is worked on.
+            step = max(1, BLOCK // (len(weights) * len(grades.values) ** 2))
+            for start in range(0, len(others), step):
+                rows += grades.pairs(i, others[start : start + step], weights, tails)
     if len(grades.names) > 2:  # noqa: PLR2004
         rows += grades.together(weights, tails)
     return table(rows, note=pl.String())
@@ -279,12 +281,6 @@ class Grades:
                     f"of {of}, {low:g} to {high:g}: {first_few(np.unique(outside).tolist())}\n\n"
                     f"Hint: pl.col({name!r}).clip({low:g}, {high:g}) takes them for the nearest",
                 )
-
-    def parts(self, others: Sequence[int], resamples: int) -> Iterator[Sequence[int]]:
-        """Graders in parts, whose tables fit what is worked on at a time."""
-        step = max(1, BLOCK // (resamples * len(self.values) ** 2))
-        for start in range(0, len(others), step):
-            yield others[start : start + step]
 
     def pairs(
         self, i: int, others: Sequence[int], weights: Floats, tails: Sequence[float]

@@ -144,7 +144,8 @@ def compare(
         refused where the lowest value is best.
     grader
         Of results of several graders those of this one; with `trusted` the model. By default each
-        grader's are compared by themselves, behind a column `"grader"`.
+        grader's are compared by themselves, behind a column `"grader"`. A query for which there is
+        no value of a grader at all is one that they did not judge.
     seed
         The same seed gives the same result, whichever measures stand beside.
     resamples

@@ -123,7 +123,11 @@ def _taking_results(
                 given.arguments[GRADER] = name
             return of(rows)
         if graders == "one":
-            raise several_graders([*parts])
+            msg = (
+                f"`{first}` must have the results of one grader here, got {first_few([*parts])}\n\n"
+                f"Hint: grader={next(iter(parts))!r} takes those of one"
+            )
+            raise ValueError(msg)
         below: Result = _below_each_other({name: of(rows) for name, rows in parts.items()})
         return below
 
@@ -168,14 +172,6 @@ def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Se
         raise ValueError(msg)
     places = {name: place for place, name in enumerate(others.to_list())}
     return [places[name] for name in own.to_list()]
-
-
-def several_graders(names: Sequence[str]) -> ValueError:
-    """The error of a function that shows the results of one grader."""
-    return ValueError(
-        f"`per_query` must have the results of one grader here, got {first_few(names)}\n\n"
-        f"Hint: grader={names[0]!r} takes those of one"
-    )
 
 
 def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> dict[str, Any]:
