@@ -193,6 +193,16 @@ def test_graders_that_cannot_be_are_refused(grade, said):
         evaluated(frame=FRAME.rename({"query": "grader"}), query="grader")
 
 
+def test_what_is_wrong_by_the_grades_of_one_is_said_to_be_so():
+    tied = pl.DataFrame({"query": 1, "score": [1, 1], "people": [1, 1], "model": [0, 1]})
+    with pytest.warns(pg.DataWarning.ties) as caught:
+        pg.evaluate(tied, "ap", grade=GRADERS)
+    [warning] = caught
+    assert str(warning.message).startswith(
+        "by the grades of 'model': documents with the same score"
+    )
+
+
 def test_a_grader_who_judged_a_part_of_a_query_is_told():
     frame = pl.DataFrame(
         {"query": [1] * 5 + [2] * 5, "score": range(10), "model": [1, 0] * 5}
@@ -231,6 +241,16 @@ def test_judgments_of_graders_come_in_any_form():
     assert judged.filter(query="a", doc="f").select("strategy", "score", "people").rows() == [
         *[("y", 2, 2), ("x", None, 2)]
     ]
+
+
+def test_a_lazy_run_is_judged_by_graders_later():
+    run = pl.DataFrame({"query": ["q", "q", "r"], "doc": ["d", "e", "d"], "score": [2, 1, 1]})
+    given = {"people": {"q": {"d": 1}}, "model": {"q": {"d": 1, "e": 0}, "r": {"f": 2}}}
+    later = pg.judge(run.lazy(), given)
+    assert isinstance(later, pl.LazyFrame)
+    assert_frame_equal(later.collect(), pg.judge(run, given))
+    values = pg.evaluate(later, "recall", grade=GRADERS, ties="doc").collect()
+    assert values["recall"].to_list() == [1, None, 1, 0]
 
 
 def test_a_bound_of_what_is_judged_holds_for_each_grader():

@@ -360,10 +360,11 @@ class Grades:
 
 def _resamples(n: int, resamples: int, seed: int) -> Floats:
     """How often each query counts: once, then as often as it is drawn in each resample."""
-    drawn = np.empty((resamples, 0))
+    drawn: Any = np.empty((resamples, 0))
     if n:
         drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples)
-    return np.vstack([np.ones(n), drawn]).astype(np.float64)
+    weights: Floats = np.vstack([np.ones(n), drawn]).astype(np.float64)
+    return weights
 
 
 def _with_intervals(found: Mapping[str, Floats], tails: Sequence[float]) -> dict[str, Floats]:
