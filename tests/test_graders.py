@@ -134,6 +134,9 @@ def test_what_shows_one_grader_asks_which(tmp_path):
     assert not [*tmp_path.iterdir()]
     page = pg.report(results, tmp_path / "page.html", grader="people").read_text(encoding="utf-8")
     assert "All of it rests on the grades of people." in page
+    means = pg.summarise(results, "ndcg", grader="model")
+    best = means.sort("mean")["strategy"][-1]
+    assert f"By those of model, {best} has the best mean." in page
     assert '["Grades","of people"]' in page.replace(", ", ",")
     alone = results.filter(grader="people").drop_nulls("ndcg").drop("grader")
     assert pg.paper_table(results, grader="people") == pg.paper_table(alone)
