@@ -228,3 +228,15 @@ def test_a_document_that_was_graded_twice_is_refused():
     long = pl.DataFrame({"query": [1, 1], "doc": ["d", "d"], "grader": ["a", "a"], "grade": [0, 1]})
     with pytest.raises(ValueError, match="once, got 1 more than once"):
         agreement(long)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_a_grade_that_is_no_number_is_refused(wrong):
+    frame = pl.DataFrame({"query": [1, 2], "a": [0.0, 1.0], "b": [wrong, 1.0]})
+    with pytest.raises(ValueError, match="grade 'b' must be finite"):
+        agreement(frame, "a", "b")
+    with pytest.raises(TypeError, match="grade 'b' must be"):
+        agreement(frame.with_columns(b=pl.lit("high")), "a", "b")
+    many = pl.DataFrame({"query": range(200), "a": range(200), "b": range(200)})
+    with pytest.raises(ValueError, match="at most 101 different grades, got 200"):
+        agreement(many, "a", "b")

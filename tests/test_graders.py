@@ -134,6 +134,9 @@ def test_what_shows_one_grader_asks_which(tmp_path):
     assert not [*tmp_path.iterdir()]
     page = pg.report(results, tmp_path / "page.html", grader="people").read_text(encoding="utf-8")
     assert "All of it rests on the grades of people." in page
+    means = pg.summarise(results, "ndcg", grader="model")
+    best = means.sort("mean")["strategy"][-1]
+    assert f"By those of model, {best} has the best mean." in page
     assert '["Grades","of people"]' in page.replace(", ", ",")
     alone = results.filter(grader="people").drop_nulls("ndcg").drop("grader")
     assert pg.paper_table(results, grader="people") == pg.paper_table(alone)
@@ -193,6 +196,16 @@ def test_graders_that_cannot_be_are_refused(grade, said):
         evaluated(frame=FRAME.rename({"query": "grader"}), query="grader")
 
 
+def test_what_is_wrong_by_the_grades_of_one_is_said_to_be_so():
+    tied = pl.DataFrame({"query": 1, "score": [1, 1], "people": [1, 1], "model": [0, 1]})
+    with pytest.warns(pg.DataWarning.ties) as caught:
+        pg.evaluate(tied, "ap", grade=GRADERS)
+    [warning] = caught
+    assert str(warning.message).startswith(
+        "by the grades of 'model': documents with the same score"
+    )
+
+
 def test_a_grader_who_judged_a_part_of_a_query_is_told():
     frame = pl.DataFrame(
         {"query": [1] * 5 + [2] * 5, "score": range(10), "model": [1, 0] * 5}
@@ -233,6 +246,16 @@ def test_judgments_of_graders_come_in_any_form():
     ]
 
 
+def test_a_lazy_run_is_judged_by_graders_later():
+    run = pl.DataFrame({"query": ["q", "q", "r"], "doc": ["d", "e", "d"], "score": [2, 1, 1]})
+    given = {"people": {"q": {"d": 1}}, "model": {"q": {"d": 1, "e": 0}, "r": {"f": 2}}}
+    later = pg.judge(run.lazy(), given)
+    assert isinstance(later, pl.LazyFrame)
+    assert_frame_equal(later.collect(), pg.judge(run, given))
+    values = pg.evaluate(later, "recall", grade=GRADERS, ties="doc").collect()
+    assert values["recall"].to_list() == [1, None, 1, 0]
+
+
 def test_a_bound_of_what_is_judged_holds_for_each_grader():
     run = {"a": {"d": 2, "e": 1, "f": 0}}
     given = {"people": {"a": {"d": -1, "e": 1}}, "model": {"a": {"d": 1, "e": -2, "f": -1}}}
@@ -250,3 +273,32 @@ def test_judgments_of_a_grader_that_come_twice_are_refused():
     long = pl.DataFrame({"query": "a", "doc": "d", "grader": ["x", "x"], "grade": [0, 1]})
     with pytest.raises(ValueError, match="once, got 1 more than once"):
         pg.judge({"a": {"d": 1}}, long)
+
+
+def test_no_grader_is_called_as_a_key():
+    with pytest.raises(ValueError, match=r"no grader .* the name of a column, got 'doc'"):
+        pg.judge({"a": {"d": 1}}, {"doc": {"a": {"d": 1}}})
+    with pytest.raises(ValueError, match=r"only \"query\" and \"doc\"|got \"score\""):
+        pg.judge({"a": {"d": 1}}, {"score": {"a": {"d": 1}}})
+
+
+def test_a_verdict_from_two_files_takes_five_lines(tmp_path):
+    for name, queries in (("people", range(0, 40, 2)), ("model", range(40))):
+        lines = [f"q{query} 0 d{doc} {(query * doc) % 3}" for query in queries for doc in range(6)]
+        (tmp_path / name).write_text("\n".join(lines))
+    ranks = [(f"q{query}", f"d{doc}") for query in range(40) for doc in range(6)]
+    for name, sign in (("a", 1), ("b", -1)):
+        rows = [f"{q} Q0 {d} 0 {sign * (hash_of(q, d, name))} {name}" for q, d in ranks]
+        (tmp_path / f"{name}.run").write_text("\n".join(rows))
+
+    qrels = {name: pg.read_qrels(tmp_path / name) for name in GRADERS}
+    run = pg.read_run([tmp_path / "a.run", tmp_path / "b.run"])
+    judged = pg.judge(run, qrels, strategy="strategy")
+    results = pg.evaluate(judged, "ndcg@5", strategy="strategy", grade=GRADERS, ties="doc")
+    verdict = pg.compare(results, trusted="people")
+    assert verdict.select("queries", "model_queries").row(0) == (20, 20)
+
+
+def hash_of(query, doc, name):
+    """A number that is the same in each process."""
+    return int.from_bytes(f"{query} {doc} {name}".encode()) % 97

@@ -80,9 +80,12 @@ def graders_apart(
 ) -> pl.DataFrame:
     """One row per document and a column of grades per grader, of one row per grade."""
     check_keys(rows, name, [*keys, grader])
-    return rows.select(*keys, pl.col(grader).cast(pl.String), grade).pivot(
-        grader, index=keys, values=grade
-    )
+    rows = rows.select(*keys, pl.col(grader).cast(pl.String), grade)
+    for key in keys:
+        if key in rows.get_column(grader):
+            msg = f"no grader of `{name}` may have the name of a column, got {key!r}"
+            raise ValueError(msg)
+    return rows.pivot(grader, index=keys, values=grade)
 
 
 def judgments_of_graders(

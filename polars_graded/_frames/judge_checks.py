@@ -128,12 +128,12 @@ def usable(
     judged = judgments.filter(pl.any_horizontal(graded.is_not_null()))
     if unjudged_below is not None:
         return judged
-    numbers = judged.select(cs.by_name(grades) & cs.numeric())
-    count = sum(each.count() for each in numbers)
-    if below := sum((each < 0).sum() for each in numbers):
+    every = judged.select(cs.by_name(grades) & cs.numeric()).get_columns()
+    given = sum(column.count() for column in every)
+    if below := sum((column < 0).sum() for column in every):
         warn_the_caller(
             DataWarning.scale,
-            f"{below} of {count} judgments have a grade below 0, and count as judged and "
+            f"{below} of {given} judgments have a grade below 0, and count as judged and "
             "irrelevant\n\n"
             "Hint: unjudged_below=0 treats them as unjudged, as trec_eval does; a lower bound "
             "keeps them and silences this",

@@ -254,7 +254,8 @@ def warn(request: Request, values: pl.DataFrame) -> None:
         *_broken_by_the_grade(request),
         *_sentences(request, noted, keys.columns),
     ):
-        warn_the_caller(*told)
+        whose = "" if request.grader is None else f"by the grades of {request.grader!r}: "
+        warn_the_caller(told.kind, whose + told.sentence)
 
 
 def _of_no_key(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[Told]:

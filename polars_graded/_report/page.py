@@ -32,15 +32,17 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
 from polars_graded._report.words import ABSENT, MISSING
-from polars_graded._results.keys import takes_results_of_one
+from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
 from polars_graded._results.per_query import (
     Grid,
     Named,
+    check_per_query,
     collected_keys,
     measures_and_curves,
     natural_order,
 )
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
+from polars_graded._sentences import listed
 from polars_graded._writing import check_writable, whole_file
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ SCRIPTS = (
 """The parts of the script, in the order in which they need each other."""
 
 
-@takes_results_of_one
+@compares_graders
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,
@@ -154,7 +156,8 @@ def report(
         The column that tells segments of queries apart, such as a country, or several, as for
         `compare`; by default there is no table of them.
     grader
-        Of results of several graders the one whose values are shown, as the verdict says.
+        Of results of several graders the one whose values are shown, as the verdict says; it says
+        too who has the best mean by the grades of the others.
     frame
         The frame that was evaluated, of any kind, for an overview of it and the documents of
         queries. Its strategies are in the column `strategy`, or where it has none are the scores in
@@ -223,18 +226,12 @@ def report(
     ...     page.name, page.stat().st_size > 0
     ('page.html', True)
     """
-    if not isinstance(title, str):
-        msg = f"`title` must be a string, got {title!r}"
-        raise TypeError(msg)
-    if not isinstance(file, str | os.PathLike):
-        msg = f"`file` must be the name of a file, a string or a Path, got {file!r}"
-        raise TypeError(msg)
-    if not isinstance(date, dt.date | None):
-        msg = f"`date` must be a date, got {date!r}"
-        raise TypeError(msg)
-    if settings is not None and not _are_texts(settings):
-        msg = f"`settings` must be a mapping from names to texts, got {settings!r}"
-        raise TypeError(msg)
+    _check_texts(title, file, date, settings)
+    asked = {"query": query, "strategy": strategy, "measures": measures}
+    others: dict[str, pl.DataFrame] = {}
+    if has_graders(per_query.collect_schema(), asked):
+        others = by_grader(per_query, asked)
+        grader, per_query = of_one_grader(others, grader)
     check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
     check_choice("test", test, TESTS)
@@ -280,7 +277,8 @@ def report(
         payload = _payload(grid, numbers, curves, seen, how)
         shown = 2 if bool(numbers) and len(payload["strategies"]) > 1 else 1
         tiles = None if documents is None or doc is None else documents.tiles(shown)
-    said = _whose(grader, payload) | ({} if documents is None else documents.settings)
+    said = _whose(grader, payload, others, asked)
+    said |= {} if documents is None else documents.settings
     payload |= {
         "settings": _settings(how, date, payload, said | {**(settings or {})}),
         "segments": segments_of(per_query, grid, numbers, segments, keys),
@@ -296,6 +294,22 @@ def report(
     with whole_file(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
     return ReportFile(path)
+
+
+def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
+    """Raise where what a page says of itself is of the wrong kind."""
+    if not isinstance(title, str):
+        msg = f"`title` must be a string, got {title!r}"
+        raise TypeError(msg)
+    if not isinstance(file, str | os.PathLike):
+        msg = f"`file` must be the name of a file, a string or a Path, got {file!r}"
+        raise TypeError(msg)
+    if not isinstance(date, dt.date | None):
+        msg = f"`date` must be a date, got {date!r}"
+        raise TypeError(msg)
+    if settings is not None and not _are_texts(settings):
+        msg = f"`settings` must be a mapping from names to texts, got {settings!r}"
+        raise TypeError(msg)
 
 
 @cache
@@ -395,12 +409,30 @@ def _payload(
     }
 
 
-def _whose(grader: str | None, payload: Mapping[str, Any]) -> dict[str, str]:
-    """Whose grades a page rests on, among what it was made with; its verdicts say so too."""
+def _whose(
+    grader: str | None,
+    payload: Mapping[str, Any],
+    others: Mapping[str, pl.DataFrame],
+    keys: Mapping[str, Any],
+) -> dict[str, str]:
+    """Whose grades a page rests on, among what it was made with.
+
+    Its verdicts say so too, and who has the best mean by the grades of others.
+    """
     if grader is None:
         return {}
     for measure in payload["measures"]:
         measure["verdict"].append(f" All of it rests on the grades of {grader}.")
+        named = {measure["name"]: measure["best"] or "none"}
+        for other, rows in others.items():
+            query, strategy = keys["query"], keys["strategy"]
+            grid = check_per_query(rows, [named], query=query, strategy=strategy, missing="drop")
+            order = grid.results(measure["name"]).order
+            if other != grader and named[measure["name"]] != "none" and len({*order}) > 1:
+                names = grid.strategies.filter(pl.Series(order == order.max())).cast(pl.String)
+                has = "has" if len(names) == 1 else "have"
+                said = f" By those of {other}, {listed(names.to_list())} {has} the best mean."
+                measure["verdict"].append(said)
     return {"Grades": f"of {grader}"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,8 +189,11 @@ def agreement(
     for i, name in enumerate(grades.names):
         if trusted in (None, name):
             others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
-            for part in grades.parts(others, len(weights)):
-                rows += grades.pairs(i, part, weights, tails)
+            # As many at a time as fit what is worked on.
+            most = max(max(weights.shape) * len(grades.values) ** 2, len(grades.codes))
+            step = max(1, BLOCK // most)
+            for start in range(0, len(others), step):
+                rows += grades.pairs(i, others[start : start + step], weights, tails)
     if len(grades.names) > 2:  # noqa: PLR2004
         rows += grades.together(weights, tails)
     return table(rows, note=pl.String())
@@ -280,12 +284,6 @@ class Grades:
                     f"Hint: pl.col({name!r}).clip({low:g}, {high:g}) takes them for the nearest",
                 )
 
-    def parts(self, others: Sequence[int], resamples: int) -> Iterator[Sequence[int]]:
-        """Graders in parts, whose tables fit what is worked on at a time."""
-        step = max(1, BLOCK // (resamples * len(self.values) ** 2))
-        for start in range(0, len(others), step):
-            yield others[start : start + step]
-
     def pairs(
         self, i: int, others: Sequence[int], weights: Floats, tails: Sequence[float]
     ) -> Iterator[dict[str, Any]]:
@@ -309,12 +307,13 @@ class Grades:
         cells = rows * k + self.codes[rows, columns]
         given = np.bincount(cells, minlength=len(self.codes) * k).reshape(-1, k).astype(np.float64)
         count = given.sum(axis=1)
-        several, judged = count > 1, count > 0
+        several = count > 1
+        bounds = np.searchsorted(self.query, np.arange(self.n_queries + 1))
         of_query, coincidences = [], []
-        for number in range(self.n_queries):
-            every = self.query == number
-            units, m = given[every & several], count[every & several]
-            one = given[every & judged] / count[every & judged, np.newaxis]
+        for start, stop in pairwise(bounds.tolist()):
+            units, m = given[start:stop], count[start:stop]
+            one = units[m > 0] / m[m > 0, np.newaxis]
+            units, m = units[m > 1], m[m > 1]
             pairs = m * (m - 1)
             equal, nearly = ((units * (units @ kind - 1)).sum(axis=1) for kind in (np.eye(k), near))
             sums = [len(units), (equal / pairs).sum(), (nearly / pairs).sum(), len(one)]
@@ -331,10 +330,8 @@ class Grades:
                 **_alphas(tables, self.values),
                 "ac2": _ac2(nearly / n, shares, near),
             }
-        with_ends = _with_intervals(found, tails)
-        return self._rows(
-            (None, None), several, {name: each[:, 0] for name, each in with_ends.items()}
-        )
+        ends = {name: each[:, 0] for name, each in _with_intervals(found, tails).items()}
+        return self._rows((None, None), several, ends)
 
     def _rows(
         self, graders: tuple[str | None, str | None], judged: Mask, found: Mapping[str, Floats]
@@ -363,11 +360,11 @@ class Grades:
 
 def _resamples(n: int, resamples: int, seed: int) -> Floats:
     """How often each query counts: once, then as often as it is drawn in each resample."""
-    rng = np.random.default_rng(seed)
-    drawn = (
-        rng.multinomial(n, np.full(n, 1 / max(n, 1)), resamples) if n else np.empty((resamples, 0))
-    )
-    return np.vstack([np.ones(n), drawn]).astype(np.float64)
+    drawn: Any = np.empty((resamples, 0))
+    if n:
+        drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples)
+    weights: Floats = np.vstack([np.ones(n), drawn]).astype(np.float64)
+    return weights
 
 
 def _with_intervals(found: Mapping[str, Floats], tails: Sequence[float]) -> dict[str, Floats]:

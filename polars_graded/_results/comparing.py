@@ -146,7 +146,8 @@ def compare(
         refused where the lowest value is best.
     grader
         Of results of several graders those of this one; with `trusted` the model. By default each
-        grader's are compared by themselves, behind a column `"grader"`.
+        grader's are compared by themselves, behind a column `"grader"`. A query for which there is
+        no value of a grader at all is one that they did not judge.
     seed
         The same seed gives the same result, whichever measures stand beside.
     resamples
@@ -281,6 +282,21 @@ def compare(
     50      0.127       0.123 0.087     0.054
     200     0.079       0.076 0.062     0.052
     ======= =========== ===== ========= ======================
+
+    **With a trusted grader**, how often Holm at 0.05 finds any difference among four strategies,
+    six pairs, that do not differ (among 4,000): n queries that both judged, 1000 - n that the model
+    did alone, whose values correlate with the trusted ones by as much:
+
+    ======= ===== ===== ===== ===== ===== =====
+    \       normal            exponential
+    ------- ----------------- -----------------
+    queries 0.9   0.5   0     0.9   0.5   0
+    ======= ===== ===== ===== ===== ===== =====
+    10      0.043 0.054 0.048 0.031 0.034 0.030
+    25      0.040 0.044 0.045 0.032 0.040 0.035
+    50      0.044 0.042 0.041 0.038 0.037 0.040
+    200     0.043 0.042 0.038 0.040 0.041 0.042
+    ======= ===== ===== ===== ===== ===== =====
 
     A frame of one measure with one column per strategy becomes what is wanted here by
     ``wide.unpivot(index="query", variable_name="strategy", value_name="ndcg@10")``.

@@ -70,7 +70,10 @@ def takes_results_of_one(function: Callable[Given, Result]) -> Callable[Given, R
 
 
 def compares_graders(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """As `takes_results`, for a function that sees the results of several graders together."""
+    """As `takes_results`, for a function that sees the results of several graders together.
+
+    If it takes a `grader` itself, it sees all of them whichever that names.
+    """
     return _taking_results(function, "together")
 
 
@@ -113,17 +116,15 @@ def _taking_results(
         for argument, each in ((GRADER, name), ("trusted", trusted)):
             if each is not None:
                 check_choice(argument, each, parts)
+        if says_whose:
+            given.arguments[GRADER] = name
+            return of(frame)
         if name is not None:
             parts = {each: parts[each] for each in parts if each in {name, trusted}}
         if trusted is not None or (graders == "together" and len(parts) > 1):
             return of(_below_each_other(parts))
-        if len(parts) == 1:
-            [(name, rows)] = parts.items()
-            if says_whose:
-                given.arguments[GRADER] = name
-            return of(rows)
-        if graders == "one":
-            raise several_graders([*parts])
+        if len(parts) == 1 or graders == "one":
+            return of(of_one_grader(parts, name)[1])
         below: Result = _below_each_other({name: of(rows) for name, rows in parts.items()})
         return below
 
@@ -161,6 +162,20 @@ def _below_each_other(results: Mapping[str, Any]) -> Any:
     return pl.concat(named, how="vertical_relaxed")
 
 
+def of_one_grader(
+    parts: Mapping[str, pl.DataFrame], grader: str | None
+) -> tuple[str, pl.DataFrame]:
+    """Whose results are shown, of the grader that is named or the only one; and these."""
+    if grader is None and len(parts) > 1:
+        msg = (
+            f"`per_query` must have the results of one grader here, got {first_few([*parts])}\n\n"
+            f"Hint: grader={next(iter(parts))!r} takes those of one"
+        )
+        raise ValueError(msg)
+    name = next(iter(parts)) if grader is None else grader
+    return name, parts[name]
+
+
 def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
     """Where the strategies of one grader's results stand among another's, who has the same."""
     if not own.sort().equals(others.sort(), check_names=False):
@@ -168,14 +183,6 @@ def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Se
         raise ValueError(msg)
     places = {name: place for place, name in enumerate(others.to_list())}
     return [places[name] for name in own.to_list()]
-
-
-def several_graders(names: Sequence[str]) -> ValueError:
-    """The error of a function that shows the results of one grader."""
-    return ValueError(
-        f"`per_query` must have the results of one grader here, got {first_few(names)}\n\n"
-        f"Hint: grader={names[0]!r} takes those of one"
-    )
 
 
 def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> dict[str, Any]:
