@@ -118,6 +118,7 @@ def most_often(title, groups, verb):
     most = max(counts.values())
     assert names_of(names) == sorted(name for name in counts if counts[name] == most)
     assert amount(amounts) == (most, len(groups))
+    assert (" each" in amounts) == (len(names_of(names)) > 1)
     ties = re.search(r", (\d+) ties?$", title)
     assert int(ties[1] if ties else 0) == sum(len(each) > 1 for each in leaders)
 
@@ -754,6 +755,18 @@ def test_a_p_of_just_alpha_is_settled():
     assert comparison["p_corrected"].sort().head(5).to_list() == [0.05] * 5
     title = said(charts.comparison_forest(comparison))
     assert title == "s4 leads; 5 of 8 differences are settled at 95 %"
+
+
+def test_who_leads_does_not_hang_on_the_order_of_strategies():
+    """The last is best, just above the first, and the one between them far below."""
+    rng = np.random.default_rng(1)
+    means = {"a": 0.9, "b": 0.1, "c": 1.0}
+    frame = pl.concat(
+        pl.DataFrame({"strategy": name, "query": range(9), "ap": mean + rng.random(9) / 50})
+        for name, mean in means.items()
+    )
+    title = said(charts.comparison_forest(compare(frame)))
+    assert title == "c leads; all 3 differences are settled at 95 %"
 
 
 def test_what_only_rounding_parts_leads_together():

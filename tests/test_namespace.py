@@ -362,6 +362,25 @@ def test_what_a_row_means(meaning):
     assert list(found.values()) == pytest.approx(expected)
 
 
+def test_rows_are_left_out_of_a_ranking_by_several_columns():
+    """The last of them is null in the row that is to stay: its rank comes from the first."""
+    frame = pl.DataFrame(
+        {
+            "query": 1,
+            "grade": [0, 1, 2],
+            "score": [3, 2, 1],
+            "day": [1, 2, None],
+            "kept": [False, True, True],
+        }
+    )
+    g = graded("grade").ranked_by("score", "day").where("kept")
+    kept = graded("grade").ranked_by("score", "day")
+    for measure in (lambda ranked: ranked.n_retrieved(), lambda ranked: ranked.cg_curve()):
+        expected = values(measure(kept), frame.filter("kept"))
+        assert values(measure(g), frame) == expected
+    assert values(g.n_retrieved(), frame) == [2]
+
+
 def test_condensed_lets_the_judged_move_up_and_keeps_what_was_missed():
     frame = frame_of([EXAMPLE])
     assert values(GRADED.condensed().n_retrieved(), frame) == [3]
