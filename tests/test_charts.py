@@ -137,7 +137,8 @@ def all_pairs_of(k: int, n: int) -> pl.DataFrame:
 
 
 def ranked(k: int, n: int) -> pl.DataFrame:
-    return rank_strategies(results(k, n), *MEASURES)
+    ranks = rank_strategies(results(k, n), *MEASURES)
+    return ranks.with_columns(pl.col("^rank.*$").cast(pl.Float64))
 
 
 @cache

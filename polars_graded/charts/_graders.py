@@ -116,6 +116,7 @@ def agreement(
             base.mark_text().encode(text=alt.Text("share:Q", format=".0%"), color=on_dark),
         ],
         table,
+        apart=["fill"],
         finding=titles.grades(one, other, both),
         description=f"grades of {other} for {both.height:,} documents by their grade of {one}",
         width=alt.Step(step),
@@ -301,15 +302,18 @@ def trusted_forest(
     title = style.mean_title(table, f"{value} of " if pairs else "mean ", value)
     y = alt.Y("name:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
     offset = alt.YOffset("source:N", **style.in_order(order))
-    colours = [style.DOUBT, style.PALETTE[1], style.ink()]
-    stroke = alt.Stroke(
-        "source:N", title="grades", scale=alt.Scale(domain=order, range=colours), sort=order
-    )
-    shape = alt.Shape(
-        "source:N",
-        title="grades",
-        scale=alt.Scale(domain=order, range=["circle", "diamond", "square"]),
-        sort=order,
+    # No scale of colours, which a chart that stands beside it would share.
+    first, second = (alt.FieldEqualPredicate(field="source", equal=name) for name in order[:2])
+    stroke, shape = (
+        alt.when(first)
+        .then(alt.value(one))
+        .when(second)
+        .then(alt.value(two))
+        .otherwise(alt.value(last))
+        for one, two, last in (
+            (style.DOUBT, style.PALETTE[1], style.ink()),
+            ("circle", "diamond", "square"),
+        )
     )
     tooltip = ["measure:N", "name:N", "source:N", *style.decimals("value", "low", "high")]
     base = alt.Chart().encode(y=y, yOffset=offset, tooltip=tooltip)
@@ -325,6 +329,7 @@ def trusted_forest(
         panel,
         style.measures_axis(table["value"]),
         columns=2,
+        notes=[", ".join(f"{mark} {name}" for mark, name in zip("○◇□", order, strict=True))],
         width=260,
         height=alt.Step(16),
         finding=titles.with_a_model(wide, of),

@@ -296,6 +296,7 @@ def query_heatmap(
     return style.layered(
         [fields],
         table,
+        apart=["fill"],
         finding=finding,
         notes=notes,
         description=f"{measure} of {n:,} queries for {len(order)} strategies",

@@ -120,7 +120,8 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     -------
     LayerChart
         Of rows with `part`: a `"strategy"` with `mean` and the `row` of its name, a `"bar"` of a
-        `set` from `mean` to `to`, and a `"dot"` on it for each of the set, both at the bar's `row`,
+        `set` from the `mean` of its first strategy to that of the last, `to`, and a `"dot"` on it
+        for each, both at the `row` of the bar,
         which is in pixels. The title says who may be first.
 
     Raises
@@ -152,7 +153,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     ╞══════════╪══════════╪══════════╪══════════╪═════╡
     │ strategy ┆ bm25     ┆ 0.333333 ┆ null     ┆ 28  │
     │ strategy ┆ ours     ┆ 0.833333 ┆ null     ┆ 28  │
-    │ bar      ┆ null     ┆ 0.333333 ┆ 0.833333 ┆ 8   │
+    │ bar      ┆ bm25     ┆ 0.333333 ┆ 0.833333 ┆ 8   │
     │ dot      ┆ bm25     ┆ 0.333333 ┆ null     ┆ 8   │
     │ dot      ┆ ours     ┆ 0.833333 ┆ null     ┆ 8   │
     └──────────┴──────────┴──────────┴──────────┴─────┘
@@ -211,7 +212,7 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     ).explode("set", empty_as_null=True)
     bars = (
         sets.group_by("set", maintain_order=True)
-        .agg(mean=pl.col("mean").min(), to=pl.col("mean").max(), size=pl.len())
+        .agg(pl.first("strategy", "mean"), to=pl.last("mean"), size=pl.len())
         .filter(pl.col("size") > 1)
     )
     places = _stacked(bars.select("mean", "to").rows(), (high - low) / 50)
