@@ -182,15 +182,16 @@ SOURCES = {
 
 def with_card(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:  # noqa: ARG001
     """Say what is shown where somebody links to a page, and which file has it as Markdown."""
-    card = urljoin(html_baseurl or context["pathto"]("index"), "_static/card.png")
-    title = re.sub(r"<[^>]+>", "", context["title"]).replace('"', "&quot;")
+    card = context["pathto"]("_static/card.png", resource=True)
+    card = urljoin(html_baseurl, "_static/card.png") if html_baseurl else card
+    title = re.sub(r"<[^>]+>", "", context.get("title", project)).replace('"', "&quot;")
     said = {"title": title, "description": PITCH, "image": card}
     tags = [f'<meta property="og:{name}" content="{text}">' for name, text in said.items()]
     tags += ['<meta name="twitter:card" content="summary_large_image">']
-    if page in SOURCES:
+    if page in {*SOURCES, "book/reference"}:
         file = f"{page.rsplit('/', maxsplit=1)[-1]}.md"
         tags += [f'<link rel="alternate" type="text/markdown" href="{file}">']
-    context["metatags"] = "\n".join([context["metatags"], *tags])
+    context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
 
 
 def as_markdown(path: Path) -> str:
@@ -233,20 +234,21 @@ def write_files(app: Sphinx, error: Exception | None) -> None:
     """Write the pages as Markdown, and their words for a search that no server helps."""
     if error is not None or app.builder.name != "html":
         return
-    lines = ["# polars_graded", f"> {PITCH}", "## Pages"]
+    lines = ["# polars_graded", "", f"> {PITCH}", "", "## Pages", ""]
     pages = {name: path for name, path in SOURCES.items() if name in app.env.titles}
     for name, path in pages.items():
         (app.outdir / f"{name}.md").write_text(as_markdown(path), encoding="utf-8")
         lines += [f"- [{app.env.titles[name].astext()}]({name}.md)"]
     names = [name for name in app.env.domains["py"].objects if name.startswith("polars_graded.")]
-    (app.outdir / "reference.md").write_text(reference(names), encoding="utf-8")
-    lines += ["- [Reference](reference.md): every public name with its docstring"]
+    (app.outdir / "book/reference.md").write_text(reference(names), encoding="utf-8")
+    lines += ["- [Reference](book/reference.md): every public name with its docstring"]
     (app.outdir / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     texts = {}
     for name in app.env.found_docs:
         page = (app.outdir / f"{name}.html").read_text(encoding="utf-8")
         body = page[page.index("<article") : page.rindex("</article>")]
-        text = re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", body, flags=re.DOTALL)
+        unread = r"<script.*?</script>|<style.*?</style>|<a class=\"headerlink.*?</a>|<[^>]+>"
+        text = re.sub(unread, " ", body, flags=re.DOTALL)
         texts[f"{name}.html"] = " ".join(text.split())
     words = f"const TEXTS = {json.dumps(texts, ensure_ascii=False)};\n"
     (app.outdir / "_static/texts.js").write_text(words, encoding="utf-8")

@@ -139,7 +139,7 @@ def gate(
     What became of 2,000 changes (in percent; normal differences of standard deviation 0.1 a query,
     margin 0.01; three measures are correlated by 0.8, and all of them worse):
 
-    ======== ======= ========================= =========================
+    ======== ======= ====== ======= ========== ====== ======= ==========
     \                worse by just the margin  nothing changes
     ---------------- ------------------------- -------------------------
     measures queries passes stopped undecided  passes stopped undecided

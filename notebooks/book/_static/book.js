@@ -2,11 +2,24 @@
 
 "use strict";
 
-// A page that is a file cannot read other pages: what they say comes with the search.
-if (location.protocol === "file:" && typeof TEXTS !== "undefined") {
+// A search puts pages first that have its words side by side, and shows where they stand. A page
+// that is a file cannot read other pages: what they say comes with the search.
+function searchWords() {
+  const asked = new URLSearchParams(location.search).get("q") ?? "";
+  const phrase = asked.trim().toLowerCase();
+  const found = (page) => (TEXTS[page] ?? "").toLowerCase().indexOf(phrase);
+  Scorer.score = ([page, , , , score]) => score + (found(`${page}.html`) < 0 ? 0 : 20);
   window.fetch = async (address) => {
     const page = decodeURI(String(address)).replace(/^\.\//, "").replace(/[#?].*$/, "");
-    return new Response(`<div role="main">${TEXTS[page] ?? ""}</div>`);
+    const words = (TEXTS[page] ?? "").slice(Math.max(found(page) - 80, 0));
+    return new Response(`<div role="main">${words}</div>`);
+  };
+  // A letter is not marked in other words.
+  const parse = Search._parseQuery;
+  Search._parseQuery = (query) => {
+    const parsed = parse(query);
+    parsed[3].forEach((term) => term.length > 1 || parsed[3].delete(term));
+    return parsed;
   };
 }
 
@@ -57,6 +70,7 @@ function offerCopies() {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  if (typeof TEXTS !== "undefined") searchWords();
   offerCopies();
   drawAll();
 });
