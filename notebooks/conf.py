@@ -8,13 +8,18 @@ book comes from a network when it is read: scripts that draw charts and formulas
 from __future__ import annotations
 
 import atexit
+import inspect
+import json
+import operator
 import os
+import re
 import shutil
 import socket
 import tempfile
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
@@ -116,6 +121,8 @@ toc_object_entries = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = "polars_graded"
+# Where the book will stand: a card needs a whole address, nothing else does.
+html_baseurl = os.environ.get("BOOK_ADDRESS", "")
 html_theme_options = {
     "logo": {"text": f"polars_graded {version}"},
     "show_toc_level": 2,
@@ -151,12 +158,100 @@ def bundle() -> None:
     (static / "vega.js").write_text(vega, encoding="utf-8")
     mathjax = resources.files("sphinx-mathjax-offline") / "static/mathjax/tex-svg.js"
     (static / "mathjax.js").write_bytes(mathjax.read_bytes())
+    shutil.copy(HERE / "card.png", static)
 
 
 def with_charts(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:  # noqa: ARG001
-    """Let a page that has charts load what draws them."""
+    """Let a page that has charts load what draws them, and the search the words of all pages."""
     if 'class="chart"' in context.get("body", ""):
         app.add_js_file("vega.js", priority=100)
+    if page == "search":
+        app.add_js_file("texts.js", priority=100)
+
+
+# For whoever reads files: each page as Markdown beside it, and `llms.txt`, which lists them
+
+PITCH = "Ranking evaluation for Polars: faster than a sort, exact, in your frames."
+SOURCES = {
+    path.relative_to(HERE).with_suffix("").as_posix(): path
+    for path in sorted(
+        [*HERE.glob("*.md"), *HERE.glob("[0-9]-*.ipynb"), *HERE.glob("book/**/*.md")]
+    )
+}
+
+
+def with_card(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:  # noqa: ARG001
+    """Say what is shown where somebody links to a page, and which file has it as Markdown."""
+    card = context["pathto"]("_static/card.png", resource=True)
+    card = urljoin(html_baseurl, "_static/card.png") if html_baseurl else card
+    title = re.sub(r"<[^>]+>", "", context.get("title", project)).replace('"', "&quot;")
+    said = {"title": title, "description": PITCH, "image": card}
+    tags = [f'<meta property="og:{name}" content="{text}">' for name, text in said.items()]
+    tags += ['<meta name="twitter:card" content="summary_large_image">']
+    if page in {*SOURCES, "book/reference"}:
+        file = f"{page.rsplit('/', maxsplit=1)[-1]}.md"
+        tags += [f'<link rel="alternate" type="text/markdown" href="{file}">']
+    context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
+
+
+def as_markdown(path: Path) -> str:
+    """The source of a page without what this book alone understands; code is Python."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        form = {"code": "```python\n{}\n```"}
+        cells = [(form.get(cell["cell_type"], "{}"), cell) for cell in json.loads(text)["cells"]]
+        text = "\n\n".join(form.format("".join(cell["source"])) for form, cell in cells)
+
+    def fenced(found: re.Match[str]) -> str:
+        kind, file, body = found.groups()
+        if kind == "include":
+            return (path.parent / file).read_text(encoding="utf-8")
+        return f"```python\n{body.lstrip()}```\n" if kind == "code-cell" else ""
+
+    for pattern, instead in (
+        (r"\A---\n.*?\n---\n+", ""),
+        (r"^:+\{grid-item-card\} (.*?)\n:link: (.*?)\n:link-type: doc\n", r"- [\1](\2.md): "),
+        (r"^:(?! )[^\n]*\n", ""),
+        (r"^```\{([\w-]+)\} ?([^\n]*)\n(.*?)^```\n?", fenced),
+        (r"\{py:\w+\}`(?:([^`<]+) <[^`]*>|~?(?:\w+\.)*(\w+))`", r"`\1\2`"),
+        (r"\.ipynb(?=[)#])", ".md"),
+    ):
+        text = re.sub(pattern, instead, text, flags=re.MULTILINE | re.DOTALL)
+    return text
+
+
+def reference(names: list[str]) -> str:
+    """The signature and the docstring of every public name."""
+    parts = ["# Reference"]
+    for name in names:
+        item = operator.attrgetter(name.removeprefix("polars_graded."))(polars_graded)
+        signature = inspect.signature(item) if inspect.isroutine(item) else ""
+        parts += [f"## {name}", f"```python\n{name}{signature}\n```", inspect.getdoc(item) or ""]
+    return "\n\n".join(parts)
+
+
+def write_files(app: Sphinx, error: Exception | None) -> None:
+    """Write the pages as Markdown, and their words for a search that no server helps."""
+    if error is not None or app.builder.name != "html":
+        return
+    lines = ["# polars_graded", "", f"> {PITCH}", "", "## Pages", ""]
+    pages = {name: path for name, path in SOURCES.items() if name in app.env.titles}
+    for name, path in pages.items():
+        (app.outdir / f"{name}.md").write_text(as_markdown(path), encoding="utf-8")
+        lines += [f"- [{app.env.titles[name].astext()}]({name}.md)"]
+    names = [name for name in app.env.domains["py"].objects if name.startswith("polars_graded.")]
+    (app.outdir / "book/reference.md").write_text(reference(names), encoding="utf-8")
+    lines += ["- [Reference](book/reference.md): every public name with its docstring"]
+    (app.outdir / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    texts = {}
+    for name in app.env.found_docs:
+        page = (app.outdir / f"{name}.html").read_text(encoding="utf-8")
+        body = page[page.index("<article") : page.rindex("</article>")]
+        unread = r"<script.*?</script>|<style.*?</style>|<a class=\"headerlink.*?</a>|<[^>]+>"
+        text = re.sub(unread, " ", body, flags=re.DOTALL)
+        texts[f"{name}.html"] = " ".join(text.split())
+    words = f"const TEXTS = {json.dumps(texts, ensure_ascii=False)};\n"
+    (app.outdir / "_static/texts.js").write_text(words, encoding="utf-8")
 
 
 def one_signature() -> None:
@@ -183,4 +278,6 @@ def setup(app: Sphinx) -> None:
     bundle()
     one_signature()
     app.connect("html-page-context", with_charts)
+    app.connect("html-page-context", with_card)
+    app.connect("build-finished", write_files)
     app.connect("missing-reference", of_the_package)

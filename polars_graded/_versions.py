@@ -13,10 +13,6 @@ FURTHER = ("vl-convert-python", "pyarrow", "pandas", "narwhals", "duckdb", "pysp
 def show_versions() -> None:
     """Print the versions of this package, Python, the system, and what it works with.
 
-    See Also
-    --------
-    polars.show_versions : What Polars has.
-
     Examples
     --------
     >>> show_versions()

@@ -125,6 +125,27 @@ def test_a_chart_names_what_makes_its_frame_with_a_link(site: Path) -> None:
     assert {"polars_graded.evaluate.html#polars_graded.evaluate"} <= set(links)
 
 
+def test_pages_are_there_as_markdown(site: Path) -> None:
+    listed = re.findall(r"\]\((.*?)\)", (site / "llms.txt").read_text(encoding="utf-8"))
+    assert {"index.md", "book/start.md", "book/reference.md"} <= set(listed)
+    for name in listed:
+        text = (site / name).read_text(encoding="utf-8")
+        assert re.match("# |\\*\\*", text), name
+        assert not re.search(r"^---$|^:::|\{py:|\{code-cell|\{toctree", text, re.MULTILINE), name
+    assert "```python\nimport polars" in (site / "book/start.md").read_text(encoding="utf-8")
+    reference = (site / "book/reference.md").read_text(encoding="utf-8")
+    assert all(
+        f"\n## polars_graded.{name}\n" in reference for name in names_of(BOOK / "reference.rst")
+    )
+
+
+def test_every_page_has_a_card(pages: dict[Path, Page]) -> None:
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        [card] = re.findall(r'<meta property="og:image" content="(.*?)">', text)
+        assert (path.parent / card).is_file()
+
+
 # As it is read
 
 
@@ -191,6 +212,8 @@ def test_formulas_are_drawn(read: Any) -> None:
         ("ndcg_cut_10", ["book/how-to/tools.html"]),
         ("without relevant documents", ["book/how-to/missing.html"]),
         ("corrected p values", ["book/how-to/comparing.html"]),
+        ("p value", ["book/how-to/comparing.html", "book/how-to/paper-table.html"]),
+        ("Sentence Transformers", ["book/how-to/elsewhere.html"]),
     ],
 )
 def test_search_finds(asked: str, found: list[str], site: Path, read: Any) -> None:
@@ -206,6 +229,9 @@ def test_search_finds(asked: str, found: list[str], site: Path, read: Any) -> No
     addresses = [urlsplit(link.get_attribute("href") or "").path for link in results]
     for name in found:
         assert any(address.endswith(name) for address in addresses[:8]), addresses[:8]
+    WebDriverWait(page, 20).until(
+        lambda page: page.find_elements(By.CSS_SELECTOR, "#search-results p.context")
+    )
     assert (console_errors(page), requests_of(page)) == ([], [])
 
 

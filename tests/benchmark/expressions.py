@@ -78,10 +78,16 @@ def implodes(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def ordered(frame: pl.DataFrame) -> pl.DataFrame:
+    """A sort of the same rows, and nothing else."""
+    return frame.sort("query", "score", descending=[False, True])
+
+
 Way = tuple[str, "Callable[[pl.DataFrame], pl.DataFrame]", Target | None]
 
 SOME: list[Way] = [
     ("evaluate of the eight", eight, at_most(0.7)),
+    ("a sort by query and score", ordered, None),
     ("sixteen implodes", implodes, None),
     ("one method", one, at_most(0.5)),
     ("the eight methods side by side", side_by_side, at_most(2.5)),

@@ -2,9 +2,25 @@
 
 "use strict";
 
-// A page that is a file cannot read other pages, so that a search shows titles alone.
-if (location.protocol === "file:" && typeof DOCUMENTATION_OPTIONS !== "undefined") {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+// A search puts pages first that have its words side by side, and shows where they stand. A page
+// that is a file cannot read other pages: what they say comes with the search.
+function searchWords() {
+  const asked = new URLSearchParams(location.search).get("q") ?? "";
+  const phrase = asked.trim().toLowerCase();
+  const found = (page) => (TEXTS[page] ?? "").toLowerCase().indexOf(phrase);
+  Scorer.score = ([page, , , , score]) => score + (found(`${page}.html`) < 0 ? 0 : 20);
+  window.fetch = async (address) => {
+    const page = decodeURI(String(address)).replace(/^\.\//, "").replace(/[#?].*$/, "");
+    const words = (TEXTS[page] ?? "").slice(Math.max(found(page) - 80, 0));
+    return new Response(`<div role="main">${words}</div>`);
+  };
+  // A letter is not marked in other words.
+  const parse = Search._parseQuery;
+  Search._parseQuery = (query) => {
+    const parsed = parse(query);
+    parsed[3].forEach((term) => term.length > 1 || parsed[3].delete(term));
+    return parsed;
+  };
 }
 
 async function draw(holder) {
@@ -54,6 +70,7 @@ function offerCopies() {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  if (typeof TEXTS !== "undefined") searchWords();
   offerCopies();
   drawAll();
 });
