@@ -218,7 +218,7 @@ MUTANTS = [
         "orders = [undecided.pessimistic, undecided.pessimistic]",
         "ties",
     ),
-    Mutant(NOTICING, "(least == 0) | (least == 1)", "least == 1", "noticing"),
+    Mutant(VALUES, "(least == 0) | (least == 1)", "least == 1", "noticing"),
     Mutant(NOTICING, "if high - low >= UNFAIR", "if high - low > 1", "noticing"),
     Mutant(NOTICING, 'pl.col("queries") < queries', 'pl.col("queries") < queries - 1', "noticing"),
     Mutant(

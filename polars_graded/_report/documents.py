@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_columns, check_comparable, check_frame
+from polars_graded._checks import check_comparable, check_frame
 from polars_graded._drawing.chart_data import equal_steps, one_query
 from polars_graded._frames.adding import RANK, ranked_documents
 from polars_graded._frames.looking import overview
@@ -92,24 +92,18 @@ class RankedFrame:
         cls, frame: Any, *, doc: str | None, titles: str | None, strategy: str, **options: Any
     ) -> RankedFrame:
         """The frame, its strategies in the column of that name if it has one, or else by scores."""
-        checked = check_frame("frame", frame)
-        schema = checked.collect_schema()
+        frame = check_frame("frame", frame)
         request = Request.of(["n_relevant"], **options)
         # One score of a frame that has the column of strategies ranks each of them.
-        if strategy in schema and len(request.by) == 1:
+        if strategy in frame.collect_schema() and len(request.by) == 1:
             options = options | {"strategy": strategy}
             request = Request.of(["n_relevant"], **options)
-        request.check_schema(schema)
-        named = {"doc": doc, "titles": titles}
-        for argument, name in named.items():
-            if name is not None:
-                check_columns(
-                    "frame", [check_column_name(argument, name)], schema, argument=argument
-                )
-                check_comparable([name], schema)
-        columns = [*request.columns, *(name for name in named.values() if name is not None)]
-        request.check_not_stacked(checked)
-        chosen = checked.lazy().select(*dict.fromkeys(columns))
+        given = {"doc": doc, "titles": titles}
+        named = {argument: name for argument, name in given.items() if name is not None}
+        opened = request.opened(frame, **named)
+        check_comparable(named.values(), opened.collect_schema())
+        request.check_not_stacked(opened)
+        chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *named.values()]))
         collected, query = one_query("frame", chosen, request.query, strategy)
         return cls(collected, options | {"query": query}, doc, titles)
 
