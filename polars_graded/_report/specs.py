@@ -8,8 +8,8 @@ each is made once however many reports are: to make them takes longer than all e
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
@@ -18,7 +18,6 @@ from polars_graded._drawing.style import (
     DOUBT,
     FAINT,
     INK,
-    MOST_COLOURS,
     MOST_NAMED,
     PALETTE,
     REST,
@@ -27,21 +26,7 @@ from polars_graded._drawing.style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = [
-    "FOREST_STEPS",
-    "MOST_COLOURS",
-    "MOST_NAMED",
-    "REST",
-    "bars_specs",
-    "curve_specs",
-    "dark_colours",
-    "explore_spec",
-    "forest_specs",
-    "strategy_looks",
-    "tiles_specs",
-]
+    from collections.abc import Mapping, Sequence
 
 CONFIG = {
     # The page says itself what a chart shows, in a sentence instead of a name for each mark.
@@ -132,22 +117,7 @@ def dark_colours() -> str:
     return f"@media screen and (prefers-color-scheme: dark) {{\n{inner}\n}}\n"
 
 
-Make = TypeVar("Make", bound="Callable[..., Any]")
-
-
-def made_once(make: Make) -> Make:
-    """Make what some arguments ask for once; a theme that is switched on is for other pages."""
-
-    @cache
-    @wraps(make)
-    def made(*arguments: Any, **options: Any) -> Any:
-        with alt.theme.enable("none"):
-            return make(*arguments, **options)
-
-    return cast("Make", made)
-
-
-@made_once
+@cache
 def curve_specs(
     title: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
 ) -> list[dict[str, Any]]:
@@ -167,7 +137,7 @@ def curve_specs(
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 
-@made_once
+@cache
 def forest_specs() -> dict[str, dict[str, Any]]:
     """The differences of pairs in the order of the rows: of a few, and of more than have a name.
 
@@ -189,7 +159,7 @@ def forest_specs() -> dict[str, dict[str, Any]]:
     return specs
 
 
-@made_once
+@cache
 def bars_specs(query: str) -> dict[str, Any]:
     """The differences of queries in the order of the rows, each in a `colour` that it has.
 
@@ -214,7 +184,7 @@ def bars_specs(query: str) -> dict[str, Any]:
     }
 
 
-@made_once
+@cache
 def tiles_specs(
     colours: tuple[tuple[str, str], ...],
     grade: str,
@@ -267,7 +237,7 @@ EXPLORED: dict[str, Any] = {
 """What the page says of the queries that it explores."""
 
 
-@made_once
+@cache
 def explore_spec(query: str) -> dict[str, Any]:
     """The queries of two strategies to choose from, as `charts.explore` draws them.
 
@@ -293,8 +263,12 @@ def explore_spec(query: str) -> dict[str, Any]:
     chart.data = alt.NamedData("rows")
     spec: dict[str, Any] = chart.to_dict(validate=False)
     config = {name: what for name, what in CONFIG.items() if name != "title"}
-    words = [{"name": name, "value": value} for name, value in EXPLORED.items()]
-    return spec | {"config": config, "params": [*words, *spec["params"]]}
+    return spec | {"config": config, "params": [*_told(EXPLORED), *spec["params"]]}
+
+
+def _told(words: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a chart is told by the page, with the values that it has at first."""
+    return [{"name": name, "value": value} for name, value in words.items()]
 
 
 def _shared_by_neighbours() -> alt.Chart:
@@ -342,10 +316,7 @@ def _spec(
     return spec | {
         "config": CONFIG,
         "title": {"text": {"expr": "headline"}},
-        "params": [
-            *({"name": name, "value": value} for name, value in words.items()),
-            *spec.get("params", []),
-        ],
+        "params": [*_told(words), *spec.get("params", [])],
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
     }
