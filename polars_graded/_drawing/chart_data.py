@@ -787,13 +787,20 @@ LABEL_SHARE = 0.045
 """How much of an axis the name beside a line takes."""
 
 
-def with_labels(table: pl.DataFrame, at: str, named: Collection[str], ends: Ends) -> pl.DataFrame:
+def with_labels(
+    table: pl.DataFrame,
+    at: str,
+    is_last: pl.Expr,
+    height: str,
+    named: Collection[str],
+    ends: Ends,
+) -> pl.DataFrame:
     """The rows with `label_at`: where the name of a line stands beside its end, above the next."""
-    is_last = pl.col(at) == pl.col(at).max().over("strategy")
-    last = table.filter(is_last, pl.col("strategy").is_in(list(named))).sort("value", "strategy")
-    label = dict(zip(last["strategy"].to_list(), apart(last["value"], ends), strict=True))
-    at_end = pl.col("strategy").replace_strict(label, default=None, return_dtype=pl.Float64)
-    return table.with_columns(pl.when(is_last).then(at_end).alias("label_at"))
+    last = table.filter(is_last, pl.col("strategy").is_in(list(named))).sort(height, "strategy")
+    last = last.unique("strategy", keep="first", maintain_order=True)
+    heights = pl.Series("label_at", apart(last[height], ends), pl.Float64)
+    keys = ["strategy", at]
+    return table.join(last.select(*keys, heights), on=keys, how="left", maintain_order="left")
 
 
 def apart(heights: Iterable[float], ends: Ends) -> list[float]:

@@ -382,5 +382,4 @@ def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:
     chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
     for kept in filters:
         chart = chart.transform_filter(kept)
-    part: alt.Chart = chart.transform_calculate(**calculated) if calculated else chart
-    return part
+    return chart.transform_calculate(**calculated) if calculated else chart

@@ -315,8 +315,7 @@ def drawing_scripts() -> str:
     wanted = f"{major}.{minor}"
     version = wanted if wanted in known else [wanted, *same][-1]
     bundle: Any = vl_convert.javascript_bundle
-    scripts: str = bundle(vl_version=version)
-    return scripts
+    return bundle(vl_version=version)
 
 
 # What the page is called and made of

@@ -278,7 +278,7 @@ def _shared_by_neighbours() -> alt.Chart:
     sums = {"queries": "count", "first": "argmin", "final": "argmax"}
     found: list[Any] = [{"op": op, "field": "position", "as": name} for name, op in sums.items()]
     found.append({"op": "sum", "field": "difference", "as": "total"})
-    shared: alt.Chart = (
+    return (
         bar.transform_filter("size === 1 || isValid(datum.better)")
         .transform_aggregate(found, groupby=["bar", "last", "all", "better", "colour"])
         .transform_calculate(
@@ -287,7 +287,6 @@ def _shared_by_neighbours() -> alt.Chart:
             query="datum.first.query + (datum.queries > 1 ? ' … ' + datum.final.query : '')",
         )
     )
-    return shared
 
 
 def _chosen(bars: alt.Chart) -> alt.Chart:

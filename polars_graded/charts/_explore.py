@@ -180,8 +180,7 @@ def explore(
     style.entitle(chart, titles.wins(both, table))
     described = f"mean {measure} of {table.height} queries"
     chart.description += f". {style.said(described, zip(names, means, strict=True))}"
-    whole: alt.VConcatChart = style.printable(chart)
-    return whole
+    return style.printable(chart)
 
 
 def _only_curve(curves: list[str]) -> str | None:

@@ -596,11 +596,8 @@ def grading_profile(
     ]
     if not several:
         named = names if len(names) <= style.MOST_COLOURS else best
-        last = table.filter(pl.col("strategy").is_in(named)).filter(grading=gradings[-1])
-        last = last.sort(height, "strategy").unique("strategy", keep="first", maintain_order=True)
-        heights = chart_data.apart(last[height], ends)
-        at = last.select("strategy", "grading", pl.Series("label_at", heights, pl.Float64))
-        table = table.join(at, on=["strategy", "grading"], how="left", maintain_order="left")
+        last = pl.col("grading") == gradings[-1]
+        table = chart_data.with_labels(table, "grading", last, height, named, ends)
         layers.append(marks.line_names(x, title, "strategy", look["color"], dx=8))
     chart = style.panels(
         layers,
@@ -612,8 +609,7 @@ def grading_profile(
         notes=[f"τ: of the order of strategies with that {given}", *style.rest_named(names)],
         description=f"{show} of {len(names)} strategies under {len(gradings)} gradings",
     )
-    apart: Chart = chart.resolve_scale(y="independent") if several else chart
-    return apart
+    return chart.resolve_scale(y="independent") if several else chart
 
 
 def unjudged_bounds(
