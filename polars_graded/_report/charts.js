@@ -43,12 +43,8 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null, after
     embedded.get(holder)?.finalize();
     embedded.delete(holder);
     holder.onclick = null;
-    holder.removeAttribute("role");
-    holder.removeAttribute("aria-label");
-    const said = document.createElement("p");
-    said.className = "failed";
-    said.textContent = `This chart could not be drawn: ${error?.message ?? error}`;
-    holder.replaceChildren(said);
+    for (const name of ["role", "aria-label"]) holder.removeAttribute(name);
+    holder.replaceChildren(element("p", `This chart could not be drawn: ${error?.message ?? error}`, { class: "failed" }));
   };
   const mine = (drawing = drawing.then(step).catch(fail).then(() => {
     if (drawing === mine) $("main").setAttribute("aria-busy", "false");

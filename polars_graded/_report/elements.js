@@ -1,20 +1,15 @@
 // What the parts of the page are made of. Texts are set as texts, so that no name is read as HTML.
 
-const element = (tag, content = "", attributes = {}) => {
-  const made = document.createElement(tag);
+const filled = (made, content, attributes) => {
   made.append(...[content].flat());
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;
 };
+const element = (tag, content = "", attributes = {}) => filled(document.createElement(tag), content, attributes);
+const shape = (tag, attributes, inner = []) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), inner, attributes);
 const button = (text, title, act) => {
   const made = element("button", text, { type: "button", title });
   made.addEventListener("click", act);
-  return made;
-};
-const shape = (tag, attributes, inner = []) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...inner);
   return made;
 };
 // A piece of the line that a strategy has in the charts.
@@ -94,6 +89,11 @@ const table = (id, caption, columns, rows, about) => {
   scrolls(box);
   // What was focused is made anew.
   if (focused) [...within.querySelectorAll("[data-key]")].find((made) => made.dataset.key === focused)?.focus();
+};
+// A part of the page, which is there where it has something.
+const part = (id, there) => {
+  $(`#${id}`).hidden = !there;
+  return there ? $(`#${id}`) : null;
 };
 const say = (within, what) => {
   const empty = $(".empty", within);

@@ -1,11 +1,8 @@
 // What can be saved: tables as CSV and LaTeX, charts as SVG and PNG.
 
 const save = (name, kind, content) => {
-  const link = document.createElement("a");
   const address = URL.createObjectURL(new Blob([content], { type: kind }));
-  link.href = address;
-  link.download = name;
-  link.click();
+  element("a", "", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 };
 
