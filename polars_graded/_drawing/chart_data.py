@@ -868,27 +868,19 @@ def by_mean_difference(table: pl.DataFrame) -> list[str]:
     return [*ordered, *natural_order(set(table["strategy"]) - set(ordered))]
 
 
-def with_point_names(table: pl.DataFrame, keys: Sequence[str], *, own: bool) -> pl.DataFrame:
-    """The rows with what control points are: named where they come from the scores."""
-    is_point = pl.col("part") == "control point"
-    if own:
-        return table.with_columns(pl.lit(None, pl.String).alias("name"))
-    points = table.with_row_index("row").filter(is_point)
-    last = pl.len().over(keys) if keys else pl.len()
-    place = pl.int_range(pl.len()).over(keys) if keys else pl.int_range(pl.len())
+def names_of_points(keys: Sequence[str]) -> pl.Expr:
+    """What the control points of scores are, which stand in their order."""
+    last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
     name = (
-        pl.when(place == last - 1)
+        pl.when(last)
         .then(pl.lit("highest"))
-        .when(pl.col("relevance") > 0)
+        .when(~is_zero)
         .then(pl.lit("whisker"))
-        .when((place == last - 2) | ((pl.col("relevance").shift(-1) > 0) & (place < last - 1)))
+        .when(pl.int_range(pl.len()) == (is_zero & ~last).sum() - 1)
         .then(pl.lit("median"))
         .otherwise(pl.lit("lowest"))
     )
-    names = points.select("row", name.alias("name"))
-    return (
-        table.with_row_index("row").join(names, on="row", how="left", maintain_order="left")
-    ).drop("row")
+    return (name.over(keys) if keys else name).alias("name")
 
 
 def name_of(what: str, table: pl.DataFrame) -> str:

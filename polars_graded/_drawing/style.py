@@ -196,11 +196,6 @@ def rest_named(names: Collection[str]) -> list[str]:
     return [f"grey: the {others:,} others"] if others > 0 else []
 
 
-def entitle(chart: Any, finding: str) -> None:
-    """Give a chart that is made of views its title, and a description that says the same."""
-    chart.title, chart.description = title(finding), finding
-
-
 def _read_out(finding: str, description: str) -> str:
     """What a chart shows and then what it is, in one text."""
     return f"{finding}. {description}" if finding else description

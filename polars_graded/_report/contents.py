@@ -11,10 +11,10 @@ from polars_graded._drawing import chart_data
 from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import (
     all_rounded,
+    cell,
     check_size,
     packed_points,
     packed_values,
-    rounded,
 )
 from polars_graded._report.words import axis_title, explained
 from polars_graded._results.comparing import compare, summarise
@@ -234,7 +234,7 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
         table = result.filter(measure=name).select(COLUMNS)
         rows.append(
             [
-                [places[first], places[second], *(_cell(value) for value in others)]
+                [places[first], places[second], *map(cell, others)]
                 for first, second, *others in table.iter_rows()
             ]
         )
@@ -308,8 +308,3 @@ def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
 def p_name(test: str, correction: str) -> str:
     """What a p value is called; those of a Tukey test are corrected by nothing else."""
     return "p" if test == "randomised_tukey" or correction == "none" else "corrected p"
-
-
-def _cell(value: Any) -> float | None:
-    """A count as it is, and any other number rounded."""
-    return value if isinstance(value, int) else rounded(value)

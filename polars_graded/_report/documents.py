@@ -19,7 +19,7 @@ from polars_graded._frames.request import Request
 from polars_graded._measuring.expression import one
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
-from polars_graded._report.packing import all_rounded, rounded
+from polars_graded._report.packing import all_rounded, cell, rounded
 from polars_graded._results.regrading import unjudged_bounds
 from polars_graded._sentences import counted
 
@@ -319,4 +319,4 @@ def _cell(value: Any) -> Any:
     """A value of the overview as the page has it."""
     if isinstance(value, list):
         return [[rounded(each["grade"]), each["rows"]] for each in value]
-    return value if isinstance(value, int) else rounded(value)
+    return cell(value)

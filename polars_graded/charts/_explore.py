@@ -177,9 +177,9 @@ def explore(
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
-    style.entitle(chart, titles.wins(both, table))
-    described = f"mean {measure} of {table.height} queries"
-    chart.description += f". {style.said(described, zip(names, means, strict=True))}"
+    finding, described = titles.wins(both, table), f"mean {measure} of {table.height} queries"
+    chart.title = style.title(finding)
+    chart.description = f"{finding}. {style.said(described, zip(names, means, strict=True))}"
     return style.printable(chart)
 
 
