@@ -242,7 +242,7 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
     corrected = CORRECTIONS[options["correction"]].words
     if options["correction"] != "none":
         corrected += f" for the {n} pairs of each measure" if n > 1 else ""
-    p_values = "" if test == "randomised_tukey" else f"; p values {corrected}"
+    p_values = "" if TESTS[test].simultaneous else f"; p values {corrected}"
     note = (
         f"Means of one strategy minus those of another over the same queries, tested by "
         f"{TESTS[test].words}{p_values}. p of at most {ALPHA:g} is in bold and filled in the chart."
@@ -305,6 +305,6 @@ def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
     )
 
 
-def p_name(test: str, correction: str) -> str:
-    """What a p value is called; those of a Tukey test are corrected by nothing else."""
-    return "p" if test == "randomised_tukey" or correction == "none" else "corrected p"
+def p_name(test: TestName, correction: CorrectionName) -> str:
+    """What a p value is called; those that hold for all pairs are corrected by nothing else."""
+    return "p" if TESTS[test].simultaneous or correction == "none" else "corrected p"

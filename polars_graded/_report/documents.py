@@ -17,6 +17,7 @@ from polars_graded._frames.adding import RANK, ranked_documents
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
 from polars_graded._measuring.expression import one
+from polars_graded._measuring.kernels.gains import HIGHEST_EXP2
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 from polars_graded._report.packing import all_rounded, cell, rounded
@@ -33,9 +34,6 @@ RANKS = 10
 
 IDEAL = Measure.of("ideal_dcg", RANKS)
 """The best DCG, which is 1 of NDCG."""
-
-HIGHEST_GRADE = 1000
-"""A gain of 2 to a higher grade is no number: such documents add nothing."""
 
 BELOW = 5
 """How many relevant documents are shown that a strategy has not among these."""
@@ -257,7 +255,8 @@ class RankedFrame:
         found = []
         for ranked in ranked_documents(request, rows).values():
             ideal = pl.lit(None, pl.Float64)
-            if ranked.select((grade <= HIGHEST_GRADE).all()).item():
+            # A gain of 2 to a higher grade is no number: such documents add nothing.
+            if ranked.select((grade <= HIGHEST_EXP2).all()).item():
                 ideal = one(IDEAL, request.scale)
             shown = [pl.col(name) for name in (self.doc, self.titles) if name is not None]
             first = [
@@ -274,7 +273,7 @@ class RankedFrame:
         shown = {document[-1] for entry in entries for document in entry["documents"]} - {None}
         grades = pl.DataFrame({"grade": sorted(shown)}, schema={"grade": pl.Float64})
         scale = replace(self.request.scale, grade=pl.col("grade"))
-        grades = grades.filter(pl.col("grade") <= HIGHEST_GRADE)
+        grades = grades.filter(pl.col("grade") <= HIGHEST_EXP2)
         return grades.group_by("grade").agg(one(Measure.of("dcg", 1), scale)).rows()
 
     def tiles(self, n: int) -> dict[str, dict[str, Any]]:

@@ -412,7 +412,7 @@ def _settings(
     import altair as alt
 
     test, baseline = how["test"], how["baseline"]
-    corrected = "none" if test == "randomised_tukey" else CORRECTIONS[how["correction"]].words
+    corrected = "none" if TESTS[test].simultaneous else CORRECTIONS[how["correction"]].words
     compared = [
         ("Compared", "every pair" if baseline is None else f"all with {baseline}"),
         ("Test", TESTS[test].words),

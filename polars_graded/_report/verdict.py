@@ -15,7 +15,7 @@ from polars_graded._report.packing import rounded
 from polars_graded._report.words import p_written, written
 from polars_graded._results.power import queries_needed
 from polars_graded._results.reliability import order_stability
-from polars_graded._results.significance import CORRECTIONS, hold_together
+from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
 from polars_graded._sentences import counted, together
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def tested(comparison: Mapping[str, Any], test: TestName, correction: Correction
     """How the pairs of a comparison were tested."""
     n = len(comparison["rows"][0]) if comparison["rows"] else 0
     baseline, p = comparison["baseline"], p_name(test, correction)
-    if n < 2 or (correction == "none" and test != "randomised_tukey"):  # noqa: PLR2004
+    if n < 2 or (correction == "none" and not TESTS[test].simultaneous):  # noqa: PLR2004
         return Tested(baseline, p, 1, "")
     joint = hold_together(test, correction)
     held = together(n, "pairs") if joint else CORRECTIONS[correction].words
