@@ -381,14 +381,7 @@ def _means_of_lists(
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
     frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
-    lengths = pl.concat([frame[column].list.len().drop_nulls() for column in values.values()])
-    n, longest = min(lengths), max(lengths)
-    if n != longest:
-        msg = (
-            f"the lists of {' and '.join(values.values())} must have one length, as those of a "
-            f"curve with a cutoff have, got {n} to {longest}"
-        )
-        raise ValueError(msg)
+    n = length_of(frame, [*values.values()], " and ".join(values.values()))
     positions = positions_of(curve, at, n)
     n_lines = frame.n_unique(list(keys))
     kept = equal_steps(len(positions), most_points(n_lines))
@@ -414,6 +407,18 @@ def _means_of_lists(
             ci_low=pl.col("value") - margin, ci_high=pl.col("value") + margin
         )
     return means
+
+
+def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
+    """The one length of all lists in some columns, 0 where there are none."""
+    lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
+    if lengths.n_unique() > 1:
+        msg = (
+            f"the lists of {named} must have one length, as those of a curve with a cutoff have, "
+            f"got {lengths.min()} to {lengths.max()}"
+        )
+        raise ValueError(msg)
+    return lengths.max() or 0
 
 
 def positions_of(curve: str, at: str, n: int) -> pl.Series:

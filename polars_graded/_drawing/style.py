@@ -298,6 +298,12 @@ def mixed(one: str, other: str, share: float) -> str:
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
 
+def ramp(one: str, other: str, n: int, *, alone: float = 0.5) -> list[str]:
+    """Colours from one to the other in n steps; a single one lies in between."""
+    steps = [alone] if n == 1 else [place / (n - 1) for place in range(n)]
+    return [mixed(one, other, step) for step in steps]
+
+
 def legend(**options: Any) -> alt.Legend:
     """A legend whose symbols are seen, however faint what they stand for, and whose names too."""
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)

@@ -22,7 +22,7 @@ from polars_graded._drawing.style import (
     PALETTE,
     REST,
     layered,
-    mixed,
+    ramp,
 )
 
 if TYPE_CHECKING:
@@ -77,11 +77,9 @@ IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
 DIM, BRIGHT = "#2c4a66", "#2f7fc4"
 """The colours of the lowest relevant grade and the highest in the dark: lighter is more there."""
 
-IN_THE_DARK |= {
-    colour: mixed(DIM, BRIGHT, 0.5 if n == 1 else place / (n - 1))
-    for n in range(tiles.FEW_GRADES, 0, -1)
-    for place, colour in enumerate(tiles.ramp(n))
-}
+for n in range(tiles.FEW_GRADES, 0, -1):
+    light, dark = ramp(tiles.LIGHTEST, tiles.DARKEST, n), ramp(DIM, BRIGHT, n)
+    IN_THE_DARK |= dict(zip(light, dark, strict=True))
 
 BELIEVED, DOUBTED = "believed", "doubted"
 """What the rows of the forest call a difference that is significant, and one that is not."""

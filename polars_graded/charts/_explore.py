@@ -210,16 +210,9 @@ def _with_ranks(
         values = pl.col(curve).cast(pl.List(pl.Float64)).alias(name)
         lists = lists.select(pl.col(query).alias("key"), values)
         table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
-    lengths: Any = pl.concat([table[name].list.len().drop_nulls() for name in ("list_a", "list_b")])
-    shortest, n = lengths.min(), lengths.max()
-    if shortest != n:
-        msg = (
-            f"the lists of {curve!r} must have one length, as those of a curve with a cutoff have, "
-            f"got {shortest} to {n}"
-        )
-        raise ValueError(msg)
-    positions = chart_data.positions_of(curve, "rank", n or 0)
-    ranks = {f"rank_{positions[at]}": at for at in chart_data.equal_steps(n or 0, MOST_RANKS)}
+    n = chart_data.length_of(table, ["list_a", "list_b"], repr(curve))
+    positions = chart_data.positions_of(curve, "rank", n)
+    ranks = {f"rank_{positions[at]}": at for at in chart_data.equal_steps(n, MOST_RANKS)}
     difference = {
         name: pl.col("list_a").list.get(at) - pl.col("list_b").list.get(at)
         for name, at in ranks.items()

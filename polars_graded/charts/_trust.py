@@ -425,12 +425,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     )
     # The more queries the stronger; the only size is strong.
     ink, paper = style.ink_and_paper()
-    shades = [
-        style.mixed(
-            *SHADES[ink == style.LIGHT_INK], place / (len(sizes) - 1) if len(sizes) > 1 else 1
-        )
-        for place in range(len(sizes))
-    ]
+    shades = style.ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
     scale = alt.Scale(domain=sizes, range=shades)
     shade = alt.Stroke("queries:O", title="queries", scale=scale, legend=None)
     base = alt.Chart().encode(x=x, y=y, detail="queries:O")
