@@ -483,6 +483,13 @@ def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
     return f"mean {curve}" if lists and not each_query else curve
 
 
+def kind_of(curve: str) -> str | None:
+    """Whether a curve is by rank or by recall; an ideal curve is none of its own."""
+    if curve.startswith("interpolated_precision"):
+        return "recall"
+    return None if curve.startswith("ideal_dcg_curve") else "rank"
+
+
 def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
     """The column of the ideal curve with the gain, discount and cutoff of a CG or DCG curve."""
     measure = Measure.parsed(curve)

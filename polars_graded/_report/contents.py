@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from polars_graded._drawing import chart_data
-from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import (
     all_rounded,
     cell,
@@ -188,13 +187,8 @@ def without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, st
 
 
 def _kinds(names: list[str]) -> dict[str, str]:
-    """Which curves are by rank and which by recall; an ideal curve is no curve of its own."""
-    parsed = {name: Measure.parsed(name) for name in names}
-    return {
-        name: "recall" if name.startswith("interpolated_precision") else "rank"
-        for name, measure in parsed.items()
-        if measure is None or measure.function != "ideal_dcg_curve"
-    }
+    """Which curves are by rank and which by recall."""
+    return {name: kind for name in names if (kind := chart_data.kind_of(name))}
 
 
 def _same(lines: Floats) -> bool:

@@ -114,9 +114,8 @@ def dcg_curves(
     frame, query = chart_data.one_query("frame", frame, query, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
-        others = ("ideal_dcg_curve", "interpolated_precision")
-        keys = (query, strategy, rank, panel, ideal_column)
-        names = [n for n in frame.columns if n not in keys and not n.startswith(others)]
+        keys, of = (query, strategy, rank, panel, ideal_column), chart_data.kind_of
+        names = [n for n in frame.columns if n not in keys and of(n) == "rank"]
         curve = chart_data.only_curve(frame, names, at=rank, such_as="dcg_curve@10")
     panel = chart_data.panel_of(frame, curve, panel, strategy, rank)
     if ideal is True:
@@ -218,9 +217,9 @@ def recall_precision_curves(
     """
     frame, query = chart_data.one_query("frame", frame, query, strategy)
     if curve is None:
-        keys, wanted = (query, strategy, recall, panel), "interpolated_precision"
-        names = [n for n in frame.columns if n not in keys and n.startswith(wanted)]
-        curve = chart_data.only_curve(frame, names, at=recall, such_as=wanted)
+        keys, of = (query, strategy, recall, panel), chart_data.kind_of
+        names = [n for n in frame.columns if n not in keys and of(n) == "recall"]
+        curve = chart_data.only_curve(frame, names, at=recall, such_as="interpolated_precision")
     panel = chart_data.panel_of(frame, curve, panel, strategy, recall)
     table = chart_data.curve_points(
         frame,

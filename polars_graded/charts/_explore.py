@@ -185,8 +185,7 @@ def explore(
 
 def _only_curve(curves: list[str]) -> str | None:
     """The one curve by rank that is no ideal one, if there is just one."""
-    others = ("ideal_", "interpolated_precision")
-    found = [name for name in curves if not name.startswith(others)]
+    found = [name for name in curves if chart_data.kind_of(name) == "rank"]
     return found[0] if len(found) == 1 else None
 
 
