@@ -352,7 +352,7 @@ MUTANTS = [
     Mutant(TITLE, "return [] if len(places) == len(names) else", "return", TITLES),
     Mutant(
         TITLE,
-        'each = " each" if len(names) > 1 and most < len(leaders) else ""',
+        'each = " each" if len(names) > 1 else ""',
         'each = ""',
         TITLES,
     ),
@@ -361,8 +361,8 @@ MUTANTS = [
     Mutant(TITLE, "ahead_by[other] -= difference", "pass", TITLES),
     Mutant(
         TITLE,
-        "(high[np.newaxis, :] > low[:, np.newaxis])",
-        "(high[np.newaxis, :] >= low[:, np.newaxis])",
+        "high[:, np.newaxis] < low[np.newaxis, :] - ROUNDING",
+        "high[:, np.newaxis] <= low[np.newaxis, :]",
         TITLES,
     ),
     Mutant(
