@@ -19,12 +19,7 @@ from polars_graded._checks import check_collected, check_columns, check_number, 
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import GRADER, settled_columns
-from polars_graded._results.per_query import (
-    curve_means,
-    mean_margin,
-    natural_order,
-    place_of,
-)
+from polars_graded._results.per_query import curve_means, mean_margin, natural_order, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -800,12 +795,7 @@ LABEL_SHARE = 0.045
 
 
 def with_labels(
-    table: pl.DataFrame,
-    at: str,
-    is_last: pl.Expr,
-    height: str,
-    named: Collection[str],
-    ends: Ends,
+    table: pl.DataFrame, at: str, is_last: pl.Expr, height: str, named: Collection[str], ends: Ends
 ) -> pl.DataFrame:
     """The rows with `label_at`: where the name of a line stands beside its end, above the next."""
     last = table.filter(is_last, pl.col("strategy").is_in(list(named))).sort(height, "strategy")

@@ -144,10 +144,7 @@ def _points(queries: Queries) -> Any:
     scale = alt.Scale(domain=[low, high], nice=queries.nice)
     points = queries.marks.mark_point(filled=True, size=40, opacity=0.7).encode(
         x=alt.X(
-            "value_b:Q",
-            title=f"{queries.measure} of {queries.b}",
-            scale=scale,
-            axis=whole_labels(),
+            "value_b:Q", title=f"{queries.measure} of {queries.b}", scale=scale, axis=whole_labels()
         ),
         y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
         tooltip=queries.tooltip,
@@ -233,11 +230,7 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
     names = alt.Axis(labels=False, ticks=False, domain=False)
     y = alt.Y(
-        "what:N",
-        title=None,
-        sort=None,
-        axis=names,
-        scale=alt.Scale(domain=list(columns.values())),
+        "what:N", title=None, sort=None, axis=names, scale=alt.Scale(domain=list(columns.values()))
     )
     tooltip = ["what:N", "queries:Q", *decimals("mean", "low", "high")]
     number = "datum.what + '   ' + format(datum.mean, '.4f')"

@@ -14,16 +14,7 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from polars_graded._drawing import marks, query_views, tiles
-from polars_graded._drawing.style import (
-    DOUBT,
-    FAINT,
-    INK,
-    MOST_NAMED,
-    PALETTE,
-    REST,
-    layered,
-    ramp,
-)
+from polars_graded._drawing.style import DOUBT, FAINT, INK, MOST_NAMED, PALETTE, REST, layered, ramp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -426,11 +426,7 @@ def threshold_profile(
 
 
 def robustness_curves(
-    frame: Frame,
-    *,
-    panel: str | None = "measure",
-    levels: str = "levels",
-    swaps: str = "swaps",
+    frame: Frame, *, panel: str | None = "measure", levels: str = "levels", swaps: str = "swaps"
 ) -> Chart:
     """Draw how a measure falls as rankings go wrong, one line per number of relevance levels.
 

@@ -246,11 +246,7 @@ def _with_known(
             others = pl.when(kept).then("known").otherwise(pl.lit("others"))
             known = known.with_columns(others.alias("known"))
     return table.join(
-        known.select("key", "known"),
-        on="key",
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
+        known.select("key", "known"), on="key", how="left", nulls_equal=True, maintain_order="left"
     )
 
 

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import (
-    check_choice,
-    check_collected,
-    check_columns,
-    check_number,
-)
+from polars_graded._checks import check_choice, check_collected, check_columns, check_number
 from polars_graded._drawing import chart_data, style, titles
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order

@@ -44,11 +44,7 @@ MOST_LINES = 20
 
 
 def significance_curves(
-    levels: Frame,
-    *,
-    alpha: float = 0.05,
-    panel: str | None = None,
-    strategy: str = "strategy",
+    levels: Frame, *, alpha: float = 0.05, panel: str | None = None, strategy: str = "strategy"
 ) -> Chart:
     """Draw the p values of all pairs of strategies in falling order, one line per measure.
 
