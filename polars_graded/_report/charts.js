@@ -29,8 +29,7 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null, after
     }
     // One picture, which a sentence describes: what it is made of has no names, and is not read.
     $("svg", holder).setAttribute("aria-hidden", "true");
-    holder.setAttribute("role", "img");
-    holder.setAttribute("aria-label", said);
+    filled(holder, [], { role: "img", "aria-label": said });
     // The whole plot is clicked on, not what is drawn there alone.
     holder.onclick = click && ((event) => click(chart.view, event));
     for (const [name, value] of Object.entries(signals)) chart.view.signal(name, value);

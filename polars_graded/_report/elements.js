@@ -81,8 +81,7 @@ const table = (id, caption, columns, rows, about) => {
   const within = $(`#${id}`);
   const focused = document.activeElement?.dataset.key;
   const box = $(".scroll", within);
-  box.setAttribute("role", "group");
-  box.setAttribute("aria-label", caption);
+  filled(box, [], { role: "group", "aria-label": caption });
   const [head, body] = tableRows(columns, rows, about);
   $("table", box).replaceChildren(element("caption", caption, { class: "hidden" }), element("thead", head), element("tbody", body));
   keepRows(id, columns, rows);
@@ -95,16 +94,11 @@ const part = (id, there) => {
   $(`#${id}`).hidden = !there;
   return there ? $(`#${id}`) : null;
 };
-const say = (within, what) => {
-  const empty = $(".empty", within);
-  empty.textContent = what ?? "";
-  empty.hidden = !what;
-  $("figure", within).hidden = Boolean(what);
+// What it has instead of its chart, or of all, is said where there is something to say.
+const instead = (within, place, of, what) => {
+  Object.assign($(place, within), { textContent: what ?? "", hidden: !what });
+  $(of, within).hidden = Boolean(what);
   return !what;
 };
-const absent = (id, what) => {
-  const within = $(`#${id}`);
-  $(".content", within).hidden = Boolean(what);
-  $(".absent", within).textContent = what ?? "";
-  $(".absent", within).hidden = !what;
-};
+const say = (within, what) => instead(within, ".empty", "figure", what);
+const absent = (id, what) => instead($(`#${id}`), ".absent", ".content", what);

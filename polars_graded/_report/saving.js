@@ -46,9 +46,8 @@ const latex = (table) => {
 
 const saveButtons = (what, acts) =>
   element("p", acts.map(([format, act]) => {
-    const made = button(format, `Save ${what} as ${format}`, act);
-    made.setAttribute("aria-label", made.title);
-    return made;
+    const title = `Save ${what} as ${format}`;
+    return filled(button(format, title, act), [], { "aria-label": title });
   }), { class: "save" });
 
 // The table of a part: its numbers as CSV, and what is read as LaTeX.
