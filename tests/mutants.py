@@ -218,7 +218,7 @@ MUTANTS = [
         "orders = [undecided.pessimistic, undecided.pessimistic]",
         "ties",
     ),
-    Mutant(NOTICING, "(least == 0) | (least == 1)", "least == 1", "noticing"),
+    Mutant(VALUES, "(least == 0) | (least == 1)", "least == 1", "noticing"),
     Mutant(NOTICING, "if high - low >= UNFAIR", "if high - low > 1", "noticing"),
     Mutant(NOTICING, 'pl.col("queries") < queries', 'pl.col("queries") < queries - 1', "noticing"),
     Mutant(
@@ -370,20 +370,20 @@ MUTANTS = [
     ),
     Mutant(
         SAYS,
-        "counts = self.losses, self.ties, self.wins",
-        "counts = self.wins, self.ties, self.losses",
+        "more, fewer = fewer, more",
+        "pass",
         VERDICT,
     ),
     Mutant(
         SAYS,
-        'ends = (-high, -low) if side == "below" else (low, high)',
-        "ends = (low, high)",
+        "low, high = -high, -low",
+        "pass",
         VERDICT,
     ),
     Mutant(
         SAYS,
-        "return self.p is not None and self.p <= ALPHA",
-        "return self.p is not None and self.p < ALPHA",
+        'pair["p_corrected"] <= ALPHA',
+        'pair["p_corrected"] < ALPHA',
         VERDICT,
     ),
     Mutant(

@@ -803,8 +803,8 @@ def test_tiles_have_the_colour_of_their_grade_and_a_light_one_in_the_dark(shown)
     light = page.driver.execute_script(script)
     assert light == {
         "0": rgb(tiles.IRRELEVANT),
-        "1": rgb(tiles.ramp(2)[0]),
-        "2": rgb(tiles.ramp(2)[1]),
+        "1": rgb(tiles.LIGHTEST),
+        "2": rgb(tiles.DARKEST),
         "unjudged": "rgb(255, 255, 255)",
     }
     assert page.driver.execute_script("return matchMedia('print').matches") is False

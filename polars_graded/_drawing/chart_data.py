@@ -19,12 +19,7 @@ from polars_graded._checks import check_collected, check_columns, check_number, 
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import GRADER, settled_columns
-from polars_graded._results.per_query import (
-    curve_means,
-    mean_margin,
-    natural_order,
-    place_of,
-)
+from polars_graded._results.per_query import curve_means, mean_margin, natural_order, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -381,14 +376,7 @@ def _means_of_lists(
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
     frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
-    lengths = pl.concat([frame[column].list.len().drop_nulls() for column in values.values()])
-    n, longest = min(lengths), max(lengths)
-    if n != longest:
-        msg = (
-            f"the lists of {' and '.join(values.values())} must have one length, as those of a "
-            f"curve with a cutoff have, got {n} to {longest}"
-        )
-        raise ValueError(msg)
+    n = length_of(frame, [*values.values()], " and ".join(values.values()))
     positions = positions_of(curve, at, n)
     n_lines = frame.n_unique(list(keys))
     kept = equal_steps(len(positions), most_points(n_lines))
@@ -414,6 +402,18 @@ def _means_of_lists(
             ci_low=pl.col("value") - margin, ci_high=pl.col("value") + margin
         )
     return means
+
+
+def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
+    """The one length of all lists in some columns, 0 where there are none."""
+    lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
+    if lengths.n_unique() > 1:
+        msg = (
+            f"the lists of {named} must have one length, as those of a curve with a cutoff have, "
+            f"got {lengths.min()} to {lengths.max()}"
+        )
+        raise ValueError(msg)
+    return lengths.max() or 0
 
 
 def positions_of(curve: str, at: str, n: int) -> pl.Series:
@@ -476,6 +476,13 @@ def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
     """What a curve is called: of lists, means are drawn, unless each query has its panel."""
     lists = isinstance(frame.schema[curve], pl.List)
     return f"mean {curve}" if lists and not each_query else curve
+
+
+def kind_of(curve: str) -> str | None:
+    """Whether a curve is by rank or by recall; an ideal curve is none of its own."""
+    if curve.startswith("interpolated_precision"):
+        return "recall"
+    return None if curve.startswith("ideal_dcg_curve") else "rank"
 
 
 def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
@@ -787,13 +794,15 @@ LABEL_SHARE = 0.045
 """How much of an axis the name beside a line takes."""
 
 
-def with_labels(table: pl.DataFrame, at: str, named: Collection[str], ends: Ends) -> pl.DataFrame:
+def with_labels(
+    table: pl.DataFrame, at: str, is_last: pl.Expr, height: str, named: Collection[str], ends: Ends
+) -> pl.DataFrame:
     """The rows with `label_at`: where the name of a line stands beside its end, above the next."""
-    is_last = pl.col(at) == pl.col(at).max().over("strategy")
-    last = table.filter(is_last, pl.col("strategy").is_in(list(named))).sort("value", "strategy")
-    label = dict(zip(last["strategy"].to_list(), apart(last["value"], ends), strict=True))
-    at_end = pl.col("strategy").replace_strict(label, default=None, return_dtype=pl.Float64)
-    return table.with_columns(pl.when(is_last).then(at_end).alias("label_at"))
+    last = table.filter(is_last, pl.col("strategy").is_in(list(named))).sort(height, "strategy")
+    last = last.unique("strategy", keep="first", maintain_order=True)
+    heights = pl.Series("label_at", apart(last[height], ends), pl.Float64)
+    keys = ["strategy", at]
+    return table.join(last.select(*keys, heights), on=keys, how="left", maintain_order="left")
 
 
 def apart(heights: Iterable[float], ends: Ends) -> list[float]:
@@ -861,27 +870,19 @@ def by_mean_difference(table: pl.DataFrame) -> list[str]:
     return [*ordered, *natural_order(set(table["strategy"]) - set(ordered))]
 
 
-def with_point_names(table: pl.DataFrame, keys: Sequence[str], *, own: bool) -> pl.DataFrame:
-    """The rows with what control points are: named where they come from the scores."""
-    is_point = pl.col("part") == "control point"
-    if own:
-        return table.with_columns(pl.lit(None, pl.String).alias("name"))
-    points = table.with_row_index("row").filter(is_point)
-    last = pl.len().over(keys) if keys else pl.len()
-    place = pl.int_range(pl.len()).over(keys) if keys else pl.int_range(pl.len())
+def names_of_points(keys: Sequence[str]) -> pl.Expr:
+    """What the control points of scores are, which stand in their order."""
+    last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
     name = (
-        pl.when(place == last - 1)
+        pl.when(last)
         .then(pl.lit("highest"))
-        .when(pl.col("relevance") > 0)
+        .when(~is_zero)
         .then(pl.lit("whisker"))
-        .when((place == last - 2) | ((pl.col("relevance").shift(-1) > 0) & (place < last - 1)))
+        .when(pl.int_range(pl.len()) == (is_zero & ~last).sum() - 1)
         .then(pl.lit("median"))
         .otherwise(pl.lit("lowest"))
     )
-    names = points.select("row", name.alias("name"))
-    return (
-        table.with_row_index("row").join(names, on="row", how="left", maintain_order="left")
-    ).drop("row")
+    return (name.over(keys) if keys else name).alias("name")
 
 
 def name_of(what: str, table: pl.DataFrame) -> str:

@@ -181,15 +181,14 @@ def extremes(title: Any, y_title: str, *, falling: bool) -> list[alt.Chart]:
 def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
     y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
     tooltip = ["query:N", "queries:Q", *decimals("difference"), "better:N"]
-    bars: alt.Chart = alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
-    return bars
+    return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
 
 
 def diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
     """The line on which both axes, which have these ends, are the same."""
     low, high = ends
     scale = alt.Scale(domain=[low, high], nice=nice)
-    line: alt.Chart = (
+    return (
         once()
         .mark_rule(color="gray")
         .encode(
@@ -199,7 +198,6 @@ def diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
             y2=alt.Y2Datum(high),
         )
     )
-    return line
 
 
 # Means

@@ -135,8 +135,7 @@ def views(
         )
         for choice, seen in choices
     ]
-    chart: alt.VConcatChart = whole
-    return chart
+    return whole
 
 
 def _points(queries: Queries) -> Any:
@@ -145,19 +144,13 @@ def _points(queries: Queries) -> Any:
     scale = alt.Scale(domain=[low, high], nice=queries.nice)
     points = queries.marks.mark_point(filled=True, size=40, opacity=0.7).encode(
         x=alt.X(
-            "value_b:Q",
-            title=f"{queries.measure} of {queries.b}",
-            scale=scale,
-            axis=whole_labels(),
+            "value_b:Q", title=f"{queries.measure} of {queries.b}", scale=scale, axis=whole_labels()
         ),
         y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
         tooltip=queries.tooltip,
         **queries.look(legend=True),
     )
-    layers: Any = alt.layer(
-        diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT
-    )
-    return layers
+    return alt.layer(diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT)
 
 
 def _bins(queries: Queries) -> Any:
@@ -187,8 +180,7 @@ def _bins(queries: Queries) -> Any:
             **queries.look(legend=True),
         )
     )
-    layers: Any = alt.layer(bars, rule(x=0), width=WIDTH, height=HEIGHT)
-    return layers
+    return alt.layer(bars, rule(x=0), width=WIDTH, height=HEIGHT)
 
 
 def _in_order(queries: Queries, query: str) -> Any:
@@ -208,8 +200,7 @@ def _in_order(queries: Queries, query: str) -> Any:
         tooltip=queries.tooltip,
         **queries.look(),
     )
-    layers: Any = alt.layer(bars, rule(y=0), width=WHOLE, height=160)
-    return layers
+    return alt.layer(bars, rule(y=0), width=WHOLE, height=160)
 
 
 def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
@@ -226,8 +217,7 @@ def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
     band = base.mark_area(opacity=0.2, color=ink()).encode(x=x, y=low, y2="high:Q")
     tooltip = ["rank:Q", "queries:Q", *decimals("mean", "low", "high")]
     line = base.mark_line(point={"color": ink()}, color=ink()).encode(x=x, y=mean, tooltip=tooltip)
-    layers: Any = alt.layer(band, line, rule(y=0), width=WHOLE, height=160)
-    return layers
+    return alt.layer(band, line, rule(y=0), width=WHOLE, height=160)
 
 
 def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
@@ -240,11 +230,7 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
     names = alt.Axis(labels=False, ticks=False, domain=False)
     y = alt.Y(
-        "what:N",
-        title=None,
-        sort=None,
-        axis=names,
-        scale=alt.Scale(domain=list(columns.values())),
+        "what:N", title=None, sort=None, axis=names, scale=alt.Scale(domain=list(columns.values()))
     )
     tooltip = ["what:N", "queries:Q", *decimals("mean", "low", "high")]
     number = "datum.what + '   ' + format(datum.mean, '.4f')"
@@ -272,8 +258,7 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
             .encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="said:N")
         )
         layers = [rule(x=0), *layers, count]
-    drawn: Any = alt.layer(*layers, width=WIDTH, height=2 * ROW)
-    return drawn
+    return alt.layer(*layers, width=WIDTH, height=2 * ROW)
 
 
 def said(number: Any) -> str:
@@ -288,7 +273,7 @@ def _summed_up(queries: Queries, columns: list[Any], key: str, of_column: str) -
     """
     several = "datum.queries > 1"
     margin = f"{quantile_of_t('(datum.queries - 1)', queries.confidence)} * datum.std"
-    chart: alt.Chart = (
+    return (
         alt.Chart()
         .transform_filter(queries.kept)
         .transform_fold(columns, as_=["column", "number"])
@@ -303,7 +288,6 @@ def _summed_up(queries: Queries, columns: list[Any], key: str, of_column: str) -
             high=f"{several} ? datum.mean + datum.margin : null",
         )
     )
-    return chart
 
 
 def quantile_of_t(degrees: str, confidence: float) -> str:

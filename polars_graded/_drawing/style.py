@@ -110,8 +110,7 @@ def panels(
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
-    faceted: alt.FacetChart = printable(panels)
-    return faceted
+    return printable(panels)
 
 
 def layered(
@@ -142,8 +141,7 @@ def layered(
         table = table.rename(printed_text)
     chart: Any = LayerChart(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
-    layered: alt.LayerChart = printable(chart.resolve_scale(**own) if own else chart)
-    return layered
+    return printable(chart.resolve_scale(**own) if own else chart)
 
 
 class LayerChart(alt.LayerChart):
@@ -196,11 +194,6 @@ def rest_named(names: Collection[str]) -> list[str]:
     """What the grey lines are, where there are more than have a colour."""
     others = len(names) - MOST_COLOURS
     return [f"grey: the {others:,} others"] if others > 0 else []
-
-
-def entitle(chart: Any, finding: str) -> None:
-    """Give a chart that is made of views its title, and a description that says the same."""
-    chart.title, chart.description = title(finding), finding
 
 
 def _read_out(finding: str, description: str) -> str:
@@ -305,6 +298,12 @@ def mixed(one: str, other: str, share: float) -> str:
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
 
+def ramp(one: str, other: str, n: int, *, alone: float = 0.5) -> list[str]:
+    """Colours from one to the other in n steps; a single one lies in between."""
+    steps = [alone] if n == 1 else [place / (n - 1) for place in range(n)]
+    return [mixed(one, other, step) for step in steps]
+
+
 def legend(**options: Any) -> alt.Legend:
     """A legend whose symbols are seen, however faint what they stand for, and whose names too."""
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
@@ -366,14 +365,12 @@ def interval(
     """A line for each interval that there is; as a bar, it has the colour of the theme."""
     more: dict[str, Any] = {} if scale is None else {"scale": scale}
     x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300), **more)
-    chart: alt.Chart = base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
-    return chart
+    return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
 
 
 def once() -> alt.Chart:
     """What is drawn once, however many rows there are."""
-    chart: alt.Chart = alt.Chart().transform_aggregate(rows="count()")
-    return chart
+    return alt.Chart().transform_aggregate(rows="count()")
 
 
 def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
@@ -381,24 +378,18 @@ def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
     name = printed_text(name)  # what an expression says is no text of the chart
     named = base.transform_calculate(line=alt.expr.toString(name))
     scale = alt.Scale(domain=[name], range=[1])
-    chart: alt.Chart = named.encode(
-        channel("line:O", title=None, scale=scale, legend=legend(**symbol))
-    )
-    return chart
+    return named.encode(channel("line:O", title=None, scale=scale, legend=legend(**symbol)))
 
 
 def rule(**at: float) -> alt.Chart:
     """One grey line at a value of x or y."""
     value = alt.XDatum(at["x"]) if "x" in at else alt.YDatum(at["y"])
-    chart: alt.Chart = once().mark_rule(color="gray").encode(value)
-    return chart
+    return once().mark_rule(color="gray").encode(value)
 
 
 def choosing(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
     """The layer in which something is chosen, named after it: alike wherever it is drawn alike."""
-    named: Any = layer.properties(name=f"view_{params[0].name}").add_params(*params)
-    chosen: alt.Chart = named
-    return chosen
+    return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 
 def decimals(*fields: str) -> list[Any]:

@@ -20,6 +20,7 @@ from polars_graded._drawing.style import (
     ink,
     legend,
     once,
+    ramp,
     strategy_look,
 )
 
@@ -34,7 +35,7 @@ FEW_GRADES = 6
 """Up to this many relevant grades have a colour each; of more, four ranges of them do."""
 
 IRRELEVANT, UNJUDGED = "#e6e8eb", "unjudged"
-LIGHTEST, DARKEST = (0x8F, 0xBF, 0xE6), (0x10, 0x3A, 0x66)
+LIGHTEST, DARKEST = "#8fbfe6", "#103a66"
 """The colours of the lowest relevant grade and of the highest: dark is more, in grey print too."""
 
 MOST_BELOW = 10
@@ -165,22 +166,10 @@ def with_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFram
     leveled = documents.with_columns(
         level.otherwise(pl.lit(names[-1] if names else low)).alias("level")
     )
-    colours = {low: IRRELEVANT} | dict(zip(names, ramp(len(names)), strict=True))
+    colours = {low: IRRELEVANT} | dict(zip(names, ramp(LIGHTEST, DARKEST, len(names)), strict=True))
     colours[UNJUDGED] = "#ffffff"
     there = set(leveled["level"])
     return leveled, {name: colour for name, colour in colours.items() if name in there}
-
-
-def ramp(n: int) -> list[str]:
-    """Colours from the lightest to the darkest; a single one is that in the middle."""
-    steps = [0.5] if n == 1 else [step / (n - 1) for step in range(n)]
-    return [
-        "#"
-        + "".join(
-            f"{round(a + (b - a) * step):02x}" for a, b in zip(LIGHTEST, DARKEST, strict=True)
-        )
-        for step in steps
-    ]
 
 
 def is_dark(colour: str) -> bool:
@@ -382,5 +371,4 @@ def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:
     chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
     for kept in filters:
         chart = chart.transform_filter(kept)
-    part: alt.Chart = chart.transform_calculate(**calculated) if calculated else chart
-    return part
+    return chart.transform_calculate(**calculated) if calculated else chart

@@ -7,13 +7,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_graded._checks import (
-    check_column_name,
-    check_columns,
-    check_comparable,
-    check_frame,
-    check_whole_number,
-)
+from polars_graded._checks import check_comparable, check_whole_number
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
@@ -85,14 +79,9 @@ def ranks_added(
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
-    frame = check_frame("frame", frame)
-    schema = frame.collect_schema()
-    request.check_schema(schema)
-    check_columns("frame", [check_column_name("doc", doc)], schema, argument="doc")
-    check_comparable([doc], schema)
-    for argument, column in others.items():
-        check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
-    rows = rows_of_query(request, frame, of)
+    opened = request.opened(frame, doc=doc, **others)
+    check_comparable([doc], opened.collect_schema())
+    rows = rows_of_query(request, opened, of)
     request.check_not_stacked(rows)
     parts, values = [], {}
     for name, its in ranked_documents(request, rows).items():

@@ -212,8 +212,7 @@ def evaluate(
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if engine is not None:
         return engine.evaluated(request, frame, parts)
-    frame = check_frame("frame", frame)
-    request.check_schema(frame.collect_schema())
+    frame = request.opened(frame)
     request.check_not_stacked(frame)
     columns = frame.collect_schema().names()
     request = replace(request, document=noticing.column_of_documents(request, columns))

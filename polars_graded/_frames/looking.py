@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_column_name, check_columns, check_frame, check_whole_number
+from polars_graded._checks import check_whole_number
 from polars_graded._frames.adding import RANK, TIED, ranked_documents, rows_of_query
 from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.request import Request, RequestOptions
@@ -97,10 +97,9 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     └──────────┴─────────┴───────────┴──────────┴─────────────┘
     """
     request = Request.of(["n_relevant", JUDGED_AT_THE_TOP.name], **options)
-    checked = check_frame("frame", frame)
-    request.check_schema(checked.collect_schema())
-    request.check_not_stacked(checked)
-    rows = checked.lazy().select(request.columns).collect()
+    opened = request.opened(frame)
+    request.check_not_stacked(opened)
+    rows = opened.lazy().select(request.columns).collect()
     queries = in_order(request, pl.concat(values_of(request, rows))).unnest(NOTES)
     of = pl.col
     counts = queries.group_by(request.key, maintain_order=True).agg(
@@ -217,11 +216,7 @@ def side_by_side(
     """
     request = Request.of(["n_relevant"], **options)
     check_whole_number("n", n)
-    frame = check_frame("frame", frame)
-    schema = frame.collect_schema()
-    request.check_schema(schema)
-    check_columns("frame", [check_column_name("doc", doc)], schema, argument="doc")
-    rows = rows_of_query(request, frame, of)
+    rows = rows_of_query(request, request.opened(frame, doc=doc), of)
     request.check_not_stacked(rows)
     columns: dict[str, pl.Series] = {}
     tied = {}

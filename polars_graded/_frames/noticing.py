@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from polars_graded._checks import first_few
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from polars_graded._frames.request import Request
-    from polars_graded._frames.values import Part
 
 
 class Told(NamedTuple):
@@ -126,105 +124,16 @@ def warn_of_parts(
             )
 
 
-def notes_of_queries(part: Part) -> dict[str, pl.Series]:
-    """What is to be known of each query, whatever the strategy."""
-    request, groups, grades = part.request, part.groups, part.grades
-    lacking = any(map(_lacks, groups.keys.select(request.keys).get_columns()))
-    highest = part.constant(None, pl.Float64())
-    if _without_a_scale(request):
-        doubles = grades.flat.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        best = np.fmax.reduceat(doubles, groups.offsets[:-1]) if groups.n else doubles
-        highest = pl.Series(best, nan_to_null=True)
-    return {
-        "judged": pl.Series(grades.count(part.judged)),
-        "rows": pl.Series(np.diff(groups.offsets)) if lacking else part.constant(0, pl.Int64()),
-        "highest": highest,
-        "from_one": part.constant(_count_from_one(request, grades.flat), COUNTED),
-    } | _relevant(part)
-
-
-COUNTED = pl.Struct({"lowest": pl.Float64(), "highest": pl.Float64(), "halves": pl.Boolean()})
-
-
-def _count_from_one(request: Request, grades: pl.Series) -> dict[str, object] | None:
-    """The ends of grades and whether they are stars, where nobody said from which on they count."""
-    scale, measures = request.scale, request.measures.values()
-    if scale.irrelevant or scale.relevant_from is not None or grades.dtype == pl.Boolean:
-        return None
-    if all((measure.options.get("threshold") or 0) > 1 for measure in measures):
-        return None
-    low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
-    # Where one is below half a star it does not matter.
-    halves = low is not None and low >= HALF and bool(((grades * 2).floor() == grades * 2).all())
-    return {"lowest": low, "highest": high, "halves": halves}
-
-
-def _relevant(part: Part) -> dict[str, pl.Series]:
-    """How many documents of each query are relevant, and their grades added up.
-
-    They are the same for all strategies that are stacked, or judgments were lost.
-    """
-    if part.request.strategy is None:
-        return {}
-    rows = part.grades.flat.alias("grade").to_frame()
-    relevant = rows.select(part.request.scale.is_relevant(pl.first()).fill_null(value=False))
-    mask = relevant.to_series()
-    worth = rows.to_series().cast(pl.Float64).fill_null(0.0).to_numpy() * mask.to_numpy()
-    ends = part.grades.offsets[:-1]
-    sums = np.add.reduceat(worth, ends) if len(ends) else worth
-    return {"relevant": pl.Series(part.grades.count(mask)), "worth": pl.Series(sums)}
-
-
-def _lacks(key: pl.Series) -> bool:
-    """Whether a column of keys has what names nothing."""
-    return key.null_count() > 0 or (key.dtype.is_float() and bool(key.is_nan().any()))
-
-
-def notes_of_strategy(part: Part, score: Sequence[str]) -> dict[str, pl.Series]:
-    """What is to be known of each query, and of a strategy, before it is measured."""
-    first = part.groups.lists(score[0])
-    retrieved = first.flat.is_not_null()
-    return {
-        "retrieved": pl.Series(first.count(retrieved)),
-        "retrieved_and_judged": pl.Series(first.count(retrieved & part.judged)),
-        "counts_up": _counts_up(part, first.flat),
-    }
-
-
 def _words(column: str) -> set[str]:
     """The words that the name of a column is made of."""
     return set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", column).lower()))
 
 
-def _is_called_rank(column: str) -> bool:
+def is_called_rank(column: str) -> bool:
     return not RANKS.isdisjoint(_words(column))
 
 
-def _counts_up(part: Part, values: pl.Series) -> pl.Series:
-    """Whether a score has each number from 1, or 0, once, as ranks have; null of too few.
-
-    One that is not called a rank has to count in the order of rows too, where scores fall.
-    """
-    called_rank = _is_called_rank(values.name)
-    looks_so = values.dtype.is_numeric() and (called_rank or _counts_by_row(values))
-    if not part.request.descending or not looks_so:
-        return part.constant(value=False, dtype=pl.Boolean())
-    score = pl.col("value")
-    least = score.min()
-    counts = ((least == 0) | (least == 1)) & (score.max() - least + 1 == score.count())
-    return part.groups.aggregated(
-        values, counts if called_rank else pl.when(score.count() > 1).then(counts)
-    )
-
-
-def _counts_by_row(values: pl.Series) -> bool:
-    """Whether each value is one more than the one above it, or begins anew from 0 or 1."""
-    if values.is_empty() or values[0] not in (0, 1):
-        return False
-    return bool(((values.diff() == 1) | (values == values[0])).all())
-
-
-def _without_a_scale(request: Request) -> list[str]:
+def without_a_scale(request: Request) -> list[str]:
     """The measures that take the highest grade of each query for that of the scale."""
     if request.scale.highest is not None:
         return []
@@ -284,7 +193,7 @@ def _on_scales_of_their_own(
     request: Request, noted: pl.DataFrame, query: list[str]
 ) -> Iterator[Told]:
     """That queries differ in their highest grade, which counts as the highest of the scale."""
-    names = _without_a_scale(request)
+    names = without_a_scale(request)
     if not names:
         return
     relevant = noted.filter(request.scale.is_relevant(pl.col("highest")))
@@ -421,7 +330,7 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         *strategy, "counts_up", "all_count_up"
     ).iter_rows():
         column = request.columns_of(name)[0]
-        if not (some if _is_called_rank(column) else every):
+        if not (some if is_called_rank(column) else every):
             continue
         yield Told(
             DataWarning.ranks,

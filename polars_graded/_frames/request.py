@@ -8,7 +8,13 @@ from typing import Any, TypeAlias, TypedDict
 
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_columns, check_comparable, check_flag
+from polars_graded._checks import (
+    check_column_name,
+    check_columns,
+    check_comparable,
+    check_flag,
+    check_frame,
+)
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure, check_once
@@ -143,6 +149,15 @@ class Request:
         """Those of them that say something of each document, each once."""
         scores = [name for columns in self.by.values() for name in columns]
         return list(dict.fromkeys([self.grade, *scores, *(self.ties or ())]))
+
+    def opened(self, frame: Any, **others: str) -> pl.DataFrame | pl.LazyFrame:
+        """The frame as one of Polars, which has what is asked for, and the columns of others."""
+        checked = check_frame("frame", frame)
+        schema = checked.collect_schema()
+        self.check_schema(schema)
+        for argument, column in others.items():
+            check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
+        return checked
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise where a column is missing or of the wrong kind."""

@@ -29,8 +29,7 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null, after
     }
     // One picture, which a sentence describes: what it is made of has no names, and is not read.
     $("svg", holder).setAttribute("aria-hidden", "true");
-    holder.setAttribute("role", "img");
-    holder.setAttribute("aria-label", said);
+    filled(holder, [], { role: "img", "aria-label": said });
     // The whole plot is clicked on, not what is drawn there alone.
     holder.onclick = click && ((event) => click(chart.view, event));
     for (const [name, value] of Object.entries(signals)) chart.view.signal(name, value);
@@ -43,12 +42,8 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null, after
     embedded.get(holder)?.finalize();
     embedded.delete(holder);
     holder.onclick = null;
-    holder.removeAttribute("role");
-    holder.removeAttribute("aria-label");
-    const said = document.createElement("p");
-    said.className = "failed";
-    said.textContent = `This chart could not be drawn: ${error?.message ?? error}`;
-    holder.replaceChildren(said);
+    for (const name of ["role", "aria-label"]) holder.removeAttribute(name);
+    holder.replaceChildren(element("p", `This chart could not be drawn: ${error?.message ?? error}`, { class: "failed" }));
   };
   const mine = (drawing = drawing.then(step).catch(fail).then(() => {
     if (drawing === mine) $("main").setAttribute("aria-busy", "false");

@@ -8,13 +8,12 @@ import numpy as np
 import polars as pl
 
 from polars_graded._drawing import chart_data
-from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import (
     all_rounded,
+    cell,
     check_size,
     packed_points,
     packed_values,
-    rounded,
 )
 from polars_graded._report.words import axis_title, explained
 from polars_graded._results.comparing import compare, summarise
@@ -188,13 +187,8 @@ def without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, st
 
 
 def _kinds(names: list[str]) -> dict[str, str]:
-    """Which curves are by rank and which by recall; an ideal curve is no curve of its own."""
-    parsed = {name: Measure.parsed(name) for name in names}
-    return {
-        name: "recall" if name.startswith("interpolated_precision") else "rank"
-        for name, measure in parsed.items()
-        if measure is None or measure.function != "ideal_dcg_curve"
-    }
+    """Which curves are by rank and which by recall."""
+    return {name: kind for name in names if (kind := chart_data.kind_of(name))}
 
 
 def _same(lines: Floats) -> bool:
@@ -234,7 +228,7 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
         table = result.filter(measure=name).select(COLUMNS)
         rows.append(
             [
-                [places[first], places[second], *(_cell(value) for value in others)]
+                [places[first], places[second], *map(cell, others)]
                 for first, second, *others in table.iter_rows()
             ]
         )
@@ -242,7 +236,7 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
     corrected = CORRECTIONS[options["correction"]].words
     if options["correction"] != "none":
         corrected += f" for the {n} pairs of each measure" if n > 1 else ""
-    p_values = "" if test == "randomised_tukey" else f"; p values {corrected}"
+    p_values = "" if TESTS[test].simultaneous else f"; p values {corrected}"
     note = (
         f"Means of one strategy minus those of another over the same queries, tested by "
         f"{TESTS[test].words}{p_values}. p of at most {ALPHA:g} is in bold and filled in the chart."
@@ -305,11 +299,6 @@ def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
     )
 
 
-def p_name(test: str, correction: str) -> str:
-    """What a p value is called; those of a Tukey test are corrected by nothing else."""
-    return "p" if test == "randomised_tukey" or correction == "none" else "corrected p"
-
-
-def _cell(value: Any) -> float | None:
-    """A count as it is, and any other number rounded."""
-    return value if isinstance(value, int) else rounded(value)
+def p_name(test: TestName, correction: CorrectionName) -> str:
+    """What a p value is called; those that hold for all pairs are corrected by nothing else."""
+    return "p" if TESTS[test].simultaneous or correction == "none" else "corrected p"

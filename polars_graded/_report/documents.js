@@ -1,9 +1,8 @@
 // The first documents of both strategies in the query that is chosen, where the page has them.
 
 const showDocuments = () => {
-  const within = $("#documents");
-  within.hidden = !rankings;
-  if (!rankings) return;
+  const within = part("documents", rankings);
+  if (!within) return;
   const { query } = state;
   const both = (comparable ? sides() : [0]).filter((s) => s !== undefined);
   const two = both.length > 1;
@@ -20,10 +19,8 @@ const showDocuments = () => {
           (two ? "; beside each its rank with the other strategy, – where that has it further down or not at all." : ".") +
           (strategies.length > 1 ? " Below the line of the picture are relevant documents that another strategy has among these." : "");
   for (const part of within.querySelectorAll(".scroll, .save, figure")) part.hidden = place < 0;
-  if (place < 0) {
-    $(".wide", within).hidden = true;
-    return;
-  }
+  if (place < 0) $(".wide", within).hidden = true;
+  if (place < 0) return;
   const entry = rankings.entries[place];
   const documents = entry.documents.map(([name, ...rest]) => ({ name, grade: rest.at(-1), title: rest.length > 1 ? rest[0] : undefined }));
   const shown = both.map((s) => entry.ranked[s] ?? []);

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_column_name, check_columns, check_comparable, check_frame
+from polars_graded._checks import check_comparable, check_frame
 from polars_graded._drawing.chart_data import equal_steps, one_query
 from polars_graded._frames.adding import RANK, ranked_documents
 from polars_graded._frames.looking import overview
 from polars_graded._frames.request import Request
 from polars_graded._measuring.expression import one
+from polars_graded._measuring.kernels.gains import HIGHEST_EXP2
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
-from polars_graded._report.packing import all_rounded, rounded
+from polars_graded._report.packing import all_rounded, cell, rounded
 from polars_graded._results.regrading import unjudged_bounds
 from polars_graded._sentences import counted
 
@@ -33,9 +34,6 @@ RANKS = 10
 
 IDEAL = Measure.of("ideal_dcg", RANKS)
 """The best DCG, which is 1 of NDCG."""
-
-HIGHEST_GRADE = 1000
-"""A gain of 2 to a higher grade is no number: such documents add nothing."""
 
 BELOW = 5
 """How many relevant documents are shown that a strategy has not among these."""
@@ -92,24 +90,18 @@ class RankedFrame:
         cls, frame: Any, *, doc: str | None, titles: str | None, strategy: str, **options: Any
     ) -> RankedFrame:
         """The frame, its strategies in the column of that name if it has one, or else by scores."""
-        checked = check_frame("frame", frame)
-        schema = checked.collect_schema()
+        frame = check_frame("frame", frame)
         request = Request.of(["n_relevant"], **options)
         # One score of a frame that has the column of strategies ranks each of them.
-        if strategy in schema and len(request.by) == 1:
+        if strategy in frame.collect_schema() and len(request.by) == 1:
             options = options | {"strategy": strategy}
             request = Request.of(["n_relevant"], **options)
-        request.check_schema(schema)
-        named = {"doc": doc, "titles": titles}
-        for argument, name in named.items():
-            if name is not None:
-                check_columns(
-                    "frame", [check_column_name(argument, name)], schema, argument=argument
-                )
-                check_comparable([name], schema)
-        columns = [*request.columns, *(name for name in named.values() if name is not None)]
-        request.check_not_stacked(checked)
-        chosen = checked.lazy().select(*dict.fromkeys(columns))
+        given = {"doc": doc, "titles": titles}
+        named = {argument: name for argument, name in given.items() if name is not None}
+        opened = request.opened(frame, **named)
+        check_comparable(named.values(), opened.collect_schema())
+        request.check_not_stacked(opened)
+        chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *named.values()]))
         collected, query = one_query("frame", chosen, request.query, strategy)
         return cls(collected, options | {"query": query}, doc, titles)
 
@@ -263,7 +255,8 @@ class RankedFrame:
         found = []
         for ranked in ranked_documents(request, rows).values():
             ideal = pl.lit(None, pl.Float64)
-            if ranked.select((grade <= HIGHEST_GRADE).all()).item():
+            # A gain of 2 to a higher grade is no number: such documents add nothing.
+            if ranked.select((grade <= HIGHEST_EXP2).all()).item():
                 ideal = one(IDEAL, request.scale)
             shown = [pl.col(name) for name in (self.doc, self.titles) if name is not None]
             first = [
@@ -280,7 +273,7 @@ class RankedFrame:
         shown = {document[-1] for entry in entries for document in entry["documents"]} - {None}
         grades = pl.DataFrame({"grade": sorted(shown)}, schema={"grade": pl.Float64})
         scale = replace(self.request.scale, grade=pl.col("grade"))
-        grades = grades.filter(pl.col("grade") <= HIGHEST_GRADE)
+        grades = grades.filter(pl.col("grade") <= HIGHEST_EXP2)
         return grades.group_by("grade").agg(one(Measure.of("dcg", 1), scale)).rows()
 
     def tiles(self, n: int) -> dict[str, dict[str, Any]]:
@@ -325,4 +318,4 @@ def _cell(value: Any) -> Any:
     """A value of the overview as the page has it."""
     if isinstance(value, list):
         return [[rounded(each["grade"]), each["rows"]] for each in value]
-    return value if isinstance(value, int) else rounded(value)
+    return cell(value)

@@ -1,20 +1,15 @@
 // What the parts of the page are made of. Texts are set as texts, so that no name is read as HTML.
 
-const element = (tag, content = "", attributes = {}) => {
-  const made = document.createElement(tag);
+const filled = (made, content, attributes) => {
   made.append(...[content].flat());
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;
 };
+const element = (tag, content = "", attributes = {}) => filled(document.createElement(tag), content, attributes);
+const shape = (tag, attributes, inner = []) => filled(document.createElementNS("http://www.w3.org/2000/svg", tag), inner, attributes);
 const button = (text, title, act) => {
   const made = element("button", text, { type: "button", title });
   made.addEventListener("click", act);
-  return made;
-};
-const shape = (tag, attributes, inner = []) => {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...inner);
   return made;
 };
 // A piece of the line that a strategy has in the charts.
@@ -86,8 +81,7 @@ const table = (id, caption, columns, rows, about) => {
   const within = $(`#${id}`);
   const focused = document.activeElement?.dataset.key;
   const box = $(".scroll", within);
-  box.setAttribute("role", "group");
-  box.setAttribute("aria-label", caption);
+  filled(box, [], { role: "group", "aria-label": caption });
   const [head, body] = tableRows(columns, rows, about);
   $("table", box).replaceChildren(element("caption", caption, { class: "hidden" }), element("thead", head), element("tbody", body));
   keepRows(id, columns, rows);
@@ -95,16 +89,16 @@ const table = (id, caption, columns, rows, about) => {
   // What was focused is made anew.
   if (focused) [...within.querySelectorAll("[data-key]")].find((made) => made.dataset.key === focused)?.focus();
 };
-const say = (within, what) => {
-  const empty = $(".empty", within);
-  empty.textContent = what ?? "";
-  empty.hidden = !what;
-  $("figure", within).hidden = Boolean(what);
+// A part of the page, which is there where it has something.
+const part = (id, there) => {
+  $(`#${id}`).hidden = !there;
+  return there ? $(`#${id}`) : null;
+};
+// What it has instead of its chart, or of all, is said where there is something to say.
+const instead = (within, place, of, what) => {
+  Object.assign($(place, within), { textContent: what ?? "", hidden: !what });
+  $(of, within).hidden = Boolean(what);
   return !what;
 };
-const absent = (id, what) => {
-  const within = $(`#${id}`);
-  $(".content", within).hidden = Boolean(what);
-  $(".absent", within).textContent = what ?? "";
-  $(".absent", within).hidden = !what;
-};
+const say = (within, what) => instead(within, ".empty", "figure", what);
+const absent = (id, what) => instead($(`#${id}`), ".absent", ".content", what);

@@ -64,6 +64,11 @@ def rounded(value: float | None) -> float | None:
     return None if value is None or np.isnan(value) else float(f"{value:.7g}")
 
 
+def cell(value: Any) -> Any:
+    """A value of a table: a count or a text as it is, and any other number rounded."""
+    return value if isinstance(value, int) else rounded(value)
+
+
 def all_rounded(values: Iterable[Any]) -> list[float | None]:
     """Each number rounded."""
     return [rounded(value) for value in values]

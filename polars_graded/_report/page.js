@@ -7,7 +7,8 @@ const show = () => {
   if ($("#query") !== document.activeElement || query !== null) $("#query").value = place;
   $("#status").textContent = query === null ? `Means over ${nQueries(page.total)} are shown.` : `Query ${place} is shown.`;
   allowClear();
-  for (const [id, value] of Object.entries(chosenValues())) $(`#${id}`).value = value;
+  const [a, b] = comparable ? sides() : [];
+  for (const [id, value] of Object.entries({ measure: state.measure, ...(comparable ? { against: against(), a, b } : {}) })) $(`#${id}`).value = value;
   for (const kind of ["rank", "recall"]) $(`#${kind} select`).value = state[kind];
   for (const end of ["least", "greatest"]) $(`#${end}`).value = state[end] ?? "";
   showVerdict();
@@ -24,11 +25,6 @@ const show = () => {
   // What is chosen is said on paper, where nothing can be chosen.
   for (const select of document.querySelectorAll("select")) select.nextElementSibling.textContent = select.selectedOptions[0]?.textContent ?? "";
   if (!embedded.size) drawing.then(() => $("main").setAttribute("aria-busy", "false"));
-};
-const chosenValues = () => {
-  if (!comparable) return { measure: state.measure };
-  const [a, b] = sides();
-  return { measure: state.measure, against: against(), a, b };
 };
 // All queries can be asked for where one is chosen, or something that is none was typed.
 const allowClear = () => {
@@ -59,9 +55,7 @@ $("#held").textContent = comparison.held ?? "";
 definitions($("#settings"), page.settings);
 explain();
 showOverview();
-absent("comparison", page.absent.comparison);
-absent("histogram", page.absent.comparison);
-absent("explore", page.absent.comparison);
+for (const id of ["comparison", "histogram", "explore"]) absent(id, page.absent.comparison);
 for (const kind of ["rank", "recall"]) {
   const mine = curvesOf(kind);
   absent(kind, mine.length ? null : page.absent[kind]);

@@ -30,7 +30,7 @@ from polars_graded._report.contents import (
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
-from polars_graded._report.verdict import POWER, SHARE, Tested, certainty, pairs_of_rows, verdict
+from polars_graded._report.verdict import POWER, SHARE, certainty, pairs_of_rows, tested, verdict
 from polars_graded._report.words import ABSENT, MISSING
 from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
 from polars_graded._results.per_query import (
@@ -264,11 +264,7 @@ def report(
         )
     grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
     keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
-    how = (
-        keys
-        | {"query": grid.queries.name}
-        | {"baseline": baseline, "test": test, "correction": correction}
-    )
+    how = keys | {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     import altair as alt
 
@@ -298,18 +294,20 @@ def report(
 
 def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
     """Raise where what a page says of itself is of the wrong kind."""
-    if not isinstance(title, str):
-        msg = f"`title` must be a string, got {title!r}"
-        raise TypeError(msg)
-    if not isinstance(file, str | os.PathLike):
-        msg = f"`file` must be the name of a file, a string or a Path, got {file!r}"
-        raise TypeError(msg)
-    if not isinstance(date, dt.date | None):
-        msg = f"`date` must be a date, got {date!r}"
-        raise TypeError(msg)
-    if settings is not None and not _are_texts(settings):
-        msg = f"`settings` must be a mapping from names to texts, got {settings!r}"
-        raise TypeError(msg)
+    for name, value, is_right, rule in (
+        ("title", title, isinstance(title, str), "a string"),
+        (
+            "file",
+            file,
+            isinstance(file, str | os.PathLike),
+            "the name of a file, a string or a Path",
+        ),
+        ("date", date, isinstance(date, dt.date | None), "a date"),
+        ("settings", settings, _are_texts(settings), "a mapping from names to texts"),
+    ):
+        if not is_right:
+            msg = f"`{name}` must be {rule}, got {value!r}"
+            raise TypeError(msg)
 
 
 @cache
@@ -331,8 +329,7 @@ def drawing_scripts() -> str:
     wanted = f"{major}.{minor}"
     version = wanted if wanted in known else [wanted, *same][-1]
     bundle: Any = vl_convert.javascript_bundle
-    scripts: str = bundle(vl_version=version)
-    return scripts
+    return bundle(vl_version=version)
 
 
 # What the page is called and made of
@@ -360,6 +357,7 @@ def _payload(
     grid: Grid, numbers: list[str], curves: list[str], seen: Integers, how: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What the script of the page reads."""
+    from polars_graded._drawing import style
     from polars_graded._report import specs
 
     strategies = grid.strategies.cast(pl.String).to_list()
@@ -375,9 +373,9 @@ def _payload(
     else:
         comparison = comparison_of(grid, numbers, how)
     pairs = pairs_of_rows(comparison) or [[] for _ in numbers]
-    tested = Tested.of(comparison, how["test"], how["correction"])
+    tests = tested(comparison, how["test"], how["correction"])
     for measure, its in zip(measured, pairs, strict=True):
-        measure["verdict"] = verdict(grid, measure, its, tested)
+        measure["verdict"] = verdict(grid, measure, its, tests)
     return {
         "about": about(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
@@ -389,14 +387,14 @@ def _payload(
         "steps": STEPS,
         "alpha": ALPHA,
         "mostPairs": MOST_PAIRS,
-        "mostNamed": specs.MOST_NAMED,
-        "mostColours": specs.MOST_COLOURS,
-        "rest": {"colour": specs.REST, "dash": [1, 0]},
+        "mostNamed": style.MOST_NAMED,
+        "mostColours": style.MOST_COLOURS,
+        "rest": {"colour": style.REST, "dash": [1, 0]},
         "forestSteps": specs.FOREST_STEPS,
         "mostBars": MOST_BARS,
         "looks": specs.strategy_looks(len(strategies)),
         "absent": ABSENT | without_value(curves, drawn) | {"comparison": alone},
-        "corrected": tested.p,
+        "corrected": tests.p,
         "specs": {
             "forest": specs.forest_specs(),
             "bars": specs.bars_specs(how["query"]),
@@ -446,7 +444,7 @@ def _settings(
     import altair as alt
 
     test, baseline = how["test"], how["baseline"]
-    corrected = "none" if test == "randomised_tukey" else CORRECTIONS[how["correction"]].words
+    corrected = "none" if TESTS[test].simultaneous else CORRECTIONS[how["correction"]].words
     compared = [
         ("Compared", "every pair" if baseline is None else f"all with {baseline}"),
         ("Test", TESTS[test].words),
@@ -466,10 +464,11 @@ def _settings(
 
 
 def _are_texts(settings: Any) -> bool:
-    """Whether it is a mapping from texts to texts."""
-    if not isinstance(settings, Mapping):
-        return False
-    return all(isinstance(text, str) for pair in settings.items() for text in pair)
+    """Whether it is a mapping from texts to texts, or nothing."""
+    given = {} if settings is None else settings
+    return isinstance(given, Mapping) and all(
+        isinstance(text, str) for pair in given.items() for text in pair
+    )
 
 
 def _version() -> str:

@@ -1,11 +1,8 @@
 // What can be saved: tables as CSV and LaTeX, charts as SVG and PNG.
 
 const save = (name, kind, content) => {
-  const link = document.createElement("a");
   const address = URL.createObjectURL(new Blob([content], { type: kind }));
-  link.href = address;
-  link.download = name;
-  link.click();
+  element("a", "", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 };
 
@@ -49,9 +46,8 @@ const latex = (table) => {
 
 const saveButtons = (what, acts) =>
   element("p", acts.map(([format, act]) => {
-    const made = button(format, `Save ${what} as ${format}`, act);
-    made.setAttribute("aria-label", made.title);
-    return made;
+    const title = `Save ${what} as ${format}`;
+    return filled(button(format, title, act), [], { "aria-label": title });
   }), { class: "save" });
 
 // The table of a part: its numbers as CSV, and what is read as LaTeX.

@@ -8,40 +8,16 @@ each is made once however many reports are: to make them takes longer than all e
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
 from polars_graded._drawing import marks, query_views, tiles
-from polars_graded._drawing.style import (
-    DOUBT,
-    FAINT,
-    INK,
-    MOST_COLOURS,
-    MOST_NAMED,
-    PALETTE,
-    REST,
-    layered,
-    mixed,
-)
+from polars_graded._drawing.style import DOUBT, FAINT, INK, MOST_NAMED, PALETTE, REST, layered, ramp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-__all__ = [
-    "FOREST_STEPS",
-    "MOST_COLOURS",
-    "MOST_NAMED",
-    "REST",
-    "bars_specs",
-    "curve_specs",
-    "dark_colours",
-    "explore_spec",
-    "forest_specs",
-    "strategy_looks",
-    "tiles_specs",
-]
+    from collections.abc import Mapping, Sequence
 
 CONFIG = {
     # The page says itself what a chart shows, in a sentence instead of a name for each mark.
@@ -92,11 +68,9 @@ IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
 DIM, BRIGHT = "#2c4a66", "#2f7fc4"
 """The colours of the lowest relevant grade and the highest in the dark: lighter is more there."""
 
-IN_THE_DARK |= {
-    colour: mixed(DIM, BRIGHT, 0.5 if n == 1 else place / (n - 1))
-    for n in range(tiles.FEW_GRADES, 0, -1)
-    for place, colour in enumerate(tiles.ramp(n))
-}
+for n in range(tiles.FEW_GRADES, 0, -1):
+    light, dark = ramp(tiles.LIGHTEST, tiles.DARKEST, n), ramp(DIM, BRIGHT, n)
+    IN_THE_DARK |= dict(zip(light, dark, strict=True))
 
 BELIEVED, DOUBTED = "believed", "doubted"
 """What the rows of the forest call a difference that is significant, and one that is not."""
@@ -132,22 +106,7 @@ def dark_colours() -> str:
     return f"@media screen and (prefers-color-scheme: dark) {{\n{inner}\n}}\n"
 
 
-Make = TypeVar("Make", bound="Callable[..., Any]")
-
-
-def made_once(make: Make) -> Make:
-    """Make what some arguments ask for once; a theme that is switched on is for other pages."""
-
-    @cache
-    @wraps(make)
-    def made(*arguments: Any, **options: Any) -> Any:
-        with alt.theme.enable("none"):
-            return make(*arguments, **options)
-
-    return cast("Make", made)
-
-
-@made_once
+@cache
 def curve_specs(
     title: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
 ) -> list[dict[str, Any]]:
@@ -167,7 +126,7 @@ def curve_specs(
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 
-@made_once
+@cache
 def forest_specs() -> dict[str, dict[str, Any]]:
     """The differences of pairs in the order of the rows: of a few, and of more than have a name.
 
@@ -189,7 +148,7 @@ def forest_specs() -> dict[str, dict[str, Any]]:
     return specs
 
 
-@made_once
+@cache
 def bars_specs(query: str) -> dict[str, Any]:
     """The differences of queries in the order of the rows, each in a `colour` that it has.
 
@@ -214,7 +173,7 @@ def bars_specs(query: str) -> dict[str, Any]:
     }
 
 
-@made_once
+@cache
 def tiles_specs(
     colours: tuple[tuple[str, str], ...],
     grade: str,
@@ -267,7 +226,7 @@ EXPLORED: dict[str, Any] = {
 """What the page says of the queries that it explores."""
 
 
-@made_once
+@cache
 def explore_spec(query: str) -> dict[str, Any]:
     """The queries of two strategies to choose from, as `charts.explore` draws them.
 
@@ -293,8 +252,12 @@ def explore_spec(query: str) -> dict[str, Any]:
     chart.data = alt.NamedData("rows")
     spec: dict[str, Any] = chart.to_dict(validate=False)
     config = {name: what for name, what in CONFIG.items() if name != "title"}
-    words = [{"name": name, "value": value} for name, value in EXPLORED.items()]
-    return spec | {"config": config, "params": [*words, *spec["params"]]}
+    return spec | {"config": config, "params": [*_told(EXPLORED), *spec["params"]]}
+
+
+def _told(words: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What a chart is told by the page, with the values that it has at first."""
+    return [{"name": name, "value": value} for name, value in words.items()]
 
 
 def _shared_by_neighbours() -> alt.Chart:
@@ -304,7 +267,7 @@ def _shared_by_neighbours() -> alt.Chart:
     sums = {"queries": "count", "first": "argmin", "final": "argmax"}
     found: list[Any] = [{"op": op, "field": "position", "as": name} for name, op in sums.items()]
     found.append({"op": "sum", "field": "difference", "as": "total"})
-    shared: alt.Chart = (
+    return (
         bar.transform_filter("size === 1 || isValid(datum.better)")
         .transform_aggregate(found, groupby=["bar", "last", "all", "better", "colour"])
         .transform_calculate(
@@ -313,7 +276,6 @@ def _shared_by_neighbours() -> alt.Chart:
             query="datum.first.query + (datum.queries > 1 ? ' … ' + datum.final.query : '')",
         )
     )
-    return shared
 
 
 def _chosen(bars: alt.Chart) -> alt.Chart:
@@ -342,10 +304,7 @@ def _spec(
     return spec | {
         "config": CONFIG,
         "title": {"text": {"expr": "headline"}},
-        "params": [
-            *({"name": name, "value": value} for name, value in words.items()),
-            *spec.get("params", []),
-        ],
+        "params": [*_told(words), *spec.get("params", [])],
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
     }

@@ -29,9 +29,7 @@ const valueOf = (measure, strategy, query) => values[measure][strategy * queries
 // A query counts in a measure where all strategies have a value, as it does in the comparison.
 const whole = values.map((all) => {
   const found = queries.map(() => true);
-  all.forEach((value, i) => {
-    if (Number.isNaN(value)) found[i % queries.length] = false;
-  });
+  all.forEach((value, i) => (found[i % queries.length] &&= !Number.isNaN(value)));
   return found;
 });
 const sign = (measure) => (measures[measure].best === "lowest" ? -1 : 1);
@@ -99,19 +97,20 @@ const findMattering = () => {
 const look = (s) => (mattering.has(s) ? looks[s] : page.rest);
 
 // The address has what is not as it was at first, by name, so that it holds for a page made anew too.
+const PLACES = {
+  measure: measures.map(({ name }) => name),
+  query: queries,
+  ...(comparable ? { against: strategies, a: strategies, b: strategies } : {}),
+  ...Object.fromEntries(["rank", "recall"].map((kind) => [kind, curvesOf(kind).map(({ name }) => name)])),
+};
 const inAddress = () => {
   const said = new URLSearchParams();
   const first = atFirst();
-  if (state.measure !== first.measure) said.set("measure", measures[state.measure].name);
-  if (state.query !== null) said.set("query", queries[state.query]);
-  if (state.against !== null) said.set("against", state.against < 0 ? "" : strategies[state.against]);
-  for (const side of ["a", "b"]) if (state[side] !== null) said.set(side, strategies[state[side]]);
-  for (const kind of ["rank", "recall"]) if (state[kind]) said.set(kind, curvesOf(kind)[state[kind]].name);
+  for (const [key, names] of Object.entries(PLACES)) if (state[key] !== first[key]) said.set(key, names[state[key]] ?? "");
   for (const end of ["least", "greatest"]) if (state[end] !== null) said.set(end, state[end]);
-  const left = [...strategies.keys()].filter((s) => !state.chosen.has(s));
-  const few = left.length && left.length <= strategies.length / 2;
-  if (few) for (const s of left) said.append("without", strategies[s]);
-  else if (left.length) said.set("only", JSON.stringify([...state.chosen].map((s) => strategies[s])));
+  const left = strategies.filter((_, s) => !state.chosen.has(s));
+  if (left.length > strategies.length / 2) said.set("only", JSON.stringify([...state.chosen].map((s) => strategies[s])));
+  else for (const name of left) said.append("without", name);
   return said.toString();
 };
 
@@ -121,16 +120,8 @@ const numberIn = (text) => (text?.trim() && Number.isFinite(Number(text)) ? Numb
 // What an address says that this page has not is passed over.
 const fromAddress = (address) => {
   const said = new URLSearchParams(address);
-  const place = (names, key) => (said.has(key) ? names.indexOf(said.get(key)) : -1);
   const found = atFirst();
-  const known = (key, names) => {
-    const at = place(names, key);
-    if (at >= 0) found[key] = at;
-  };
-  known("measure", measures.map(({ name }) => name));
-  known("query", queries);
-  for (const kind of ["rank", "recall"]) known(kind, curvesOf(kind).map(({ name }) => name));
-  if (comparable) for (const key of ["against", "a", "b"]) known(key, strategies);
+  for (const [key, names] of Object.entries(PLACES)) if (names.includes(said.get(key))) found[key] = names.indexOf(said.get(key));
   if (comparable && said.get("against") === "" && found.against === null) found.against = -1;
   if (found.a !== null && found.a === found.b) found.b = null;
   for (const end of ["least", "greatest"]) found[end] = numberIn(said.get(end));

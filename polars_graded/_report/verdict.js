@@ -1,9 +1,8 @@
 // What the numbers say: who leads, what there was to measure, how sure the order is.
 
 const showVerdict = () => {
-  const within = $("#verdict");
-  within.hidden = !measures.length;
-  if (!measures.length) return;
+  const within = part("verdict", measures.length);
+  if (!within) return;
   // Tests and intervals are of all pairs, whoever is chosen to be looked at.
   const left = strategies.length - state.chosen.size;
   const whose = `Of all ${amount(strategies.length)} strategies, the ${amount(left)} that ${left === 1 ? "is" : "are"} not chosen among them: `;
@@ -13,9 +12,8 @@ const showVerdict = () => {
 const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)} %`);
 
 const showOverview = () => {
-  const within = $("#overview");
-  within.hidden = !page.overview;
-  if (!page.overview) return;
+  const within = part("overview", page.overview);
+  if (!within) return;
   const { columns, rows, note } = page.overview;
   const forms = {
     count: (n) => (n === null ? "–" : String(n)),
@@ -28,7 +26,7 @@ const showOverview = () => {
     name,
     value: (row) => row[i + 1],
     form: forms[form],
-    cell: () => (form === "grades" ? { class: "text" } : {}),
+    ...(form === "grades" ? { cell: () => ({ class: "text" }) } : {}),
   }));
   // What is the same of all strategies is said once.
   const isSame = ({ value }) => rows.every((row) => JSON.stringify(value(row)) === JSON.stringify(value(rows[0])));
@@ -44,9 +42,8 @@ const showOverview = () => {
 };
 
 const showCertainty = () => {
-  const within = $("#certainty");
-  within.hidden = !page.certainty.length;
-  if (!page.certainty.length) return;
+  const within = part("certainty", page.certainty.length);
+  if (!within) return;
   const needed = (n) => (n === null ? "more than there are" : amount(n));
   const [power, share] = [page.power, page.share].map((each) => `${Math.round(100 * each)} %`);
   const mine = page.certainty.find(({ measure }) => measure === state.measure);
@@ -73,9 +70,8 @@ const showCertainty = () => {
 };
 
 const showSegments = () => {
-  const within = $("#segments");
-  within.hidden = !page.segments;
-  if (!page.segments) return;
+  const within = part("segments", page.segments);
+  if (!within) return;
   const { note, rows } = page.segments.measures[state.measure];
   $(".note", within).textContent = `${measures[state.measure].name}, the best of each row in bold. ${note}`;
   const { title } = page.segments;

@@ -5,8 +5,7 @@ A sentence is a list of texts and of places of strategies, which the page shows 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -16,7 +15,7 @@ from polars_graded._report.packing import rounded
 from polars_graded._report.words import p_written, written
 from polars_graded._results.power import queries_needed
 from polars_graded._results.reliability import order_stability
-from polars_graded._results.significance import CORRECTIONS, hold_together
+from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
 from polars_graded._sentences import counted, together
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
     from polars_graded._results.significance import CorrectionName, TestName
 
 Said: TypeAlias = "list[str | int]"
+Pair: TypeAlias = "dict[str, Any]"
+"""What a comparison says of two strategies: a row of it."""
 
 POWER = 0.8
 """How probable it is to be that a difference is found."""
@@ -50,66 +51,21 @@ FEWEST = 3
 """With fewer strategies there is no order to look at."""
 
 
-@dataclass(frozen=True)
-class Pair:
-    """What a comparison says of two strategies, from the side of the first."""
-
-    strategy: int
-    other: int
-    difference: float | None
-    ends: tuple[float | None, float | None]
-    """The interval that agrees with the corrected p, or where there is none, the plain one."""
-    agrees: bool
-    p: float | None
-    wins: int
-    ties: int
-    losses: int
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Pair:
-        """The pair of a row of the comparison."""
-        ends = row["simultaneous_low"], row["simultaneous_high"]
-        agrees = None not in ends
-        return cls(
-            row["strategy"],
-            row["baseline"],
-            row["difference"],
-            ends if agrees else (row["ci_low"], row["ci_high"]),
-            agrees,
-            row["p_corrected"],
-            *(row[name] for name in ("wins", "ties", "losses")),
-        )
-
-    def seen_from(self, strategy: int) -> Pair:
-        """The same from the side of one of the two."""
-        if strategy == self.strategy:
-            return self
-        low, high = (None if end is None else -end for end in self.ends)
-        difference = None if self.difference is None else -self.difference
-        turned = high, low
-        counts = self.losses, self.ties, self.wins
-        return Pair(self.other, self.strategy, difference, turned, self.agrees, self.p, *counts)
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether the difference is significant."""
-        return self.p is not None and self.p <= ALPHA
-
-
 def pairs_of_rows(comparison: Mapping[str, Any]) -> list[list[Pair]]:
     """The pairs of each measure of a comparison as the page has it."""
     columns = comparison["columns"]
-    return [
-        [Pair.of(dict(zip(columns, row, strict=True))) for row in rows]
-        for rows in comparison["rows"]
-    ]
+    return [[dict(zip(columns, row, strict=True)) for row in rows] for rows in comparison["rows"]]
+
+
+def _is_settled(pair: Pair) -> bool:
+    """Whether the difference is significant."""
+    return pair["p_corrected"] is not None and pair["p_corrected"] <= ALPHA
 
 
 # The verdict
 
 
-@dataclass(frozen=True)
-class Tested:
+class Tested(NamedTuple):
     """How pairs were tested."""
 
     baseline: int | None
@@ -121,26 +77,21 @@ class Tested:
     held: str
     """What is said of the intervals, where these are more than one."""
 
-    @classmethod
-    def of(
-        cls, comparison: Mapping[str, Any], test: TestName, correction: CorrectionName
-    ) -> Tested:
-        """How the pairs of a comparison were tested."""
-        n = len(comparison["rows"][0]) if comparison["rows"] else 0
-        alone = n < 2 or (correction == "none" and test != "randomised_tukey")  # noqa: PLR2004
-        joint = hold_together(test, correction)
-        held = together(n, "pairs") if joint else CORRECTIONS[correction].words
-        return cls(
-            comparison["baseline"],
-            p_name(test, correction),
-            1 if alone else n,
-            "" if alone else f", {held}",
-        )
+
+def tested(comparison: Mapping[str, Any], test: TestName, correction: CorrectionName) -> Tested:
+    """How the pairs of a comparison were tested."""
+    n = len(comparison["rows"][0]) if comparison["rows"] else 0
+    baseline, p = comparison["baseline"], p_name(test, correction)
+    if n < 2 or (correction == "none" and not TESTS[test].simultaneous):  # noqa: PLR2004
+        return Tested(baseline, p, 1, "")
+    joint = hold_together(test, correction)
+    held = together(n, "pairs") if joint else CORRECTIONS[correction].words
+    return Tested(baseline, p, n, f", {held}")
 
 
-def verdict(grid: Grid, measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested) -> Said:
+def verdict(grid: Grid, measure: Mapping[str, Any], pairs: Sequence[Pair], how: Tested) -> Said:
     """Who leads in a measure and by how much, and whether that is settled."""
-    baseline = tested.baseline
+    baseline = how.baseline
     name, n, means = measure["name"], measure["queries"], measure["means"]
     if not n or means[0] is None:
         return [f"There is no query in which every strategy has a value of {name}."]
@@ -160,9 +111,8 @@ def verdict(grid: Grid, measure: Mapping[str, Any], pairs: Sequence[Pair], teste
     leader = leaders[0]
     second = _second(means, measure["best"], leader)
     other = second if baseline in (None, leader) else baseline
-    found = [
-        pair.seen_from(leader) for pair in pairs if {leader, other} == {pair.strategy, pair.other}
-    ]
+    both = {leader, other}
+    found = [pair for pair in pairs if both == {pair["strategy"], pair["baseline"]}]
     said: Said = [leader, f" leads: its mean {name} {over} is {written(means[leader])}, "]
     side = "below" if measure["best"] == "lowest" else "above"
     gap = written(abs(means[leader] - means[other]))
@@ -170,9 +120,8 @@ def verdict(grid: Grid, measure: Mapping[str, Any], pairs: Sequence[Pair], teste
     said += [f"{gap} {side} that{role}", other]
     if not found:
         return [*said, "."]
-    pair = found[0]
-    said += [f"{_interval(pair, side, tested.held)}. "]
-    said += _settled(grid, name, pair, n, tested)
+    said += [f"{_interval(found[0], leader, side, how.held)}. "]
+    said += _settled(grid, name, found[0], leader, n, how)
     return [*said, *_others(pairs, leader, baseline, measure["best"])]
 
 
@@ -194,35 +143,42 @@ def _listed(places: Sequence[int]) -> Said:
     return [*said, " and ", shown[-1]] if more <= 0 else [*said, f" and {more} more"]
 
 
-def _interval(pair: Pair, side: str, held: str) -> str:
-    """The interval of a lead, of which more is better."""
-    low, high = pair.ends
+def _interval(pair: Pair, leader: int, side: str, held: str) -> str:
+    """The interval of a lead, of which more is better: that which agrees with p, or the plain."""
+    low, high = pair["simultaneous_low"], pair["simultaneous_high"]
+    if low is None or high is None:
+        low, high, held = pair["ci_low"], pair["ci_high"], ""
     if low is None or high is None:
         return ""
-    ends = (-high, -low) if side == "below" else (low, high)
-    said = " to ".join(written(end) for end in ends)
-    return f" (95 % interval {said}{held if pair.agrees else ''})"
+    if (side == "below") == (leader == pair["strategy"]):
+        low, high = -high, -low
+    return f" (95 % interval {written(low)} to {written(high)}{held})"
 
 
-def _settled(grid: Grid, name: str, pair: Pair, n: int, tested: Tested) -> Said:
+def _settled(grid: Grid, name: str, pair: Pair, leader: int, n: int, how: Tested) -> Said:
     """Whether a lead is settled, in how many queries it is one, and how many more it takes."""
-    queries = counted(pair.wins, "queries")
-    counts = f" is better in {queries}, worse in {pair.losses}, and as good in {pair.ties}. "
-    if pair.p is None:
+    more, fewer = pair["wins"], pair["losses"]
+    if leader != pair["strategy"]:
+        more, fewer = fewer, more
+    queries = counted(more, "queries")
+    counts: Said = [
+        leader,
+        f" is better in {queries}, worse in {fewer}, and as good in {pair['ties']}. ",
+    ]
+    if pair["p_corrected"] is None:
         why = "one query cannot be tested" if n == 1 else "there is no test of it"
-        return [f"That is not settled: {why}. ", pair.strategy, counts]
-    p = p_written(pair.p)
-    p = f"{tested.p} {p}" if p.startswith("<") else f"{tested.p} = {p}"
-    if pair.is_settled:
-        return [f"That is settled ({p}). ", pair.strategy, counts]
-    more = _more(grid, name, pair, n, tested.together)
-    return [f"That is not settled ({p}). ", pair.strategy, counts, *more]
+        return [f"That is not settled: {why}. ", *counts]
+    p = p_written(pair["p_corrected"])
+    p = f"{how.p} {p}" if p.startswith("<") else f"{how.p} = {p}"
+    if _is_settled(pair):
+        return [f"That is settled ({p}). ", *counts]
+    return [f"That is not settled ({p}). ", *counts, *_more(grid, name, pair, n, how.together)]
 
 
 def _more(grid: Grid, name: str, pair: Pair, n: int, count: int) -> Said:
     """How many more queries would settle a difference that is as large as it seems."""
-    both = [pair.strategy, pair.other]
-    needed = _needed(grid.results(name), both, abs(pair.difference or 0), ALPHA / count)
+    both, difference = [pair["strategy"], pair["baseline"]], abs(pair["difference"] or 0)
+    needed = _needed(grid.results(name), both, difference, ALPHA / count)
     if needed is None:
         return []
     total = needed["queries_needed"]
@@ -241,17 +197,19 @@ def _others(pairs: Sequence[Pair], leader: int, baseline: int | None, best: str)
     if len(pairs) < 2:  # noqa: PLR2004
         return []
     if baseline is None:
-        mine = [pair for pair in pairs if leader in (pair.strategy, pair.other)]
-        apart = [pair.is_settled for pair in mine]
-        said = f" is significantly better than {sum(apart)} of the {len(mine)} others"
-        if all(apart):
+        mine = [pair for pair in pairs if leader in (pair["strategy"], pair["baseline"])]
+        apart = sum(map(_is_settled, mine))
+        said = f" is significantly better than {apart} of the {len(mine)} others"
+        sharing = [
+            pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
+            for pair in mine
+            if not _is_settled(pair)
+        ]
+        if not sharing:
             return [leader, f"{said}."]
-        sharing = [pair.seen_from(leader).other for pair in mine if not pair.is_settled]
         return [leader, f"{said}; it shares the lead with ", *_listed(sharing), "."]
     sign = -1 if best == "lowest" else 1
-    sides = [
-        sign * (pair.seen_from(pair.strategy).difference or 0) for pair in pairs if pair.is_settled
-    ]
+    sides = [sign * (pair["difference"] or 0) for pair in pairs if _is_settled(pair)]
     better, worse = sum(side > 0 for side in sides), sum(side < 0 for side in sides)
     said = f"Significantly better than the baseline: {better} of {len(pairs)} strategies; worse: "
     return [f"{said}{worse}."]
@@ -281,7 +239,7 @@ def certainty(
                 "smallest": rounded(found["smallest_difference"]),
                 "step": rounded(step) or None,
                 "needed": found["queries_needed"] if step else None,
-                "apart": sum(pair.is_settled for pair in of_measure),
+                "apart": sum(map(_is_settled, of_measure)),
                 "pairs": len(of_measure),
                 "stability": _stability(results),
             }

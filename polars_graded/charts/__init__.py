@@ -38,11 +38,7 @@ from polars_graded.charts._curves import (
 from polars_graded.charts._explore import explore
 from polars_graded.charts._graders import agreement, grader_orders, trusted_forest
 from polars_graded.charts._overview import overview
-from polars_graded.charts._queries import (
-    measure_agreement,
-    precision_histogram,
-    query_heatmap,
-)
+from polars_graded.charts._queries import measure_agreement, precision_histogram, query_heatmap
 from polars_graded.charts._rankings import rankings
 from polars_graded.charts._ranks import critical_differences, strategy_ranks
 from polars_graded.charts._relevance import relevance_function, sample_boxes

@@ -13,7 +13,9 @@ from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
-    from polars_graded._drawing.chart_data import Frame
+    from collections.abc import Collection
+
+    from polars_graded._drawing.chart_data import Ends, Frame
     from polars_graded._drawing.style import Chart
     from polars_graded._results.keys import Columns
 
@@ -112,9 +114,8 @@ def dcg_curves(
     frame, query = chart_data.one_query("frame", frame, query, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
-        others = ("ideal_dcg_curve", "interpolated_precision")
-        keys = (query, strategy, rank, panel, ideal_column)
-        names = [n for n in frame.columns if n not in keys and not n.startswith(others)]
+        keys, of = (query, strategy, rank, panel, ideal_column), chart_data.kind_of
+        names = [n for n in frame.columns if n not in keys and of(n) == "rank"]
         curve = chart_data.only_curve(frame, names, at=rank, such_as="dcg_curve@10")
     panel = chart_data.panel_of(frame, curve, panel, strategy, rank)
     if ideal is True:
@@ -136,28 +137,19 @@ def dcg_curves(
     title = chart_data.title_of(curve, frame, each_query=panel == query)
     if baseline is not None:
         title = f"{curve}: difference to {baseline}"
-    # The baseline is not drawn, but the others have the colours that they have beside it.
-    names = chart_data.names_in(frame, strategy)
-    best = chart_data.best_lines(table, "rank", style.MOST_COLOURS)
-    several = chart_data.panel_count(table, panel) > 1
-    look = style.strategy_look(names, strategy, matter=best, legends=several)
-    facts = _curve_facts(table, "rank") | {"seen": _seen(table, legend=several)}
-    said: dict[str, Any] = {"notes": style.rest_named(names)}
-    said["finding"] = titles.lines(table, "rank", rank)
-    if baseline is not None:
-        said["finding"] = titles.beside_baseline(table, "rank", rank, baseline, interval or 0)
-    if several:
-        described = f"{title} by {rank}, {len(set(table['strategy']))} strategies"
-        layers = marks.curves(x, title, look, **facts)
-        return style.panels(layers, table, panel, description=described, **said)
     drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
     ends = chart_data.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
-    named = names if len(names) <= style.MOST_COLOURS else best
-    table = chart_data.with_labels(table, "rank", named, ends)
-    layers = marks.curves(x, title, look, **facts, labels=True, ends=ends)
+    finding = titles.lines(table, "rank", rank)
     if baseline is not None:
-        layers.insert(0, style.rule(y=0))
-    return style.panels(layers, table, panel, description=_ends_said(table, "rank", title), **said)
+        finding = titles.beside_baseline(table, "rank", rank, baseline, interval or 0)
+    said: dict[str, Any] = {"finding": finding}
+    behind = []
+    if chart_data.panel_count(table, panel) == 1:
+        said["description"] = _ends_said(table, "rank", title)
+        behind = [] if baseline is None else [style.rule(y=0)]
+    # The baseline is not drawn, but the others have the colours that they have beside it.
+    names = chart_data.names_in(frame, strategy)
+    return _drawn(table, panel, x, title, ends, names, strategy, behind, **said)
 
 
 def recall_precision_curves(
@@ -225,9 +217,9 @@ def recall_precision_curves(
     """
     frame, query = chart_data.one_query("frame", frame, query, strategy)
     if curve is None:
-        keys, wanted = (query, strategy, recall, panel), "interpolated_precision"
-        names = [n for n in frame.columns if n not in keys and n.startswith(wanted)]
-        curve = chart_data.only_curve(frame, names, at=recall, such_as=wanted)
+        keys, of = (query, strategy, recall, panel), chart_data.kind_of
+        names = [n for n in frame.columns if n not in keys and of(n) == "recall"]
+        curve = chart_data.only_curve(frame, names, at=recall, such_as="interpolated_precision")
     panel = chart_data.panel_of(frame, curve, panel, strategy, recall)
     table = chart_data.curve_points(
         frame,
@@ -240,20 +232,41 @@ def recall_precision_curves(
     )
     x = marks.recall_axis(recall)
     title = chart_data.title_of(curve, frame, each_query=panel == query)
-    best = chart_data.best_lines(table, None, style.MOST_COLOURS)
     names = table["strategy"].unique().to_list()
+    finding = titles.levels_of_recall(table)
+    ends = _unit_ends(table["value"])
+    return _drawn(table, panel, x, title, ends, names, strategy, [], finding=finding)
+
+
+def _drawn(
+    table: pl.DataFrame,
+    panel: str | None,
+    x: alt.X,
+    title: str,
+    ends: Ends,
+    names: Collection[str],
+    strategy: str,
+    behind: list[alt.Chart],
+    **said: Any,
+) -> Chart:
+    """Curves with the names of strategies at their ends, or where there are panels, in a legend."""
+    at = x.shorthand.removesuffix(":Q")
+    best = chart_data.best_lines(table, at if at == "rank" else None, style.MOST_COLOURS)
     several = chart_data.panel_count(table, panel) > 1
     look = style.strategy_look(names, strategy, matter=best, legends=several)
-    facts = _curve_facts(table, "recall") | {"seen": _seen(table, legend=several)}
-    finding = titles.levels_of_recall(table)
+    facts = _curve_facts(table, at) | {"seen": _seen(table, legend=several)}
+    described = f"{title} by {x['title']}, {table['strategy'].n_unique()} strategies"
+    said = {"notes": style.rest_named(names), "description": described} | said
     if not several:
-        ends = (0.0, 1.0) if facts["unit"] else chart_data.round_ends(table["value"])
-        table = chart_data.with_labels(table, "recall", best, ends)
+        last = pl.col(at) == pl.col(at).max().over("strategy")
+        table = chart_data.with_labels(table, at, last, "value", best, ends)
         facts |= {"labels": True, "ends": ends}
-    layers = marks.curves(x, title, look, **facts)
-    said: dict[str, Any] = {"finding": finding, "notes": style.rest_named(names)}
-    said["description"] = f"{title} by {recall}, {len(names)} strategies"
-    return style.panels(layers, table, panel, **said)
+    return style.panels([*behind, *marks.curves(x, title, look, **facts)], table, panel, **said)
+
+
+def _unit_ends(values: pl.Series) -> Ends:
+    """From 0 to 1 where all values lie there, else round ends."""
+    return (0.0, 1.0) if style.is_unit(values) else chart_data.round_ends(values)
 
 
 def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
@@ -392,7 +405,7 @@ def threshold_profile(
     best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
     several = chart_data.panel_count(table, panel) > 1
     look = style.strategy_look(strategies, strategy, matter=best, legends=several)
-    ends = (0.0, 1.0) if style.is_unit(table["mean"]) else chart_data.round_ends(table["mean"])
+    ends = _unit_ends(table["mean"])
     scale = alt.Scale(domain=list(ends), nice=False)
     y, y_joined = (alt.Y(f"{name}:Q", title="mean", scale=scale) for name in ("mean", "joined"))
     base = alt.Chart().encode(x=x, detail="strategy:N", **look)
@@ -406,22 +419,14 @@ def threshold_profile(
     said["notes"] = style.rest_named(strategies)
     if not several:
         # Names stand beside what is last.
-        last = table.filter(pl.col("strategy").is_in(best), measure=[*labels][-1])
-        last = last.sort("mean", "strategy").unique("strategy", keep="first", maintain_order=True)
-        heights = pl.Series("label_at", chart_data.apart(last["mean"], ends), pl.Float64)
-        ends_at = last.select("strategy", "measure", heights)
-        keys = ["strategy", "measure"]
-        table = table.join(ends_at, on=keys, how="left", maintain_order="left")
+        last = pl.col("measure") == [*labels][-1]
+        table = chart_data.with_labels(table, "measure", last, "mean", best, ends)
         layers.append(marks.line_names(alt.value("width"), "mean", "strategy", look["color"]))
     return style.panels(layers, table, panel, **said)
 
 
 def robustness_curves(
-    frame: Frame,
-    *,
-    panel: str | None = "measure",
-    levels: str = "levels",
-    swaps: str = "swaps",
+    frame: Frame, *, panel: str | None = "measure", levels: str = "levels", swaps: str = "swaps"
 ) -> Chart:
     """Draw how a measure falls as rankings go wrong, one line per number of relevance levels.
 

@@ -177,17 +177,15 @@ def explore(
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
-    style.entitle(chart, titles.wins(both, table))
-    described = f"mean {measure} of {table.height} queries"
-    chart.description += f". {style.said(described, zip(names, means, strict=True))}"
-    whole: alt.VConcatChart = style.printable(chart)
-    return whole
+    finding, described = titles.wins(both, table), f"mean {measure} of {table.height} queries"
+    chart.title = style.title(finding)
+    chart.description = f"{finding}. {style.said(described, zip(names, means, strict=True))}"
+    return style.printable(chart)
 
 
 def _only_curve(curves: list[str]) -> str | None:
     """The one curve by rank that is no ideal one, if there is just one."""
-    others = ("ideal_", "interpolated_precision")
-    found = [name for name in curves if not name.startswith(others)]
+    found = [name for name in curves if chart_data.kind_of(name) == "rank"]
     return found[0] if len(found) == 1 else None
 
 
@@ -211,16 +209,9 @@ def _with_ranks(
         values = pl.col(curve).cast(pl.List(pl.Float64)).alias(name)
         lists = lists.select(pl.col(query).alias("key"), values)
         table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
-    lengths: Any = pl.concat([table[name].list.len().drop_nulls() for name in ("list_a", "list_b")])
-    shortest, n = lengths.min(), lengths.max()
-    if shortest != n:
-        msg = (
-            f"the lists of {curve!r} must have one length, as those of a curve with a cutoff have, "
-            f"got {shortest} to {n}"
-        )
-        raise ValueError(msg)
-    positions = chart_data.positions_of(curve, "rank", n or 0)
-    ranks = {f"rank_{positions[at]}": at for at in chart_data.equal_steps(n or 0, MOST_RANKS)}
+    n = chart_data.length_of(table, ["list_a", "list_b"], repr(curve))
+    positions = chart_data.positions_of(curve, "rank", n)
+    ranks = {f"rank_{positions[at]}": at for at in chart_data.equal_steps(n, MOST_RANKS)}
     difference = {
         name: pl.col("list_a").list.get(at) - pl.col("list_b").list.get(at)
         for name, at in ranks.items()
@@ -255,11 +246,7 @@ def _with_known(
             others = pl.when(kept).then("known").otherwise(pl.lit("others"))
             known = known.with_columns(others.alias("known"))
     return table.join(
-        known.select("key", "known"),
-        on="key",
-        how="left",
-        nulls_equal=True,
-        maintain_order="left",
+        known.select("key", "known"), on="key", how="left", nulls_equal=True, maintain_order="left"
     )
 
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import (
-    check_choice,
-)
+from polars_graded._checks import check_choice
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.comparing import differences
 from polars_graded._results.keys import takes_results_of_one

@@ -120,13 +120,7 @@ def rankings(
     irrelevant = check_number("irrelevant", options.get("irrelevant", 0))
     chosen = check_sum(f"ndcg@{n}" if measure is None else measure)
     documents, values = ranks_added(
-        frame,
-        of,
-        chosen,
-        n,
-        doc=doc,
-        others={} if title is None else {"title": title},
-        **options,
+        frame, of, chosen, n, doc=doc, others={} if title is None else {"title": title}, **options
     )
     strategy = options.get("strategy") or "strategy"
     _, grade = settled_grade(options.get("grade", "grade"))
@@ -145,8 +139,5 @@ def rankings(
     drawn = tiles.Tiles.of(table, n, colours, measure=chosen.name, grade=grade, strategy=strategy)
     bare = alt.ViewBackground(stroke=None)
     described = style.said(f"rankings of {query}, {chosen.name}", values.items())
-    said = {
-        "finding": titles.ranked(query, chosen.name, values),
-        "description": described,
-    }
+    said = {"finding": titles.ranked(query, chosen.name, values), "description": described}
     return style.layered(tiles.marks(drawn), table, apart=["fill"], view=bare, **said, **drawn.size)

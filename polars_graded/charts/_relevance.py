@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import (
-    check_choice,
-    check_collected,
-    check_columns,
-    check_number,
-)
+from polars_graded._checks import check_choice, check_collected, check_columns, check_number
 from polars_graded._drawing import chart_data, style, titles
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order
@@ -117,16 +112,19 @@ def relevance_function(
         "score": chart_data.at_equal_steps(found, named, most, keys),
         "control point": phi_control_points(scores, named, **chosen),
     }
+    # Points are named where they come from the scores.
+    own = pl.lit(None, pl.String).alias("name")
+    named_points = own if control_points is not None else chart_data.names_of_points(keys)
     table = pl.concat(
         part.select(
             *keys,
             pl.lit(name).alias("part"),
             pl.col(named).cast(pl.Float64).alias("score"),
             "relevance",
+            named_points if name == "control point" else own,
         )
         for name, part in drawn.items()
     )
-    table = chart_data.with_point_names(table, keys, own=control_points is not None)
     values = found[named].cast(pl.Float64)
     middle, top = values.median(), values.max()
     many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import (
-    check_choice,
-    check_number,
-    check_whole_number,
-)
+from polars_graded._checks import check_choice, check_number, check_whole_number
 from polars_graded._drawing import chart_data, marks, style, titles
 
 if TYPE_CHECKING:

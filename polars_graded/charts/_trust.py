@@ -44,11 +44,7 @@ MOST_LINES = 20
 
 
 def significance_curves(
-    levels: Frame,
-    *,
-    alpha: float = 0.05,
-    panel: str | None = None,
-    strategy: str = "strategy",
+    levels: Frame, *, alpha: float = 0.05, panel: str | None = None, strategy: str = "strategy"
 ) -> Chart:
     """Draw the p values of all pairs of strategies in falling order, one line per measure.
 
@@ -425,12 +421,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     )
     # The more queries the stronger; the only size is strong.
     ink, paper = style.ink_and_paper()
-    shades = [
-        style.mixed(
-            *SHADES[ink == style.LIGHT_INK], place / (len(sizes) - 1) if len(sizes) > 1 else 1
-        )
-        for place in range(len(sizes))
-    ]
+    shades = style.ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
     scale = alt.Scale(domain=sizes, range=shades)
     shade = alt.Stroke("queries:O", title="queries", scale=scale, legend=None)
     base = alt.Chart().encode(x=x, y=y, detail="queries:O")
@@ -596,11 +587,8 @@ def grading_profile(
     ]
     if not several:
         named = names if len(names) <= style.MOST_COLOURS else best
-        last = table.filter(pl.col("strategy").is_in(named)).filter(grading=gradings[-1])
-        last = last.sort(height, "strategy").unique("strategy", keep="first", maintain_order=True)
-        heights = chart_data.apart(last[height], ends)
-        at = last.select("strategy", "grading", pl.Series("label_at", heights, pl.Float64))
-        table = table.join(at, on=["strategy", "grading"], how="left", maintain_order="left")
+        last = pl.col("grading") == gradings[-1]
+        table = chart_data.with_labels(table, "grading", last, height, named, ends)
         layers.append(marks.line_names(x, title, "strategy", look["color"], dx=8))
     chart = style.panels(
         layers,
@@ -612,8 +600,7 @@ def grading_profile(
         notes=[f"τ: of the order of strategies with that {given}", *style.rest_named(names)],
         description=f"{show} of {len(names)} strategies under {len(gradings)} gradings",
     )
-    apart: Chart = chart.resolve_scale(y="independent") if several else chart
-    return apart
+    return chart.resolve_scale(y="independent") if several else chart
 
 
 def unjudged_bounds(
