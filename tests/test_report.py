@@ -1217,3 +1217,13 @@ def test_every_number_of_the_page_is_that_of_compare_and_summarise(shown):
         start = f"{best} leads: its mean {measure} over 30 queries is {number(means[best])}, "
         assert " ".join(page.text("#verdict p").split()).startswith(start)
     page.quiet()
+
+
+def test_the_same_results_make_the_same_file_with_documents_too(tmp_path):
+    frame = datasets.example(10)
+    per_query = evaluate(frame, "ap", by=["strong", "weak"])
+    made = [
+        report(per_query, tmp_path / name, frame=frame, by=["strong", "weak"], date=dt.date.min)
+        for name in ("one.html", "other.html")
+    ]
+    assert made[0].read_bytes() == made[1].read_bytes()

@@ -274,7 +274,8 @@ class RankedFrame:
         grades = pl.DataFrame({"grade": sorted(shown)}, schema={"grade": pl.Float64})
         scale = replace(self.request.scale, grade=pl.col("grade"))
         grades = grades.filter(pl.col("grade") <= HIGHEST_EXP2)
-        return grades.group_by("grade").agg(one(Measure.of("dcg", 1), scale)).rows()
+        each = grades.group_by("grade", maintain_order=True)
+        return each.agg(one(Measure.of("dcg", 1), scale)).rows()
 
     def tiles(self, n: int) -> dict[str, dict[str, Any]]:
         """The charts of the first documents of n strategies."""
