@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
-from polars_graded._frames.looking import overview, side_by_side
+from polars_graded._frames.overview import overview, side_by_side
 from polars_graded._frames.reading import (
     read_letor,
     read_qrels,

@@ -37,7 +37,7 @@ class Mutant(NamedTuple):
 
 
 KERNELS = "kernels namespace contracts"
-FRAMES = "grouping evaluating noticing parts shared contracts"
+FRAMES = "grouping evaluating data_warnings parts shared contracts"
 JUDGED = "judging judging_later any_frame"
 TESTED = "significance comparing"
 TITLES = "claims findings charts_of_trust sentences"
@@ -50,7 +50,7 @@ P, C, U, K, G, Q, R, A = (
         *("ragged", "average_precision"),
     )
 )
-VALUES, GROUPING, NOTICING = (f"_frames/{n}.py" for n in ("values", "grouping", "noticing"))
+VALUES, GROUPING, NOTICING = (f"_frames/{n}.py" for n in ("values", "grouping", "data_warnings"))
 SIGNIFICANCE, COMPARING, PAIRS = (
     f"_results/{n}.py" for n in ("significance", "comparing", "pairs")
 )
@@ -176,10 +176,10 @@ MUTANTS = [
         Q,
         "np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0",
         "np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) > 0",
-        "noticing ties",
+        "data_warnings ties",
     ),
     Mutant(
-        Q, "of_query[upper[upper == lower]] = True", "of_query[upper[:1]] = True", "noticing ties"
+        Q, "of_query[upper[upper == lower]] = True", "of_query[upper[:1]] = True", "data_warnings ties"
     ),
     Mutant(R, "new[self.offsets[:-1][self.lengths > 0]] = True", "new[:1] = True", KERNELS),
     Mutant(
@@ -218,9 +218,9 @@ MUTANTS = [
         "orders = [undecided.pessimistic, undecided.pessimistic]",
         "ties",
     ),
-    Mutant(VALUES, "(least == 0) | (least == 1)", "least == 1", "noticing"),
-    Mutant(NOTICING, "if high - low >= UNFAIR", "if high - low > 1", "noticing"),
-    Mutant(NOTICING, 'pl.col("queries") < queries', 'pl.col("queries") < queries - 1', "noticing"),
+    Mutant(VALUES, "(least == 0) | (least == 1)", "least == 1", "data_warnings"),
+    Mutant(NOTICING, "if high - low >= UNFAIR", "if high - low > 1", "data_warnings"),
+    Mutant(NOTICING, 'pl.col("queries") < queries', 'pl.col("queries") < queries - 1', "data_warnings"),
     Mutant(
         "_frames/joining.py",
         "missed = pl.Series(~self._found[name][start:stop])",

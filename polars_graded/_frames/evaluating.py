@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from polars_graded._checks import check_flag, check_frame
-from polars_graded._frames import noticing
+from polars_graded._frames import data_warnings
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
@@ -206,7 +206,7 @@ def evaluate(
         for grader, column in graders.items():
             options["grade"] = {grader: column}
             each.append(evaluate(frame, *measures, parts=parts, progress=progress, **options))
-        noticing.warn_of_parts(Request.of(measures, **options), frame, graders)
+        data_warnings.warn_of_parts(Request.of(measures, **options), frame, graders)
         return pl.concat(each)
     request = Request.of(measures, **options)
     parts, shown = check_parts(parts), check_flag("progress", progress)
@@ -215,6 +215,6 @@ def evaluate(
     frame = request.opened(frame)
     request.check_not_stacked(frame)
     columns = frame.collect_schema().names()
-    request = replace(request, document=noticing.column_of_documents(request, columns))
+    request = replace(request, document=data_warnings.column_of_documents(request, columns))
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
     return measure(request, frame, parts, shown=shown)

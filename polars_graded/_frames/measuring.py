@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from polars_graded._frames.noticing import warn_of_doubles
+from polars_graded._frames.data_warnings import warn_of_doubles
 from polars_graded._frames.parts import Cut, check_together, chosen
 from polars_graded._frames.progress import progress
 from polars_graded._frames.values import finished, values_of

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_graded._frames import noticing, sorting
+from polars_graded._frames import data_warnings, sorting
 from polars_graded._frames.grouping import Groups, are_sorted, constant
 from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
+from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._measuring.computing import check_measures, computed, depth_of, sentence
 from polars_graded._measuring.documents import (
     Documents,
@@ -131,7 +131,7 @@ class Part:
                     measures,
                     self.ranking(usable[0]),
                     [*map(self.documents, usable)],
-                    ordered=noticing.decided_by_order(self.request),
+                    ordered=data_warnings.decided_by_order(self.request),
                 )
                 found = dict(zip(usable, of_usable, strict=True))
         except UnusableDataError as caught:
@@ -166,7 +166,7 @@ class Part:
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
-        if found is not None and noticing.decided_by_order(request):
+        if found is not None and data_warnings.decided_by_order(request):
             notes["decided_by_order"] = found.decided_by_order
         return pl.DataFrame(
             [
@@ -184,7 +184,7 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
     request, groups, grades = part.request, part.groups, part.grades
     lacking = any(map(_lacks, groups.keys.select(request.keys).get_columns()))
     highest = part.constant(None, pl.Float64())
-    if noticing.without_a_scale(request):
+    if data_warnings.without_a_scale(request):
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan")).to_numpy()
         best = np.fmax.reduceat(doubles, groups.offsets[:-1]) if groups.n else doubles
         highest = pl.Series(best, nan_to_null=True)
@@ -253,7 +253,7 @@ def _counts_up(part: Part, values: pl.Series) -> pl.Series:
 
     One that is not called a rank has to count in the order of rows too, where scores fall.
     """
-    called_rank = noticing.is_called_rank(values.name)
+    called_rank = data_warnings.is_called_rank(values.name)
     looks_so = values.dtype.is_numeric() and (called_rank or _counts_by_row(values))
     if not part.request.descending or not looks_so:
         return part.constant(value=False, dtype=pl.Boolean())
@@ -319,10 +319,10 @@ def finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     """What the caller gets of the values of all queries, and is warned of."""
     values = in_order(request, values)
     if request.grader is None:
-        noticing.warn(request, values)
+        data_warnings.warn(request, values)
         return values.drop(NOTES)
     judged = (pl.col(NOTES).struct.field("judged") > 0).any().over(request.query)
-    noticing.warn(request, values.filter(judged))
+    data_warnings.warn(request, values.filter(judged))
     return values.select(
         pl.lit(request.grader).alias(GRADER),
         *request.keys_of_values,

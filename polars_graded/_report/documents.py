@@ -13,8 +13,8 @@ import polars as pl
 
 from polars_graded._checks import check_comparable, check_frame
 from polars_graded._drawing.chart_data import equal_steps, one_query
-from polars_graded._frames.adding import RANK, ranked_documents
-from polars_graded._frames.looking import overview
+from polars_graded._frames.contributions import RANK, ranked_documents
+from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request
 from polars_graded._measuring.expression import one
 from polars_graded._measuring.kernels.gains import HIGHEST_EXP2

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import chart_data, style, tiles, titles
-from polars_graded._frames.adding import check_sum, ranks_added
+from polars_graded._frames.contributions import check_sum, ranks_added
 from polars_graded._frames.request import Request, RequestOptions, settled_grade
 from polars_graded._measuring.keywords import takes_options_of
 

@@ -8,8 +8,8 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_whole_number
-from polars_graded._frames.adding import RANK, TIED, ranked_documents, rows_of_query
-from polars_graded._frames.noticing import JUDGED_AT_THE_TOP, NOTES
+from polars_graded._frames.contributions import RANK, TIED, ranked_documents, rows_of_query
+from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.values import in_order, values_of
 from polars_graded._measuring.expression import places
