@@ -1,7 +1,7 @@
 """Ranking evaluation with graded relevance, as a Polars expression namespace.
 
 Importing this registers `.graded` on Polars expressions; `Graded` documents its measures. The
-modules `charts`, `datasets` and `experiments` are loaded when they are first used.
+modules `charts`, `datasets`, `experiments` and `trust` are loaded when they are first used.
 """
 
 from importlib import import_module
@@ -21,27 +21,18 @@ from polars_graded._frames.reading import (
 from polars_graded._measuring.phi import phi_control_points, phi_curve
 from polars_graded._report.page import report
 from polars_graded._results.agreement import agreement
-from polars_graded._results.averages import average_curves, summary_table
+from polars_graded._results.averages import average_curves, count_retrieved
 from polars_graded._results.comparing import compare, differences, summarise
-from polars_graded._results.correlation import rank_correlation
 from polars_graded._results.forms import long_form, paper_table
 from polars_graded._results.gating import assert_no_worse, gate
-from polars_graded._results.power import (
-    discriminative_power,
-    power_curve,
-    queries_needed,
-    significance_levels,
-)
 from polars_graded._results.ranks import rank_strategies
-from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
-from polars_graded._results.reliability import order_stability, swap_rate
 from polars_graded._results.segments import compare_segments
 from polars_graded._versions import show_versions
 from polars_graded._warnings import DataWarning
 from polars_graded.namespace import Graded, graded
 
 if TYPE_CHECKING:
-    from polars_graded import charts, datasets, experiments
+    from polars_graded import charts, datasets, experiments, trust
 
 __all__ = [
     "DataWarning",
@@ -52,39 +43,31 @@ __all__ = [
     "charts",
     "compare",
     "compare_segments",
+    "count_retrieved",
     "datasets",
     "differences",
-    "discriminative_power",
     "evaluate",
     "experiments",
     "gate",
     "graded",
     "judge",
     "long_form",
-    "order_stability",
     "overview",
     "paper_table",
     "phi_control_points",
     "phi_curve",
-    "power_curve",
-    "queries_needed",
-    "rank_correlation",
     "rank_strategies",
     "read_letor",
     "read_qrels",
     "read_run",
     "report",
-    "robustness_to_grading",
     "scan_letor",
     "scan_qrels",
     "scan_run",
     "show_versions",
     "side_by_side",
-    "significance_levels",
     "summarise",
-    "summary_table",
-    "swap_rate",
-    "unjudged_bounds",
+    "trust",
 ]
 
 __version__ = "0.1.0"
@@ -92,7 +75,7 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> Any:
     """The modules that are loaded when they are first used; Altair is slow to import."""
-    if name in ("charts", "datasets", "experiments"):
+    if name in ("charts", "datasets", "experiments", "trust"):
         return import_module(f"polars_graded.{name}")
     msg = f"module 'polars_graded' has no attribute {name!r}"
     raise AttributeError(msg)

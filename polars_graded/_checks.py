@@ -182,14 +182,14 @@ MAKERS = {
     "per_query": "evaluate(frame, 'ap', ...)",
     "summary": "summarise(per_query)",
     "comparison": "compare(per_query)",
-    "robustness": "robustness_to_grading(frame, 'ndcg@10', ...)",
+    "robustness": "trust.robustness_to_grading(frame, 'ndcg@10', ...)",
     "table": "overview(frame)",
-    "curve": "power_curve(per_query, ...)",
-    "levels": "significance_levels(per_query)",
-    "stability": "order_stability(per_query)",
-    "rates": "swap_rate(per_query)",
+    "curve": "trust.power_curve(per_query, ...)",
+    "levels": "trust.significance_levels(per_query)",
+    "stability": "trust.order_stability(per_query)",
+    "rates": "trust.swap_rate(per_query)",
     "estimates": "summarise(per_query, trusted='people')",
-    "bounds": "unjudged_bounds(frame, 'ap', ...)",
+    "bounds": "trust.unjudged_bounds(frame, 'ap', ...)",
 }
 """What makes the frames that are handed on, by the name of the argument."""
 

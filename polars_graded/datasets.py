@@ -35,6 +35,12 @@ __all__ = [
     "worked_example",
 ]
 
+
+def __dir__() -> list[str]:
+    """The functions alone, for who looks for one."""
+    return __all__
+
+
 Number = TypeVar("Number", np.int64, np.float64)
 
 STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}

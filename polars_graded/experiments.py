@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ndcg_by_relevance", "popularity_scenarios", "robustness_to_levels", "threshold_profile"]
 
+
+def __dir__() -> list[str]:
+    """The functions alone, for who looks for one."""
+    return __all__
+
+
 MOST_LEVELS = 20
 """More levels than this are not for one table: a caller says which thresholds to look at."""
 

@@ -179,7 +179,10 @@ MUTANTS = [
         "data_warnings ties",
     ),
     Mutant(
-        Q, "of_query[upper[upper == lower]] = True", "of_query[upper[:1]] = True", "data_warnings ties"
+        Q,
+        "of_query[upper[upper == lower]] = True",
+        "of_query[upper[:1]] = True",
+        "data_warnings ties",
     ),
     Mutant(R, "new[self.offsets[:-1][self.lengths > 0]] = True", "new[:1] = True", KERNELS),
     Mutant(
@@ -220,7 +223,9 @@ MUTANTS = [
     ),
     Mutant(VALUES, "(least == 0) | (least == 1)", "least == 1", "data_warnings"),
     Mutant(NOTICING, "if high - low >= UNFAIR", "if high - low > 1", "data_warnings"),
-    Mutant(NOTICING, 'pl.col("queries") < queries', 'pl.col("queries") < queries - 1', "data_warnings"),
+    Mutant(
+        NOTICING, 'pl.col("queries") < queries', 'pl.col("queries") < queries - 1', "data_warnings"
+    ),
     Mutant(
         "_frames/joining.py",
         "missed = pl.Series(~self._found[name][start:stop])",

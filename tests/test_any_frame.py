@@ -13,7 +13,7 @@ import pytest
 from helpers import needed
 from polars.testing import assert_frame_equal
 
-from polars_graded import compare, evaluate, judge, summarise, summary_table
+from polars_graded import compare, count_retrieved, evaluate, judge, summarise
 from polars_graded._checks import check_frame
 from polars_graded.datasets import example
 
@@ -89,7 +89,7 @@ def test_the_same_evaluation_from_mappings():
 
 @FRAMES
 def test_results_come_in_at_the_same_door(of):
-    table = summary_table(of(judge(RUN, JUDGMENTS)))
+    table = count_retrieved(of(judge(RUN, JUDGMENTS)))
     assert table.row(0) == ("score", 2, 5, 3, 2)
 
 
@@ -172,7 +172,7 @@ def test_pandas_without_pyarrow(monkeypatch):
 @pytest.mark.parametrize("given", [None, 3, {"query": []}, [1], pl.Series([1]), "frame"])
 def test_what_is_no_frame_is_refused_by_its_name(given):
     sentence = r"`frame` must be a data frame \(of Polars, pandas, pyarrow, DuckDB or another that "
-    for call in (evaluate, summary_table):
+    for call in (evaluate, count_retrieved):
         with pytest.raises(TypeError, match=sentence):
             call(given, "ap") if call is evaluate else call(given)
 

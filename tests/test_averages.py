@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import average_curves, summary_table
+from polars_graded import average_curves, count_retrieved
 
 CG = "cg_curve(gain=linear)@2"
 
@@ -53,4 +53,4 @@ def test_a_segment_must_be_a_column_of_its_own():
 
 def test_strategies_of_a_summary_must_not_be_called_like_a_count():
     with pytest.raises(ValueError, match=r"`strategy` must not have the name of .* got 'queries'"):
-        summary_table(FRAME.with_columns(queries=pl.lit("x")), strategy="queries")
+        count_retrieved(FRAME.with_columns(queries=pl.lit("x")), strategy="queries")

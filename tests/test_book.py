@@ -22,7 +22,7 @@ from helpers import needed
 from prose import not_printed
 
 import polars_graded
-from polars_graded import Graded, charts, datasets, experiments
+from polars_graded import Graded, charts, datasets, experiments, trust
 from polars_graded._measuring.definitions import DEFINITIONS
 
 SOURCES = Path(polars_graded.__file__).parents[1] / "notebooks"
@@ -200,6 +200,7 @@ def names_of(path: Path) -> list[str]:
 
 def test_the_reference_has_every_public_name_once() -> None:
     modules = {"charts": charts, "datasets": datasets, "experiments": experiments}
+    modules["trust"] = trust
     public = [name for name in polars_graded.__all__ if name not in modules]
     public += [f"{room}.{name}" for room, module in modules.items() for name in module.__all__]
     public += [f"Graded.{name}" for name in vars(Graded) if not name.startswith("_")]

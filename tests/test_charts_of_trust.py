@@ -61,8 +61,8 @@ def test_beside_a_measure_stands_the_share_of_pairs_at_most_at_alpha():
 
 def test_the_shares_are_those_of_discriminative_power():
     per_query = ROWS["dcg_curves"].frame(7, 106).select("strategy", "query", "mu_ap", "ndcg")
-    found = pg.significance_levels(per_query, test="t")
-    shares = pg.discriminative_power(per_query, test="t")["discriminative_power"]
+    found = pg.trust.significance_levels(per_query, test="t")
+    shares = pg.trust.discriminative_power(per_query, test="t")["discriminative_power"]
     drawn = charts.significance_curves(found).data.drop_nulls("label")["label"]
     assert drawn.to_list() == [
         f"{name}: {round(21 * share)} of 21"
@@ -160,8 +160,8 @@ def test_the_line_of_the_power_that_is_wanted_is_where_it_is_said():
 
 def test_a_line_crosses_the_power_where_queries_needed_says():
     per_query = ROWS["dcg_curves"].frame(4, 30).select("strategy", "query", "mu_ap")
-    [needed] = pg.queries_needed(per_query, difference=0.05)["queries_needed"]
-    curve = pg.power_curve(per_query, queries=[needed - 1, needed], difference=0.05)
+    [needed] = pg.trust.queries_needed(per_query, difference=0.05)["queries_needed"]
+    curve = pg.trust.power_curve(per_query, queries=[needed - 1, needed], difference=0.05)
     drawn = charts.power_curves(curve).data.sort("queries")
     assert drawn.filter(queries=needed - 1)["power"].item() < 0.8
     assert drawn.filter(queries=needed)["power"].item() >= 0.8
@@ -279,7 +279,9 @@ def test_names_stand_beside_the_last_grading_where_there_is_one_panel():
 
 def test_a_grading_that_swaps_two_strategies_is_seen_as_a_crossing():
     df = pl.DataFrame({"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]})
-    found = pg.robustness_to_grading(df, "precision@2", by=["x", "y"], gradings={"1 is 0": {1: 0}})
+    found = pg.trust.robustness_to_grading(
+        df, "precision@2", by=["x", "y"], gradings={"1 is 0": {1: 0}}
+    )
     means = charts.grading_profile(found).data.pivot("grading", index="strategy", values="mean")
     # x has grades 2 and 0 at the top, y 1 and 1.
     assert means.rows() == [("x", 0.5, 0.5), ("y", 1.0, 0.0)]

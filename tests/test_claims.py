@@ -20,17 +20,19 @@ from polars_graded import (
     compare,
     evaluate,
     experiments,
-    order_stability,
     overview,
-    power_curve,
     rank_strategies,
+    summarise,
+)
+from polars_graded._drawing import chart_data, style
+from polars_graded.trust import (
+    order_stability,
+    power_curve,
     robustness_to_grading,
     significance_levels,
-    summarise,
     swap_rate,
     unjudged_bounds,
 )
-from polars_graded._drawing import chart_data, style
 
 pytestmark = of_few
 

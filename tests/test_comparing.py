@@ -20,11 +20,13 @@ from polars_graded import (
     datasets,
     differences,
     evaluate,
-    rank_correlation,
     read_letor,
     summarise,
 )
 from polars_graded._results.significance import CORRECTIONS, TESTS
+from polars_graded.trust import (
+    rank_correlation,
+)
 
 pytestmark = of_few
 

@@ -21,13 +21,13 @@ import polars_graded
 from polars_graded import (
     DataWarning,
     average_curves,
+    count_retrieved,
     evaluate,
     judge,
     overview,
     read_letor,
     read_qrels,
     read_run,
-    summary_table,
 )
 from polars_graded._frames.request import Request
 from polars_graded._frames.values import finished, values_of
@@ -115,7 +115,7 @@ STACKED = pl.DataFrame(
 
 @pytest.mark.parametrize(
     ("call", "named"),
-    [(evaluate, ["ap"]), (average_curves, ["ndcg_curve@2"]), (summary_table, []), (overview, [])],
+    [(evaluate, ["ap"]), (average_curves, ["ndcg_curve@2"]), (count_retrieved, []), (overview, [])],
 )
 def test_a_lazy_frame_of_stacked_strategies_is_refused_before_anything_runs(call, named):
     def must_not_run(_: pl.DataFrame) -> pl.DataFrame:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import polars_graded
-from polars_graded import Graded, charts, datasets, experiments
+from polars_graded import Graded, charts, datasets, experiments, trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ROOMS = (polars_graded, charts, datasets, experiments)
+ROOMS = (polars_graded, charts, datasets, experiments, trust)
 
 
 def public() -> Iterator[tuple[str, Any]]:

@@ -16,12 +16,14 @@ from polars_graded import (
     evaluate,
     long_form,
     paper_table,
-    rank_correlation,
     report,
     summarise,
 )
 from polars_graded._results.keys import found_keys
 from polars_graded._results.significance import CORRECTIONS, TESTS
+from polars_graded.trust import (
+    rank_correlation,
+)
 
 PER_QUERY = pl.DataFrame(
     {

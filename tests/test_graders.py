@@ -64,7 +64,7 @@ def test_stacked_strategies_and_curves_have_graders_too():
     judged = FRAME.drop_nulls("people")
     alone = pg.average_curves(judged, "dcg_curve@2", by=BY, grade="people")
     assert_frame_equal(means.filter(grader="people").drop("grader"), alone)
-    counts = pg.summary_table(FRAME, by=BY, grade=GRADERS)
+    counts = pg.count_retrieved(FRAME, by=BY, grade=GRADERS)
     assert counts.filter(grader="people")["queries"].to_list() == [2, 2]
 
 
@@ -75,7 +75,7 @@ def test_stacked_strategies_and_curves_have_graders_too():
         pg.compare,
         pg.long_form,
         lambda results, **given: pg.differences(results, "ndcg", *BY, **given),
-        lambda results, **given: pg.order_stability(results, sizes=1, samples=5, **given),
+        lambda results, **given: pg.trust.order_stability(results, sizes=1, samples=5, **given),
     ],
 )
 def test_what_is_worked_out_of_results_is_that_of_each_grader(call):
@@ -105,23 +105,25 @@ def test_the_order_of_strategies_under_each_grader_is_correlated(method):
     by = [*BY, "third", "fourth"]
     results = pg.evaluate(frame, "ndcg", "reciprocal_rank", by=by, grade=GRADERS)
     both = results.filter(pl.col("query") != "b")
-    found = pg.rank_correlation(results, method=method)
+    found = pg.trust.rank_correlation(results, method=method)
     assert found.select("measure", "grader", "reference").rows() == [
         *[("ndcg", *GRADERS), ("reciprocal_rank", *GRADERS)]
     ]
     assert set(found["queries"]) == {2}
-    reference = pg.rank_correlation(results, method=method, reference="people")
+    reference = pg.trust.rank_correlation(results, method=method, reference="people")
     rows = zip(found["measure"], found["tau"], reference["tau"], strict=True)
     for measure, tau, directed in rows:
         side_by_side = both.pivot("grader", index=["strategy", "query"], values=measure)
         named = [{name: "highest"} for name in GRADERS]
-        assert tau == pg.rank_correlation(side_by_side, *named, method=method)["tau"].item()
-        expected = pg.rank_correlation(side_by_side, *named, method=method, reference="people")
+        assert tau == pg.trust.rank_correlation(side_by_side, *named, method=method)["tau"].item()
+        expected = pg.trust.rank_correlation(
+            side_by_side, *named, method=method, reference="people"
+        )
         assert directed == expected["tau"].item()
-    by_measures = pg.rank_correlation(results, grader="people", method=method)
+    by_measures = pg.trust.rank_correlation(results, grader="people", method=method)
     assert by_measures["reference"].to_list() == ["reciprocal_rank"]
     with pytest.raises(ValueError, match="`reference` must be one of people, model, got 'gpt'"):
-        pg.rank_correlation(results, reference="gpt")
+        pg.trust.rank_correlation(results, reference="gpt")
 
 
 def test_what_shows_one_grader_asks_which(tmp_path):
@@ -156,7 +158,7 @@ def test_what_shows_one_grader_asks_which(tmp_path):
         lambda results: pg.charts.strategy_bars(pg.summarise(results)),
         lambda results: pg.charts.comparison_forest(pg.compare(results)),
         lambda results: pg.charts.comparison_matrix(pg.compare(results)),
-        lambda results: pg.charts.stability_curves(pg.order_stability(results, samples=5)),
+        lambda results: pg.charts.stability_curves(pg.trust.order_stability(results, samples=5)),
     ],
 )
 def test_no_chart_mixes_graders(draw):
@@ -174,7 +176,9 @@ def test_graders_may_have_panels():
     assert pg.charts.dcg_curves(curves).to_dict()["facet"]["sort"] == GRADERS
 
 
-@pytest.mark.parametrize("call", [pg.overview, lambda *a, **o: pg.unjudged_bounds(*a, "ap", **o)])
+@pytest.mark.parametrize(
+    "call", [pg.overview, lambda *a, **o: pg.trust.unjudged_bounds(*a, "ap", **o)]
+)
 def test_what_looks_at_grades_asks_for_those_of_one(call):
     said = "must (name the grades of one grader here|be the name of a column), got"
     with pytest.raises((ValueError, TypeError), match=said):

@@ -127,7 +127,7 @@ CALLS = {
         JUDGMENTS.rename({"doc": n}),
         doc=n,
     ),
-    "summary_table query": lambda n: pg.summary_table(
+    "count_retrieved query": lambda n: pg.count_retrieved(
         RANKED.rename({"query": n}), query=n, strategy="strategy"
     ),
     "average_curves grade": lambda n: pg.average_curves(
@@ -149,7 +149,7 @@ CALLS = {
         segments=n,
         **STACKED,
     ),
-    "rank_correlation measure": lambda n: pg.rank_correlation(
+    "rank_correlation measure": lambda n: pg.trust.rank_correlation(
         PER_QUERY.rename({"ap": n}), {n: "ap"}, "ndcg@2", reference=n
     ),
     "summarise query": lambda n: pg.summarise(PER_QUERY.rename({"query": n}), "ap", query=n),
@@ -162,7 +162,7 @@ CALLS = {
     "differences strategy": lambda n: pg.differences(
         PER_QUERY.rename({"strategy": n}), "ap", "A", "B", strategy=n
     ),
-    "rank_correlation strategy": lambda n: pg.rank_correlation(
+    "rank_correlation strategy": lambda n: pg.trust.rank_correlation(
         PER_QUERY.rename({"strategy": n}), "ap", "ndcg@2", strategy=n
     ),
     "phi_curve score": lambda n: pg.phi_curve(RANKED.rename({"score": n}), score=n),
@@ -223,10 +223,10 @@ CALLS = {
     "ad_hoc_grade score": lambda n: RANKED.rename({"score": n}).select(
         datasets.ad_hoc_grade(n, cuts=(1, 2)).over("query", "strategy")
     ),
-    "unjudged_bounds grade": lambda n: pg.unjudged_bounds(
+    "unjudged_bounds grade": lambda n: pg.trust.unjudged_bounds(
         RANKED.rename({"grade": n}), "ap", grade=n, **STACKED
     ),
-    "robustness_to_grading grade": lambda n: pg.robustness_to_grading(
+    "robustness_to_grading grade": lambda n: pg.trust.robustness_to_grading(
         RANKED.rename({"grade": n}), "ap", grade=n, **STACKED
     ),
     **{
@@ -235,12 +235,12 @@ CALLS = {
         )
         for key in ("query", "strategy")
         for function, options in (
-            (pg.discriminative_power, {"test": "t"}),
-            (pg.significance_levels, {"test": "t"}),
-            (pg.order_stability, {"sizes": 1, "samples": 2}),
-            (pg.swap_rate, {"sizes": 1, "samples": 2}),
-            (pg.power_curve, {"queries": [5]}),
-            (pg.queries_needed, {}),
+            (pg.trust.discriminative_power, {"test": "t"}),
+            (pg.trust.significance_levels, {"test": "t"}),
+            (pg.trust.order_stability, {"sizes": 1, "samples": 2}),
+            (pg.trust.swap_rate, {"sizes": 1, "samples": 2}),
+            (pg.trust.power_curve, {"queries": [5]}),
+            (pg.trust.queries_needed, {}),
         )
     },
     "report query": lambda n: pg.report(PER_QUERY.rename({"query": n}), "page.html", query=n),
@@ -294,7 +294,8 @@ def test_values_are_no_names():
     assert by.to_series().to_list() == ["*", "*", "**", "**"]
     gradings = {"*": pl.col("grade") * 2}
     assert (
-        "*" in pg.robustness_to_grading(wide, "ap", by=["f1", "f2"], gradings=gradings)["grading"]
+        "*"
+        in pg.trust.robustness_to_grading(wide, "ap", by=["f1", "f2"], gradings=gradings)["grading"]
     )
 
 
@@ -372,7 +373,7 @@ def long_form_of(key, name):
 
 
 def bounds_of(key, name):
-    return pg.unjudged_bounds(RANKED.rename({key: name}), "ap", **STACKED | {key: name})
+    return pg.trust.unjudged_bounds(RANKED.rename({key: name}), "ap", **STACKED | {key: name})
 
 
 @pytest.mark.parametrize("key", ["query", "strategy"])
@@ -401,7 +402,7 @@ def test_objects_of_python_tell_nothing_apart(column, tmp_path):
     sentence = f"column '{column}' must hold values that can be compared, got Object"
     of_documents = [
         lambda: charts.rankings(frame, "q1", "ap", **STACKED),
-        lambda: pg.robustness_to_grading(frame, "ap", moved=0.5, **STACKED),
+        lambda: pg.trust.robustness_to_grading(frame, "ap", moved=0.5, **STACKED),
         lambda: pg.report(PER_QUERY, tmp_path / "page.html", "ap", frame=frame),
     ]
     of_queries = [

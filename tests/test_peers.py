@@ -21,6 +21,7 @@ import pytest
 from helpers import needed
 
 from polars_graded import (
+    count_retrieved,
     evaluate,
     graded,
     judge,
@@ -28,7 +29,6 @@ from polars_graded import (
     read_qrels,
     read_run,
     summarise,
-    summary_table,
 )
 from polars_graded._measuring.names import Measure
 
@@ -625,7 +625,7 @@ def test_trec_eval_geometric_means_count_nothing_less_than_1e_5(trec, case):
 @EVERY_CASE
 def test_trec_eval_counts_are_a_summary_table(trec, case):
     frame, level, printed = trec(case)
-    counts = summary_table(frame, threshold=level, by=[["score", "doc"]]).row(0)[1:]
+    counts = count_retrieved(frame, threshold=level, by=[["score", "doc"]]).row(0)[1:]
     names = ("num_q", "num_ret", "num_rel", "num_rel_ret")
     assert counts == tuple(int(printed[name, "all"]) for name in names)
 

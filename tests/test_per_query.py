@@ -9,7 +9,8 @@ import pytest
 from results import FRAME, frame_of, of_few
 
 import polars_graded as pg
-from polars_graded import compare, differences, rank_correlation, summarise
+from polars_graded import compare, differences, summarise
+from polars_graded.trust import rank_correlation
 
 # Missing.
 
@@ -90,7 +91,13 @@ def with_own_names():
 def test_what_a_renamed_column_measures_is_told_as_it_was_to_evaluate():
     own, plain = with_own_names()
     renamed = {measure: name for name, measure in OWN.items()}
-    for ask in (compare, summarise, rank_correlation, pg.order_stability, pg.discriminative_power):
+    for ask in (
+        compare,
+        summarise,
+        rank_correlation,
+        pg.trust.order_stability,
+        pg.trust.discriminative_power,
+    ):
         expected = ask(plain).with_columns(pl.col("^measure|reference$").replace(renamed))
         assert ask(own, OWN).equals(expected)
     assert compare(own, {"E": "lowest"})["best"].unique().to_list() == ["lowest"]
@@ -129,14 +136,19 @@ def test_a_direction_that_nobody_said_is_asked_for_where_it_matters():
         "^`measures` must say which value of 'E' is best, since no measure is called so"
         r"\n\nHint: {'E': 'ndcg@10'} says what it measures, {'E': 'lowest'} or 'highest' which"
     )
-    for ask in (compare, pg.paper_table, pg.order_stability):
+    for ask in (compare, pg.paper_table, pg.trust.order_stability):
         with pytest.raises(ValueError, match=sentence):
             ask(own, "E")
     with pytest.raises(ValueError, match=sentence):
         rank_correlation(own, "E", "nDCG")
     with pytest.raises(ValueError, match=sentence):
         differences(own, "E", "strong", "weak")
-    for ask in (summarise, pg.discriminative_power, pg.queries_needed, pg.swap_rate):
+    for ask in (
+        summarise,
+        pg.trust.discriminative_power,
+        pg.trust.queries_needed,
+        pg.trust.swap_rate,
+    ):
         ask(own, "E")  # which say nothing of better and worse
     assert summarise(own, "E")["best"].unique().to_list() == [None]
     with pytest.raises(ValueError, match="there is no measure 'low'"):
@@ -186,8 +198,8 @@ def test_several_columns_may_tell_queries_apart():
     joined = DEVICES.with_columns(query=pl.format("{}-{}", "device", pl.col("query").fill_null(0)))
     one = joined.drop("device")
     for ask in (
-        *(compare, summarise, rank_correlation, pg.paper_table, pg.queries_needed),
-        *(pg.power_curve, pg.swap_rate, pg.order_stability),
+        *(compare, summarise, rank_correlation, pg.paper_table, pg.trust.queries_needed),
+        *(pg.trust.power_curve, pg.trust.swap_rate, pg.trust.order_stability),
     ):
         found, expected = ask(DEVICES, **both), ask(one)
         assert found == expected if isinstance(found, str) else found.equals(expected)
@@ -310,7 +322,7 @@ def test_a_measure_under_a_name_of_ones_own_is_not_left_out_in_silence():
     """Beside a column that is called like a measure, others are what is known of queries."""
     own = {"nDCG@10": "ndcg(gain=linear)@10"}
     per_query = pg.evaluate(pg.datasets.example(12), "ap", own, by=["strong", "fair", "weak"])
-    for ask in (pg.summarise, pg.compare, pg.paper_table, pg.discriminative_power):
+    for ask in (pg.summarise, pg.compare, pg.paper_table, pg.trust.discriminative_power):
         with pytest.warns(UserWarning, match="left out: 'nDCG@10'\n\nHint: name the measures"):
             ask(per_query)
         ask(per_query, "ap", own)

@@ -18,12 +18,14 @@ from results import close, drawn, frame_of, of_few, rng
 
 from polars_graded import (
     compare,
+)
+from polars_graded._results.power import power_of
+from polars_graded.trust import (
     discriminative_power,
     power_curve,
     queries_needed,
     significance_levels,
 )
-from polars_graded._results.power import power_of
 
 pytestmark = of_few
 

@@ -16,12 +16,14 @@ from results import close
 from polars_graded import (
     compare,
     evaluate,
-    rank_correlation,
     read_letor,
+)
+from polars_graded.datasets import example
+from polars_graded.trust import (
+    rank_correlation,
     robustness_to_grading,
     unjudged_bounds,
 )
-from polars_graded.datasets import example
 
 FRAME = pl.DataFrame(
     {

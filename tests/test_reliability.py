@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from results import close, drawn, frame_of
 
-from polars_graded import order_stability, rank_correlation, swap_rate
+from polars_graded.trust import order_stability, rank_correlation, swap_rate
 
 
 def halves(values, size):

@@ -17,18 +17,20 @@ import polars_graded as pg
 from polars_graded import (
     compare,
     datasets,
-    discriminative_power,
     evaluate,
     graded,
     judge,
-    order_stability,
     overview,
-    queries_needed,
     read_letor,
     read_qrels,
     read_run,
     report,
     side_by_side,
+)
+from polars_graded.trust import (
+    discriminative_power,
+    order_stability,
+    queries_needed,
     unjudged_bounds,
 )
 

@@ -24,7 +24,6 @@ from polars_graded import (
     compare,
     datasets,
     evaluate,
-    queries_needed,
     report,
     side_by_side,
     summarise,
@@ -32,6 +31,9 @@ from polars_graded import (
 from polars_graded._drawing import tiles
 from polars_graded._drawing.style import PALETTE, REST
 from polars_graded._report import specs
+from polars_graded.trust import (
+    queries_needed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

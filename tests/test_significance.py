@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from results import close, compared, drawn, frame_of, of_few, rng
 
-from polars_graded import DataWarning, compare, discriminative_power, evaluate, read_letor
+from polars_graded import DataWarning, compare, evaluate, read_letor
 from polars_graded._results import significance
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Results
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, agreeing_levels
+from polars_graded.trust import discriminative_power
 
 pytestmark = of_few
 

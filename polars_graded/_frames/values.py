@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from polars_graded._frames import data_warnings, sorting
+from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.grouping import Groups, are_sorted, constant
 from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._measuring.computing import check_measures, computed, depth_of, sentence
 from polars_graded._measuring.documents import (
     Documents,
@@ -210,7 +210,7 @@ def _count_from_one(request: Request, grades: pl.Series) -> dict[str, object] | 
     # Where one is below half a star it does not matter.
     halves = (
         low is not None
-        and low >= noticing.HALF
+        and low >= data_warnings.HALF
         and bool(((grades * 2).floor() == grades * 2).all())
     )
     return {"lowest": low, "highest": high, "halves": halves}

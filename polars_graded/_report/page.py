@@ -111,9 +111,11 @@ def report(
     - what was ranked and judged, as `overview` has it, where the page is given the `frame`;
     - the strategies with the mean of each measure and its interval, as `summarise` has them, the
       best marked; beside them the values of the query that is chosen. Where documents that were
-      retrieved are unjudged, a line shows where the mean could lie, as `unjudged_bounds` has it;
-    - how sure the order is: the smallest difference that the queries show, as `queries_needed` has
-      it, how many pairs are told apart, and how alike the order from half of the queries is;
+      retrieved are unjudged, a line shows where the mean could lie, as `trust.unjudged_bounds` has
+      it;
+    - how sure the order is: the smallest difference that the queries show, as
+      `trust.queries_needed` has it, how many pairs are told apart, and how alike the order from
+      half of the queries is;
     - their differences with intervals and p values, as `compare` has them, for two strategies or
       more: against the baseline, or else every pair;
     - with `segments`, the means of each, and which differences are not the same in all, as

@@ -250,7 +250,7 @@ def certainty(
 def _needed(
     results: Results, strategies: Sequence[int], difference: float, alpha: float
 ) -> dict[str, Any] | None:
-    """What `queries_needed` says of some strategies; nothing where it has nothing to go by."""
+    """What `trust.queries_needed` says of some strategies, if it has something to go by."""
     values = results.values[list(strategies)]
     varied = values - values[:1]
     if not difference or results.n < 2 or not np.ptp(varied, axis=1).any():  # noqa: PLR2004

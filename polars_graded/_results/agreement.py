@@ -135,8 +135,8 @@ def agreement(
 
     See Also
     --------
-    rank_correlation : How alike the graders order strategies, which may be well where they agree
-        poorly on documents.
+    trust.rank_correlation : How alike the graders order strategies, which may be well where they
+        agree poorly on documents.
     charts.agreement : The grades of two graders, drawn.
 
     Notes

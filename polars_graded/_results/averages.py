@@ -16,7 +16,7 @@ from polars_graded._results.per_query import check_free_names, curve_means
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["average_curves", "summary_table"]
+__all__ = ["average_curves", "count_retrieved"]
 
 
 @overload
@@ -127,14 +127,14 @@ def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
 
 
 @overload
-def summary_table(
+def count_retrieved(
     frame: pl.LazyFrame, *, threshold: float | None = None, **options: Unpack[FrameOptions]
 ) -> pl.LazyFrame: ...
 @overload
-def summary_table(
+def count_retrieved(
     frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame: ...
-def summary_table(
+def count_retrieved(
     frame: Any, *, threshold: float | None = None, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame | pl.LazyFrame:
     """Count what all queries together retrieved and could have retrieved.
@@ -163,7 +163,7 @@ def summary_table(
     >>> df = pl.DataFrame(
     ...     {"query": ["a", "a", "b"], "grade": [1, 0, 1], "score": [0.5, 0.2, None]}
     ... )
-    >>> summary_table(df)
+    >>> count_retrieved(df)
     shape: (1, 5)
     ┌──────────┬─────────┬───────────┬──────────┬────────────────────┐
     │ strategy ┆ queries ┆ retrieved ┆ relevant ┆ relevant_retrieved │

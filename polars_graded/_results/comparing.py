@@ -190,8 +190,8 @@ def compare(
     --------
     summarise : Each strategy by itself.
     compare_segments : Whether a difference is another in each segment.
-    discriminative_power : How many of all pairs a measure tells apart.
-    queries_needed : How many queries show a difference, and which difference these can show.
+    trust.discriminative_power : How many of all pairs a measure tells apart.
+    trust.queries_needed : How many queries show a difference, and which difference these can show.
 
     Notes
     -----

@@ -128,7 +128,7 @@ def gate(
     --------
     assert_no_worse : The same as one line of a test.
     compare : Differences, intervals and p values of any pairs.
-    queries_needed : How many queries show a difference.
+    trust.queries_needed : How many queries show a difference.
 
     Notes
     -----

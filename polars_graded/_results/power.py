@@ -80,8 +80,8 @@ def discriminative_power(
 
     See Also
     --------
-    significance_levels : The p values of all pairs, in order.
-    queries_needed : How many queries a measure needs.
+    trust.significance_levels : The p values of all pairs, in order.
+    trust.queries_needed : How many queries a measure needs.
 
     References
     ----------
@@ -278,7 +278,7 @@ def queries_needed(
 
     See Also
     --------
-    power_curve : The power of any number of queries.
+    trust.power_curve : The power of any number of queries.
 
     Notes
     -----

@@ -256,7 +256,7 @@ def robustness_to_grading(
     See Also
     --------
     experiments.robustness_to_levels : The same question of artificial rankings.
-    order_stability : Whether conclusions survive other queries.
+    trust.order_stability : Whether conclusions survive other queries.
     charts.grading_profile : Strategies drawn across gradings.
 
     References

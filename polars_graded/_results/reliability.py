@@ -69,7 +69,7 @@ def swap_rate(
 
     See Also
     --------
-    order_stability : How alike the order of all strategies is.
+    trust.order_stability : How alike the order of all strategies is.
     charts.swap_rates : The rates drawn, one line per size.
 
     Notes
@@ -175,8 +175,8 @@ def order_stability(
 
     See Also
     --------
-    swap_rate : How often two strategies change places.
-    rank_correlation : How alike two measures order the strategies.
+    trust.swap_rate : How often two strategies change places.
+    trust.rank_correlation : How alike two measures order the strategies.
     charts.stability_curves : The correlations drawn, one line per measure.
 
     References

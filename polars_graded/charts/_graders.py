@@ -155,7 +155,7 @@ def grader_orders(
 
     See Also
     --------
-    rank_correlation : How alike the orders are.
+    trust.rank_correlation : How alike the orders are.
 
     Examples
     --------

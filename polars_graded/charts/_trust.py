@@ -50,13 +50,13 @@ def significance_curves(
 
     The lower a line, the more pairs its measure tells apart. Where it crosses the dashed line of
     `alpha` is how many pairs stay undecided; beside its name stands how many are told apart, their
-    share being the discriminative power. The test is the one that `significance_levels` was asked
-    for, by default Tukey's: `compare` by default has another, and other p values.
+    share being the discriminative power. The test is the one that `trust.significance_levels` was
+    asked for, by default Tukey's: `compare` by default has another, and other p values.
 
     Parameters
     ----------
     levels
-        One row per measure and pair, as `significance_levels` returns it.
+        One row per measure and pair, as `trust.significance_levels` returns it.
     alpha
         The level of significance: a pair is told apart where p is at most `alpha`.
     panel
@@ -78,8 +78,8 @@ def significance_curves(
 
     See Also
     --------
-    polars_graded.significance_levels : The frame that is drawn here.
-    polars_graded.discriminative_power : The shares alone.
+    polars_graded.trust.significance_levels : The frame that is drawn here.
+    polars_graded.trust.discriminative_power : The shares alone.
 
     References
     ----------
@@ -88,7 +88,7 @@ def significance_curves(
 
     Examples
     --------
-    >>> from polars_graded import significance_levels
+    >>> from polars_graded.trust import significance_levels
     >>> per_query = pl.DataFrame(
     ...     {
     ...         "strategy": ["x"] * 4 + ["y"] * 4 + ["z"] * 4,
@@ -166,7 +166,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     Parameters
     ----------
     curve
-        One row per measure and number of queries, as `power_curve` returns it.
+        One row per measure and number of queries, as `trust.power_curve` returns it.
     power
         The power that is wanted, which is dashed.
     panel
@@ -186,12 +186,12 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
 
     See Also
     --------
-    polars_graded.power_curve : The frame that is drawn here.
-    polars_graded.queries_needed : Where lines cross the dashed one, exactly.
+    polars_graded.trust.power_curve : The frame that is drawn here.
+    polars_graded.trust.queries_needed : Where lines cross the dashed one, exactly.
 
     Examples
     --------
-    >>> from polars_graded import power_curve
+    >>> from polars_graded.trust import power_curve
     >>> per_query = pl.DataFrame(
     ...     {
     ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
@@ -253,7 +253,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     Parameters
     ----------
     stability
-        One row per measure and number of queries, as `order_stability` returns it.
+        One row per measure and number of queries, as `trust.order_stability` returns it.
     panel
         A column whose values get a panel each: the measure, where there are many, or None.
 
@@ -271,7 +271,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 
     See Also
     --------
-    polars_graded.order_stability : The frame that is drawn here.
+    polars_graded.trust.order_stability : The frame that is drawn here.
 
     References
     ----------
@@ -279,7 +279,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
 
     Examples
     --------
-    >>> from polars_graded import order_stability
+    >>> from polars_graded.trust import order_stability
     >>> per_query = pl.DataFrame(
     ...     {
     ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
@@ -340,7 +340,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     Parameters
     ----------
     rates
-        One row per measure, number of queries and class of differences, as `swap_rate` returns it.
+        One row per measure, number of queries and class of differences, as `trust.swap_rate`
+        returns it.
     rate
         The rate of swaps that is small enough, which is dashed.
     panel
@@ -364,7 +365,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
 
     See Also
     --------
-    polars_graded.swap_rate : The frame that is drawn here.
+    polars_graded.trust.swap_rate : The frame that is drawn here.
 
     References
     ----------
@@ -373,7 +374,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
 
     Examples
     --------
-    >>> from polars_graded import swap_rate
+    >>> from polars_graded.trust import swap_rate
     >>> per_query = pl.DataFrame(
     ...     {
     ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
@@ -472,7 +473,7 @@ def grading_profile(
     Parameters
     ----------
     robustness
-        One row per grading, measure and strategy, as `robustness_to_grading` returns it.
+        One row per grading, measure and strategy, as `trust.robustness_to_grading` returns it.
     show
         `"means"`; or their `"differences"` to the mean of all strategies under the same grading,
         where crossings are seen though a grading is harder for all; or the `"places"` of
@@ -497,14 +498,14 @@ def grading_profile(
 
     See Also
     --------
-    polars_graded.robustness_to_grading : The frame that is drawn here.
+    polars_graded.trust.robustness_to_grading : The frame that is drawn here.
     threshold_profile : Average precision at each threshold.
 
     Examples
     --------
     Which of both is better depends on whether grade 1 is relevant:
 
-    >>> from polars_graded import robustness_to_grading
+    >>> from polars_graded.trust import robustness_to_grading
     >>> df = pl.DataFrame(
     ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]}
     ... )
@@ -617,7 +618,7 @@ def unjudged_bounds(
     Parameters
     ----------
     bounds
-        One row per measure, strategy and query, as `polars_graded.unjudged_bounds` returns it.
+        One row per measure, strategy and query, as `trust.unjudged_bounds` returns it.
     panel
         A column whose values get a panel each: the measure, or None.
     strategy
@@ -638,7 +639,7 @@ def unjudged_bounds(
 
     See Also
     --------
-    polars_graded.unjudged_bounds : The frame that is drawn here.
+    polars_graded.trust.unjudged_bounds : The frame that is drawn here.
 
     References
     ----------
@@ -649,7 +650,7 @@ def unjudged_bounds(
     --------
     >>> import polars_graded
     >>> df = pl.DataFrame({"query": "a", "grade": [1, None, 0], "score": [3, 2, 1]})
-    >>> bounds = polars_graded.unjudged_bounds(df, "precision@2", "rbp(p=0.5)")
+    >>> bounds = polars_graded.trust.unjudged_bounds(df, "precision@2", "rbp(p=0.5)")
     >>> unjudged_bounds(bounds).data.select("measure", "mean", "low", "high", "beyond")
     shape: (2, 5)
     ┌─────────────┬──────┬─────┬──────┬────────┐

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from polars_graded import discriminative_power, order_stability, power_curve, swap_rate
+from polars_graded.trust import discriminative_power, order_stability, power_curve, swap_rate
 
 from .table import Row, Sizes, timed
 

@@ -1,0 +1,33 @@
+"""How far results can be trusted: what a measure tells apart, and how stable an order is.
+
+Each function takes the frame that `evaluate` returns, or the rows that it was made of.
+"""
+
+from __future__ import annotations
+
+from polars_graded._results.correlation import rank_correlation
+from polars_graded._results.power import (
+    discriminative_power,
+    power_curve,
+    queries_needed,
+    significance_levels,
+)
+from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
+from polars_graded._results.reliability import order_stability, swap_rate
+
+__all__ = [
+    "discriminative_power",
+    "order_stability",
+    "power_curve",
+    "queries_needed",
+    "rank_correlation",
+    "robustness_to_grading",
+    "significance_levels",
+    "swap_rate",
+    "unjudged_bounds",
+]
+
+
+def __dir__() -> list[str]:
+    """The functions alone, for who looks for one."""
+    return __all__
