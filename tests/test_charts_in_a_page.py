@@ -85,10 +85,12 @@ def test_a_line_stays_in_all_panels(drawn: Any):
 
 
 def test_a_name_in_the_legend_stays(drawn: Any):
+    """Of panels, whose lines have no names at their ends."""
     lists = CURVES.group_by("strategy").agg(
         interpolated_precision=pl.col("cg") / 10, query=pl.lit(1)
     )
-    page = drawn(charts.recall_precision_curves(lists))
+    both = pl.concat([lists.with_columns(topic=pl.lit(topic)) for topic in ("a", "b")])
+    page = drawn(charts.recall_precision_curves(both, panel="topic"))
     page.execute_script(
         "const label = document.querySelectorAll('g.role-legend-label text')[1];"
         "for (const kind of ['pointerdown', 'pointerup', 'click'])"

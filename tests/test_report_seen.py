@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from browser import waited
 from report_page import Page
+from results import of_few
 from test_charts import TO_XYZ, VISION, closest, linear
 
 from polars_graded import (
@@ -593,6 +594,7 @@ def test_nothing_shines_through_the_bar(per_query, shown):
     page.quiet()
 
 
+@of_few
 def test_intervals_that_are_not_there_are_no_warning(shown):
     same = pl.DataFrame({"strategy": ["x"] * 3 + ["y"] * 3, "query": [1, 2, 3] * 2, "ap": 0.5})
     for test in ("t", "wilcoxon", "permutation"):
