@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 from browser import console_errors
 from report_page import Page, payload
+from results import of_few
 
 from polars_graded import compare, datasets, differences, evaluate, report, summarise
 from polars_graded._report import contents
@@ -669,7 +670,7 @@ def test_the_ideal_is_drawn_where_a_strategy_has_no_curve(shown):
     page.quiet()
 
 
-def test_means_have_their_intervals_and_the_best_of_each_its_star(per_query, shown):
+def test_means_have_their_intervals_and_the_best_of_each_is_marked(per_query, shown):
     page = shown(per_query, *NUMBERS)
     summary = {m: summarise(per_query, m).rows_by_key("strategy", named=True) for m in NUMBERS}
     best = "return [...document.querySelectorAll('#strategies td.best')].map((e) => e.textContent)"
@@ -677,11 +678,10 @@ def test_means_have_their_intervals_and_the_best_of_each_its_star(per_query, sho
     for strategy, cells in rows.items():
         for measure, cell in zip(NUMBERS, cells, strict=True):
             (row,) = summary[measure][strategy]
-            mean, *star, margin = cell.split()
+            mean, margin = cell.split()
             assert float(mean) == pytest.approx(row["mean"], abs=6e-5)
             assert margin.startswith("±")
             assert float(margin[1:]) == pytest.approx(row["ci_high"] - row["mean"], abs=6e-5)
-            assert star == (["*"] if strategy == "strong" else [])
     assert page.driver.execute_script(best) == page.texts("#strategies tbody tr:first-child td")
     page.quiet()
 
@@ -816,6 +816,7 @@ def test_any_place_of_a_query_can_be_clicked_on(per_query, shown, queries):
     page.quiet()
 
 
+@of_few
 def test_a_query_that_a_strategy_lacks_is_in_no_part_of_a_measure(shown):
     frame = pl.DataFrame(
         {
