@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import combinations
 
 import altair as alt
 import numpy as np
@@ -211,43 +212,55 @@ def matrix(seed):
         assert (marked["p_corrected"] <= 0.05).all()
 
 
+def told(table, measure, means):
+    """Which pairs a comparison tells apart, and who is beaten by nobody."""
+    pairs = table.filter(pl.col("p_corrected") <= 0.05, measure=measure)
+    found = {frozenset(pair) for pair in pairs.select("strategy", "baseline").rows()}
+    return found, {*means} - {min(pair, key=means.get) for pair in found}
+
+
+def first_by_ap(title, may, n):
+    if len(may) == 1:
+        assert title == f"{min(may)} is first by ap"
+        return
+    count, called = re.match(r"(\d+ of \d+) strategies may be first by ap: (.*)", title).groups()
+    assert count == f"{len(may)} of {n}"
+    assert " others" in called or {*names_of(called)} == may
+
+
+def means_by(frame, measure):
+    return dict(frame.group_by("strategy").agg(pl.col(measure).mean()).iter_rows())
+
+
 def places(seed):
     """Of one measure and of two: who could be first, as `compare` finds nobody better."""
     frame = results(seed)
     if frame["strategy"].n_unique() == 1:
         return
-    ranks, means = rank_strategies(frame, "ap", "ndcg"), {}
-    may = {}
-    for measure in ("ap", "ndcg"):
-        means = dict(frame.group_by("strategy").agg(pl.col(measure).mean()).iter_rows())
-        beaten = set()
-        for row in compare(frame, measure).filter(pl.col("p_corrected") <= 0.05).rows(named=True):
-            pair = row["strategy"], row["baseline"]
-            beaten.add(min(pair, key=means.get))
-        may[measure] = {*means} - beaten
-    title = said(charts.strategy_ranks(ranks))
+    ranks, table = rank_strategies(frame, "ap", "ndcg"), compare(frame, "ap", "ndcg")
+    may = {name: told(table, name, means_by(frame, name))[1] for name in ("ap", "ndcg")}
     alone = sum(len(names) == 1 for names in may.values())
+    title = said(charts.strategy_ranks(ranks))
     where, words = re.match(r"In (none|.*measures?)(.*)", title).groups()
     assert words.endswith("one strategy alone may be first")
     assert (alone == 0) if where == "none" else amount(where) == (alone, 2)
-    one = ranks.filter(measure="ap")
-    for chart in (charts.strategy_ranks(one), charts.critical_differences(one)):
-        title, names = said(chart), may["ap"]
-        if len(names) == 1:
-            assert title == f"{min(names)} is first by ap"
-            continue
-        count, called = re.match(
-            r"(\d+ of \d+) strategies may be first by ap: (.*)", title
-        ).groups()
-        assert count == f"{len(names)} of {len(means)}"
-        assert " others" in called or {*names_of(called)} == names
-    # A bar has the dots of a set of which no two are told apart, and each such pair is on one.
-    rows = charts.critical_differences(one).data
-    dots = rows.filter(part="dot")
-    for pair in compare(frame, "ap").rows(named=True):
-        of_both = [{*dots.filter(strategy=pair[side])["set"]} for side in ("strategy", "baseline")]
-        found = pair["p_corrected"] is not None and pair["p_corrected"] <= 0.05
-        assert bool(of_both[0] & of_both[1]) != found
+    title = said(charts.strategy_ranks(ranks.filter(measure="ap")))
+    first_by_ap(title, may["ap"], frame["strategy"].n_unique())
+
+
+def diagram(seed):
+    """A bar has the dots of a set of which no two are told apart; each such pair is on one."""
+    frame = results(seed)
+    if frame["strategy"].n_unique() == 1:
+        return
+    means = means_by(frame, "ap")
+    apart, may = told(compare(frame, "ap"), "ap", means)
+    chart = charts.critical_differences(rank_strategies(frame, "ap"))
+    first_by_ap(said(chart), may, len(means))
+    dots = chart.data.filter(part="dot")
+    sets = {name: {*dots.filter(strategy=name)["set"]} for name in means}
+    for one, other in combinations(means, 2):
+        assert bool(sets[one] & sets[other]) != ({one, other} in apart)
 
 
 def curves(seed):
@@ -675,7 +688,7 @@ CLAIMS = {
     "comparison_forest": forest,
     "comparison_matrix": matrix,
     "strategy_ranks": places,
-    "critical_differences": places,
+    "critical_differences": diagram,
     "dcg_curves": curves,
     "dcg_curves beside a baseline": beside_baseline,
     "recall_precision_curves": recall,
