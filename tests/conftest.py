@@ -27,7 +27,7 @@ for library in ("OMP", "OPENBLAS"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
-settings.register_profile("searching", deadline=None, max_examples=30, print_blob=True)
+settings.register_profile("searching", deadline=None, max_examples=25, print_blob=True)
 settings.register_profile(
     "planted", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate]
 )

@@ -69,8 +69,11 @@ def test_values_are_tied_that_have_an_equal_in_their_list(lists):
 
 @given(LISTS)
 def test_a_sum_is_that_of_its_list_alone_to_the_last_bit(lists):
-    alone = [float(np.add.reduce(np.array(each))) if each else 0.0 for each in lists]
+    alone = [laid_out([each]).sum(laid_out([each]).values).item() for each in lists]
     assert laid_out(lists).sum(laid_out(lists).values).tolist() == alone
+    largest = [sum(map(abs, each)) for each in lists]
+    for found, each, size in zip(alone, lists, largest, strict=True):
+        assert abs(found - math.fsum(each)) <= 1e-14 * size
     highest = [max(each, default=0.0) for each in lists]
     assert laid_out(lists).max(laid_out(lists).values).tolist() == highest
 

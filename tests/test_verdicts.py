@@ -16,9 +16,11 @@ from helpers import needed
 from hypothesis import example, given
 from hypothesis import strategies as st
 from report_page import payload
-from results import frame_of
+from results import frame_of, of_few
 
 from polars_graded import compare, report
+
+pytestmark = of_few
 
 needed("vl_convert")
 multitest = needed("statsmodels.stats.multitest")
