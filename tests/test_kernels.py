@@ -86,6 +86,7 @@ def test_the_highest_values_fall(lists, n):
 
 @given(LISTS.filter(any))
 @example([[2.0**53]])  # the next double is 2 above it
+@example([[-(2.0**53) - 4]])
 def test_levels_are_counted(lists):
     levels = laid_out(lists).counted
     for own, counts in zip(lists, levels.counts.T.tolist(), strict=True):

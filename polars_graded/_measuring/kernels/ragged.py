@@ -129,7 +129,7 @@ class Ragged:
         if not len(values):
             return None
         low, high = values.min(), values.max()
-        if high - low < MOST_LEVELS and high < EXACT and is_whole(values):
+        if high - low < MOST_LEVELS and max(high, -low) < EXACT and is_whole(values):
             levels, level = np.arange(low, high + 1), (values - low).astype(np.int64)
         else:
             levels, level = np.unique(values, return_inverse=True)
