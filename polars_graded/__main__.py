@@ -35,7 +35,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
-from polars_graded._results.gating import BAD, gate, gate_summary
+from polars_graded._results.gating import BAD, gate, gate_summary, results_of
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 from polars_graded._writing import check_writable, left_behind, whole_file
@@ -647,7 +647,8 @@ def _gated(
     """What a gate says of each strategy, and the exit status."""
     how = _comparing(options)
     held: dict[str, Any] = {"strategy": "strategy", "query": "query", "missing": how["missing"]}
-    held["baseline"] = Path(options.baseline) if _is_file(options.baseline) else options.baseline
+    of_file = _is_file(options.baseline)
+    held["baseline"] = results_of(Path(options.baseline)) if of_file else options.baseline
     best = {name: measures[name].definition.best for name in _under_names(options.gate)}
     verdicts = gate(per_query, best, margin=options.margin, test=how["test"], **held)
     if options.markdown:

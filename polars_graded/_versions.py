@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
-NEEDED = ("polars-graded", "polars", "numpy", "scipy", "altair")
+NEEDED = ("polars", "numpy", "scipy", "altair")
 FURTHER = ("vl-convert-python", "pyarrow", "pandas", "narwhals", "duckdb", "pyspark", "ray", "tqdm")
 """What works with it where it is there."""
 
@@ -19,12 +19,11 @@ def show_versions() -> None:
     polars-graded      ...
     Python             ...
     """
-    versions = {name: _version_of(name) for name in NEEDED}
+    versions = {"polars-graded": _version_of("polars-graded")}
     versions |= {"Python": platform.python_version(), "system": platform.platform()}
-    versions |= {name: _version_of(name) for name in FURTHER}
-    first = ["polars-graded", "Python", "system"]
-    for name in [*first, *(name for name in versions if name not in first)]:
-        print(f"{name:18} {versions[name]}")
+    versions |= {name: _version_of(name) for name in (*NEEDED, *FURTHER)}
+    for name, version in versions.items():
+        print(f"{name:18} {version}")
 
 
 def _version_of(name: str) -> str:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from results import frame_of
 
 from polars_graded import charts, compare, paper_table, rank_strategies, summarise
 from polars_graded._results.forms import SUPERSCRIPTS
@@ -17,14 +18,7 @@ from polars_graded._results.ranks import cliques
 
 def per_query(values, measure="ap"):
     """One row per strategy and query of an array."""
-    strategies, queries = values.shape
-    return pl.DataFrame(
-        {
-            "strategy": np.repeat([f"s{i}" for i in range(strategies)], queries),
-            "query": np.tile(np.arange(queries), strategies),
-            measure: values.ravel(),
-        }
-    )
+    return frame_of({f"s{i}": row for i, row in enumerate(values)}, measure)
 
 
 LADDER = per_query(np.arange(30)[:, None] * 4 + np.random.default_rng(1).random((30, 5)))

@@ -19,7 +19,13 @@ from polars_graded._checks import check_collected, check_columns, check_number, 
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import GRADER, settled_columns
-from polars_graded._results.per_query import curve_means, mean_margin, natural_order, place_of
+from polars_graded._results.per_query import (
+    curve_means,
+    length_of,
+    mean_margin,
+    natural_order,
+    place_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -402,18 +408,6 @@ def _means_of_lists(
             ci_low=pl.col("value") - margin, ci_high=pl.col("value") + margin
         )
     return means
-
-
-def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
-    """The one length of all lists in some columns, 0 where there are none."""
-    lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
-    if lengths.n_unique() > 1:
-        msg = (
-            f"the lists of {named} must have one length, as those of a curve with a cutoff have, "
-            f"got {lengths.min()} to {lengths.max()}"
-        )
-        raise ValueError(msg)
-    return lengths.max() or 0
 
 
 def positions_of(curve: str, at: str, n: int) -> pl.Series:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_columns, check_frame, check_number
+from polars_graded._checks import check_choice, check_columns, check_frame, check_number
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import differences
@@ -21,6 +21,7 @@ from polars_graded._results.per_query import (
     Named,
     as_they_come,
     check_free_names,
+    check_has_best,
     check_segments,
     measures_and_curves,
     place_of,
@@ -180,20 +181,19 @@ def gate(
     ap: new is no worse than main: 0.005 (-0.0109 to 0.0209), margin 0.05
     """
     options = Options.of(test, "none", confidence=confidence, seed=seed, resamples=resamples)
-    if test not in TESTS:
-        msg = f"`test` must be one of {', '.join(map(repr, TESTS))}, got {test!r}"
-        raise ValueError(msg)
+    check_choice("test", test, TESTS)
     check_free_names(COLUMNS, strategy=keys["strategy"], segments=segments)
     found = list(_cases(per_query, measures, baseline, segments, keys))
-    margins = {case.pairs.results.measure: 0.0 for case in found}
-    margins = {name: _margin_of(name, margin) for name in margins}
     level = np.array([(1 - confidence) / len(found)])
     rows = []
-    for case in sorted(found, key=lambda case: [*margins].index(case.pairs.results.measure)):
-        ends = outcome_of(case.pairs, options).agreeing(level)
-        own = _verdict(case, ends, margins[case.pairs.results.measure], level[0])
-        own["sentence"] = _sentence(own, case)
-        rows.append({**own, **case.segment, keys["strategy"]: case.strategy})
+    for measure in dict.fromkeys(case.pairs.results.measure for case in found):
+        allowed = _margin_of(measure, margin)
+        for case in found:
+            if case.pairs.results.measure == measure:
+                ends = outcome_of(case.pairs, options).agreeing(level)
+                own = _verdict(case, ends, allowed, level[0])
+                own["sentence"] = _sentence(own, case)
+                rows.append({**own, **case.segment, keys["strategy"]: case.strategy})
     columns = ["measure", *settled_columns("segments", segments), keys["strategy"], *COLUMNS[1:]]
     return table(rows, more_queries=pl.UInt64()).select(columns)
 
@@ -256,12 +256,7 @@ def _cases(
             new, old = (place_of(grid.strategies, each) for each in (NEW, OLD))
             for measure in grid.measures:
                 results = grid.results(measure)
-                if results.best not in ("highest", "lowest"):
-                    msg = (
-                        f"measure {measure!r} must have a best value to say what is worse, "
-                        "'highest' or 'lowest'"
-                    )
-                    raise ValueError(msg)
+                check_has_best(measure, results.best, "say what is worse")
                 pairs = Pairs(results, np.array([new]), np.array([old]))
                 yield Case(strategy, base, segment.row(0, named=True) if segments else {}, pairs)
 
@@ -285,7 +280,7 @@ def against(
     columns = [name, *queries, *own, *names]
     rows = per_query.lazy().collect()
     if _are_results(baseline):
-        pairs = _beside_others(rows, _read(baseline), columns, queries, keys)
+        pairs = _beside_others(rows, results_of(baseline), columns, queries, keys)
     else:
         strategies = as_they_come(rows[name])
         base = strategies[place_of(strategies, baseline)]
@@ -308,7 +303,7 @@ def _are_results(baseline: Any) -> bool:
     return isinstance(baseline, Path) or hasattr(baseline, "columns")
 
 
-def _read(baseline: Any) -> pl.DataFrame:
+def results_of(baseline: Any) -> pl.DataFrame:
     """Results of another day."""
     if not isinstance(baseline, Path):
         return check_frame("baseline", baseline).lazy().collect()

@@ -331,15 +331,7 @@ class Grid:
 
     def curve_length(self, *curves: str) -> int:
         """How long the lists of curves are, 0 where there is none."""
-        every = [self.frame[curve].list.len().drop_nulls() for curve in curves]
-        lengths = pl.concat(every).unique().sort()
-        if len(lengths) > 1:
-            msg = (
-                f"the lists of {' and '.join(map(repr, curves))} must have one length, as those "
-                f"of a curve with a cutoff have, got {lengths[0]} to {lengths[-1]}"
-            )
-            raise ValueError(msg)
-        return lengths[0] if len(lengths) else 0
+        return length_of(self.frame, curves, " and ".join(map(repr, curves)))
 
     def curve(self, curve: str, length: int) -> Floats:
         """The values of a curve, as those of a measure with a third axis for its points."""
@@ -498,6 +490,13 @@ def check_known(column: str, best: Best | None) -> Best:
     return best
 
 
+def check_has_best(column: str, best: Best | None, why: str) -> None:
+    """Raise where no value of a column is best, and one must be."""
+    if best not in ("highest", "lowest"):
+        msg = f"measure {column!r} must have a best value to {why}, 'highest' or 'lowest'"
+        raise ValueError(msg)
+
+
 def bests(means: pl.Series, which: Best | None) -> list[int]:
     """The places of the best means, of all that are the same but for rounding."""
     rounded = means.round(12)
@@ -520,6 +519,18 @@ def table(
 
 
 # Means
+
+
+def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
+    """The one length of all lists in some columns, 0 where there are none."""
+    lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
+    if lengths.n_unique() > 1:
+        msg = (
+            f"the lists of {named} must have one length, as those of a curve with a cutoff have, "
+            f"got {lengths.min()} to {lengths.max()}"
+        )
+        raise ValueError(msg)
+    return lengths.max() or 0
 
 
 def mean_of(values: Floats) -> float:

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import ResultOptions, settled_columns, takes_results
-from polars_graded._results.per_query import Named, check_free_names
+from polars_graded._results.per_query import Named, check_free_names, check_has_best
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,6 +130,7 @@ def rank_strategies(
     """
     of_segments = settled_columns("segments", segments)
     check_free_names(COLUMNS, strategy=keys["strategy"], segments=segments)
+    per_query = per_query.lazy().collect()  # once for both
     pairs = compare(
         per_query,
         *measures,
@@ -164,12 +165,7 @@ def _ranked(
 ) -> pl.DataFrame:
     """The strategies of one measure and segment, the best first."""
     best = means["best"][0]
-    if best not in ("highest", "lowest"):
-        msg = (
-            f"measure {means['measure'][0]!r} must have a best value to rank strategies by, "
-            "'highest' or 'lowest'"
-        )
-        raise ValueError(msg)
+    check_has_best(means["measure"][0], best, "rank strategies by")
     rounded = means["mean"].round(12)
     rank = rounded.rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)

@@ -148,14 +148,20 @@ def _nothing(levels: Floats) -> Ends:
 
 def _t(pairs: Pairs, _options: Options) -> Outcome:
     """The paired t test."""
+    mean, std, *_ = pairs.statistics
+    interval = _students(pairs)
+    return Outcome(students_p(mean, std / np.sqrt(pairs.n), pairs.n), interval, interval)
+
+
+def students_p(mean: Floats, error: Floats, n: int) -> Floats:
+    """Student's p of means of n values; 1 where all are 0, NaN where they are else the same."""
     from scipy.special import stdtr
 
-    mean, std, *_ = pairs.statistics
-    t = np.full(len(pairs), np.nan)
-    np.divide(mean, std / np.sqrt(pairs.n), out=t, where=std > 0)
-    t[(std == 0) & (mean == 0)] = 0
-    interval = _students(pairs)
-    return Outcome(2 * stdtr(pairs.n - 1, -np.abs(t)), interval, interval)
+    varies = error > 0
+    t = np.where(mean == 0, 0.0, np.nan)
+    np.divide(mean, error, out=t, where=varies)
+    p: Floats = 2 * stdtr(n - 1, -np.abs(t))
+    return p
 
 
 def _students(pairs: Pairs) -> Interval:

@@ -18,7 +18,7 @@ from polars_graded._results.per_query import (
     mean_margin,
     table,
 )
-from polars_graded._results.significance import agreeing_levels, corrected
+from polars_graded._results.significance import agreeing_levels, corrected, students_p
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,11 +55,9 @@ class Estimate(NamedTuple):
 
     def p(self) -> Floats:
         """The p value of Student's test of 0."""
-        from scipy.special import stdtr
-
-        certain = np.isnan(self.error) & (self.mean == 0)
-        t = np.where(certain, 0, np.abs(self.mean) / self.error)
-        return np.asarray(2 * stdtr(self.n - 1, -t)) if self.n > 1 else np.full(len(t), np.nan)
+        if self.n < 2:  # noqa: PLR2004
+            return np.full(len(self.mean), np.nan)
+        return students_p(self.mean, self.error, self.n)
 
 
 class Corrected(NamedTuple):

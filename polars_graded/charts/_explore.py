@@ -9,7 +9,7 @@ import polars as pl
 from polars_graded._checks import check_columns, check_number
 from polars_graded._drawing import chart_data, query_views, style, titles
 from polars_graded._results.keys import takes_results_of_one
-from polars_graded._results.per_query import columns_named, measures_and_curves
+from polars_graded._results.per_query import columns_named, length_of, measures_and_curves
 from polars_graded.charts._queries import better_look, compared
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _with_ranks(
         values = pl.col(curve).cast(pl.List(pl.Float64)).alias(name)
         lists = lists.select(pl.col(query).alias("key"), values)
         table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
-    n = chart_data.length_of(table, ["list_a", "list_b"], repr(curve))
+    n = length_of(table, ["list_a", "list_b"], repr(curve))
     positions = chart_data.positions_of(curve, "rank", n)
     ranks = {f"rank_{positions[at]}": at for at in chart_data.equal_steps(n, MOST_RANKS)}
     difference = {
