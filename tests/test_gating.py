@@ -161,6 +161,12 @@ def test_what_cannot_be_held_against_each_other_is_refused(options, sentence):
         gate(per_query(np.random.default_rng(1)), "ap", **options)
 
 
+def test_a_baseline_alone_is_refused():
+    alone = per_query(np.random.default_rng(1)).filter(strategy="main")
+    with pytest.raises(ValueError, match="another strategy than the baseline 'main'"):
+        gate(alone, baseline="main")
+
+
 def test_one_line_of_a_test_fails_with_the_sentences():
     rng = np.random.default_rng(5)
     worse = per_query(rng, 200, ("ap", "recall@9"), shift=-0.2)

@@ -184,6 +184,9 @@ def gate(
     check_choice("test", test, TESTS)
     check_free_names(COLUMNS, strategy=keys["strategy"], segments=segments)
     found = list(_cases(per_query, measures, baseline, segments, keys))
+    if not found:
+        msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
+        raise ValueError(msg)
     level = np.array([(1 - confidence) / len(found)])
     rows = []
     for measure in dict.fromkeys(case.pairs.results.measure for case in found):
