@@ -42,6 +42,11 @@ def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int
     return number
 
 
+def check_level(confidence: float, /) -> float:
+    """The level of significance that `confidence` leaves: 0.05 of 0.95, to the digits of both."""
+    return round(1 - check_number("confidence", confidence, above=0, below=1), 15)
+
+
 def check_number(
     name: str,
     value: Any,

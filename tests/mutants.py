@@ -362,7 +362,12 @@ MUTANTS = [
         TITLES,
     ),
     Mutant(TITLE, '(difference < 0) == (best == "highest")', "difference < 0", TITLES),
-    Mutant(TITLE, '(pairs["p_corrected"] <= alpha)', '(pairs["p_corrected"] < alpha)', TITLES),
+    Mutant(
+        TITLE,
+        '(pairs["p_corrected"] <= significance)',
+        '(pairs["p_corrected"] < significance)',
+        TITLES,
+    ),
     Mutant(TITLE, "ahead_by[other] -= difference", "pass", TITLES),
     Mutant(
         TITLE,

@@ -314,7 +314,7 @@ ROWS = {
         charts.dcg_curves, results, {"curve": DCG_20, "ideal": IDEAL_20, **KEYS}, value=DCG_20
     ),
     "dcg_curves with an interval": Row(
-        charts.dcg_curves, results, {"curve": DCG_20, **KEYS}, {"interval": 0.9}, DCG_20
+        charts.dcg_curves, results, {"curve": DCG_20, **KEYS}, {"confidence": 0.9}, DCG_20
     ),
     "dcg_curves of ranks": Row(
         charts.dcg_curves,
@@ -1414,10 +1414,15 @@ ERRORS = {
     "an interval of ranks": (
         "dcg_curves of ranks",
         None,
-        {"interval": 0.9},
-        "`interval` needs a list for each query, as evaluate() gives, got a number in 'cg'",
+        {"confidence": 0.9},
+        "`confidence` needs a list for each query, as evaluate() gives, got a number in 'cg'",
     ),
-    "an interval of 1": ("dcg_curves", None, {"interval": 1}, "`interval` must be below 1, got 1"),
+    "an interval of 1": (
+        "dcg_curves",
+        None,
+        {"confidence": 1},
+        "`confidence` must be below 1, got 1",
+    ),
     "lists of any length": (
         "dcg_curves",
         lambda frame: frame.with_columns(pl.col(DCG_20, IDEAL_20).list.head("query")),
@@ -1578,7 +1583,12 @@ ERRORS = {
         {"show": "differences"},
         "got 'differences'\n\nHint: did you mean 'difference'?",
     ),
-    "significance": ("comparison_forest", None, {"alpha": 0}, "`alpha` must be above 0, got 0"),
+    "significance": (
+        "comparison_forest",
+        None,
+        {"confidence": 0},
+        "`confidence` must be above 0, got 0",
+    ),
 }
 
 
@@ -1603,7 +1613,7 @@ def test_a_column_of_text_is_an_error_where_numbers_are_drawn(name):
 @pytest.mark.parametrize(
     ("name", "options", "sentence"),
     [
-        ("comparison_forest", {"alpha": "low"}, "`alpha` must be a number, got 'low'"),
+        ("comparison_forest", {"confidence": "low"}, "`confidence` must be a number, got 'low'"),
         ("sample_boxes", {"reference": True}, "`reference` must be a number, got True"),
         ("measure_agreement", {"x": DCG_20}, f"`frame` must have numbers in '{DCG_20}', got List("),
         ("precision_histogram", {"measure": DCG_20}, "must be one number per query, got List("),
@@ -1950,7 +1960,7 @@ def test_ranks_may_be_whole_floats():
 
 def test_the_band_is_the_interval_that_summarise_gives():
     frame = results(2, 9)
-    chart = charts.dcg_curves(frame, interval=0.9)
+    chart = charts.dcg_curves(frame, confidence=0.9)
     for rank in (1, 7, 20):
         at_rank = frame.with_columns(pl.col(DCG_20).list.get(rank - 1).alias("at"))
         expected = summarise(at_rank, "at", confidence=0.9).select(
@@ -2275,7 +2285,7 @@ def test_the_best_strategy_of_the_first_measure_is_at_the_top():
 def test_the_forest_has_the_numbers_of_compare_and_fills_what_is_significant():
     frame = results(5, 106)
     comparison = compare(frame, *MEASURES)
-    data = charts.comparison_forest(comparison, alpha=0.01).data
+    data = charts.comparison_forest(comparison, confidence=0.99).data
     columns = ["measure", "strategy", "baseline", "difference", "ci_low", "ci_high", "p_corrected"]
     assert_frame_equal(data.select(columns), comparison.select(columns))
     assert data["pair"].to_list() == [
@@ -2306,11 +2316,11 @@ def test_a_p_of_just_alpha_is_filled_and_its_interval_clear_of_0():
     comparison = compare(frame, test="permutation", confidence=1 - 2 / 32)
     assert comparison["p_corrected"].to_list() == [2 / 32]
     assert comparison["simultaneous_low"][0] > 0
-    forest = charts.comparison_forest(comparison, alpha=2 / 32)
+    forest = charts.comparison_forest(comparison, confidence=1 - 2 / 32)
     assert forest.data["significance"].to_list() == ["corrected p ≤ 0.0625"]
     assert "settled" in str(forest.to_dict()["title"])
     assert "not settled" not in str(forest.to_dict()["title"])
-    matrix = charts.comparison_matrix(comparison, alpha=2 / 32)
+    matrix = charts.comparison_matrix(comparison, confidence=1 - 2 / 32)
     assert matrix.data["mark"].to_list() == ["+", "\u2212"]
 
 
@@ -2445,7 +2455,7 @@ def test_differences_by_rank_are_paired_and_their_band_is_the_interval_of_compar
         drawn = chart.data.filter(rank=rank).sort("strategy")
         for one, other in (("value", "difference"), ("ci_low", "ci_low"), ("ci_high", "ci_high")):
             assert drawn[one].to_list() == pytest.approx(expected[other].to_list())
-    wider = charts.dcg_curves(frame, baseline="s2", interval=0.99).data
+    wider = charts.dcg_curves(frame, baseline="s2", confidence=0.99).data
     assert (wider["ci_high"] > chart.data["ci_high"]).all()
     # They have the colours that they have beside the baseline.
     assert next(
@@ -2679,7 +2689,7 @@ BY_DEVICE = {
         frame, "ap", "strong", "weak", **keys
     ),
     "explore": lambda frame, **keys: charts.explore(frame, "strong", "weak", "ap", **keys),
-    "dcg_curves": lambda frame, **keys: charts.dcg_curves(frame, interval=0.95, **keys),
+    "dcg_curves": lambda frame, **keys: charts.dcg_curves(frame, confidence=0.95, **keys),
     "baseline": lambda frame, **keys: charts.dcg_curves(frame, baseline="weak", **keys),
     "recall_precision_curves": charts.recall_precision_curves,
     "measure_agreement": lambda frame, **keys: charts.measure_agreement(

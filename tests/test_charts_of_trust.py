@@ -55,7 +55,7 @@ def test_beside_a_measure_stands_the_share_of_pairs_at_most_at_alpha():
     # Four of six, the third just so; and one of six.
     assert drawn["label"].to_list() == ["ap: 4 of 6", "ndcg: 1 of 6"]
     assert drawn["place"].to_list() == [6, 6]
-    wider = charts.significance_curves(frame, alpha=0.06).data["label"].drop_nulls()
+    wider = charts.significance_curves(frame, confidence=0.94).data["label"].drop_nulls()
     assert wider.to_list() == ["ap: 4 of 6", "ndcg: 3 of 6"]
 
 
@@ -97,7 +97,7 @@ def test_of_1035_pairs_those_that_are_drawn_do_not_change_the_share():
 
 
 def test_alpha_is_a_tick_of_the_axis_and_a_rule():
-    chart = charts.significance_curves(levels_of(3, 5), alpha=0.02)
+    chart = charts.significance_curves(levels_of(3, 5), confidence=0.98)
     line = layer_of(chart, "line")["encoding"]["y"]
     assert line["axis"]["values"] == [0, 0.001, 0.01, 0.02, 0.1, 1]
     assert layer_of(chart, "rule")["encoding"]["y"]["datum"] == 0.02
@@ -474,7 +474,7 @@ def test_panels_are_drawn_in_the_order_in_which_they_come():
 
 
 ERRORS = {
-    "significance_curves": ({"alpha": 1}, "`alpha` must be below 1, got 1"),
+    "significance_curves": ({"confidence": 1}, "`confidence` must be below 1, got 1"),
     "power_curves": ({"power": 0}, "`power` must be above 0, got 0"),
     "swap_rates": ({"rate": 2}, "`rate` must be below 1, got 2"),
     "grading_profile": (

@@ -234,7 +234,7 @@ SAID = {
     ),
     "the baseline leads": (
         lambda: charts.comparison_forest(
-            pairs(("a", "base", -0.25, 0.011), ("b", "base", -0.5, 0.01)), alpha=0.01
+            pairs(("a", "base", -0.25, 0.011), ("b", "base", -0.5, 0.01)), confidence=0.99
         ),
         "base leads; 1 of 2 differences is settled at 99 %",
     ),

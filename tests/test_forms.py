@@ -86,7 +86,7 @@ def test_a_papers_table_has_the_best_in_bold_and_whom_it_beats():
     assert paper_table(PER_QUERY, digits=2, format="latex", caption=False) == LATEX
     html = paper_table(PER_QUERY, "ap", format="html")
     assert "<td>b</td><td>ours</td><td><b>0.700</b><sup>ac</sup></td>" in html
-    strict = paper_table(PER_QUERY, "ap", alpha=1e-9)
+    strict = paper_table(PER_QUERY, "ap", confidence=1 - 1e-9)
     assert "| b | ours | **0.700** |" in strict
 
 
@@ -103,7 +103,7 @@ def test_names_do_not_break_a_papers_table():
 def test_the_caption_says_what_the_signs_stand_for():
     """A property: each letter under a measure is told apart by the test and level that are said."""
     for test, correction in (("t", None), ("wilcoxon", "bonferroni"), ("randomised_tukey", None)):
-        options = {"test": test, "correction": correction, "alpha": 0.1}
+        options = {"test": test, "correction": correction, "confidence": 0.9}
         for layout in ("markdown", "latex", "html"):
             table = " ".join(paper_table(PER_QUERY, format=layout, **options).split())
             assert "Means of 5 queries, the best of each column in bold" in table
@@ -180,7 +180,7 @@ def test_keys_that_hold_several_values_are_refused_in_our_sentence(dtype):
     [
         ({"format": "word"}, "`format` must be one of 'markdown', 'latex', 'html', got 'word'"),
         ({"digits": -1}, "`digits` must be at least 0, got -1"),
-        ({"alpha": 5}, "`alpha` must be below 1, got 5"),
+        ({"confidence": 5}, "`confidence` must be below 1, got 5"),
     ],
 )
 def test_what_no_table_is_made_of_is_refused(options, sentence):

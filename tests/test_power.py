@@ -45,7 +45,7 @@ def test_discriminative_power_counts_the_pairs_that_compare_believes(test):
     frame = frame_of(drawn(20, 6)).with_columns(ndcg=pl.col("ap").sqrt().fill_nan(0))
     options = {"test": test, "correction": "none", "resamples": 500}
     compared = compare(frame, **options)
-    result = discriminative_power(frame, alpha=0.1, **options)
+    result = discriminative_power(frame, confidence=0.9, **options)
     assert result["measure"].to_list() == ["ap", "ndcg"]
     assert result["strategies"].to_list() == [6, 6]
     assert result["pairs"].to_list() == [15, 15]
@@ -71,7 +71,7 @@ def test_significance_levels_are_the_p_values_by_falling_order():
 def test_a_pair_without_a_p_value_is_not_told_apart():
     values = drawn(8, 2)
     values["shifted"] = [value + 0.25 for value in values["s0"]]
-    result = discriminative_power(frame_of(values), test="t", alpha=0.9999)
+    result = discriminative_power(frame_of(values), test="t", confidence=0.0001)
     assert result["pairs"].item() == 3
     assert result["told_apart"].item() == 2
     levels = significance_levels(frame_of(values), test="t")
@@ -138,7 +138,7 @@ def test_cohen_1988_section_2_4():
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.99])
 @pytest.mark.parametrize("alpha", [0.05, 0.001])
 def test_the_queries_needed_are_the_fewest_and_the_difference_the_smallest(power, alpha):
-    [row] = queries_needed(frame_with(0.3), power=power, alpha=alpha, difference=0.1).rows(
+    [row] = queries_needed(frame_with(0.3), power=power, confidence=1 - alpha, difference=0.1).rows(
         named=True
     )
     assert row["std"] == close(0.3)
@@ -243,11 +243,11 @@ def test_a_difference_too_small_for_anyone_has_no_number_of_queries():
         (queries_needed, {"difference": 0}, "`difference` must be above 0, got 0"),
         (queries_needed, {"power": 1}, "`power` must be below 1, got 1"),
         (queries_needed, {"power": 0}, "`power` must be above 0, got 0"),
-        (queries_needed, {"alpha": 5}, "`alpha` must be below 1, got 5"),
+        (queries_needed, {"confidence": 5}, "`confidence` must be below 1, got 5"),
         (power_curve, {"queries": [1]}, "`queries` must be at least 2, got 1"),
         (power_curve, {"queries": []}, "`queries` must not be empty"),
         (power_curve, {"difference": -1}, "`difference` must be above 0, got -1"),
-        (discriminative_power, {"alpha": 0}, "`alpha` must be above 0, got 0"),
+        (discriminative_power, {"confidence": 0}, "`confidence` must be above 0, got 0"),
         (discriminative_power, {"correction": "holm"}, "`correction` must be 'none' for the test"),
     ],
 )

@@ -408,7 +408,7 @@ def test_a_grade_at_an_end_takes_the_only_step_there_is(grades, moved):
     ("options", "sentence"),
     [
         ({"moved": 2}, "`moved` must be at most 1.*, got 2"),
-        ({"alpha": 0}, "`alpha` must be above 0, got 0"),
+        ({"confidence": 0}, "`confidence` must be above 0, got 0"),
         ({"by": ["x"]}, "at least two strategies to compare, got 'x'"),
         ({"grade": "y"}, "there must be at most 5 levels to merge them in every way, got 6"),
     ],

@@ -647,4 +647,4 @@ def test_measures_that_share_a_limit_tell_it_once():
         compare(frame, "ap", {"ndcg": "highest"}, test="permutation")
     assert len(caught) == 1
     with pytest.warns(DataWarning.tests, match="at 0.01"):
-        discriminative_power(frame, "ap", test="permutation", alpha=0.01)
+        discriminative_power(frame, "ap", test="permutation", confidence=0.99)

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_collected, check_columns, check_number, first_few
+from polars_graded._checks import check_collected, check_columns, check_level, first_few
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import GRADER, settled_columns
@@ -260,7 +260,7 @@ def curve_points(
     ideal: str | None = None,
     *,
     at: dict[str, str],
-    interval: float | None,
+    confidence: float | None,
     baseline: Any = None,
     panel: str | None,
     query: str,
@@ -279,8 +279,8 @@ def curve_points(
         msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal]} in {ideal!r}"
         raise TypeError(msg)
     check_not_empty("frame", frame, curve)
-    if interval is not None:
-        check_number("interval", interval, above=0, below=1)
+    if confidence is not None:
+        check_level(confidence)
     frame = frame.with_columns(text(column).alias(name) for name, column in keys.items())
     check_panels(frame, panel)
     if is_list:
@@ -290,8 +290,8 @@ def curve_points(
             raise ValueError(msg)
         if baseline is not None:
             frame = _less_baseline(frame, curve, baseline, [*keys, query])
-        return _means_of_lists(frame, keys, values, next(iter(at)), interval)
-    for argument, given in (("baseline", baseline), ("interval", interval)):
+        return _means_of_lists(frame, keys, values, next(iter(at)), confidence)
+    for argument, given in (("baseline", baseline), ("confidence", confidence)):
         if given is not None:
             msg = f"`{argument}` needs a list for each query, as evaluate() gives, "
             msg += f"got a number in {curve!r}"
@@ -375,7 +375,7 @@ def _means_of_lists(
     keys: Iterable[str],
     values: dict[str, str],
     at: str,
-    interval: float | None,
+    confidence: float | None,
 ) -> pl.DataFrame:
     """The mean over queries at each position of lists, with its interval where that is asked."""
     curve = values["value"]
@@ -402,8 +402,8 @@ def _means_of_lists(
     check_not_empty("frame", means, curve)
     queries, std = means["queries of value"].to_numpy(), means["std of value"].to_numpy()
     means = means.select(*keys, at, *values)
-    if interval is not None:
-        margin = pl.Series(mean_margin(std, queries, interval), nan_to_null=True)
+    if confidence is not None:
+        margin = pl.Series(mean_margin(std, queries, confidence), nan_to_null=True)
         means = means.with_columns(
             ci_low=pl.col("value") - margin, ci_high=pl.col("value") + margin
         )

@@ -306,11 +306,11 @@ def first_places(table: pl.DataFrame) -> str:
     return f"{len(names)} of {n:,} strategies may be first {by}: {listed(names)}"
 
 
-def settled(pairs: pl.DataFrame, alpha: float) -> str:
+def settled(pairs: pl.DataFrame, significance: float) -> str:
     """Who leads, and how many differences are settled: of pairs, each there once."""
     groups, things = group_names(pairs)
-    level = f"{100 * (1 - alpha):g} %"
-    is_settled = (pairs["p_corrected"] <= alpha).fill_null(value=False)
+    level = f"{100 * (1 - significance):g} %"
+    is_settled = (pairs["p_corrected"] <= significance).fill_null(value=False)
     n, k = pairs.height, int(is_settled.sum())
     if n == 1:
         row = pairs.row(0, named=True)
@@ -455,18 +455,18 @@ def with_a_model(table: pl.DataFrame, of: Mapping[str, str]) -> str:
 # Trust
 
 
-def apart(shares: Mapping[str, tuple[int, int]], alpha: float) -> str:
+def apart(shares: Mapping[str, tuple[int, int]], level: float) -> str:
     """Which measures tell most pairs apart: of each, how many of how many."""
     order = sorted(shares, key=lambda name: -shares[name][0] / shares[name][1])
     (most, n), (least, _) = shares[order[0]], shares[order[-1]]
-    level = f"at corrected p ≤ {alpha:g}"
+    at = f"at corrected p ≤ {level:g}"
     if most == least:
         name = name_said(order[0]) if len(order) == 1 else "Each measure"
-        return f"{name} tells {most:,} of {n:,} pairs apart {level}"
+        return f"{name} tells {most:,} of {n:,} pairs apart {at}"
     ends = (shares[order[0]], shares[order[-1]])
     first, last = ([name for name in order if shares[name] == end] for end in ends)
     tell = "tells" if len(first) == 1 else "tell"
-    said = f"{listed(first)} {tell} most pairs apart {level}, {most:,} of {n:,}"
+    said = f"{listed(first)} {tell} most pairs apart {at}, {most:,} of {n:,}"
     return f"{said}; {listed(last)} the fewest, {least:,}"
 
 

@@ -248,7 +248,7 @@ def certainty(
 
 
 def _needed(
-    results: Results, strategies: Sequence[int], difference: float, alpha: float
+    results: Results, strategies: Sequence[int], difference: float, level: float
 ) -> dict[str, Any] | None:
     """What `trust.queries_needed` says of some strategies, if it has something to go by."""
     values = results.values[list(strategies)]
@@ -257,7 +257,9 @@ def _needed(
         return None
     keyed = _frame(values)
     try:
-        found = queries_needed(keyed, "value", difference=difference, power=POWER, alpha=alpha)
+        found = queries_needed(
+            keyed, "value", difference=difference, power=POWER, confidence=1 - level
+        )
     except ValueError:  # what varies does so by rounding alone
         return None
     return found.row(0, named=True)

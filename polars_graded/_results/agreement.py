@@ -13,7 +13,7 @@ from polars_graded._checks import (
     check_choice,
     check_collected,
     check_columns,
-    check_number,
+    check_level,
     check_whole_number,
     first_few,
 )
@@ -176,7 +176,7 @@ def agreement(
     │ difference      ┆ 5         ┆ -0.4     │
     └─────────────────┴───────────┴──────────┘
     """
-    check_number("confidence", confidence, above=0, below=1)
+    check_level(confidence)
     check_whole_number("resamples", resamples)
     check_whole_number("seed", seed, at_least=0)
     grades = Grades.of(*grades_of(frame, graders, query, doc, grader, grade))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_list, check_number
+from polars_graded._checks import check_choice, check_level, check_list, check_number
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, mean_and_std, pairs_of
 from polars_graded._results.per_query import (
@@ -372,7 +372,7 @@ def compare(
         pairs = [Pairs(grid.results(measure), a, b) for _, grid in grids]
         statistics = _statistics(pairs, options, margin)
         tables.append(_of_measure(measure, names, table(statistics)))
-        told |= dict.fromkeys(told_of_tests(pairs, options, 1 - options.confidence))
+        told |= dict.fromkeys(told_of_tests(pairs, options, options.level))
     warn_of_tests(told)
     return pl.concat(tables)
 
@@ -521,7 +521,7 @@ def summarise(
 
     The mean of all forty, as people would have judged them, is 0.375.
     """
-    check_number("confidence", confidence, above=0, below=1)
+    check_level(confidence)
     if trusted is not None:
         _check_none(segments=segments)
         return trusted_table(per_query, measures, trusted, keys, confidence)
@@ -678,7 +678,7 @@ def _statistics(pairs: Sequence[Pairs], options: Options, rope: float | None) ->
     """What is said of each pair, segment by segment: what decides comes last."""
     found = [outcome_of(each, options) for each in pairs]
     p = np.concatenate([each.p for each in found])
-    level = 1 - options.confidence
+    level = options.level
     levels = np.split(agreeing_levels(options.correction, p, level), len(found))
     plain = [each.interval(np.full(len(each.p), level)) for each in found]
     agreeing = [each.agreeing(at) for each, at in zip(found, levels, strict=True)]

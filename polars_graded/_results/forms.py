@@ -14,7 +14,7 @@ from polars_graded._checks import (
     check_columns,
     check_flag,
     check_frame,
-    check_number,
+    check_level,
     check_whole_number,
 )
 from polars_graded._measuring.names import Measure
@@ -123,7 +123,7 @@ def paper_table(
     test: TestName = "t",
     correction: CorrectionName | None = None,
     baseline: Any = None,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     letters: Literal["worse", "groups"] = "worse",
     caption: bool = True,
     **keys: Unpack[ResultOptions],
@@ -131,12 +131,12 @@ def paper_table(
     """Write the table of a paper: strategies by measures, and whom each beats significantly.
 
     Means are rounded, the best of a measure is bold, and letters stand for the strategies that one
-    beats: its mean is better and the corrected p value at most `alpha`. With a baseline, + and -
-    stand for what is significantly better or worse than it.
+    beats: its mean is better and the corrected p value at most 1 - `confidence`. With a baseline,
+    + and - stand for what is significantly better or worse than it.
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, segments, test, correction, missing, grader
+    per_query, *measures, query, strategy, segments, test, correction, confidence, missing, grader
         As for `compare`. With segments each measure has a column for each.
     format
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.
@@ -144,8 +144,6 @@ def paper_table(
         How many digits stand after the point.
     baseline
         The strategy that all others are compared with, in the place of all pairs.
-    alpha
-        The level of significance.
     letters
         Whether letters stand for the strategies that are significantly `"worse"`, or for the
         `"groups"` of `rank_strategies`: those that share one do not differ significantly.
@@ -184,7 +182,7 @@ def paper_table(
     """
     check_choice("format", format, WRITERS)
     check_whole_number("digits", digits, at_least=0)
-    check_number("alpha", alpha, above=0, below=1)
+    level = check_level(confidence)
     check_flag("caption", caption)
     check_choice("letters", letters, ("worse", "groups"))
     if letters == "groups" and baseline is not None:
@@ -203,7 +201,7 @@ def paper_table(
     signs = {} if baseline is not None else dict(zip(names, LETTERS, strict=False))
     marks: dict[tuple[Any, ...], list[str]] = {}
     how: dict[str, Any] = {"segments": segments, "test": test, "correction": correction}
-    how |= {"confidence": 1 - alpha, **keys}
+    how |= {"confidence": confidence, **keys}
     if letters == "groups" and len(names) > 1:
         signs = {}
         ranks = rank_strategies(per_query, *measures, **how)
@@ -214,7 +212,7 @@ def paper_table(
             raise ValueError(msg)
     elif len(names) > 1 or baseline is not None:
         pairs = compare(per_query, *measures, baseline=baseline, **how)
-        marks = _beaten(pairs.filter(pl.col("p_corrected") <= alpha), parts, strategy, signs)
+        marks = _beaten(pairs.filter(pl.col("p_corrected") <= level), parts, strategy, signs)
     columns: dict[str, list[Cell]] = {}
     for part, of_it in means.group_by(parts, maintain_order=True):
         values = dict(of_it.select(strategy, "mean").iter_rows())
@@ -237,7 +235,7 @@ def paper_table(
         stands = "strategies that share a letter do not differ significantly"
     elif baseline is not None:
         stands = f"+ stands for significantly better than {baseline}, - for worse"
-    said = _caption(means, test, correction, stands, alpha) if caption else ""
+    said = _caption(means, test, correction, stands, level) if caption else ""
     return WRITERS[format](strategy, list(columns), rows, said)
 
 
@@ -268,7 +266,7 @@ def _caption(
     test: TestName,
     correction: CorrectionName | None,
     signs: str,
-    alpha: float,
+    level: float,
 ) -> str:
     """What is bold, and what the raised signs stand for."""
     counts = means.get_column("queries").unique().sort().to_list()
@@ -277,7 +275,7 @@ def _caption(
     corrected = "" if TESTS[test].simultaneous else f", p values {corrections}"
     return (
         f"Means of {queries}, the best of each column in bold; {signs} "
-        f"(p of at most {alpha:g}) by {TESTS[test].words}{corrected}."
+        f"(p of at most {level:g}) by {TESTS[test].words}{corrected}."
     )
 
 

@@ -187,7 +187,7 @@ def gate(
     if not found:
         msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
         raise ValueError(msg)
-    level = np.array([(1 - confidence) / len(found)])
+    level = np.array([options.level / len(found)])
     rows = []
     for measure in dict.fromkeys(case.pairs.results.measure for case in found):
         allowed = _margin_of(measure, margin)

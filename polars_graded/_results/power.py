@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
+from polars_graded._checks import (
+    check_choice,
+    check_level,
+    check_list,
+    check_number,
+    check_whole_number,
+)
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import (
@@ -51,7 +57,7 @@ def discriminative_power(
     *measures: Named,
     test: TestName = "randomised_tukey",
     correction: CorrectionName = "none",
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
@@ -68,8 +74,8 @@ def discriminative_power(
         As for `compare`.
     test, correction, seed, resamples, progress
         As for `compare`; `"randomised_tukey"` holds for all pairs together.
-    alpha
-        A pair is told apart where its corrected p value is at most this.
+    confidence
+        A pair is told apart where its corrected p value is at most 1 - `confidence`.
 
     Returns
     -------
@@ -113,7 +119,7 @@ def discriminative_power(
     │ precision@1 ┆ 3          ┆ 3     ┆ 2          ┆ 0.666667             │
     └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
     """
-    level = check_number("alpha", alpha, above=0, below=1)
+    level = check_level(confidence)
     grid = check_per_query(per_query, measures, **keys)
     options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
     rows, told = [], dict[str, None]()
@@ -233,7 +239,7 @@ def queries_needed(
     difference: float = 0.02,
     unit: Unit = "measure",
     power: float = 0.8,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     r"""Say how many queries show a difference, and which difference the queries at hand show.
@@ -259,9 +265,9 @@ def queries_needed(
         is a lot on one scale and little on another.
     power
         The chance that such a difference is found significant, between 0 and 1.
-    alpha
-        The level of significance, between 0 and 1. For m comparisons, corrected after Bonferroni,
-        it is one m-th of the whole.
+    confidence
+        1 - α, where α is the level of significance. For m comparisons, corrected after Bonferroni,
+        the level is one m-th of the whole.
 
     Returns
     -------
@@ -319,7 +325,7 @@ def queries_needed(
     """
     looked_for = _looked_for(difference, unit)
     wanted = check_number("power", power, above=0, below=1)
-    level = check_number("alpha", alpha, above=0, below=1)
+    level = check_level(confidence)
     grid = check_per_query(per_query, measures, **keys)
     rows = []
     for pairs in _all_pairs(grid, 2):
@@ -347,14 +353,14 @@ def power_curve(
     queries: Sequence[int] | None = None,
     difference: float = 0.02,
     unit: Unit = "measure",
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
     """Say how probable it is that a number of queries shows a difference.
 
     Parameters
     ----------
-    per_query, *measures, query, strategy, difference, unit, alpha, missing, grader
+    per_query, *measures, query, strategy, difference, unit, confidence, missing, grader
         As for `queries_needed`.
     queries
         The numbers of queries, at least 2 each; by default some thirty from 5 to four times those
@@ -395,7 +401,7 @@ def power_curve(
     └─────────┴────────┴─────────┴────────────┴────────────────┘
     """
     looked_for = _looked_for(difference, unit)
-    level = check_number("alpha", alpha, above=0, below=1)
+    level = check_level(confidence)
     numbers = None
     if queries is not None:
         numbers = [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 import polars as pl
 
+from polars_graded._checks import check_level
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import ResultOptions, settled_columns, takes_results
 from polars_graded._results.per_query import Named, check_free_names, check_has_best
@@ -148,7 +149,7 @@ def rank_strategies(
         table.partition_by("measure", *of_segments, maintain_order=True) for table in (means, pairs)
     )
     return pl.concat(
-        _ranked(of_strategies, of_pairs, [*of_segments, keys["strategy"]], 1 - confidence)
+        _ranked(of_strategies, of_pairs, [*of_segments, keys["strategy"]], check_level(confidence))
         for of_strategies, of_pairs in zip(*both, strict=True)
     )
 

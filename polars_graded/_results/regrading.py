@@ -15,6 +15,7 @@ from polars_graded._checks import (
     check_column_name,
     check_columns,
     check_comparable,
+    check_level,
     check_number,
     check_whole_number,
 )
@@ -207,7 +208,7 @@ def robustness_to_grading(
     gradings: Mapping[str, Grading] | None = None,
     moved: float = 0.1,
     doc: str = "doc",
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     seed: int = 0,
     **options: Unpack[FrameOptions],
 ) -> pl.DataFrame:
@@ -231,8 +232,9 @@ def robustness_to_grading(
     doc
         The column that tells documents apart where strategies are stacked, so that a document is
         moved alike for all.
-    alpha
-        Differences are significant by the paired t test with Holm's correction at this level.
+    confidence
+        Differences are significant by the paired t test with Holm's correction where p is at most
+        1 - `confidence`.
     seed
         The same seed moves the same grades.
     **options
@@ -292,7 +294,7 @@ def robustness_to_grading(
     chosen = _with_one_value(measures)
     strategy, *query = _keys(rows, options)
     check_free_names(ROBUSTNESS, strategy=strategy)
-    level = check_number("alpha", alpha, above=0, below=1)
+    level = check_level(confidence)
     grade = check_column_name("grade", options.get("grade", "grade"))
     check_columns("frame", [grade], rows.columns)
     share = check_number("moved", moved, at_least=0, at_most=1)

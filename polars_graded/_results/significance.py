@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from polars_graded._checks import check_choice, check_number, check_whole_number
+from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._results.per_query import ROUNDING
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -55,6 +55,7 @@ class Options:
     test: TestName
     correction: CorrectionName
     confidence: float
+    level: float
     seed: int
     resamples: int
     progress: Progress
@@ -82,7 +83,8 @@ class Options:
         return cls(
             test,
             correction,
-            check_number("confidence", confidence, above=0, below=1),
+            confidence,
+            check_level(confidence),
             check_whole_number("seed", seed, at_least=0),
             check_whole_number("resamples", resamples, at_most=MOST_RESAMPLES),
             check_progress(progress),
@@ -247,7 +249,7 @@ def _permutation(pairs: Pairs, options: Options) -> Outcome:
     n = pairs.n
     exact = 2**n <= options.resamples
     tosses = Tosses(2**n if exact else options.resamples, exact=exact)
-    kept = tosses.rejecting(1 - options.confidence) + 1
+    kept = tosses.rejecting(options.level) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), kept))
     for part, blocks in _parts(pairs, tosses.count, options, _all_signs if exact else _signs):
@@ -284,7 +286,7 @@ def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
     """The studentised bootstrap, with a margin that is the same on either side."""
     n = pairs.n
     draws = Tosses(options.resamples, exact=False)
-    kept = draws.rejecting(1 - options.confidence) + 1
+    kept = draws.rejecting(options.level) + 1
     mean, std, *_ = pairs.statistics
     varies = std > 0
     p = np.where(varies | (mean != 0), np.nan, 1)

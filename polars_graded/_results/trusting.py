@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from polars_graded._checks import check_level
 from polars_graded._frames.inputs import GRADER
 from polars_graded._results.keys import by_grader, check_same_strategies
 from polars_graded._results.pairs import Pairs, mean_and_std, pairs_of
@@ -119,7 +120,7 @@ def trusted_table(
     tables = []
     for model, strategies, (y, f, rest), left_out in _results(per_query, measures, trusted, keys):
         names, tested, last = {strategies.name: strategies}, {}, {}
-        what, level = "mean", 1 - confidence
+        what, level = "mean", check_level(confidence)
         if compared is None:
             found = corrected_means(y.values, f.values, rest.values)
         else:

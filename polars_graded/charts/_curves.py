@@ -33,7 +33,7 @@ def dcg_curves(
     *,
     ideal: str | bool = False,
     baseline: Any = None,
-    interval: float | None = None,
+    confidence: float | None = None,
     panel: str | None = None,
     query: Columns = "query",
     strategy: str = "strategy",
@@ -59,10 +59,10 @@ def dcg_curves(
         has it. Far above all curves, it leaves them little room.
     baseline
         A strategy. What is drawn are the differences of the others to it: the mean over queries of
-        the differences within a query, with a band of 95 % or `interval`. Queries differ by more
+        the differences within a query, with a band of 95 % or `confidence`. Queries differ by more
         than strategies do, so that bands around means overlap where this one is clear of 0. It
         needs the lists of `evaluate`, and leaves out queries that one of the two lacks.
-    interval
+    confidence
         The confidence of a band around each line, such as 0.95: Student's interval of the mean
         over queries, as in `summarise`. It needs the lists of `evaluate`.
     panel
@@ -121,13 +121,13 @@ def dcg_curves(
     if ideal is True:
         ideal_column = chart_data.ideal_of(curve, frame.columns)
     if baseline is not None:
-        ideal_column, interval = None, 0.95 if interval is None else interval
+        ideal_column, confidence = None, 0.95 if confidence is None else confidence
     table = chart_data.curve_points(
         frame,
         curve,
         ideal_column,
         at={"rank": rank},
-        interval=interval,
+        confidence=confidence,
         baseline=baseline,
         panel=panel,
         query=query,
@@ -141,7 +141,7 @@ def dcg_curves(
     ends = chart_data.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
     finding = titles.lines(table, "rank", rank)
     if baseline is not None:
-        finding = titles.beside_baseline(table, "rank", rank, baseline, interval or 0)
+        finding = titles.beside_baseline(table, "rank", rank, baseline, confidence or 0)
     said: dict[str, Any] = {"finding": finding}
     behind = []
     if chart_data.panel_count(table, panel) == 1:
@@ -156,7 +156,7 @@ def recall_precision_curves(
     frame: Frame,
     curve: str | None = None,
     *,
-    interval: float | None = None,
+    confidence: float | None = None,
     panel: str | None = None,
     query: Columns = "query",
     strategy: str = "strategy",
@@ -172,7 +172,7 @@ def recall_precision_curves(
         which means are drawn.
     curve
         The column to draw; by default the only `interpolated_precision` there is.
-    interval
+    confidence
         The confidence of a band around each line, such as 0.95, as for `dcg_curves`.
     panel
         A column whose values get a panel each, as for `dcg_curves`.
@@ -225,7 +225,7 @@ def recall_precision_curves(
         frame,
         curve,
         at={"recall": recall},
-        interval=interval,
+        confidence=confidence,
         panel=panel,
         query=query,
         strategy=strategy,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice, check_number, check_whole_number
+from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._drawing import chart_data, marks, style, titles
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def strategy_bars(
 def comparison_forest(
     comparison: Frame,
     *,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
@@ -150,9 +150,9 @@ def comparison_forest(
         is not drawn. Which it is stands under the title, with its confidence. Of a comparison by
         segments, one measure and `panel="country"`, or what the segments are called. Of one with
         `rope=`, the region of practical equivalence is shaded.
-    alpha
-        The level of significance: a difference is significant if `p_corrected` is at most `alpha`,
-        and not if it is null.
+    confidence
+        A difference is significant if `p_corrected` is at most 1 - `confidence`, and not if it is
+        null.
     panel
         A column whose values get a panel each: the measure, or None.
     strategy
@@ -183,7 +183,7 @@ def comparison_forest(
     ...     }
     ... )
     >>> comparison = compare(per_query, baseline="bm25")
-    >>> comparison.pipe(comparison_forest, alpha=0.1).data.select("pair", "significance")
+    >>> comparison.pipe(comparison_forest, confidence=0.9).data.select("pair", "significance")
     shape: (1, 2)
     ┌──────┬───────────────────┐
     │ pair ┆ significance      │
@@ -193,17 +193,17 @@ def comparison_forest(
     │ ours ┆ corrected p ≤ 0.1 │
     └──────┴───────────────────┘
     """
-    alpha = check_number("alpha", alpha, above=0, below=1)
+    level = check_level(confidence)
     numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
     table = chart_data.result_rows("comparison", comparison, *numbers, **keys, every=True)
     several = table["baseline"].n_unique() > 1
-    finding = titles.settled(table, alpha)
+    finding = titles.settled(table, level)
     if several and chart_data.panel_count(table, panel) == 1:
         table = chart_data.higher_first(table)
     versus = [pl.lit(" - "), pl.col("baseline")] if several else []
-    believed, doubted = f"corrected p ≤ {alpha:g}", "not significant"
-    significant = pl.when(pl.col("p_corrected") <= alpha).then(pl.lit(believed))
+    believed, doubted = f"corrected p ≤ {level:g}", "not significant"
+    significant = pl.when(pl.col("p_corrected") <= level).then(pl.lit(believed))
     table = table.with_columns(
         pl.concat_str("strategy", *versus).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
@@ -216,12 +216,12 @@ def comparison_forest(
         title += f", to {table['baseline'][0]}"
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
     notes = [marks.significance_key(believed, doubted)]
-    ends, level = chart_data.interval_ends(table), chart_data.confidence(table)
-    interval = "interval" if level is None else f"{100 * level:g} % interval"
+    ends, stated = chart_data.interval_ends(table), chart_data.confidence(table)
+    interval = "interval" if stated is None else f"{100 * stated:g} % interval"
     # The Wilcoxon test has none that agrees with it, since it speaks of ranks.
     if ends == chart_data.OF_ALL:
         notes.append(f"line: {interval} that agrees with corrected p")
-    elif level is not None:
+    elif stated is not None:
         notes.append(f"line: {interval} of one difference, apart from p")
     rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
     notes += [*titles.equivalent(table), *titles.twins(table)]
@@ -236,23 +236,23 @@ def comparison_forest(
 def comparison_matrix(
     comparison: Frame,
     *,
-    alpha: float = 0.05,
+    confidence: float = 0.95,
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
     """Draw the differences of all pairs as fields of a square, significant ones marked.
 
     A field is the strategy of its row minus that of its column, blue where that is above 0 and
-    orange below, with its sign where the corrected p is at most `alpha`, and else pale. Strategies
-    stand in the order of their means in the first measure, the highest first.
+    orange below, with its sign where the corrected p is at most 1 - `confidence`, and else pale.
+    Strategies stand in the order of their means in the first measure, the highest first.
 
     Parameters
     ----------
     comparison
         One row per measure and pair, as `compare` returns it without a baseline. Each pair is
         drawn from both sides.
-    alpha
-        The level of significance, as for `comparison_forest`.
+    confidence
+        As for `comparison_forest`.
     panel
         A column whose values get a panel each: the measure, or None.
     strategy
@@ -283,7 +283,8 @@ def comparison_matrix(
     ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
     ...     }
     ... )
-    >>> compare(per_query).pipe(comparison_matrix, alpha=0.1).data.drop("measure", "p_corrected")
+    >>> matrix = compare(per_query).pipe(comparison_matrix, confidence=0.9)
+    >>> matrix.data.drop("measure", "p_corrected")
     shape: (2, 4)
     ┌──────────┬──────────┬────────────┬──────┐
     │ strategy ┆ baseline ┆ difference ┆ mark │
@@ -294,12 +295,12 @@ def comparison_matrix(
     │ ours     ┆ bm25     ┆ 0.5        ┆ +    │
     └──────────┴──────────┴────────────┴──────┘
     """
-    alpha = check_number("alpha", alpha, above=0, below=1)
+    level = check_level(confidence)
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
     table = chart_data.result_rows("comparison", comparison, "difference", "p_corrected", **keys)
-    finding, alike = titles.settled(table, alpha), titles.twins(table)
+    finding, alike = titles.settled(table, level), titles.twins(table)
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(BELOW)).otherwise(pl.lit("+"))
-    mark = pl.when(pl.col("p_corrected") <= alpha).then(sign).otherwise(pl.lit(""))
+    mark = pl.when(pl.col("p_corrected") <= level).then(sign).otherwise(pl.lit(""))
     table = chart_data.both_sides(table).with_columns(mark.alias("mark"))
     chart_data.check_row_count("comparison", table)
     pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "measure", "^panel$")
@@ -308,7 +309,7 @@ def comparison_matrix(
     step = max(10, min(36, 400 // len(names)))
     order, labels = style.in_order(names), alt.Axis(labelLimit=200)
     upright = alt.Axis(labelLimit=200, labelAngle=-90, orient="top")
-    notes = [f"row minus column; + and {BELOW} where corrected p ≤ {alpha:g}, else pale", *alike]
+    notes = [f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale", *alike]
     numbers = style.decimals("difference", "p_corrected")
     base = alt.Chart().encode(
         x=alt.X("baseline:N", title="baseline", axis=upright, **order),
@@ -326,7 +327,7 @@ def comparison_matrix(
     strength = alt.condition("datum.mark !== ''", alt.value(1), alt.value(PALE))
     believed = table.filter(pl.col("mark") != "").height // 2
     described = (
-        f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {alpha:g}; "
+        f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {level:g}; "
         f"by falling mean: {', '.join(names)}"
     )
     return style.panels(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
-from polars_graded._checks import check_choice, check_number
+from polars_graded._checks import check_choice, check_level, check_number
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.regrading import AS_GIVEN
 
@@ -44,21 +44,22 @@ MOST_LINES = 20
 
 
 def significance_curves(
-    levels: Frame, *, alpha: float = 0.05, panel: str | None = None, strategy: str = "strategy"
+    levels: Frame, *, confidence: float = 0.95, panel: str | None = None, strategy: str = "strategy"
 ) -> Chart:
     """Draw the p values of all pairs of strategies in falling order, one line per measure.
 
     The lower a line, the more pairs its measure tells apart. Where it crosses the dashed line of
-    `alpha` is how many pairs stay undecided; beside its name stands how many are told apart, their
-    share being the discriminative power. The test is the one that `trust.significance_levels` was
-    asked for, by default Tukey's: `compare` by default has another, and other p values.
+    1 - `confidence` is how many pairs stay undecided; beside its name stands how many are told
+    apart, their share being the discriminative power. The test is the one that
+    `trust.significance_levels` was asked for, by default Tukey's: `compare` by default has another,
+    and other p values.
 
     Parameters
     ----------
     levels
         One row per measure and pair, as `trust.significance_levels` returns it.
-    alpha
-        The level of significance: a pair is told apart where p is at most `alpha`.
+    confidence
+        A pair is told apart where p is at most 1 - `confidence`.
     panel
         A column whose values get a panel each, such as a test, or None.
     strategy
@@ -97,7 +98,8 @@ def significance_curves(
     ...     }
     ... )
     >>> levels = significance_levels(per_query, "ap", test="permutation")
-    >>> levels.pipe(significance_curves, alpha=0.25).data.select("place", "p_corrected", "label")
+    >>> curves = levels.pipe(significance_curves, confidence=0.75)
+    >>> curves.data.select("place", "p_corrected", "label")
     shape: (3, 3)
     ┌───────┬─────────────┬────────────┐
     │ place ┆ p_corrected ┆ label      │
@@ -109,7 +111,7 @@ def significance_curves(
     │ 3     ┆ 0.25        ┆ ap: 1 of 3 │
     └───────┴─────────────┴────────────┘
     """
-    alpha = check_number("alpha", alpha, above=0, below=1)
+    level = check_level(confidence)
     table = chart_data.result_rows(
         "levels",
         levels,
@@ -120,9 +122,9 @@ def significance_curves(
         panel=panel,
     )
     lines = _lines(table)
-    told_apart = _by_line(table, (pl.col("p_corrected") <= alpha).sum(), pl.len())
+    told_apart = _by_line(table, (pl.col("p_corrected") <= level).sum(), pl.len())
     table = table.with_columns(
-        (pl.col("p_corrected") <= alpha).sum().over(lines).cast(pl.Int64).alias("told apart"),
+        (pl.col("p_corrected") <= level).sum().over(lines).cast(pl.Int64).alias("told apart"),
         pl.len().over(lines).alias("pairs"),
         (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
     )
@@ -140,17 +142,17 @@ def significance_curves(
         "p_corrected:Q",
         title="corrected p",
         scale=alt.Scale(type="symlog", constant=SMALL_P, domain=[0, 1], nice=False),
-        axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, alpha}), format="~g"),
+        axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, level}), format="~g"),
     )
     few = table["place"].n_unique() <= style.FEW_POINTS
     pair = ["strategy:N", "baseline:N", *style.decimals("p_corrected")]
     return _drawn(
         table,
         panel,
-        [_level(alpha), *_measure_lines(table, x, y, *pair, few=few)],
-        titles.apart(told_apart, alpha),
+        [_level(level), *_measure_lines(table, x, y, *pair, few=few)],
+        titles.apart(told_apart, level),
         "p of all pairs in falling order",
-        f"pairs below the dashed line, p ≤ {alpha:g}, are told apart",
+        f"pairs below the dashed line, p ≤ {level:g}, are told apart",
     )
 
 
