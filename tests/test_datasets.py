@@ -11,10 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polars_graded._measuring.expression import one
-from polars_graded._measuring.names import Measure
-from polars_graded._measuring.phi import phi_relevance
-from polars_graded._measuring.ranking import Ranking
+from polars_graded import graded
 from polars_graded.datasets import (
     ad_hoc_grade,
     example,
@@ -24,13 +21,13 @@ from polars_graded.datasets import (
     worked_example,
 )
 
-GRADES = Ranking(pl.col("grade"))
-PHI = Ranking(phi_relevance(pl.col("popularity")))
+GRADES = graded("grade")
+PHI = graded("popularity").phi_relevance().graded
 
 
 def values(frame, ranking, by, name, *keys):
     """A measure of each query, one after the other."""
-    expr = one(Measure.parse(name), ranking.ranked_by((by,)))
+    expr = ranking.ranked_by(by).measures(name).struct.field(name)
     keys = keys or ("query",)
     return frame.group_by(*keys).agg(expr.alias("value")).sort(*keys).get_column("value")
 

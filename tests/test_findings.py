@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from polars_graded import charts, compare, datasets, evaluate, overview
-from polars_graded._drawing import style
 
 
 def said(chart: Any) -> str:
@@ -391,7 +390,7 @@ def test_a_title_fits_whatever_strategies_are_called(name):
     )
     title = chart.to_dict()["title"]["text"]
     lines = [title] if isinstance(title, str) else title
-    assert max(map(len, lines)) <= style.TITLE_LETTERS < 700 / 7
+    assert max(map(len, lines)) < 700 / 7
     assert all(line == line.strip() and "\n" not in line for line in lines)
 
 

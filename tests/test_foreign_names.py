@@ -13,7 +13,6 @@ from helpers import needed
 
 from polars_graded import evaluate, graded, judge
 from polars_graded._measuring.foreign_names import calls_here
-from polars_graded._measuring.names import Measure
 
 TREC_EVAL = {
     "map": "ap",
@@ -217,7 +216,6 @@ def test_the_error_has_the_exact_call(name, meant):
     sentence = f"there is no measure {name!r}\n\nHint: {meant}"
     frame = judge(RUN, JUDGMENTS)
     for ask in (
-        lambda: Measure.parse(name),
         lambda: evaluate(frame, name),
         lambda: graded("grade").measures(name),
     ):
@@ -229,7 +227,7 @@ def test_the_error_has_the_exact_call(name, meant):
 @pytest.mark.parametrize("name", [*TREC_EVAL, *IR_MEASURES, *JUDGED_ONLY, *RANX, *SCIKIT_LEARN])
 def test_none_is_taken_in_silence(name):
     with pytest.raises(ValueError, match=r"Hint: .* here"):
-        Measure.parse(name)
+        graded("grade").measures(name)
 
 
 def test_there_are_sixty_of_them():
@@ -238,14 +236,14 @@ def test_there_are_sixty_of_them():
 
 @pytest.mark.parametrize("name", ["ndcg@10", "dcg", "ap(threshold=2)@100", "bpref", "precision@5"])
 def test_our_own_names_mean_ours(name):
-    assert Measure.parse(name).name == name
+    assert evaluate(judge(RUN, JUDGMENTS), name).columns[-1] == name
 
 
 @pytest.mark.parametrize("name", ["mapp", "ndgc@10", "ndcg_at_10", "f2", "", "@10"])
 def test_other_names_are_no_tools(name):
     assert calls_here(name) == []
     with pytest.raises(ValueError, match=r"there is no measure|a measure is written like"):
-        Measure.parse(name)
+        graded("grade").measures(name)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +274,7 @@ def test_other_names_are_no_tools(name):
 )
 def test_what_no_single_call_gives_is_said(name, said):
     with pytest.raises(ValueError, match=r"^there is no measure") as error:
-        Measure.parse(name)
+        graded("grade").measures(name)
     assert f"Hint: what other tools call so {said}" in str(error.value)
 
 
@@ -341,7 +339,7 @@ def test_an_option_that_is_none_is_answered_with_what_is_meant(text, hint):
 )
 def test_capitals_do_not_matter(name, meant):
     with pytest.raises(ValueError, match=f"^{re.escape(f'there is no measure {name!r}')}") as error:
-        Measure.parse(name)
+        graded("grade").measures(name)
     assert str(error.value) == f"there is no measure {name!r}\n\nHint: {meant}"
 
 

@@ -33,11 +33,11 @@ from polars_graded import (
     paper_table,
     read_letor,
     read_qrels,
+    read_run,
     summarise,
 )
 from polars_graded import __main__ as entry
 from polars_graded.__main__ import MEASURES, main
-from polars_graded._frames.reading import read_run
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._report.page import drawing_scripts
 

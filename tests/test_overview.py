@@ -7,7 +7,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_graded import datasets, overview, side_by_side
-from polars_graded._measuring.names import Measure
 
 # Query 1: of five rows a, b, c are retrieved, b and c tied, c is unjudged, d is missed.
 # Query 2 has no relevant document, query 3 nothing but relevant ones, query 4 no judged one, and
@@ -191,7 +190,7 @@ def test_a_misspelt_method_is_suggested_as_its_name_in_a_string_is(name, meant):
         AttributeError, match=rf"no method '{name}'\n\nHint: did you mean '{meant}'"
     ):
         getattr(g, name)
-    assert Measure.parse(meant)
+    assert callable(getattr(g, meant))
     assert not hasattr(g, "_repr_html_")
     with pytest.raises(AttributeError, match=r"no method 'xyzzy'$"):
         _ = g.xyzzy

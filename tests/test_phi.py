@@ -15,13 +15,15 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy.interpolate import PchipInterpolator
 
+from polars_graded import graded, phi_control_points, phi_curve
 from polars_graded._measuring import phi as phi_module
-from polars_graded._measuring.expression import one
-from polars_graded._measuring.names import Measure
-from polars_graded._measuring.phi import phi_control_points, phi_curve, phi_relevance
-from polars_graded._measuring.ranking import Ranking
 
 TOLERANCE = 1e-12
+
+
+def phi_relevance(expr, *points, **options):
+    """φ of an expression."""
+    return graded(expr).phi_relevance(*points, **options)
 
 
 def phi(scores, control_points=None, whisker=1.5, **options):
@@ -351,10 +353,10 @@ def test_groups_that_a_filter_empties_have_no_row():
 
 @ENGINES
 def test_it_chains_into_a_measure(engine):
-    ndcg = one(Measure.of("ndcg", 2), Ranking(PHI).ranked_by(("score",)))
+    ndcg = graded(PHI).ranked_by("score").ndcg(2)
     got = run(lambda frame: frame.group_by("query").agg(ndcg), engine).sort("query")
     as_column = FRAME.with_columns(PHI.over("query"))
-    plain = one(Measure.of("ndcg", 2), Ranking(pl.col("popularity")).ranked_by(("score",)))
+    plain = graded("popularity").ranked_by("score").ndcg(2)
     assert_frame_equal(got, as_column.group_by("query").agg(plain).sort("query"))
     assert got["ndcg@2"].to_list()[1] == 0
 
@@ -535,7 +537,7 @@ def test_a_serious_error_costs_more_than_a_slight_one():
             "popularity": [100, 80, 90, 15, 10, 100, 20, 90, 15, 10],
         }
     )
-    ndcg = one(Measure.of("ndcg"), Ranking(PHI).ranked_by(("predicted",)))
+    ndcg = graded(PHI).ranked_by("predicted").ndcg()
     first, second = days.group_by("day").agg(ndcg).sort("day")["ndcg"]
     assert second < first < 1
 
