@@ -425,7 +425,7 @@ def two_million(tmp_path_factory):
     return folder
 
 
-def in_little_memory(file, way, megabytes=440):
+def in_little_memory(file, way, megabytes=560):
     """What a process printed that may take so much, or None if it did not come to its end.
 
     Where memory is refused to Polars in the middle of its work it may also wait for ever.
