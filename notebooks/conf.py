@@ -256,7 +256,7 @@ def write_files(app: Sphinx, error: Exception | None) -> None:
 
 def one_signature() -> None:
     """Show a function that has overloads with its own signature, which names all keywords."""
-    for name in polars_graded.__all__:
+    for name in dir(polars_graded):
         module = getattr(getattr(polars_graded, name), "__module__", None)
         if module is not None:
             analyzer = ModuleAnalyzer.for_module(module)

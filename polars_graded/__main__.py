@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import math
 import os
 import signal
@@ -145,7 +146,7 @@ def _print(parser: _Parser, text: str) -> None:
     except OSError as error:
         # What is left in the buffer would fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
+        if error.errno in (errno.EPIPE, errno.EINVAL):  # the latter on Windows
             sys.exit(UNREAD)
         parser.fail(f"{error.strerror}: standard output")
 

@@ -24,7 +24,7 @@ def _look_for_threads() -> None:
     names = []
     for task in Path("/proc/self/task").glob("*/comm"):
         try:
-            names.append(task.read_text())
+            names.append(task.read_text(encoding="utf-8", errors="replace"))
         except OSError:  # the thread has ended
             continue
     _left_behind = any(name.startswith("polars-") and name[7:8].isdigit() for name in names)

@@ -36,7 +36,8 @@ def whole_file(path: Path) -> Iterator[Path]:
         _sync(part, os.O_RDWR)
         part.replace(path)
     except BaseException:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):  # Windows removes no file that is open
+            part.unlink()
         raise
     with suppress(OSError):  # not every system opens a folder
         _sync(path.parent, os.O_RDONLY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import pydoc
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ ROOMS = (polars_graded, charts, datasets, experiments, trust)
 def public() -> Iterator[tuple[str, Any]]:
     """Every public function and class, and the methods of `Graded`, by name."""
     for room in ROOMS:
-        for name in room.__all__:
+        for name in dir(room):
             thing = getattr(room, name)
             if inspect.isfunction(thing) or inspect.isclass(thing):
                 yield name if room is polars_graded else f"{room.__name__}.{name}", thing
@@ -54,6 +55,20 @@ def test_a_section_ends_where_the_next_begins():
     assert described(text) == ["a", "b", "c"]
     assert section("Returns", text) == "d\n"
     assert section("Raises", text) == ""
+
+
+def test_help_of_the_package_is_a_page_that_has_every_name():
+    page = pydoc.plain(pydoc.render_doc(polars_graded)).split("PACKAGE CONTENTS")[0]
+    lines = re.findall(r"^ {4,8}((?:\w+, )*\w+) {3,}\w", page, re.MULTILINE)
+    names = [name for line in lines for name in line.split(", ")]
+    assert sorted([*names, "__version__"]) == sorted(dir(polars_graded))
+    assert page.count("\n") < 80
+
+
+@pytest.mark.parametrize("thing", [Graded, polars_graded.evaluate])
+def test_help_of_a_name_is_whole(thing):
+    page = pydoc.plain(pydoc.render_doc(thing))
+    assert all(line.strip() in page for line in inspect.getdoc(thing).splitlines())
 
 
 def test_there_is_something_public_in_every_room():

@@ -52,23 +52,23 @@ if __name__ == "__main__":
     print("the same" if value == (expected or evaluated()) else value)
 """
 
+only_on_linux = pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="threads are not listed as Linux does"
+)
 SENTENCE = "this process was forked from one that had used Polars, whose threads it lacks: it would"
 
 
-@pytest.mark.skipif(
-    not Path("/proc/self/task").is_dir(), reason="threads are not listed as Linux does"
-)
 @pytest.mark.parametrize(
     ("before", "name", "method", "expected"),
     [
-        ("used", "evaluate", "fork", SENTENCE),
-        ("used", "expression", "fork", SENTENCE),
-        ("used", "read", "fork", SENTENCE),
-        ("used", "data set", "fork", SENTENCE),
-        ("used", "Polars alone", "fork", "1"),
+        pytest.param("used", "evaluate", "fork", SENTENCE, marks=only_on_linux),
+        pytest.param("used", "expression", "fork", SENTENCE, marks=only_on_linux),
+        pytest.param("used", "read", "fork", SENTENCE, marks=only_on_linux),
+        pytest.param("used", "data set", "fork", SENTENCE, marks=only_on_linux),
+        pytest.param("used", "Polars alone", "fork", "1", marks=only_on_linux),
         ("used", "evaluate", "spawn", "the same"),
-        ("used", "evaluate", "forkserver", "the same"),
-        ("unused", "evaluate", "fork", "the same"),
+        pytest.param("used", "evaluate", "forkserver", "the same", marks=only_on_linux),
+        pytest.param("unused", "evaluate", "fork", "the same", marks=only_on_linux),
     ],
 )
 def test_another_process_gives_the_same_or_says_what_to_do(

@@ -210,14 +210,27 @@ def test_what_is_wrong_by_the_grades_of_one_is_said_to_be_so():
     )
 
 
-def test_a_grader_who_judged_a_part_of_a_query_is_told():
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("stacked", [False, True])
+def test_a_grader_who_judged_a_part_of_a_query_is_told(lazy, stacked):
     frame = pl.DataFrame(
         {"query": [1] * 5 + [2] * 5, "score": range(10), "model": [1, 0] * 5}
     ).with_columns(people=pl.Series([1, 0, None, None, None, 1, 0, 0, None, None]))
-    with pytest.warns(
-        pg.DataWarning.unjudged, match="'people' judged less .* in 1 of 2 queries.*: 1"
-    ):
-        pg.evaluate(frame, "ap", grade=GRADERS)
+    options = {}
+    if stacked:
+        frame = pl.concat(frame.with_columns(strategy=pl.lit(name)) for name in "ab")
+        options = {"strategy": "strategy"}
+    given, told = frame.lazy() if lazy else frame, "'people' judged less .* in 1 of 2 queries.*: 1"
+    with pytest.warns(pg.DataWarning.unjudged, match=told):
+        pg.evaluate(given, "ap", grade=GRADERS, **options).lazy().collect()
+
+
+def test_a_lazy_frame_is_read_once_for_all_graders():
+    reads = []
+    source = pl.defer(lambda: reads.append(1) or FRAME, schema=FRAME.schema)
+    found = evaluated(frame=source, parts="scratch").collect()
+    assert_frame_equal(found, evaluated())
+    assert len(reads) == 1
 
 
 def test_judgments_of_graders_come_in_any_form():

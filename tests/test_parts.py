@@ -258,10 +258,10 @@ def measured(monkeypatch):
     """What is measured, each time: names of measures, and how many queries."""
     seen, measure = [], measuring.measured
 
-    def spy(request, frame, *args, **options):
-        result = measure(request, frame, *args, **options)
+    def spy(requests, frame, *args, **options):
+        result = measure(requests, frame, *args, **options)
         if isinstance(frame, pl.LazyFrame):
-            seen.append((list(request.measures), result.height))
+            seen.append((list(requests[0].measures), result.height))
         return result
 
     monkeypatch.setattr(measuring, "measured", spy)

@@ -204,11 +204,12 @@ def test_an_open_file_is_read_from_where_it_stands_and_stays_open(write, read, t
 def test_an_open_file_may_be_gzip_or_a_pipe(write, read, text):
     packed = gzip.compress(text[:20].encode()) + gzip.compress(text[20:].encode())
     assert_frame_equal(read(io.BytesIO(packed)), read(write(text)))
-    end, start = os.pipe()
-    with os.fdopen(start, "wb") as pipe:
-        pipe.write(packed)
-    assert_frame_equal(read(Path(f"/dev/fd/{end}")), read(write(text)))
-    os.close(end)
+    if Path("/dev/fd").exists():  # a pipe has a path
+        end, start = os.pipe()
+        with os.fdopen(start, "wb") as pipe:
+            pipe.write(packed)
+        assert_frame_equal(read(Path(f"/dev/fd/{end}")), read(write(text)))
+        os.close(end)
 
 
 @READERS

@@ -68,6 +68,7 @@ def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_whole_new_one(
     assert len(numbers) > 10
 
 
+@pytest.mark.skipif(os.name != "posix", reason="cannot ask whether a process is there")
 def test_a_part_that_a_killed_writer_left_is_found_and_one_in_the_making_is_not(tmp_path):
     path = tmp_path / "values.csv"
     ended = subprocess.Popen([sys.executable, "-S", "-c", ""])
@@ -102,12 +103,13 @@ def test_a_link_and_the_rights_of_a_file_stay(tmp_path):
     path, link = tmp_path / "values.csv", tmp_path / "link.csv"
     path.write_text("before")
     path.chmod(0o640)
+    rights = path.stat().st_mode  # Windows has fewer
     link.symlink_to(path)
     with whole_file(link) as part:
         part.write_text("after")
     assert link.is_symlink()
     assert path.read_text() == "after"
-    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.stat().st_mode == rights
 
 
 @pytest.mark.parametrize("length", [10, 255])

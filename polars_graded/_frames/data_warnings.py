@@ -16,7 +16,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from polars_graded._frames.request import Request
 
@@ -100,25 +100,22 @@ PART = 0.5
 """Of less than this share of what another grader judged in a query, its values are of a part."""
 
 
-def warn_of_parts(
-    request: Request, frame: pl.DataFrame | pl.LazyFrame, graders: Mapping[str, str]
-) -> None:
+def warn_of_parts(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> None:
     """Warn where a grader judged a part of the documents of a query, which another judged."""
-    if isinstance(frame, pl.LazyFrame):
-        return
-    counts = frame.group_by(request.query).agg(pl.col({*graders.values()}).count())
-    most = pl.max_horizontal(*graders.values())
-    for grader, column in graders.items():
-        judged = pl.col(column)
-        partly = counts.filter(judged > 0, judged < PART * most).select(request.query)
+    query = list(requests[0].query)
+    names = [f"polars_graded: {number}" for number, _ in enumerate(requests)]
+    judged = (each.get_column(NOTES).struct.field("judged") for each in values)
+    beside = [each.alias(name) for each, name in zip(judged, names, strict=True)]
+    counts = values[0].select(query).with_columns(beside).group_by(query).agg(pl.col(names).sum())
+    for request, name in zip(requests, names, strict=True):
+        some = counts.filter(pl.col(name) > 0)
+        partly = some.filter(pl.col(name) < PART * pl.max_horizontal(names)).sort(query)
         if partly.height:
-            queries = counts.filter(judged > 0).height
-            shown = partly.sort(request.query).rows()
             warn_the_caller(
                 DataWarning.unjudged,
-                f"{grader!r} judged less than half of what another grader judged in "
-                f"{partly.height} of {queries} queries, so that values differ by what was judged: "
-                f"{first_few([key[0] if len(key) == 1 else key for key in shown])}\n\n"
+                f"{request.grader!r} judged less than half of what another grader judged in "
+                f"{partly.height} of {some.height} queries, so that values differ by what was "
+                f"judged: {first_few(_those(partly, pl.lit(value=True), query))}\n\n"
                 "Hint: whole queries are to be judged where graders are compared, or means "
                 "corrected (trusted=)",
             )

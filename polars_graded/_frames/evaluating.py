@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
-from polars_graded._checks import check_flag, check_frame
-from polars_graded._frames import data_warnings
+from polars_graded._checks import check_flag
+from polars_graded._frames.data_warnings import column_of_documents
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
-from polars_graded._frames.request import Measures, Request, RequestOptions, settled_graders
+from polars_graded._frames.request import Measures, Request, RequestOptions
 from polars_graded._measuring.keywords import takes_options_of
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ def evaluate(
 
         - `unjudged`: queries without a judged document, as a left join of a run and judgments has
           them; strategies of which a share of the first ten documents is judged that differs by
-          0.2; one of several graders who judged less than half of what another judged in a query
-          (of a DataFrame).
+          0.2; one of several graders who judged less than half of what another judged in a query.
         - `join`: relevant documents of a query that differ between stacked strategies; or all that
           is judged was retrieved, in ten queries or more, but not all that was retrieved is judged,
           as in logged data, and after a join that starts from the run.
@@ -197,24 +196,17 @@ def evaluate(
     │ ours     ┆ 0.75            │
     └──────────┴─────────────────┘
     """
-    graders, engine = settled_graders(options.get("grade", "grade")), engine_of(frame)
-    if graders is not None and engine is not None:
-        msg = "`grade` must name one column of a frame of Spark or Ray, and no grader"
-        raise ValueError(msg)
-    if graders is not None and len(graders) > 1:
-        frame, each = check_frame("frame", frame), []
-        for grader, column in graders.items():
-            options["grade"] = {grader: column}
-            each.append(evaluate(frame, *measures, parts=parts, progress=progress, **options))
-        data_warnings.warn_of_parts(Request.of(measures, **options), frame, graders)
-        return pl.concat(each)
-    request = Request.of(measures, **options)
+    requests, engine = Request.of_graders(measures, **options), engine_of(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if engine is not None:
-        return engine.evaluated(request, frame, parts)
-    frame = request.opened(frame)
-    request.check_not_stacked(frame)
-    columns = frame.collect_schema().names()
-    request = replace(request, document=data_warnings.column_of_documents(request, columns))
+        if requests[0].grader is not None:
+            msg = "`grade` must name one column of a frame of Spark or Ray, and no grader"
+            raise ValueError(msg)
+        return engine.evaluated(requests[0], frame, parts)
+    for number, request in enumerate(requests):
+        frame = request.opened(frame)
+        request.check_not_stacked(frame)
+        doc = column_of_documents(request, frame.collect_schema())
+        requests[number] = replace(request, document=doc)
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
-    return measure(request, frame, parts, shown=shown)
+    return measure(requests, frame, parts, shown=shown)

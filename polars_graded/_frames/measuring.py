@@ -12,10 +12,10 @@ from polars.io.plugins import register_io_source
 from polars_graded._frames.data_warnings import warn_of_doubles
 from polars_graded._frames.parts import Cut, check_together, chosen
 from polars_graded._frames.progress import progress
-from polars_graded._frames.values import finished, values_of
+from polars_graded._frames.values import finished, grouped, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from polars_graded._frames.parts import Parts
     from polars_graded._frames.request import Request
@@ -27,33 +27,45 @@ ERRORS_OF_SOURCES_KEEP_THEIR_KIND = tuple(map(int, pl.__version__.split(".")[:1]
 
 
 def measured(
-    request: Request, frame: pl.DataFrame | pl.LazyFrame, parts: Parts = None, *, shown: bool = True
+    requests: Sequence[Request],
+    frame: pl.DataFrame | pl.LazyFrame,
+    parts: Parts = None,
+    *,
+    shown: bool = True,
 ) -> pl.DataFrame:
-    """The values of all queries of a frame, part by part, and strategy by strategy in a part."""
+    """The values of all queries of a frame, part by part, and strategy by strategy in a part.
+
+    Several requests are the same of several graders.
+    """
+    request = requests[0]
     at_hand: Iterable[pl.DataFrame]
     if isinstance(frame, pl.DataFrame) and parts is None:
         cut, at_hand = Cut(1, request.query, frame.height), [frame]
     else:
-        rows = frame.lazy().select(request.columns)
+        rows = frame.lazy().select(
+            *dict.fromkeys(name for each in requests for name in each.columns)
+        )
         cut = chosen(rows, request.query, request.strategy, parts)
         at_hand = cut.of(rows)
         LOGGER.info("%s", cut)
-    total = None if cut.rows is None else cut.rows * len(request.by)
-    values = []
+    total = None if cut.rows is None else cut.rows * len(request.by) * len(requests)
+    values: list[list[pl.DataFrame]] = [[] for _ in requests]
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in at_hand:
             warn_of_doubles(request, part)
-            for of_strategy in values_of(request, part):
-                values.append(of_strategy)
-                more(part.height)
-    result = finished(request, pl.concat(values))
+            groups = grouped(requests, part)
+            for each, of_request in zip(requests, values, strict=True):
+                for of_strategy in values_of(each, groups):
+                    of_request.append(of_strategy)
+                    more(part.height)
+    result = finished(requests, [*map(pl.concat, values)])
     if cut.way == "sorted":
         check_together(result.select(request.keys_of_values), request.keys_of_values)
     return result
 
 
 def measured_later(
-    request: Request, frame: pl.LazyFrame, parts: Parts = None, *, shown: bool = True
+    requests: Sequence[Request], frame: pl.LazyFrame, parts: Parts = None, *, shown: bool = True
 ) -> pl.LazyFrame:
     """A lazy frame that measures when it is collected: the columns and queries that are wanted."""
 
@@ -63,12 +75,12 @@ def measured_later(
         n_rows: int | None = None,
         _batch_rows: int | None = None,
     ) -> Iterator[pl.DataFrame]:
-        of_rows, asked = frame, request
+        of_rows, asked = frame, requests
         looked_at = set() if wanted is None else set(wanted.meta.root_names())
-        if wanted is not None and looked_at <= set(request.keys):
+        if wanted is not None and looked_at <= set(requests[0].keys):
             of_rows = frame.filter(wanted)
         if columns is not None:
-            asked = _of_columns(request, {*columns, *looked_at})
+            asked = [_of_columns(request, {*columns, *looked_at}) for request in requests]
         values = measured(asked, of_rows, parts, shown=shown)
         if wanted is not None:
             values = values.filter(wanted)
@@ -77,16 +89,16 @@ def measured_later(
         yield values if n_rows is None else values.head(n_rows)
 
     given = frame.collect_schema()
-    check_without_rows(request, given)
-    schema = request.schema(given)
+    check_without_rows(requests, given)
+    schema = requests[0].schema(given)
     if ERRORS_OF_SOURCES_KEEP_THEIR_KIND:
         return register_io_source(source, schema=schema)
     return pl.LazyFrame().map_batches(lambda _: next(source()), schema=schema)
 
 
-def check_without_rows(request: Request, schema: pl.Schema) -> None:
+def check_without_rows(requests: Sequence[Request], schema: pl.Schema) -> None:
     """Raise what shows in a frame of this schema before it has any row."""
-    measured(request, schema.to_frame(), shown=False)
+    measured(requests, schema.to_frame(), shown=False)
 
 
 def _of_columns(request: Request, columns: set[str]) -> Request:

@@ -11,7 +11,7 @@ from polars_graded._checks import check_whole_number
 from polars_graded._frames.contributions import RANK, TIED, ranked_documents, rows_of_query
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.request import Request, RequestOptions
-from polars_graded._frames.values import in_order, values_of
+from polars_graded._frames.values import grouped, in_order, values_of
 from polars_graded._measuring.expression import places
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -100,7 +100,9 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     opened = request.opened(frame)
     request.check_not_stacked(opened)
     rows = opened.lazy().select(request.columns).collect()
-    queries = in_order(request, pl.concat(values_of(request, rows))).unnest(NOTES)
+    queries = in_order(request, pl.concat(values_of(request, grouped([request], rows)))).unnest(
+        NOTES
+    )
     of = pl.col
     counts = queries.group_by(request.key, maintain_order=True).agg(
         queries=pl.len(),

@@ -223,14 +223,16 @@ def through_scratch(frame: pl.LazyFrame, keys: Sequence[str]) -> Iterator[pl.Dat
     else:
         yield pl.concat(held)
         return
-    with tempfile.TemporaryDirectory(prefix="polars_graded-") as name:
+    # Windows removes no file that is still mapped.
+    scratch = tempfile.TemporaryDirectory(prefix="polars_graded-", ignore_cleanup_errors=True)
+    with scratch as name:
         folder = Path(name)
         _write(held, coming, folder, keys)
         for bucket in sorted(folder.iterdir()):
             scan = pl.scan_parquet(bucket / "*.parquet", hive_partitioning=False)
             passes = -(-scan.select(pl.len()).collect().item() // at_once)
             yield from in_passes(scan, keys, passes)
-            shutil.rmtree(bucket)
+            shutil.rmtree(bucket, ignore_errors=True)
 
 
 def _write(

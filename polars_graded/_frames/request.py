@@ -100,6 +100,15 @@ class Request:
         request._check_names()
         return request
 
+    @classmethod
+    def of_graders(cls, measures: Sequence[Measures], **options: Any) -> list[Request]:
+        """What these arguments ask for, of the grades of each grader that they name."""
+        graders = settled_graders(options.get("grade", "grade"))
+        if graders is None:
+            return [cls.of(measures, **options)]
+        each = ({"grade": {grader: column}} for grader, column in graders.items())
+        return [cls.of(measures, **options | grade) for grade in each]
+
     def _check_names(self) -> None:
         """Raise where two columns of what comes out would have one name."""
         if self.strategy is not None and len(self.by) > 1:

@@ -57,11 +57,16 @@ MOST_ROWS = 1 << 24
 once; of more, progress shows in between."""
 
 
-def values_of(request: Request, frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """For each entry of `by` the values of a frame of whole queries, with notes beside them."""
-    part = Part(request, Groups.of(frame, request.keys, request.columns_of_rows))
-    names = [*request.by]
-    size = max(1, MOST_ROWS // max(1, frame.height))
+def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
+    """The rows of each query, for the same request of several graders."""
+    columns = dict.fromkeys(name for request in requests for name in request.columns_of_rows)
+    return Groups.of(frame, requests[0].keys, [*columns])
+
+
+def values_of(request: Request, groups: Groups) -> Iterator[pl.DataFrame]:
+    """For each entry of `by` the values of whole queries, with notes beside them."""
+    part, names = Part(request, groups), [*request.by]
+    size = max(1, MOST_ROWS // max(1, groups.frame.height))
     for first in range(0, len(names), size):
         yield from part.values(names[first : first + size])
 
@@ -315,8 +320,15 @@ def in_order(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:
+def finished(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """What the caller gets of the values of all queries, and is warned of."""
+    found = [_finished(*each) for each in zip(requests, values, strict=True)]
+    if len(requests) > 1:
+        data_warnings.warn_of_parts(requests, values)
+    return pl.concat(found)
+
+
+def _finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     values = in_order(request, values)
     if request.grader is None:
         data_warnings.warn(request, values)

@@ -40,7 +40,7 @@ class Worker:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                values = measured(self.request, frame, shown=False)
+                values = measured([self.request], frame, shown=False)
             except ValueError as error:
                 raise ValueError(_with_queries(self.request, frame, error)) from None
         return values.to_arrow().cast(self.schema)
@@ -51,7 +51,7 @@ def checked_schema(request: Request, given: pa.Schema) -> pa.Schema:
     schema = schema_of(given)
     request.check_schema(schema)
     request.check_not_stacked(pl.LazyFrame(schema=schema))
-    check_without_rows(request, schema)
+    check_without_rows([request], schema)
     return _schema_of_values(request, given)
 
 
