@@ -150,33 +150,38 @@ def _nothing(levels: Floats) -> Ends:
 
 def _t(pairs: Pairs, _options: Options) -> Outcome:
     """The paired t test."""
+    found = _estimated(pairs)
+    return Outcome(found.p(), found.ends, found.ends)
+
+
+class Estimate(NamedTuple):
+    """Means of n values with their standard errors, NaN where nothing varies."""
+
+    mean: Floats
+    error: Floats
+    n: Any
+
+    def p(self) -> Floats:
+        """Student's p; 1 where all values are 0, NaN where they are else the same, or too few."""
+        from scipy.special import stdtr
+
+        t = np.where(self.mean == 0, 0.0, np.nan)
+        np.divide(self.mean, self.error, out=t, where=self.error > 0)
+        return np.where(self.n > 1, 2 * stdtr(self.n - 1, -np.abs(t)), np.nan)
+
+    def ends(self, levels: Any) -> Ends:
+        """Student's intervals at these chances of error, NaN where there is none."""
+        from scipy.special import stdtrit
+
+        margin = -stdtrit(np.maximum(self.n - 1, 1), levels / 2) * self.error
+        margin = np.where(np.isfinite(margin) & (self.n > 1), margin, np.nan)
+        return self.mean - margin, self.mean + margin
+
+
+def _estimated(pairs: Pairs) -> Estimate:
+    """The mean differences."""
     mean, std, *_ = pairs.statistics
-    interval = _students(pairs)
-    return Outcome(students_p(mean, std / np.sqrt(pairs.n), pairs.n), interval, interval)
-
-
-def students_p(mean: Floats, error: Floats, n: int) -> Floats:
-    """Student's p of means of n values; 1 where all are 0, NaN where they are else the same."""
-    from scipy.special import stdtr
-
-    varies = error > 0
-    t = np.where(mean == 0, 0.0, np.nan)
-    np.divide(mean, error, out=t, where=varies)
-    p: Floats = 2 * stdtr(n - 1, -np.abs(t))
-    return p
-
-
-def _students(pairs: Pairs) -> Interval:
-    """Student's interval of the mean difference, none where all differences are the same."""
-    from scipy.special import stdtrit
-
-    def interval(levels: Floats) -> Ends:
-        mean, std, *_ = pairs.statistics
-        error = np.where(std > 0, std, np.nan) / np.sqrt(pairs.n)
-        margin = -stdtrit(pairs.n - 1, levels / 2) * error
-        return mean - margin, mean + margin
-
-    return interval
+    return Estimate(mean, np.where(std > 0, std, np.nan) / np.sqrt(pairs.n), pairs.n)
 
 
 def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
@@ -189,7 +194,7 @@ def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
     per_pair = max(pairs.n, 2**pairs.n if pairs.n <= SMALL else 0)
     for part in pairs.parts(per_pair):
         p[part] = _p_of_ranks(*_signed_ranks(pairs.snapped(part)))
-    return Outcome(p, _students(pairs), _nothing)
+    return Outcome(p, _estimated(pairs).ends, _nothing)
 
 
 def _signed_ranks(differences: Floats) -> tuple[Floats, Floats, Floats]:
@@ -279,7 +284,7 @@ def _permutation(pairs: Pairs, options: Options) -> Outcome:
     def agreeing(levels: Floats) -> Ends:
         return _finite(-tosses.reached(lowest, levels)), _finite(tosses.reached(highest, levels))
 
-    return Outcome(p, _students(pairs), agreeing)
+    return Outcome(p, _estimated(pairs).ends, agreeing)
 
 
 def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
