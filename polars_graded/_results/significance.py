@@ -297,7 +297,7 @@ def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
     p = np.where(varies | (mean != 0), np.nan, 1)
     largest = np.empty((len(pairs), kept))
     error = np.where(varies, std, np.nan) / np.sqrt(n)
-    for part, blocks in _parts(pairs, draws.count, options, _resampled_queries):
+    for part, blocks in _parts(pairs, draws.count, options, resampled_queries):
         scale = np.where(varies[part], std[part], 1)[:, np.newaxis]
         deviations = (pairs.differences(part) - mean[part, np.newaxis]) / scale
         t = np.empty((len(deviations), draws.count))
@@ -469,14 +469,13 @@ def _parts(
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
     """The pairs in parts, and with each the same resamples of its queries, block by block."""
     parts = list(pairs.parts(pairs.n + count, KEPT))
-    starts = range(0, count, max(1, BLOCK // pairs.n))
-    shown = iter(options.progress(range(len(parts) * len(starts))))
+    steps = list(blocks_of(count, pairs.n))
+    shown = iter(options.progress(range(len(parts) * len(steps))))
 
     def blocks() -> Iterator[tuple[slice, Floats]]:
         rng = np.random.default_rng(options.seed)
-        for start in starts:
+        for block in steps:
             next(shown)
-            block = slice(start, min(count, start + starts.step))
             yield block, draw(block, pairs.n, rng).astype(np.float64)
 
     for part in parts:
@@ -495,11 +494,18 @@ def _signs(block: slice, n: int, rng: Generator) -> Integers:
     return 2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1
 
 
-def _resampled_queries(block: slice, n: int, rng: Generator) -> Integers:
+def resampled_queries(block: slice, n: int, rng: Generator) -> Integers:
     """How often each of n queries is drawn when n are drawn with replacement."""
     rows = block.stop - block.start
     drawn = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
     return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+
+
+def blocks_of(count: int, n: int) -> Iterator[slice]:
+    """A number of resamples of n queries in blocks."""
+    step = max(1, BLOCK // max(n, 1))
+    for start in range(0, count, step):
+        yield slice(start, min(count, start + step))
 
 
 def _shuffled_ranges(results: Results, options: Options) -> Floats:
