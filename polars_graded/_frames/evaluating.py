@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
@@ -62,7 +63,7 @@ def evaluate(
         The column of relevance grades; or several, each of a grader called so, or with a mapping
         otherwise: `grade={"people": "grade_1", "model": "grade_2"}`. Then there is a row per grader
         too, under the column `"grader"`, and the values of a query in which a grader judged nothing
-        are null: they did not judge it. Of Spark and Ray it is one column.
+        are null: they did not judge it. Spark and Ray go through the rows once for each grader.
     by
         The column to rank by, or several, each then a strategy named after it; a mapping names
         strategies otherwise: `by={"BM25": "score_1", "ours": "score_2"}`. A list in the place of a
@@ -198,14 +199,13 @@ def evaluate(
     └──────────┴─────────────────┘
     """
     graders, engine = settled_graders(options.get("grade", "grade")), engine_of(frame)
-    if graders is not None and engine is not None:
-        msg = "`grade` must name one column of a frame of Spark or Ray, and no grader"
-        raise ValueError(msg)
     if graders is not None and len(graders) > 1:
-        frame, each = check_frame("frame", frame), []
+        frame, each = frame if engine else check_frame("frame", frame), []
         for grader, column in graders.items():
             options["grade"] = {grader: column}
             each.append(evaluate(frame, *measures, parts=parts, progress=progress, **options))
+        if engine is not None:
+            return reduce(lambda one, other: one.union(other), each)
         data_warnings.warn_of_parts(Request.of(measures, **options), frame, graders)
         return pl.concat(each)
     request = Request.of(measures, **options)

@@ -27,6 +27,7 @@ from polars_graded._results.per_query import (
     measures_and_curves,
     of_measure,
     place_of,
+    ratio,
     table,
 )
 from polars_graded._results.significance import (
@@ -683,7 +684,7 @@ def _statistics(pairs: Sequence[Pairs], options: Options, rope: float | None) ->
 
     of_pairs = [each.statistics for each in pairs]
     difference, std, higher, lower = map(np.concatenate, zip(*of_pairs, strict=True))
-    mean, baseline_mean = np.concatenate([_both_means(each) for each in pairs], axis=1)
+    mean, baseline_mean = np.concatenate([each.means for each in pairs], axis=1)
     n = np.concatenate([np.full(len(each), each.n) for each in pairs])
     results = pairs[0].results
     better = results.higher_is_better
@@ -692,8 +693,8 @@ def _statistics(pairs: Sequence[Pairs], options: Options, rope: float | None) ->
         "best": [results.best] * len(p),
         "mean": mean,
         "baseline_mean": baseline_mean,
-        "relative_difference": _ratio(difference, baseline_mean),
-        "d_z": _ratio(difference, std),
+        "relative_difference": ratio(difference, baseline_mean),
+        "d_z": ratio(difference, std),
         "wins": higher if better else lower,
         "ties": n - higher - lower,
         "losses": lower if better else higher,
@@ -707,19 +708,6 @@ def _statistics(pairs: Sequence[Pairs], options: Options, rope: float | None) ->
         "ci_high": high,
         "p_corrected": corrected(options.correction, p),
     }
-
-
-def _both_means(pairs: Pairs) -> tuple[Floats, Floats]:
-    """The means of both strategies of each pair."""
-    means, _ = mean_and_std(pairs.results.values)
-    return means[pairs.a], means[pairs.b]
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    """One number over another, NaN where that is 0."""
-    ratio: Floats = np.full(len(above), np.nan)
-    np.divide(above, below, out=ratio, where=below != 0)
-    return ratio
 
 
 def _equivalence(pairs: Sequence[Pairs], rope: float) -> dict[str, Floats]:

@@ -550,6 +550,13 @@ def mean_of(values: Floats) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
+def ratio(above: Floats, below: Floats) -> Floats:
+    """One number over another, NaN where that is 0."""
+    result: Floats = np.full(len(above), np.nan)
+    np.divide(above, below, out=result, where=below != 0)
+    return result
+
+
 def mean_margin(std: Any, n: Any, confidence: float) -> Any:
     """How far Student's interval of the mean of n values reaches to either side of it."""
     from scipy.special import stdtrit
