@@ -39,6 +39,7 @@ from polars_graded._results.forms import WRITERS, paper_table
 from polars_graded._results.gating import BAD, gate, gate_summary, results_of
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
+from polars_graded._sentences import listed
 from polars_graded._writing import check_writable, left_behind, whole_file
 
 if TYPE_CHECKING:
@@ -593,8 +594,12 @@ def _as_trusted(per_query: pl.DataFrame, numbers: Mapping[str, Best], trusted: s
     shown = found.select(*keys, *(_written(found[name]) for name in values), "worth")
     shown = shown.with_columns(pl.col("worth").round(1))
     said = f"Means as {trusted} would have them of all queries, if theirs are a random sample."
-    notes = found["note"].drop_nulls().unique(maintain_order=True)
-    return "\n".join([_shown(shown), said, *(f"Note: {note}." for note in notes)])
+    notes = []
+    for (note,), rows in found.drop_nulls("note").group_by("note", maintain_order=True):
+        means = [" of ".join(row) for row in rows.select("measure", "strategy").iter_rows()]
+        of = f" on {listed(means)}" if rows.height < found.height else ""
+        notes.append(_printable(f"Note{of}: {note}."))
+    return "\n".join([_shown(shown), said, *notes])
 
 
 def _curve_table(per_query: pl.DataFrame, curve: Measure, column: str) -> str:

@@ -5,6 +5,7 @@ A sentence is a claim, made where its numbers are; how these are put into words 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ def name_said(name: Any) -> str:
     """A name in one line, cut where it is long."""
     line = " ".join(str(name).split()) or "''"
     return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - 1]}…"
+
+
+def in_markdown(text: Any) -> str:
+    """A text in one line that Markdown shows as it is, also in the cell of a table."""
+    return re.sub(r"([\\|*`<>\[\]~]|(?<![^\W_])_)", r"\\\1", " ".join(str(text).split()))
 
 
 def listed(names: Sequence[Any]) -> str:

@@ -45,9 +45,11 @@ STACKED = pl.concat(
 pytestmark = pytest.mark.filterwarnings("ignore")  # of queries that are odd, and those of engines
 
 
-def in_order(values, key="strategy"):
+def in_order(values, *keys):
     """Values as `evaluate` orders them, with counts as engines have them."""
-    return values.sort(key, "query").with_columns(pl.col(pl.UInt32).cast(pl.Int64))
+    return values.sort(*(keys or ["strategy"]), "query").with_columns(
+        pl.col(pl.UInt32).cast(pl.Int64)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -209,6 +211,24 @@ def test_partitions_of_spark_may_be_empty(spark):
     nothing = evaluate(rows.filter("query = 'nowhere'"), "ap", "dcg_curve@3", **BOTH)
     assert from_spark(nothing).schema == found.schema
     assert nothing.count() == 0
+
+
+GRADED = ROWS_OF_QUERIES.with_columns(
+    model=pl.when(pl.col("query") != "q20").then(pl.col("grade").max() - pl.col("grade"))
+)
+GRADERS = {"people": "grade", "gpt": "model"}
+"""A model that judged all queries but one."""
+
+
+@in_spark
+def test_several_graders_in_spark(spark):
+    rows = spark.createDataFrame(GRADED.to_arrow())
+    found = from_spark(evaluate(rows, "ap", grade=GRADERS, **BOTH))
+    expected = evaluate(GRADED, "ap", grade=GRADERS, **BOTH)
+    keys = ["grader", "strategy"]
+    assert_frame_equal(in_order(found, *keys), in_order(expected, *keys))
+    alone = from_spark(evaluate(rows, "ap", grade={"gpt": "model"}, **BOTH))
+    assert_frame_equal(in_order(alone), in_order(expected.filter(grader="gpt")))
 
 
 @in_spark
@@ -428,6 +448,15 @@ def test_stacked_strategies_from_ray(ray_data):
     found = from_ray(evaluate(rows, "ap", "n_retrieved", parts=3, **options))
     expected = evaluate(STACKED, "ap", "n_retrieved", **options)
     assert_frame_equal(in_order(found, "run"), in_order(expected, "run"))
+
+
+@in_ray
+def test_several_graders_in_ray(ray_data):
+    rows = ray_data.from_arrow(GRADED.to_arrow())
+    found = from_ray(evaluate(rows, "ap", grade=GRADERS, parts=2, **BOTH))
+    expected = evaluate(GRADED, "ap", grade=GRADERS, **BOTH)
+    keys = ["grader", "strategy"]
+    assert_frame_equal(in_order(found, *keys), in_order(expected, *keys))
 
 
 @in_ray

@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.stats
+from polars.testing import assert_frame_equal
 
-from polars_graded import DataWarning, assert_no_worse, evaluate, gate
+from polars_graded import DataWarning, assert_no_worse, compare, evaluate, gate
 from polars_graded.__main__ import main
 
 
@@ -70,6 +71,23 @@ def test_a_verdict_is_what_the_interval_says(measure, seed):
         assert row["sentence"].startswith(f"{row['measure']}: ")
         numbers = re.search(r"\((\S+) to (\S+)\)", row["sentence"]).groups()
         assert [*map(float, numbers)] == pytest.approx([row["low"], row["high"]], rel=5e-3)
+
+
+def test_a_gate_has_the_numbers_of_compare():
+    """Where a value is missing, too, of a strategy that is not the baseline."""
+    rng = np.random.default_rng(3)
+    frame = per_query(rng, 30, strategies=("main", "x", "y"))
+    holes = (pl.col("strategy") == "y") & (pl.col("query") % 7 == 0)
+    frame = frame.with_columns(ap=pl.when(~holes).then("ap"))
+    same = ["strategy", "baseline", "queries", "best", "baseline_mean", "mean", "difference"]
+    verdicts = gate(frame, baseline="main", missing="drop")
+    pairs = compare(frame, baseline="main", missing="drop", correction="bonferroni")
+    assert_frame_equal(verdicts.select(same), pairs.select(same))
+    ends = pairs.select(low="simultaneous_low", high="simultaneous_high")
+    assert_frame_equal(verdicts.select("low", "high"), ends)
+    old = frame.filter(strategy="main")
+    beside = gate(frame.filter(pl.col("strategy") != "main"), baseline=old, missing="drop")
+    assert_frame_equal(beside, verdicts)
 
 
 def test_the_queries_that_are_needed_decide_in_four_of_five():

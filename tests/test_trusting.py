@@ -180,6 +180,53 @@ def test_each_model_stands_in_by_itself():
     assert_frame_equal(summarise(every, trusted="people", grader="model"), alone)
 
 
+def in_segments(seed, n, total):
+    """Results of queries in four countries, of which people judged one query in 7 and none in 9."""
+    country = (
+        pl.when(query=0).then(7).when(pl.col("query") < 3).then(9).otherwise(pl.col("query") % 2)
+    )
+    people, model = drawn(seed, n, total, strategies=3)
+    people = {name: [0.5, None, None, *values[3:]] for name, values in people.items()}
+    return graded(people, model).with_columns(country.alias("country"))
+
+
+@pytest.mark.parametrize("call", [summarise, compare])
+def test_each_segment_is_judged_by_itself(call):
+    results = in_segments(10, 20, 60)
+    how = {"correction": "none"} if call is compare else {}
+    found = call(results, trusted="people", segments="country", **how)
+    assert found.columns[:3] == ["grader", "measure", "country"]
+    assert found["country"].unique(maintain_order=True).to_list() == [0, 1, 7, 9]
+    for country in (0, 1, 7):
+        alone = call(results.filter(country=country).drop("country"), trusted="people", **how)
+        assert_frame_equal(found.filter(country=country).drop("country"), alone)
+    none = found.filter(country=9)
+    assert set(none["queries"]) == {0}
+    assert set(none["model_queries"]) == {2}
+    assert none["mean" if call is summarise else "difference"].is_null().all()
+    assert set(none["note"]) == {"no query was judged by 'people', so there is no interval"}
+    one = found.filter(country=7)
+    assert one["ci_low"].is_null().all()
+    assert all("only one query was judged by 'people'" in note for note in one["note"])
+
+
+def test_the_differences_of_all_segments_are_corrected_together():
+    rows = compare(in_segments(11, 20, 60), trusted="people", segments="country")
+    known = rows.drop_nulls("p_value")
+    assert known.height == 6  # three pairs in each of two countries
+    smallest = known.sort("p_value").row(0, named=True)
+    assert smallest["p_corrected"] == close(min(1, 6 * smallest["p_value"]))
+    clear = (known["simultaneous_low"] > 0) | (known["simultaneous_high"] < 0)
+    assert clear.to_list() == (known["p_corrected"] <= 0.05).to_list()
+
+
+def test_a_segment_that_only_people_judged_is_not_lost():
+    results = in_segments(12, 20, 60).filter((pl.col("grader") == "people") | (pl.col("query") > 0))
+    found = summarise(results, trusted="people", segments="country").filter(country=7)
+    assert found["mean"].is_null().all()
+    assert all("left out: 1 query that the model did not judge" in n for n in found["note"])
+
+
 def test_what_is_to_be_known_is_said():
     people, model = drawn(7, 8, 60)
     found = summarise(graded(people, model), trusted="people")
@@ -188,7 +235,7 @@ def test_what_is_to_be_known_is_said():
     lacking = graded(people, model).filter(~((pl.col("grader") == "model") & (pl.col("query") < 3)))
     left_out = sum(value is not None for value in people["s0"][:3])
     notes = set(summarise(lacking, trusted="people")["note"])
-    said = f"{left_out} queries that the model did not judge are left out"
+    said = f"left out: {left_out} queries that the model did not judge"
     assert notes == ({said} if left_out else {None})
     _, other = drawn(9, 20, 60)
     found = summarise(graded(people, other), trusted="people")
@@ -210,7 +257,6 @@ def test_too_few_queries_or_none_that_vary_say_nothing_certain():
     [
         ({"trusted": "gpt"}, "`trusted` must be one of 'people', 'model', got 'gpt'"),
         ({"trusted": "people", "test": "wilcoxon"}, "`test` must be the t test"),
-        ({"trusted": "people", "segments": "query"}, "`segments` must be None"),
         ({"trusted": "people", "rope": 0.1}, "`rope` must be None"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
@@ -62,7 +63,7 @@ def evaluate(
         The column of relevance grades; or several, each of a grader called so, or with a mapping
         otherwise: `grade={"people": "grade_1", "model": "grade_2"}`. Then there is a row per grader
         too, under the column `"grader"`, and the values of a query in which a grader judged nothing
-        are null: they did not judge it. Of Spark and Ray it is one column.
+        are null: they did not judge it. Spark and Ray go through the rows once for each grader.
     by
         The column to rank by, or several, each then a strategy named after it; a mapping names
         strategies otherwise: `by={"BM25": "score_1", "ours": "score_2"}`. A list in the place of a
@@ -199,10 +200,8 @@ def evaluate(
     requests, engine = Request.of_graders(measures, **options), engine_of(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if engine is not None:
-        if requests[0].grader is not None:
-            msg = "`grade` must name one column of a frame of Spark or Ray, and no grader"
-            raise ValueError(msg)
-        return engine.evaluated(requests[0], frame, parts)
+        each = [engine.evaluated(request, frame, parts) for request in requests]
+        return reduce(lambda one, other: one.union(other), each)
     for number, request in enumerate(requests):
         frame = request.opened(frame)
         request.check_not_stacked(frame)

@@ -22,12 +22,17 @@ from polars_graded._frames.judge_checks import check_distinct
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.keys import Columns, settled_columns
 from polars_graded._results.per_query import check_named_once, table
+from polars_graded._results.significance import blocks_of, resampled_queries
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy.typing as npt
+
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+
+    Counts = npt.NDArray[np.uint8]
 
 __all__ = ["agreement"]
 
@@ -185,18 +190,19 @@ def agreement(
     grades.warn_of_scales(trusted)
     weights = _resamples(grades.n_queries, resamples, seed)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    rows: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     for i, name in enumerate(grades.names):
         if trusted in (None, name):
             others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
             # As many at a time as fit what is worked on.
-            most = max(max(weights.shape) * len(grades.values) ** 2, len(grades.codes))
+            rows = max(grades.n_queries, resamples + 1) * len(grades.values) ** 2
+            most = max(rows, len(grades.codes))
             step = max(1, BLOCK // most)
             for start in range(0, len(others), step):
-                rows += grades.pairs(i, others[start : start + step], weights, tails)
+                found += grades.pairs(i, others[start : start + step], weights, tails)
     if len(grades.names) > 2:  # noqa: PLR2004
-        rows += grades.together(weights, tails)
-    return table(rows, note=pl.String())
+        found += grades.together(weights, tails)
+    return table(found, note=pl.String())
 
 
 def grades_of(
@@ -285,7 +291,7 @@ class Grades:
                 )
 
     def pairs(
-        self, i: int, others: Sequence[int], weights: Floats, tails: Sequence[float]
+        self, i: int, others: Sequence[int], weights: Sequence[Counts], tails: Sequence[float]
     ) -> Iterator[dict[str, Any]]:
         """How one grader agrees with some others."""
         k, count = len(self.values), len(others)
@@ -294,13 +300,15 @@ class Grades:
         cells = ((self.query[:, np.newaxis] * count + np.arange(count)) * k + a) * k + b
         joint = np.bincount(cells[both], minlength=self.n_queries * count * k * k)
         by_query = joint.reshape(self.n_queries, count * k * k).astype(np.float64)
-        tables = (weights @ by_query).reshape(len(weights), count, k, k)
+        tables = _resampled(weights, by_query).reshape(-1, count, k, k)
         found = _with_intervals(_of_pairs(tables, self.values), tails)
         for place, j in enumerate(others):
             of_pair = {name: each[:, place] for name, each in found.items()}
             yield from self._rows((self.names[i], self.names[j]), both[:, place], of_pair)
 
-    def together(self, weights: Floats, tails: Sequence[float]) -> Iterator[dict[str, Any]]:
+    def together(
+        self, weights: Sequence[Counts], tails: Sequence[float]
+    ) -> Iterator[dict[str, Any]]:
         """How all graders agree, each document with as many grades as it has."""
         k, near = len(self.values), _nearness(self.values)
         rows, columns = np.nonzero(self.codes >= 0)
@@ -320,8 +328,8 @@ class Grades:
             of_query.append([*sums, *one.sum(axis=0)])
             shared = units / (m - 1)[:, np.newaxis]
             coincidences.append(units.T @ shared - np.diag(shared.sum(axis=0)))
-        n, equal, nearly, n_judged, *pi = (weights @ np.reshape(of_query, (-1, 4 + k))).T
-        tables = (weights @ np.reshape(coincidences, (-1, k * k))).reshape(-1, k, k)
+        n, equal, nearly, n_judged, *pi = _resampled(weights, np.reshape(of_query, (-1, 4 + k))).T
+        tables = _resampled(weights, np.reshape(coincidences, (-1, k * k))).reshape(-1, k, k)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.array(pi).T / n_judged[:, np.newaxis]
             found = {
@@ -358,13 +366,20 @@ class Grades:
             }
 
 
-def _resamples(n: int, resamples: int, seed: int) -> Floats:
-    """How often each query counts: once, then as often as it is drawn in each resample."""
-    drawn: Any = np.empty((resamples, 0))
-    if n:
-        drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), resamples)
-    weights: Floats = np.vstack([np.ones(n), drawn]).astype(np.float64)
-    return weights
+def _resamples(n: int, resamples: int, seed: int) -> list[Counts]:
+    """How often each query counts: once, then as often as it is drawn in each resample, in blocks.
+
+    Hardly any is drawn ten times, so that a byte holds how often.
+    """
+    rng = np.random.default_rng(seed)
+    blocks = blocks_of(resamples, n)
+    drawn = [resampled_queries(each, n, rng).astype(np.uint8) for each in blocks] if n else []
+    return [np.ones((1, n), dtype=np.uint8), *(drawn or [np.ones((resamples, 0), np.uint8)])]
+
+
+def _resampled(weights: Sequence[Counts], of_query: Floats) -> Floats:
+    """The sums over queries of what each has: a row per resample."""
+    return np.concatenate([block.astype(np.float64) @ of_query for block in weights])
 
 
 def _with_intervals(found: Mapping[str, Floats], tails: Sequence[float]) -> dict[str, Floats]:

@@ -25,7 +25,9 @@ from polars_graded._results.per_query import (
     collected_keys,
     mean_margin,
     measures_and_curves,
+    of_measure,
     place_of,
+    ratio,
     table,
 )
 from polars_graded._results.significance import (
@@ -102,7 +104,7 @@ def compare(
     trusted
         The grader whose grades count, such as people who judged some queries beside a model that
         judged all: what their means and differences would be had they judged every query, as in
-        `summarise`, where it says what must hold. With the t test, and without segments and `rope`.
+        `summarise`, where it says what must hold. With the t test, and without `rope`.
     baseline
         The strategy that all others are compared with, or a list of several. Without it each pair
         is compared, in the order of strategies: the first of two is the strategy, the second stands
@@ -355,9 +357,9 @@ def compare(
     )
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
-        _check_none(segments=segments, rope=rope, test=None if test == "t" else test)
+        _check_none(rope=rope, test=None if test == "t" else test)
         compared = baseline, options.correction
-        return trusted_table(per_query, measures, trusted, keys, options.confidence, compared)
+        return trusted_table(per_query, measures, trusted, segments, keys, confidence, compared)
     grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
     check_free_names(COLUMNS, strategy=strategies.name, segments=segments)
@@ -371,7 +373,7 @@ def compare(
     for measure in grids[0][1].measures:
         pairs = [Pairs(grid.results(measure), a, b) for _, grid in grids]
         statistics = _statistics(pairs, options, margin)
-        tables.append(_of_measure(measure, names, table(statistics)))
+        tables.append(of_measure(measure, names, table(statistics)))
         told |= dict.fromkeys(told_of_tests(pairs, options, options.level))
     warn_of_tests(told)
     return pl.concat(tables)
@@ -423,9 +425,10 @@ def summarise(
           :math:`\bar x \pm t_{n-1} s / \sqrt n`, null where there are fewer than two queries or
           all values are the same.
 
-        With `trusted` one row per model, measure and strategy:
+        With `trusted` one row per model, measure, segment and strategy:
 
-        - `grader` (String), the model that judged all queries; `measure`, the strategy; `queries`
+        - `grader` (String), the model that judged all queries; `measure`, the segments, the
+          strategy; `queries`
           that both judged and `model_queries` that the model alone did (UInt32); `best`;
         - what the trusted grader alone says, `trusted_mean` with `trusted_low` and `trusted_high`,
           and the model alone of all queries, `model_mean` with `model_low` and `model_high`;
@@ -433,8 +436,9 @@ def summarise(
           `worth` of the model's grades, in queries that the trusted grader would have to judge
           besides for as sure a mean (below 0 where the model makes it less sure); `confidence`;
         - `mean`, as the trusted grader would have it of all queries, `ci_low` and `ci_high`;
-        - `note` (String): fewer than ten trusted queries; a correlation of which no gain is to be
-          had; queries left out, which the model did not judge. Else null.
+        - `note` (String): fewer than ten trusted queries, or fewer than two, of which there is no
+          interval; a correlation of which no gain is to be had; queries left out, which the model
+          did not judge. Else null.
 
     Notes
     -----
@@ -523,8 +527,7 @@ def summarise(
     """
     check_level(confidence)
     if trusted is not None:
-        _check_none(segments=segments)
-        return trusted_table(per_query, measures, trusted, keys, confidence)
+        return trusted_table(per_query, measures, trusted, segments, keys, confidence)
     grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
     names = [*_segments(grids, len(strategies)), pl.concat([strategies] * len(grids))]
@@ -533,7 +536,7 @@ def summarise(
         each = [_summary(grid.results(measure), confidence) for _, grid in grids]
         summary = pl.concat(each)
         check_free_names(["measure", *summary.columns], strategy=strategies.name, segments=segments)
-        tables.append(_of_measure(measure, names, summary))
+        tables.append(of_measure(measure, names, summary))
     return pl.concat(tables)
 
 
@@ -620,7 +623,7 @@ def differences(
         tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
     if alone and len(names) == 1:
         return tables[0]
-    return pl.concat(_of_measure(name, [], each) for name, each in zip(names, tables, strict=True))
+    return pl.concat(of_measure(name, [], each) for name, each in zip(names, tables, strict=True))
 
 
 def _side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
@@ -663,12 +666,6 @@ COLUMNS = (
 """What `compare` gives beside its keys."""
 
 
-def _of_measure(measure: str, names: Sequence[pl.Series], statistics: pl.DataFrame) -> pl.DataFrame:
-    """The statistics of a measure, behind its name and other columns of names."""
-    first = pl.Series("measure", [measure]).new_from_index(0, statistics.height)
-    return pl.DataFrame([first, *names, *statistics])
-
-
 def _segments(grids: Sequence[tuple[pl.DataFrame, Grid]], height: int) -> list[pl.Series]:
     """The columns of segments, each as often as it has rows."""
     return pl.concat([key[[0] * height] for key, _ in grids]).get_columns()
@@ -687,7 +684,7 @@ def _statistics(pairs: Sequence[Pairs], options: Options, rope: float | None) ->
 
     of_pairs = [each.statistics for each in pairs]
     difference, std, higher, lower = map(np.concatenate, zip(*of_pairs, strict=True))
-    mean, baseline_mean = np.concatenate([_both_means(each) for each in pairs], axis=1)
+    mean, baseline_mean = np.concatenate([each.means for each in pairs], axis=1)
     n = np.concatenate([np.full(len(each), each.n) for each in pairs])
     results = pairs[0].results
     better = results.higher_is_better
@@ -696,8 +693,8 @@ def _statistics(pairs: Sequence[Pairs], options: Options, rope: float | None) ->
         "best": [results.best] * len(p),
         "mean": mean,
         "baseline_mean": baseline_mean,
-        "relative_difference": _ratio(difference, baseline_mean),
-        "d_z": _ratio(difference, std),
+        "relative_difference": ratio(difference, baseline_mean),
+        "d_z": ratio(difference, std),
         "wins": higher if better else lower,
         "ties": n - higher - lower,
         "losses": lower if better else higher,
@@ -711,19 +708,6 @@ def _statistics(pairs: Sequence[Pairs], options: Options, rope: float | None) ->
         "ci_high": high,
         "p_corrected": corrected(options.correction, p),
     }
-
-
-def _both_means(pairs: Pairs) -> tuple[Floats, Floats]:
-    """The means of both strategies of each pair."""
-    means, _ = mean_and_std(pairs.results.values)
-    return means[pairs.a], means[pairs.b]
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    """One number over another, NaN where that is 0."""
-    ratio: Floats = np.full(len(above), np.nan)
-    np.divide(above, below, out=ratio, where=below != 0)
-    return ratio
 
 
 def _equivalence(pairs: Sequence[Pairs], rope: float) -> dict[str, Floats]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -29,6 +28,7 @@ from polars_graded._results.keys import (
 from polars_graded._results.per_query import Named, bests, check_known, measures_and_curves
 from polars_graded._results.ranks import LETTERS, rank_strategies
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
+from polars_graded._sentences import in_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,6 +188,7 @@ def paper_table(
     if letters == "groups" and baseline is not None:
         msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
         raise ValueError(msg)
+    per_query = per_query.lazy().collect()  # once for all of these
     means = summarise(per_query, *measures, segments=segments, **keys)
     parts = ["measure", *settled_columns("segments", segments)]
     strategy = keys.get("strategy", "strategy")
@@ -282,22 +283,18 @@ def _caption(
 SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁺⁻", strict=True))
 
 
-def _markdown_text(text: str) -> str:
-    """A name as it is: what would be bold, code or another cell is escaped."""
-    return re.sub(r"([\\|*`]|(?<![^\W_])_)", r"\\\1", text)
-
-
 def _markdown(strategy: str, measures: Sequence[str], rows: Sequence[Row], caption: str) -> str:
     def cell(mean: str, best: bool, beaten: str) -> str:  # noqa: FBT001
         raised = "".join(SUPERSCRIPTS[sign] for sign in beaten)
         return (f"**{mean}**" if best else mean) + raised
 
-    plain = _markdown_text
-    lines = [f"|   | {' | '.join(map(plain, [strategy, *measures]))} |"]
+    lines = [f"|   | {' | '.join(map(in_markdown, [strategy, *measures]))} |"]
     lines.append("|---" * (len(measures) + 2) + "|")
     for letter, name, cells in rows:
-        lines.append(f"| {' | '.join([letter, plain(name), *(cell(*each) for each in cells)])} |")
-    return "\n".join([*lines, *(["", fill(plain(caption), 92)] if caption else [])])
+        lines.append(
+            f"| {' | '.join([letter, in_markdown(name), *(cell(*each) for each in cells)])} |"
+        )
+    return "\n".join([*lines, *(["", fill(in_markdown(caption), 92)] if caption else [])])
 
 
 def _latex(strategy: str, measures: Sequence[str], rows: Sequence[Row], caption: str) -> str:

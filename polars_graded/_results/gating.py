@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from polars_graded._checks import check_choice, check_columns, check_frame, chec
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import ResultOptions, settled_columns, takes_results
+from polars_graded._results.keys import Columns, ResultOptions, settled_columns, takes_results
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import (
     Named,
@@ -24,12 +23,14 @@ from polars_graded._results.per_query import (
     check_has_best,
     check_segments,
     measures_and_curves,
+    of_measure,
     place_of,
+    ratio,
     table,
 )
 from polars_graded._results.power import fewest_queries
 from polars_graded._results.significance import Options, TestName, outcome_of
-from polars_graded._sentences import counted, name_said, short
+from polars_graded._sentences import counted, in_markdown, name_said, short
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
@@ -183,22 +184,32 @@ def gate(
     options = Options.of(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     check_choice("test", test, TESTS)
     check_free_names(COLUMNS, strategy=keys["strategy"], segments=segments)
-    found = list(_cases(per_query, measures, baseline, segments, keys))
-    if not found:
+    held = _held_against(per_query, measures, baseline, segments, keys)
+    if not held.names:
         msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
         raise ValueError(msg)
-    level = np.array([options.level / len(found)])
-    rows = []
-    for measure in dict.fromkeys(case.pairs.results.measure for case in found):
+    grids = check_segments(held.rows, measures, segments, **keys)
+    whole = grids[0][1]
+    a, b = (
+        np.array([place_of(whole.strategies, name) for name in side])
+        for side in zip(*held.names, strict=True)
+    )
+    level = options.level / (len(a) * len(grids) * len(whole.measures))
+    tables = []
+    for measure in whole.measures:
         allowed = _margin_of(measure, margin)
-        for case in found:
-            if case.pairs.results.measure == measure:
-                ends = outcome_of(case.pairs, options).agreeing(level)
-                own = _verdict(case, ends, allowed, level[0])
-                own["sentence"] = _sentence(own, case)
-                rows.append({**own, **case.segment, keys["strategy"]: case.strategy})
-    columns = ["measure", *settled_columns("segments", segments), keys["strategy"], *COLUMNS[1:]]
-    return table(rows, more_queries=pl.UInt64()).select(columns)
+        for segment, grid in grids:
+            pairs = Pairs(grid.results(measure), a, b)
+            check_has_best(measure, pairs.results.best, "say what is worse")
+            own = segment[[0] * len(a)].get_columns()
+            names = [*own, held.strategies, held.baselines]
+            tables.append(of_measure(measure, names, _verdicts(pairs, allowed, options, level)))
+    verdicts = pl.concat(tables)
+    said = [
+        _sentence(row, keys["strategy"], settled_columns("segments", segments))
+        for row in verdicts.rows(named=True)
+    ]
+    return verdicts.with_columns(pl.Series("sentence", said))
 
 
 def assert_no_worse(
@@ -237,68 +248,53 @@ def assert_no_worse(
 # Which strategies are held against which
 
 
-class Case(NamedTuple):
-    """A strategy beside its baseline, by one measure, in one segment."""
+class Held(NamedTuple):
+    """Strategies and the baseline of each, in one frame."""
 
-    strategy: Any
-    baseline: Any
-    segment: dict[str, Any]
-    pairs: Pairs
+    rows: pl.DataFrame
+    names: list[tuple[Any, Any]]
+    """What each strategy and its baseline are called there."""
+    strategies: pl.Series
+    baselines: pl.Series
+    """What they are called in their own results."""
 
 
-def _cases(
+def _held_against(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
     baseline: Any,
-    segments: str | Sequence[str] | None,
+    segments: Columns | None,
     keys: ResultOptions,
-) -> Iterator[Case]:
-    """Each strategy beside its baseline, by each measure, in each segment."""
-    for strategy, base, rows in against(per_query, measures, baseline, segments, keys):
-        for segment, grid in check_segments(rows, measures, segments, **keys):
-            new, old = (place_of(grid.strategies, each) for each in (NEW, OLD))
-            for measure in grid.measures:
-                results = grid.results(measure)
-                check_has_best(measure, results.best, "say what is worse")
-                pairs = Pairs(results, np.array([new]), np.array([old]))
-                yield Case(strategy, base, segment.row(0, named=True) if segments else {}, pairs)
-
-
-NEW, OLD = "new", "old"
-"""What a strategy and its baseline are called where they are held against each other."""
-
-
-def against(
-    per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
-    baseline: Any,
-    segments: str | Sequence[str] | None,
-    keys: ResultOptions,
-) -> Iterator[tuple[Any, Any, pl.DataFrame]]:
-    """The rows of each strategy and its baseline, under the names "new" and "old"."""
-    name = keys["strategy"]
-    names, _ = measures_and_curves(per_query, measures, query=keys["query"], strategy=name)
-    queries = settled_columns("query", keys["query"])
-    own = [each for each in settled_columns("segments", segments) if each not in queries]
-    columns = [name, *queries, *own, *names]
-    rows = per_query.lazy().collect()
-    if _are_results(baseline):
-        pairs = _beside_others(rows, results_of(baseline), columns, queries, keys)
-    else:
-        strategies = as_they_come(rows[name])
+) -> Held:
+    """Each strategy and what it is held against: a strategy beside it, or one of other results."""
+    name, rows = keys["strategy"], per_query.lazy().collect()
+    found, _ = measures_and_curves(rows, measures, query=keys["query"], strategy=name)
+    strategies = as_they_come(rows[name])
+    if not _are_results(baseline):
         base = strategies[place_of(strategies, baseline)]
-        of_base = rows.filter(pl.col(name) == base)
-        pairs = (
-            (each, base, rows.filter(pl.col(name) == each), of_base)
-            for each in strategies
-            if each != base
-        )
-    for strategy, base, new, old in pairs:
-        both = ((new, NEW), (old, OLD))
-        called = [
-            frame.select(columns).with_columns(pl.lit(as_).alias(name)) for frame, as_ in both
-        ]
-        yield strategy, base, pl.concat(called, how="vertical_relaxed")
+        others = strategies.filter(strategies != base)
+        bases = pl.Series("baseline", [base], dtype=strategies.dtype).new_from_index(0, len(others))
+        return Held(rows, [(each, base) for each in others], others, bases)
+    queries = settled_columns("query", keys["query"])
+    columns = [name, *{**dict.fromkeys(queries + settled_columns("segments", segments))}, *found]
+    older = results_of(baseline)
+    check_columns("baseline", columns, older.schema)
+    older = older.cast({query: rows.schema[query] for query in queries})
+    known = as_they_come(older[name])
+    places = [0 if len(known) == 1 else place_of(known, each) for each in strategies]
+    bases = known[places].alias("baseline")
+    rows, older = _of_both(rows, older.filter(pl.col(name).is_in(bases.implode())), queries)
+    text = pl.col(name).cast(pl.String)
+    both = [
+        rows.select(columns).with_columns(text),
+        older.select(columns).with_columns(text + OF_BASELINE),
+    ]
+    names = [(str(new), f"{old}{OF_BASELINE}") for new, old in zip(strategies, bases, strict=True)]
+    return Held(pl.concat(both, how="vertical_relaxed"), names, strategies, bases)
+
+
+OF_BASELINE = " of the baseline"
+"""What the name of a strategy of other results ends with beside those that are held against it."""
 
 
 def _are_results(baseline: Any) -> bool:
@@ -318,18 +314,10 @@ def results_of(baseline: Any) -> pl.DataFrame:
     raise ValueError(msg)
 
 
-def _beside_others(
-    rows: pl.DataFrame,
-    older: pl.DataFrame,
-    columns: Sequence[str],
-    queries: Sequence[str],
-    keys: ResultOptions,
-) -> Iterator[tuple[Any, Any, pl.DataFrame, pl.DataFrame]]:
-    """Each strategy and the one of other results that it is held against, of the same queries."""
-    name = keys["strategy"]
-    check_columns("baseline", columns, older.schema)
-    older = older.cast({query: rows.schema[query] for query in queries})
-    known = as_they_come(older[name])
+def _of_both(
+    rows: pl.DataFrame, older: pl.DataFrame, queries: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows of queries that both results have."""
     lacking = {
         "`baseline`": rows.join(older, on=queries, how="anti", nulls_equal=True),
         "`per_query`": older.join(rows, on=queries, how="anti", nulls_equal=True),
@@ -350,14 +338,7 @@ def _beside_others(
         msg = "`baseline` must have queries of `per_query`, got none of them"
         raise ValueError(msg)
     _tell_of_judgments(rows, older, queries)
-    for strategy in as_they_come(rows[name]):
-        base = known[0] if len(known) == 1 else known[place_of(known, strategy)]
-        yield (
-            strategy,
-            base,
-            rows.filter(pl.col(name) == strategy),
-            older.filter(pl.col(name) == base),
-        )
+    return rows, older
 
 
 def _tell_of_judgments(rows: pl.DataFrame, older: pl.DataFrame, queries: Sequence[str]) -> None:
@@ -397,66 +378,68 @@ def _margin_of(measure: str, margin: float | Mapping[str, float]) -> float:
     return check_number("margin", margin, at_least=0)
 
 
-def _verdict(case: Case, ends: Any, margin: float, level: float) -> dict[str, Any]:
-    """The statistics of a strategy beside its baseline, and the verdict."""
-    pairs = case.pairs
-    mean, std, *_ = (each[0] for each in pairs.statistics)
-    low, high = (float(each[0]) for each in ends)
-    if std == 0 and mean == 0:
-        low = high = 0.0
+def _verdicts(pairs: Pairs, margin: float, options: Options, level: float) -> pl.DataFrame:
+    """The statistics of strategies beside their baselines, and the verdicts."""
+    mean, std, *_ = pairs.statistics
+    low, high = outcome_of(pairs, options).agreeing(np.full(len(pairs), level))
+    unchanged = (std == 0) & (mean == 0)
+    low, high = np.where(unchanged, 0, low), np.where(unchanged, 0, high)
     up = pairs.results.higher_is_better
     least, most = (low, high) if up else (-high, -low)
-    verdict = "undecided"
-    if least > 0:
-        verdict = "better"
-    elif least > -margin or (least == most == 0):
-        verdict = "no worse"
-    elif most < -margin:
-        verdict = "worse"
-    gap = abs((mean if up else -mean) + margin)
-    needed = (
-        fewest_queries(gap / std, POWER, level) if verdict == BAD[1] and std * gap > 0 else None
-    )
-    new, old = (
-        pairs.results.values[place].mean() if pairs.n else np.nan
-        for place in (pairs.a[0], pairs.b[0])
-    )
-    return {
-        "measure": pairs.results.measure,
-        "baseline": case.baseline,
-        "queries": pairs.n,
+    verdicts = [least > 0, unchanged | (least > -margin), most < -margin]
+    verdict = np.select(verdicts, ["better", "no worse", "worse"], "undecided")
+    gap = np.abs((mean if up else -mean) + margin)
+    means, baseline_means = pairs.means
+    statistics = {
+        "queries": np.full(len(pairs), pairs.n),
         "best": pairs.results.best,
-        "baseline_mean": old,
-        "mean": new,
-        "more_queries": None if needed is None else max(1, needed - pairs.n),
+        "baseline_mean": baseline_means,
+        "mean": means,
+        "more_queries": [
+            _more_queries(effect, pairs.n, level) if each == "undecided" else None
+            for each, effect in zip(verdict, ratio(gap, std), strict=True)
+        ],
         "margin": margin,
         "difference": mean,
         "low": low,
         "high": high,
-        "verdict": verdict,
+        "verdict": verdict.astype(object),
     }
+    return table(statistics, more_queries=pl.UInt64(), verdict=pl.String())
 
 
-def _sentence(row: Mapping[str, Any], case: Case) -> str:
+def _more_queries(effect: float, n: int, level: float) -> int | None:
+    """How many more queries decide, None where nothing says so."""
+    needed = fewest_queries(effect, POWER, level) if effect > 0 else None
+    return None if needed is None else max(1, needed - n)
+
+
+def _sentence(row: Mapping[str, Any], strategy: str, segments: Sequence[str]) -> str:
     """A verdict in words."""
-    where = ", ".join([row["measure"], *(f"{key} {value}" for key, value in case.segment.items())])
-    new, old = name_said(case.strategy), name_said(case.baseline)
-    interval = f"({short(row['low'])} to {short(row['high'])})"
-    found, margin = f"{short(round(row['difference'], 12))} {interval}", short(row["margin"])
-    by = f"than {old} by {short(abs(row['difference']))} {interval}"
+    where = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
+    new, old = name_said(row[strategy]), name_said(row["baseline"])
+    interval = "" if row["low"] is None else f"({short(row['low'])} to {short(row['high'])})"
     if row["verdict"] == "undecided":
         what = f"{where}: undecided whether {new} is worse than {old}"
-        if np.isnan(row["low"]):
+        if not interval:
             return f"{what}, since there is no interval"
         more = row["more_queries"]
         decided = "" if more is None else f"; {counted(more, 'more queries')} would decide"
-        return f"{what}: {found} reaches beyond the margin of {margin}{decided}"
+        reaches = f"reaches beyond the margin of {short(row['margin'])}"
+        return f"{what}: {_difference(row)} {interval} {reaches}{decided}"
+    by = f"than {old} by {short(abs(row['difference']))} {interval}"
+    margin = short(row["margin"])
     said = {
         "better": f"better {by}",
-        "no worse": f"no worse than {old}: {found}, margin {margin}",
+        "no worse": f"no worse than {old}: {_difference(row)} {interval}, margin {margin}",
         "worse": f"worse {by}, beyond the margin of {margin}",
     }
     return f"{where}: {new} is {said[row['verdict']]}"
+
+
+def _difference(row: Mapping[str, Any]) -> str:
+    """A difference in words, 0 where it is that but for rounding."""
+    return short(round(row["difference"], 12))
 
 
 # For a pull request
@@ -481,16 +464,16 @@ def gate_summary(
     lines = [
         f"## {'Better' if better else headline} than the baseline",
         "",
-        *(f"- {_cell(sentence)}" for sentence in verdicts["sentence"]),
+        *(f"- {in_markdown(sentence)}" for sentence in verdicts["sentence"]),
         "",
         "| measure | strategy | baseline | difference | interval | margin | verdict |",
         "|---|---|---|---:|---:|---:|---|",
     ]
     for row in verdicts.rows(named=True):
-        both = [_cell(name_said(row[name])) for name in (keys["strategy"], "baseline")]
+        both = [in_markdown(name_said(row[name])) for name in (keys["strategy"], "baseline")]
         numbers = [short(row[name]) for name in ("difference", "low", "high", "margin")]
         difference, low, high, margin = numbers
-        cells = [_cell(row["measure"]), *both, difference, f"{low} to {high}", margin]
+        cells = [in_markdown(row["measure"]), *both, difference, f"{low} to {high}", margin]
         lines.append(f"| {' | '.join(cells)} | **{row['verdict']}** |")
     lines += _queries_that_lost(per_query, measures, baseline, {"missing": missing, **keys})
     return "\n".join(lines) + "\n"
@@ -501,27 +484,22 @@ def _queries_that_lost(
 ) -> Iterator[str]:
     """A table of the queries that each strategy lost most by the first measure."""
     measure, best = next(iter(measures.items()))
-    names = {name: keys[name] for name in ("strategy", "query")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the gate has told them
-        found = list(against(per_query, [measures], baseline, None, keys))
-    for strategy, base, rows in found:
-        each = differences(rows, {measure: best}, NEW, OLD, missing="drop", **names)
+        held = _held_against(per_query, [measures], baseline, None, keys)
+    of_both = {name: keys[name] for name in ("strategy", "query")}
+    for (new, old), strategy, base in zip(held.names, held.strategies, held.baselines, strict=True):
+        each = differences(held.rows, {measure: best}, new, old, missing="drop", **of_both)
         each = each if best == "lowest" else each.reverse()
-        lost = each.filter(pl.col("winner") == OLD).head(MOST_LOST)
+        lost = each.filter(pl.col("winner") == old).head(MOST_LOST)
         if lost.height:
             yield ""
-            yield f"Queries that {_cell(name_said(strategy))} lost most by {_cell(measure)}:"
+            names = [in_markdown(name_said(each)) for each in (base, strategy)]
+            yield f"Queries that {names[1]} lost most by {in_markdown(measure)}:"
             yield ""
-            both = [_cell(name_said(each)) for each in (base, strategy)]
-            yield f"| query | {' | '.join(both)} | difference |"
+            yield f"| query | {' | '.join(names)} | difference |"
             yield "|---|---:|---:|---:|"
         for row in lost.rows(named=True):
             query = ", ".join(str(row[name]) for name in settled_columns("query", keys["query"]))
             values = [short(row[name]) for name in ("value_b", "value_a", "difference")]
-            yield f"| {_cell(query)} | {' | '.join(values)} |"
-
-
-def _cell(text: str) -> str:
-    """A text that Markdown shows as it is, in one line."""
-    return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", " ".join(str(text).split()))
+            yield f"| {in_markdown(query)} | {' | '.join(values)} |"

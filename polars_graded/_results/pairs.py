@@ -74,6 +74,12 @@ class Pairs:
         snapped: Floats = np.rint(self.differences(part) / steps) * steps
         return snapped
 
+    @property
+    def means(self) -> tuple[Floats, Floats]:
+        """The means of both strategies of each pair."""
+        means, _ = mean_and_std(self.results.values)
+        return means[self.a], means[self.b]
+
     @cached_property
     def statistics(self) -> Statistics:
         """Mean and spread of each pair's differences, and how many are above and below 0."""

@@ -8,7 +8,7 @@ best, and how far a mean is to be trusted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
@@ -388,6 +388,12 @@ class Results:
         """How many queries there are."""
         return len(self.queries)
 
+    def among(self, queries: pl.Series, *, inside: bool = True) -> Results:
+        """The values of the queries that are among these, or else of all others."""
+        wanted = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
+        values = self.values[:, wanted.to_numpy()]
+        return replace(self, queries=self.queries.filter(wanted), values=values)
+
     @cached_property
     def floor(self) -> float:
         """What a smaller value counts as where its rounding is judged.
@@ -518,6 +524,12 @@ def table(
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 
 
+def of_measure(measure: str, names: Sequence[pl.Series], statistics: pl.DataFrame) -> pl.DataFrame:
+    """The statistics of a measure, behind its name and other columns of names."""
+    first = pl.Series("measure", [measure]).new_from_index(0, statistics.height)
+    return pl.DataFrame([first, *names, *statistics])
+
+
 # Means
 
 
@@ -536,6 +548,13 @@ def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
 def mean_of(values: Floats) -> float:
     """The mean, NaN of no value."""
     return float(values.mean()) if len(values) else np.nan
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """One number over another, NaN where that is 0."""
+    result: Floats = np.full(len(above), np.nan)
+    np.divide(above, below, out=result, where=below != 0)
+    return result
 
 
 def mean_margin(std: Any, n: Any, confidence: float) -> Any:

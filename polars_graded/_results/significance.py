@@ -150,33 +150,38 @@ def _nothing(levels: Floats) -> Ends:
 
 def _t(pairs: Pairs, _options: Options) -> Outcome:
     """The paired t test."""
+    found = _estimated(pairs)
+    return Outcome(found.p(), found.ends, found.ends)
+
+
+class Estimate(NamedTuple):
+    """Means of n values with their standard errors, NaN where nothing varies."""
+
+    mean: Floats
+    error: Floats
+    n: Any
+
+    def p(self) -> Floats:
+        """Student's p; 1 where all values are 0, NaN where they are else the same, or too few."""
+        from scipy.special import stdtr
+
+        t = np.where(self.mean == 0, 0.0, np.nan)
+        np.divide(self.mean, self.error, out=t, where=self.error > 0)
+        return np.where(self.n > 1, 2 * stdtr(self.n - 1, -np.abs(t)), np.nan)
+
+    def ends(self, levels: Any) -> Ends:
+        """Student's intervals at these chances of error, NaN where there is none."""
+        from scipy.special import stdtrit
+
+        margin = -stdtrit(np.maximum(self.n - 1, 1), levels / 2) * self.error
+        margin = np.where(np.isfinite(margin) & (self.n > 1), margin, np.nan)
+        return self.mean - margin, self.mean + margin
+
+
+def _estimated(pairs: Pairs) -> Estimate:
+    """The mean differences."""
     mean, std, *_ = pairs.statistics
-    interval = _students(pairs)
-    return Outcome(students_p(mean, std / np.sqrt(pairs.n), pairs.n), interval, interval)
-
-
-def students_p(mean: Floats, error: Floats, n: int) -> Floats:
-    """Student's p of means of n values; 1 where all are 0, NaN where they are else the same."""
-    from scipy.special import stdtr
-
-    varies = error > 0
-    t = np.where(mean == 0, 0.0, np.nan)
-    np.divide(mean, error, out=t, where=varies)
-    p: Floats = 2 * stdtr(n - 1, -np.abs(t))
-    return p
-
-
-def _students(pairs: Pairs) -> Interval:
-    """Student's interval of the mean difference, none where all differences are the same."""
-    from scipy.special import stdtrit
-
-    def interval(levels: Floats) -> Ends:
-        mean, std, *_ = pairs.statistics
-        error = np.where(std > 0, std, np.nan) / np.sqrt(pairs.n)
-        margin = -stdtrit(pairs.n - 1, levels / 2) * error
-        return mean - margin, mean + margin
-
-    return interval
+    return Estimate(mean, np.where(std > 0, std, np.nan) / np.sqrt(pairs.n), pairs.n)
 
 
 def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
@@ -189,7 +194,7 @@ def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
     per_pair = max(pairs.n, 2**pairs.n if pairs.n <= SMALL else 0)
     for part in pairs.parts(per_pair):
         p[part] = _p_of_ranks(*_signed_ranks(pairs.snapped(part)))
-    return Outcome(p, _students(pairs), _nothing)
+    return Outcome(p, _estimated(pairs).ends, _nothing)
 
 
 def _signed_ranks(differences: Floats) -> tuple[Floats, Floats, Floats]:
@@ -279,7 +284,7 @@ def _permutation(pairs: Pairs, options: Options) -> Outcome:
     def agreeing(levels: Floats) -> Ends:
         return _finite(-tosses.reached(lowest, levels)), _finite(tosses.reached(highest, levels))
 
-    return Outcome(p, _students(pairs), agreeing)
+    return Outcome(p, _estimated(pairs).ends, agreeing)
 
 
 def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
@@ -292,7 +297,7 @@ def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
     p = np.where(varies | (mean != 0), np.nan, 1)
     largest = np.empty((len(pairs), kept))
     error = np.where(varies, std, np.nan) / np.sqrt(n)
-    for part, blocks in _parts(pairs, draws.count, options, _resampled_queries):
+    for part, blocks in _parts(pairs, draws.count, options, resampled_queries):
         scale = np.where(varies[part], std[part], 1)[:, np.newaxis]
         deviations = (pairs.differences(part) - mean[part, np.newaxis]) / scale
         t = np.empty((len(deviations), draws.count))
@@ -464,14 +469,13 @@ def _parts(
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
     """The pairs in parts, and with each the same resamples of its queries, block by block."""
     parts = list(pairs.parts(pairs.n + count, KEPT))
-    starts = range(0, count, max(1, BLOCK // pairs.n))
-    shown = iter(options.progress(range(len(parts) * len(starts))))
+    steps = list(blocks_of(count, pairs.n))
+    shown = iter(options.progress(range(len(parts) * len(steps))))
 
     def blocks() -> Iterator[tuple[slice, Floats]]:
         rng = np.random.default_rng(options.seed)
-        for start in starts:
+        for block in steps:
             next(shown)
-            block = slice(start, min(count, start + starts.step))
             yield block, draw(block, pairs.n, rng).astype(np.float64)
 
     for part in parts:
@@ -490,11 +494,18 @@ def _signs(block: slice, n: int, rng: Generator) -> Integers:
     return 2 * rng.integers(0, 2, (block.stop - block.start, n)) - 1
 
 
-def _resampled_queries(block: slice, n: int, rng: Generator) -> Integers:
+def resampled_queries(block: slice, n: int, rng: Generator) -> Integers:
     """How often each of n queries is drawn when n are drawn with replacement."""
     rows = block.stop - block.start
     drawn = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
     return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
+
+
+def blocks_of(count: int, n: int) -> Iterator[slice]:
+    """A number of resamples of n queries in blocks."""
+    step = max(1, BLOCK // max(n, 1))
+    for start in range(0, count, step):
+        yield slice(start, min(count, start + step))
 
 
 def _shuffled_ranges(results: Results, options: Options) -> Floats:

@@ -11,21 +11,22 @@ import polars as pl
 from polars_graded._checks import check_level
 from polars_graded._frames.inputs import GRADER
 from polars_graded._results.keys import by_grader, check_same_strategies
-from polars_graded._results.pairs import Pairs, mean_and_std, pairs_of
+from polars_graded._results.pairs import mean_and_std, pairs_of
 from polars_graded._results.per_query import (
-    Results,
     check_free_names,
-    check_per_query,
-    mean_margin,
+    check_segments,
+    of_measure,
     table,
 )
-from polars_graded._results.significance import agreeing_levels, corrected, students_p
+from polars_graded._results.significance import Estimate, agreeing_levels, corrected
+from polars_graded._sentences import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats
-    from polars_graded._results.per_query import Named
+    from polars_graded._results.keys import Columns
+    from polars_graded._results.per_query import Grid, Named, Results
     from polars_graded._results.significance import CorrectionName
 
 FEW = 10
@@ -35,30 +36,11 @@ HALVED = 4
 """From so many trusted queries on either half has a covariance."""
 
 
-class Estimate(NamedTuple):
-    """Means of n queries with their standard errors, NaN where nothing varies."""
-
-    mean: Floats
-    error: Floats
-    n: int
-
-    @classmethod
-    def of(cls, values: Floats) -> Estimate:
-        """The means of rows of values."""
-        (mean, std), n = mean_and_std(values), values.shape[1]
-        return cls(mean, np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1)), n)
-
-    def ends(self, level: Any) -> tuple[Floats, Floats]:
-        """Student's interval with a chance of error; NaN where nothing is known of it."""
-        margin = mean_margin(self.error * np.sqrt(self.n), self.n, 1 - level)
-        margin = np.where(np.isfinite(margin), margin, np.nan)
-        return self.mean - margin, self.mean + margin
-
-    def p(self) -> Floats:
-        """The p value of Student's test of 0."""
-        if self.n < 2:  # noqa: PLR2004
-            return np.full(len(self.mean), np.nan)
-        return students_p(self.mean, self.error, self.n)
+def _estimated(values: Floats) -> Estimate:
+    """The means of rows of values."""
+    (mean, std), n = mean_and_std(values), values.shape[1]
+    error = np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1))
+    return Estimate(mean, error, np.full(len(mean), n))
 
 
 class Corrected(NamedTuple):
@@ -79,8 +61,8 @@ def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
     is used, it would make errors look smaller than they are.
     """
     n, others = y.shape[1], rest.shape[1]
-    trusted, model = Estimate.of(y), Estimate.of(np.concatenate([f, rest], axis=1))
-    own, of_rest = Estimate.of(f), Estimate.of(rest)
+    trusted, model = _estimated(y), _estimated(np.concatenate([f, rest], axis=1))
+    own, of_rest = _estimated(f), _estimated(rest)
     varies = (trusted.error > 0) & (own.error > 0)
     weights = np.zeros_like(y)
     if n >= HALVED and others:
@@ -89,9 +71,9 @@ def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
             fitted = _covariance(y[:, 1 - half :: 2], f[:, 1 - half :: 2])
             ratio = np.divide(fitted, scale, out=np.zeros_like(fitted), where=varies)
             weights[:, half::2] = np.clip(ratio, 0, 1)[:, np.newaxis]
-    weight = weights.mean(axis=1)
+    weight = weights.sum(axis=1) / max(n, 1)
     moved = np.nan_to_num(of_rest.mean)[:, np.newaxis]  # of no other queries, whose weight is 0
-    found = Estimate.of(y - weights * (f - moved))
+    found = _estimated(y - weights * (f - moved))
     error = np.hypot(np.nan_to_num(found.error), weight * np.nan_to_num(of_rest.error))
     correlation = np.full(len(y), np.nan)
     product = trusted.error * own.error * n
@@ -103,7 +85,7 @@ def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
 
 def _covariance(x: Floats, y: Floats) -> Floats:
     """The covariance of the values of each row."""
-    x, y = (each - each.mean(axis=1, keepdims=True) for each in (x, y))
+    x, y = (each - mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
     covariance: Floats = np.einsum("ij,ij->i", x, y) / max(x.shape[1] - 1, 1)
     return covariance
 
@@ -112,48 +94,64 @@ def trusted_table(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
     trusted: str,
+    segments: Columns | None,
     keys: Mapping[str, Any],
     confidence: float,
     compared: tuple[Any, CorrectionName] | None = None,
 ) -> pl.DataFrame:
     """What `summarise` says with a trusted grader, or `compare`, by its baseline and correction."""
-    tables = []
-    for model, strategies, (y, f, rest), left_out in _results(per_query, measures, trusted, keys):
-        names, tested, last = {strategies.name: strategies}, {}, {}
-        what, level = "mean", check_level(confidence)
-        if compared is None:
-            found = corrected_means(y.values, f.values, rest.values)
-        else:
-            what, (baseline, correction) = "difference", compared
-            a, b = pairs_of(strategies, baseline)
-            names = {strategies.name: strategies.gather(a), "baseline": strategies.gather(b)}
-            pairs = (Pairs(each, a, b).differences(slice(None)) for each in (y, f, rest))
-            found = corrected_means(*pairs)
-            p = found.both.p()
-            low, high = found.both.ends(agreeing_levels(correction, p, level))
-            tested = {"p_value": p, "simultaneous_low": low, "simultaneous_high": high}
-            last = {"p_corrected": corrected(correction, p)}
-        columns = {
-            GRADER: model,
-            "measure": y.measure,
-            **names,
-            "queries": y.n,
-            "model_queries": rest.n,
-            "best": y.best,
-            **_with_ends(f"trusted_{what}", "trusted", found.trusted, level),
-            **_with_ends(f"model_{what}", "model", found.model, level),
-            "weight": found.weight,
-            "correlation": found.correlation,
-            "worth": y.n * (found.trusted.error / found.both.error) ** 2 - y.n,
-            "confidence": confidence,
-            **tested,
-            **_with_ends(what, "ci", found.both, level),
-            **last,
-            "note": _notes(trusted, y.n, rest.n, left_out, found.correlation),
-        }
-        tables.append(table(columns, best=pl.String(), note=pl.String()))
-    check_free_names({*columns} - {strategies.name}, strategy=strategies.name)
+    what = "mean" if compared is None else "difference"
+    level, tables = check_level(confidence), []
+    for model, strategies, each in _shared(per_query, measures, trusted, segments, keys):
+        names = [strategies]
+        values = [[of.values for of in shared.results] for shared in each]
+        if compared is not None:
+            a, b = pairs_of(strategies, compared[0])
+            names = [strategies.gather(a), strategies.gather(b).alias("baseline")]
+            values = [[of.differences(a, b) for of in shared.results] for shared in each]
+        found = [corrected_means(*of_segment) for of_segment in values]
+        tests = [{} for _ in each] if compared is None else _tests(found, compared[1], level)
+        for shared, of, tested in zip(each, found, tests, strict=True):
+            y, _, rest = shared.results
+            columns = {
+                "queries": np.full(len(of.weight), y.n),
+                "model_queries": rest.n,
+                "best": y.best,
+                **_with_ends(f"trusted_{what}", "trusted", of.trusted, level),
+                **_with_ends(f"model_{what}", "model", of.model, level),
+                "weight": of.weight,
+                "correlation": of.correlation,
+                "worth": y.n * (of.trusted.error / of.both.error) ** 2 - y.n,
+                "confidence": confidence,
+                **tested,
+                **_with_ends(what, "ci", of.both, level),
+                "p_corrected": tested.get("p_corrected"),
+                "note": _notes(trusted, shared, of.correlation),
+            }
+            statistics = table(columns, best=pl.String(), note=pl.String())
+            if compared is None:
+                statistics = statistics.drop("p_corrected")
+            taken = [GRADER, "measure", "baseline", *statistics.columns]
+            check_free_names(taken, strategy=strategies.name, segments=segments)
+            segment = shared.segment[[0] * len(of.weight)].get_columns()
+            rows = of_measure(y.measure, [*segment, *names], statistics)
+            tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
     return pl.concat(tables)
+
+
+def _tests(
+    found: Sequence[Corrected], correction: CorrectionName, level: float
+) -> list[dict[str, Floats]]:
+    """The p values of each segment, corrected for those of all, and intervals that agree."""
+    p = np.array([of.both.p() for of in found])
+    levels = agreeing_levels(correction, p.ravel(), level).reshape(p.shape)
+    p_corrected = corrected(correction, p.ravel()).reshape(p.shape)
+    tests = []
+    for place, of in enumerate(found):
+        low, high = of.both.ends(levels[place])
+        ends = {"simultaneous_low": low, "simultaneous_high": high}
+        tests.append({"p_value": p[place], **ends, "p_corrected": p_corrected[place]})
+    return tests
 
 
 def _with_ends(name: str, ends: str, found: Estimate, level: float) -> dict[str, Floats]:
@@ -162,59 +160,85 @@ def _with_ends(name: str, ends: str, found: Estimate, level: float) -> dict[str,
     return {name: found.mean, f"{ends}_low": low, f"{ends}_high": high}
 
 
-def _results(
+class Shared(NamedTuple):
+    """What both graders have by a measure in a segment."""
+
+    segment: pl.DataFrame
+    results: tuple[Results, Results, Results]
+    """The trusted grader's values, the model's of the same queries, and its other ones."""
+    left_out: int
+    """How many queries the trusted grader alone has."""
+
+
+def _shared(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
     trusted: str,
+    segments: Columns | None,
     keys: Mapping[str, Any],
-) -> Iterator[tuple[str, pl.Series, tuple[Results, Results, Results], int]]:
-    """For each model and measure the strategies, and the values of the trusted grader.
-
-    Beside these are the model's of the same queries, and of all others; and how many queries the
-    trusted grader alone has, which are left out.
-    """
+) -> Iterator[tuple[str, pl.Series, list[Shared]]]:
+    """For each model and measure the strategies, and what both have in each segment."""
     parts = by_grader(per_query, {**keys, "measures": measures})
-    own = check_per_query(parts.pop(trusted), measures, **keys)
+    own = _by_segment(parts.pop(trusted), measures, segments, keys)
     if not parts:
         msg = f"`per_query` must have the results of another grader than {trusted!r}, got none"
         raise ValueError(msg)
     for model, rows in parts.items():
-        grid = check_per_query(rows, measures, **keys)
-        order = check_same_strategies(model, trusted, grid.strategies, own.strategies)
-        for measure in grid.measures:
-            y, f = own.results(measure), grid.results(measure)
-            known = y.queries.is_in(f.queries.implode())
-            judged = f.queries.is_in(y.queries.implode())
-            if not known.any():
+        of_model = _by_segment(rows, measures, segments, keys)
+        (_, people), (_, guesses) = (next(iter(each.values())) for each in (own, of_model))
+        order = check_same_strategies(model, trusted, guesses.strategies, people.strategies)
+        every = {key: segment for key, (segment, _) in (of_model | own).items() if segment.height}
+        for measure in guesses.measures:
+            found = []
+            for key, segment in every.items():
+                y, f = (_results_in(each, key, measure) for each in (own, of_model))
+                y = replace(y, values=y.values[order])
+                known = y.among(f.queries)
+                both = known, f.among(y.queries), f.among(y.queries, inside=False)
+                found.append(Shared(segment, both, y.n - known.n))
+            if not any(shared.results[0].n for shared in found):
                 msg = f"{trusted!r} and {model!r} must have a query of {measure!r} in common"
                 raise ValueError(msg)
-            shared = _of_queries(replace(y, values=y.values[order]), known)
-            of_model = _of_queries(f, judged), _of_queries(f, ~judged)
-            yield model, grid.strategies, (shared, *of_model), y.n - shared.n
+            yield model, guesses.strategies, found
 
 
-def _of_queries(results: Results, wanted: pl.Series) -> Results:
-    """The results of some queries."""
-    values = results.values[:, wanted.to_numpy()]
-    return replace(results, queries=results.queries.filter(wanted), values=values)
+def _by_segment(
+    rows: pl.DataFrame,
+    measures: Sequence[Named],
+    segments: Columns | None,
+    keys: Mapping[str, Any],
+) -> dict[tuple[Any, ...], tuple[pl.DataFrame, Grid]]:
+    """The results of one grader by the values of each segment's columns."""
+    found = check_segments(rows, measures, segments, **keys)
+    return {tuple(segment.rows()): (segment, grid) for segment, grid in found}
 
 
-def _notes(
-    trusted: str, n: int, others: int, left_out: int, correlations: Floats
-) -> list[str | None]:
+def _results_in(grids: Mapping[Any, tuple[pl.DataFrame, Grid]], key: Any, measure: str) -> Results:
+    """The results of a segment, of no query where a grader has none there."""
+    _, grid = grids.get(key) or next(iter(grids.values()))
+    results = grid.results(measure)
+    return results if key in grids else results.among(results.queries.clear())
+
+
+def _notes(trusted: str, shared: Shared, correlations: Floats) -> list[str | None]:
     """What is to be known of each row, in a sentence."""
-    shared = []
-    if n < FEW:
-        shared.append(f"only {n} queries judged by {trusted!r}, which is few")
-    if left_out:
-        shared.append(f"{left_out} queries that the model did not judge are left out")
-    if not others:
-        shared.append("the model judged no other queries, so it adds nothing")
-    needed = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
+    y, _, rest = shared.results
+    known = []
+    if y.n < 2:  # noqa: PLR2004
+        said = "no query was" if y.n == 0 else "only one query was"
+        known.append(f"{said} judged by {trusted!r}, so there is no interval")
+    elif y.n < FEW:
+        known.append(f"only {y.n} queries judged by {trusted!r}, which is few")
+    if shared.left_out:
+        count = counted(shared.left_out, "queries")
+        known.append(f"left out: {count} that the model did not judge")
+    if not rest.n:
+        known.append("the model judged no other queries, so it adds nothing")
+    needed = 1 / np.sqrt(y.n - 2) if y.n > 2 else 1.0  # noqa: PLR2004
     notes: list[str | None] = []
     for correlation in correlations:
         told = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
         said = f"no gain is to be had: correlation {told}, gains from {needed:.2f} on"
-        no_gain = [said] if others and not correlation > needed else []
-        notes.append("; ".join([*shared, *no_gain]) or None)
+        no_gain = [said] if rest.n and y.n > 1 and not correlation > needed else []
+        notes.append("; ".join([*known, *no_gain]) or None)
     return notes

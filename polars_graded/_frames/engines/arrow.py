@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import first_few
+from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.measuring import check_without_rows, measured
 from polars_graded._frames.parts import WAYS
 
@@ -93,9 +94,10 @@ def _schema_of_values(request: Request, given: pa.Schema) -> pa.Schema:
         pl.UInt32(): pa.int64(),
         pl.List(pl.Float64): pa.list_(pa.float64()),
     }
+    behind = [] if request.grader is None else [GRADER]
     keys: Sequence[pa.Field] = [
         given.field(name) if name in request.keys else pa.field(name, pa.string())
-        for name in request.keys_of_values
+        for name in [*behind, *request.keys_of_values]
     ]
     return pa.schema(
         [
