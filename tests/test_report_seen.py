@@ -108,8 +108,8 @@ def test_the_page_opens_with_the_verdict_on_the_measure_that_is_chosen(per_query
         assert sorted_by == [f"{measure} ▾"]
         expected = compare(per_query, measure)["p_corrected"].sort()
         written = page.texts("#comparison tbody tr > :nth-child(5)")
-        small = [text == "< 0.0001" for text in written]
-        assert sorted(small) == sorted(p < 0.0001 for p in expected)
+        small = [text == "< 0.001" for text in written]
+        assert sorted(small) == sorted(p < 0.001 for p in expected)
     assert page.swatches("#verdict")[best] == page.swatches("#strategies")[best]
     page.click("#strategies th button")
     assert page.one("#measure").get_property("value") == "0"
