@@ -385,7 +385,7 @@ def _shown_too(
     options: argparse.Namespace,
 ) -> dict[str, Any]:
     """What a report is told beside the values: how to compare them, and what was ranked."""
-    how = _comparing(options) | {"grader": options.trusted}
+    how = _comparing(options) | {"trusted": options.trusted}
     if isinstance(frame, pl.LazyFrame):
         msg = "the runs may exceed memory, so the report shows no documents"
         warnings.warn(msg, stacklevel=2)

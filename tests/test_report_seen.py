@@ -606,6 +606,22 @@ def test_intervals_that_are_not_there_are_no_warning(shown):
         shown(other, test=test).quiet()
 
 
+def test_the_charts_of_graders_are_drawn(shown):
+    frame = datasets.example(20, documents=30).with_columns(model=pl.col("grade") // 2)
+    people = pl.when(pl.col("query") <= 12).then("grade")
+    results = evaluate(
+        frame.with_columns(people=people), "ndcg", by=["strong", "weak"], grade=["people", "model"]
+    )
+    page = shown(results, trusted="people")
+    assert "trusted alone" in page.text("#graders .chart")
+    means = {f"{mean:.3f}" for mean in summarise(results, trusted="people")["model_mean"]}
+    script = """return [...document.querySelectorAll('#graders .mark-symbol.role-mark path')]
+        .map((path) => path.__data__.datum).filter(({ source }) => source === 'model alone')
+        .map(({ value }) => value.toFixed(3))"""
+    assert means <= {*page.driver.execute_script(script)}
+    page.quiet()
+
+
 def test_a_dashed_bar_shows_the_range_of_unjudged_documents(shown):
     frame = pl.DataFrame(
         {
