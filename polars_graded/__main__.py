@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import math
 import os
 import signal
 import sys
@@ -39,7 +38,7 @@ from polars_graded._results.forms import WRITERS, paper_table
 from polars_graded._results.gating import BAD, gate, gate_summary, results_of
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
-from polars_graded._sentences import listed
+from polars_graded._sentences import listed, p_said
 from polars_graded._writing import check_writable, left_behind, whole_file
 
 if TYPE_CHECKING:
@@ -387,7 +386,7 @@ def _shown_too(
     options: argparse.Namespace,
 ) -> dict[str, Any]:
     """What a report is told beside the values: how to compare them, and what was ranked."""
-    how = _comparing(options) | {"grader": options.trusted}
+    how = _comparing(options) | {"trusted": options.trusted}
     if isinstance(frame, pl.LazyFrame):
         msg = "the runs may exceed memory, so the report shows no documents"
         warnings.warn(msg, stacklevel=2)
@@ -627,7 +626,7 @@ def _comparison(
     shown = result.select(*keys, *differences, *p_values, *counts)
     written = shown.with_columns(
         *(_written(shown[name]) for name in differences),
-        *(_written(shown[name], least=0.0001) for name in p_values),
+        *(pl.Series(name, [p_said(p) for p in shown[name]]) for name in p_values),
     )
     return (
         f"{_shown(written)}\n"
@@ -681,12 +680,9 @@ def _marked(means: pl.Series, which: Best) -> pl.Series:
     return pl.Series(means.name, cells, dtype=pl.String)
 
 
-def _written(numbers: pl.Series, least: float = -math.inf) -> pl.Series:
-    """Numbers with four decimals, below `least` just that; an empty cell for null."""
-    cells = [
-        "" if number is None else f"< {least:.4f}" if number < least else f"{number:.4f}"
-        for number in numbers
-    ]
+def _written(numbers: pl.Series) -> pl.Series:
+    """Numbers with four decimals; an empty cell for null."""
+    cells = ["" if number is None else f"{number:.4f}" for number in numbers]
     return pl.Series(numbers.name, cells, dtype=pl.String)
 
 

@@ -77,6 +77,17 @@ def of_all(n: int, total: int, things: str) -> str:
     return f"both {things}" if total == BOTH else f"all {total:,} {things}"
 
 
+SMALLEST_P = 0.001
+"""Smaller p values are not told apart."""
+
+
+def p_said(p: float | None) -> str:
+    """A p value as it is read: "0.0123", "< 0.001"."""
+    if p is None:
+        return "–"
+    return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.4f}"
+
+
 def percent(share: float) -> str:
     """A share as a percentage, where hardly any is not none, and nearly all is not all."""
     of_100 = 100 * share

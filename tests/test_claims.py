@@ -531,7 +531,7 @@ def looked_over(seed):
         if worst:
             part = next(part for part in title.split("; ") if words in part)
             names = table.filter(pl.col(what) == worst)["strategy"].to_list()
-            everyone = part.startswith("Every strategy")
+            everyone = part.lower().startswith("every strategy")
             assert everyone == (len(names) == 3)
             assert everyone or names_of(re.match(r"(.*?) (?:has|have|retr)", part)[1]) == names
             assert amount(part.split(" for ")[1]) == (worst, table["queries"][0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from report_page import payload
 
 import polars_graded as pg
 
@@ -146,6 +147,23 @@ def test_what_shows_one_grader_asks_which(tmp_path):
         pg.summarise(results, grader="gpt")
     with pytest.raises(ValueError, match="must have a column 'grader' to tell graders apart"):
         pg.summarise(alone, grader="people")
+
+
+@pytest.mark.parametrize("trusted", [None, "people"])
+def test_a_report_has_the_charts_of_its_graders(tmp_path, trusted):
+    """The order under each, and with trusted grades what these, the model's and both say."""
+    rows = [FRAME.with_columns(pl.col("query") + str(i), ours=pl.col("ours") * i) for i in (1, 2)]
+    results = evaluated(frame=pl.concat(rows))
+    page = pg.report(results, tmp_path / "page.html", grader="people", trusted=trusted)
+    spec = payload(page)["graders"]["spec"]
+    charts = [pg.charts.grader_orders(pg.summarise(results))]
+    if trusted:
+        of_both = (call(results, trusted=trusted) for call in (pg.summarise, pg.compare))
+        charts += map(pg.charts.trusted_forest, of_both)
+    drawn = [
+        spec["datasets"][view.get("data", spec.get("data"))["name"]] for view in spec["vconcat"]
+    ]
+    assert drawn == [next(iter(chart.to_dict()["datasets"].values())) for chart in charts]
 
 
 @pytest.mark.parametrize(

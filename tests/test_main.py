@@ -510,7 +510,7 @@ def expected(result: pl.DataFrame) -> dict[tuple[str, str, str], list[str]]:
         (row["measure"], row["strategy"], row["baseline"]): [
             *(f"{row[name]:.4f}" for name in numbers),
             *(
-                "< 0.0001" if row[name] < 0.0001 else f"{row[name]:.4f}"
+                "< 0.001" if row[name] < 0.001 else f"{row[name]:.4f}"
                 for name in ("p_value", "p_corrected")
             ),
             *(str(row[name]) for name in counts),

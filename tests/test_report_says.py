@@ -97,7 +97,7 @@ def test_a_lead_that_is_settled_is_told_so_of_all_pairs_together(made):
     last = "good is significantly better than 1 of the 2 others; it shares the lead with near."
     assert text.endswith(last)
     text = said(made(frame.filter(pl.col("strategy") != "near")))
-    assert "That is settled (corrected p < 0.0001)." in text
+    assert "That is settled (corrected p < 0.001)." in text
     assert "more" not in text
 
 

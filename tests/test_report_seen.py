@@ -108,8 +108,8 @@ def test_the_page_opens_with_the_verdict_on_the_measure_that_is_chosen(per_query
         assert sorted_by == [f"{measure} ▾"]
         expected = compare(per_query, measure)["p_corrected"].sort()
         written = page.texts("#comparison tbody tr > :nth-child(5)")
-        small = [text == "< 0.0001" for text in written]
-        assert sorted(small) == sorted(p < 0.0001 for p in expected)
+        small = [text == "< 0.001" for text in written]
+        assert sorted(small) == sorted(p < 0.001 for p in expected)
     assert page.swatches("#verdict")[best] == page.swatches("#strategies")[best]
     page.click("#strategies th button")
     assert page.one("#measure").get_property("value") == "0"
@@ -604,6 +604,22 @@ def test_intervals_that_are_not_there_are_no_warning(shown):
     other = same.with_columns(ap=pl.Series([0.5, 0.25, 0.75, 0.25, 0.5, 0.25]))
     for test in ("t", "wilcoxon", "permutation"):
         shown(other, test=test).quiet()
+
+
+def test_the_charts_of_graders_are_drawn(shown):
+    frame = datasets.example(20, documents=30).with_columns(model=pl.col("grade") // 2)
+    people = pl.when(pl.col("query") <= 12).then("grade")
+    results = evaluate(
+        frame.with_columns(people=people), "ndcg", by=["strong", "weak"], grade=["people", "model"]
+    )
+    page = shown(results, trusted="people")
+    assert "trusted alone" in page.text("#graders .chart")
+    means = {f"{mean:.3f}" for mean in summarise(results, trusted="people")["model_mean"]}
+    script = """return [...document.querySelectorAll('#graders .mark-symbol.role-mark path')]
+        .map((path) => path.__data__.datum).filter(({ source }) => source === 'model alone')
+        .map(({ value }) => value.toFixed(3))"""
+    assert means <= {*page.driver.execute_script(script)}
+    page.quiet()
 
 
 def test_a_dashed_bar_shows_the_range_of_unjudged_documents(shown):

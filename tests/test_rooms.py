@@ -49,6 +49,7 @@ MAY_IMPORT = {
     "_report": {
         *("numpy", "polars", "altair", "vl_convert", "_checks", "_sentences", "_writing"),
         *("_measuring", "_measuring.kernels", "_results", "_drawing", "_frames", "namespace"),
+        "charts",
     },
 }
 """What each room may import beside the standard library and itself."""

@@ -22,6 +22,8 @@ SAID = [
     (_sentences.of_all(3, 4, "measures"), "3 of 4 measures"),
     (_sentences.of_all(2, 2, "measures"), "both measures"),
     (_sentences.of_all(1, 1, "queries"), "the query"),
+    *((_sentences.p_said(p), said) for p, said in ((0.00099, "< 0.001"), (0.0496, "0.0496"))),
+    (_sentences.p_said(None), "–"),
     (_sentences.together(3, "pairs"), "all 3 pairs together"),
 ]
 

@@ -27,6 +27,7 @@ from polars_graded._drawing.style import (
     rule,
     unit_scale,
     whole_labels,
+    with_p,
 )
 
 if TYPE_CHECKING:
@@ -219,10 +220,12 @@ def forest(
     Rows have `pair`, `difference`, the `ends`, `significance` and what is in a tooltip.
     """
     y = alt.Y("pair:N", title=None, axis=axis, **in_order(pairs))
-    x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6))
-    numbers = decimals("difference", *ends, "p_corrected")
-    tooltip = ["measure:N", "strategy:N", "baseline:N", *numbers]
-    base = alt.Chart().encode(y=y, tooltip=tooltip)
+    x = alt.X(
+        "difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6, labelFlush=False)
+    )
+    base, p = with_p(alt.Chart())
+    tooltip = ["measure:N", "strategy:N", "baseline:N", *decimals("difference", *ends), p]
+    base = base.encode(y=y, tooltip=tooltip)
     is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
     # What is behind a hollow point keeps its interval from being seen through it.
     written, paper = ink_and_paper()

@@ -11,6 +11,7 @@ import polars as pl
 
 from polars_graded._drawing.printing import printed_text
 from polars_graded._results.per_query import natural_order
+from polars_graded._sentences import SMALLEST_P, p_said
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -345,7 +346,7 @@ def amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
 def means_axis() -> alt.Axis:
     """An axis of means, which says where they are though all are the same."""
     written = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
-    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written)
+    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, labelFlush=False)
 
 
 def whole_labels(ticks: int | None = None) -> alt.Axis:
@@ -364,7 +365,8 @@ def interval(
 ) -> alt.Chart:
     """A line for each interval that there is; as a bar, it has the colour of the theme."""
     more: dict[str, Any] = {} if scale is None else {"scale": scale}
-    x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300), **more)
+    axis = alt.Axis(titleLimit=300, labelFlush=False)
+    x = alt.X(f"{low}:Q", title=title, axis=axis, **more)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
 
 
@@ -395,6 +397,14 @@ def choosing(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
 def decimals(*fields: str) -> list[Any]:
     """Numbers in a tooltip, with as many decimals as a table has."""
     return [alt.Tooltip(f"{field}:Q", format=".4f") for field in fields]
+
+
+def with_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
+    """The chart with its corrected p values in words, and what says them."""
+    smallest = f"datum.p_corrected < {SMALLEST_P} ? '{p_said(0)}'"
+    number = f"{smallest} : format(datum.p_corrected, '.4f')"
+    chart = chart.transform_calculate(p=f"isValid(datum.p_corrected) ? {number} : '{p_said(None)}'")
+    return chart, alt.Tooltip("p:N", title="corrected p")
 
 
 def mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mean") -> str:

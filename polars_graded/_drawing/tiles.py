@@ -318,7 +318,8 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
         layers.append(outline.encode(**shape, **seen))
     if tiles.most:
         ends = {"start": f"datum.column + {AT}", "end": f"datum.column + {bar}", **HEIGHT}
-        bars = _part("document", "datum.adds > 0", **ends).mark_rect(color=FAINT)
+        # As light on a white ground as it is dark on a dark one.
+        bars = _part("document", "datum.adds > 0", **ends).mark_rect(color=DOUBT, opacity=0.35)
         shape = {"x": across("start"), "x2": "end:Q", "y": down("top"), "y2": "bottom:Q"}
         layers.append(bars.encode(**shape, tooltip=tooltip))
     # Words stand on tiles and beside them where they fit.
@@ -334,7 +335,7 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
     if prints:
         adds = alt.Text("adds:Q", format=".3f")
         for which, colour, text in (
-            ("datum.adds > 0", INK, adds),
+            ("datum.adds > 0", ink(), adds),
             ("isValid(datum.label)", DOUBT, alt.Text("label:N")),
         ):
             words = _part("document", which, beside=f"datum.column + {AT}")
@@ -342,7 +343,7 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
             layers.append(words.encode(x=across("beside"), y=down("y"), text=text))
     # Strategies stand above their columns, with their values.
     bold = _part("strategy", above="-0.75")
-    bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95)
+    bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=ink())
     said = ["strategy:N", *decimals("value")]
     at = {"x": across("column"), "y": down("above")}
     layers.append(bold.encode(**at, text="strategy:N", tooltip=said, **tiles.look))

@@ -588,13 +588,15 @@ def ranked(query: str, measure: str, values: Mapping[str, float | None]) -> str:
 
 def gaps(facts: Sequence[Mapping[str, Any]]) -> str:
     """What makes means wrong or empty: for how many queries there is nothing to rank or find."""
-    said, whole = [], sorted({fact["queries"] for fact in facts})
+    said: list[str] = []
+    whole = sorted({fact["queries"] for fact in facts})
     for what, (one, several) in GAPS.items():
         n = max(fact[what] or 0 for fact in facts)
         found = [fact for fact in facts if (fact[what] or 0) == n]
         if n:
             every = len(found) == len(facts) > 1
-            who = "Every strategy" if every else listed([fact["strategy"] for fact in found])
+            first = "every" if said else "Every"
+            who = f"{first} strategy" if every else listed([fact["strategy"] for fact in found])
             verb = one if every or len(found) == 1 else several
             # Strategies of other numbers of queries have no share in common.
             share = of_all(int(n), int(whole[0]), "queries") if len(whole) == 1 else ""

@@ -17,7 +17,7 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null, after
       chart?.finalize();
       // What it is told stands in it from the start, for where views end is found once.
       const params = spec.params.map((param) => (param.name in signals ? { ...param, value: signals[param.name] } : param));
-      const embed = await vegaEmbed(holder, { ...spec, params, data: { name: "rows", values: rows } }, {
+      const embed = await vegaEmbed(holder, { ...spec, params, datasets: { rows, ...spec.datasets } }, {
         actions: false,
         renderer: "svg",
         tooltip: { theme: "light" },

@@ -69,7 +69,7 @@ const showComparison = () => {
     { title: "95 % interval", value: ({ low, high }) => ends(low, high), cell: () => ({ title: comparison.held }) },
     numbers("ci_low"),
     numbers("ci_high"),
-    { ...numbers("p_corrected", page.corrected, pWritten), cell: (row) => (isSmall(row) ? { class: "best" } : {}) },
+    { ...numbers("p_corrected", page.corrected, (_, { p }) => p), cell: (row) => (isSmall(row) ? { class: "best" } : {}) },
     numbers("simultaneous_low"),
     numbers("simultaneous_high"),
     ...["wins", "ties", "losses"].map((name) => numbers(name, name[0].toUpperCase() + name.slice(1))),

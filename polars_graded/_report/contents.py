@@ -21,7 +21,7 @@ from polars_graded._results.keys import settled_columns
 from polars_graded._results.per_query import bests
 from polars_graded._results.segments import compare_segments
 from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
-from polars_graded._sentences import counted, listed, percent, together
+from polars_graded._sentences import counted, listed, p_said, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,9 +47,9 @@ ALPHA = 0.05
 
 COLUMNS = (
     *("strategy", "baseline", "difference", "ci_low", "ci_high"),
-    *("wins", "ties", "losses", "p_corrected", "simultaneous_low", "simultaneous_high"),
+    *("wins", "ties", "losses", "p_corrected", "simultaneous_low", "simultaneous_high", "p"),
 )
-"""The columns of a comparison that the page has."""
+"""The columns of a comparison that the page has, and p as it is read."""
 
 
 def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, Any]]) -> str:
@@ -225,11 +225,13 @@ def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> d
     result = result.rename({options["strategy"]: "strategy"})
     rows = []
     for name in names:
-        table = result.filter(measure=name).select(COLUMNS)
+        table = result.filter(measure=name).select(COLUMNS[:-1])
         rows.append(
             [
-                [places[first], places[second], *map(cell, others)]
-                for first, second, *others in table.iter_rows()
+                [places[first], places[second], *map(cell, others), p_said(p)]
+                for (first, second, *others), p in zip(
+                    table.iter_rows(), table["p_corrected"], strict=True
+                )
             ]
         )
     n = len(rows[0])

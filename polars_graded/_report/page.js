@@ -55,6 +55,11 @@ $("#held").textContent = comparison.held ?? "";
 definitions($("#settings"), page.settings);
 explain();
 showOverview();
+if (part("graders", page.graders)) {
+  const holder = $("#graders .chart");
+  draw(holder, { key: "graders", rows: [], ...page.graders });
+  savesChart(holder, "graders");
+}
 for (const id of ["comparison", "histogram", "explore"]) absent(id, page.absent.comparison);
 for (const kind of ["rank", "recall"]) {
   const mine = curvesOf(kind);

@@ -85,6 +85,7 @@ def report(
     missing: Missing = "error",
     segments: Columns | None = None,
     grader: str | None = None,
+    trusted: str | None = None,
     frame: Any = None,
     by: By = "score",
     grade: str = "grade",
@@ -128,6 +129,9 @@ def report(
       holds, or lies between two differences that are typed, are made in the page;
     - the first ten documents of both in the query that is chosen, as `charts.rankings` draws them
       and `side_by_side` has them, where the page is given the `frame`;
+    - of results of several graders, the order of strategies under each, as `charts.grader_orders`
+      draws it; with `trusted`, what trusted grades, a model's and both say, as
+      `charts.trusted_forest` does;
     - with what it was made: test, correction, level, what broke ties, versions and date.
 
     Parameters
@@ -158,8 +162,9 @@ def report(
         The column that tells segments of queries apart, such as a country, or several, as for
         `compare`; by default there is no table of them.
     grader
-        Of results of several graders the one whose values are shown, as the verdict says; it says
-        too who has the best mean by the grades of the others.
+        Of results of several graders the one whose values are shown, by default the trusted one.
+    trusted
+        The grader whose grades are trusted, as for `compare`, who judged some of the queries.
     frame
         The frame that was evaluated, of any kind, for an overview of it and the documents of
         queries. Its strategies are in the column `strategy`, or where it has none are the scores in
@@ -233,7 +238,7 @@ def report(
     others: dict[str, pl.DataFrame] = {}
     if has_graders(per_query.collect_schema(), asked):
         others = by_grader(per_query, asked)
-        grader, per_query = of_one_grader(others, grader)
+        grader, per_query = of_one_grader(others, grader or trusted)
     check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
     check_choice("test", test, TESTS)
@@ -275,7 +280,7 @@ def report(
         payload = _payload(grid, numbers, curves, seen, how)
         shown = 2 if bool(numbers) and len(payload["strategies"]) > 1 else 1
         tiles = None if documents is None or doc is None else documents.tiles(shown)
-    said = _whose(grader, payload, others, asked)
+        said = {} if grader is None else _of_graders(payload, others, how | asked, grader, trusted)
     said |= {} if documents is None else documents.settings
     payload |= {
         "settings": _settings(how, date, payload, said | {**(settings or {})}),
@@ -409,30 +414,35 @@ def _payload(
     }
 
 
-def _whose(
-    grader: str | None,
-    payload: Mapping[str, Any],
-    others: Mapping[str, pl.DataFrame],
-    keys: Mapping[str, Any],
+def _of_graders(
+    payload: dict[str, Any],
+    results: Mapping[str, pl.DataFrame],
+    how: Mapping[str, Any],
+    grader: str,
+    trusted: str | None,
 ) -> dict[str, str]:
     """Whose grades a page rests on, among what it was made with.
 
     Its verdicts say so too, and who has the best mean by the grades of others.
     """
-    if grader is None:
-        return {}
+    from polars_graded._report.graders import graders_drawn
+
+    keys = {name: how[name] for name in ("query", "strategy")}
     for measure in payload["measures"]:
         measure["verdict"].append(f" All of it rests on the grades of {grader}.")
         named = {measure["name"]: measure["best"] or "none"}
-        for other, rows in others.items():
-            query, strategy = keys["query"], keys["strategy"]
-            grid = check_per_query(rows, [named], query=query, strategy=strategy, missing="drop")
+        for other, rows in results.items():
+            grid = check_per_query(rows, [named], **keys, missing="drop")
             order = grid.results(measure["name"]).order
             if other != grader and named[measure["name"]] != "none" and len({*order}) > 1:
                 names = grid.strategies.filter(pl.Series(order == order.max())).cast(pl.String)
                 has = "has" if len(names) == 1 else "have"
                 said = f" By those of {other}, {listed(names.to_list())} {has} the best mean."
                 measure["verdict"].append(said)
+    best = {measure["name"]: measure["best"] or "none" for measure in payload["measures"]}
+    if best and len(results) > 1:
+        keys |= {"missing": how["missing"]}
+        payload["graders"] = graders_drawn(results, best, trusted, how["baseline"], **keys)
     return {"Grades": f"of {grader}"}
 
 

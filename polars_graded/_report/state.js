@@ -50,7 +50,6 @@ const amount = (n) => n?.toLocaleString("en");
 const counted = (n, what, several) => `${amount(n)} ${n === 1 ? what : several}`;
 const firstFew = (texts, where = "") => texts.slice(0, 5).join(", ") + (texts.length > 5 ? `, and ${texts.length - 5} more${where}` : "");
 const nQueries = (n) => counted(n, "query", "queries");
-const pWritten = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p.toFixed(4));
 
 // What is chosen. Where it is null, the page chooses.
 const comparable = measures.length > 0 && strategies.length > 1;

@@ -12,11 +12,11 @@ import polars as pl
 
 from polars_graded._report.contents import ALPHA, p_name
 from polars_graded._report.packing import rounded
-from polars_graded._report.words import p_written, written
+from polars_graded._report.words import written
 from polars_graded._results.power import queries_needed
 from polars_graded._results.reliability import order_stability
 from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
-from polars_graded._sentences import counted, together
+from polars_graded._sentences import counted, p_said, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -168,7 +168,7 @@ def _settled(grid: Grid, name: str, pair: Pair, leader: int, n: int, how: Tested
     if pair["p_corrected"] is None:
         why = "one query cannot be tested" if n == 1 else "there is no test of it"
         return [f"That is not settled: {why}. ", *counts]
-    p = p_written(pair["p_corrected"])
+    p = p_said(pair["p_corrected"])
     p = f"{how.p} {p}" if p.startswith("<") else f"{how.p} = {p}"
     if _is_settled(pair):
         return [f"That is settled ({p}). ", *counts]

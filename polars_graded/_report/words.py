@@ -44,8 +44,3 @@ def axis_title(name: str) -> str:
 def written(value: float) -> str:
     """A number as the tables of the page have it."""
     return f"{value:.4f}".replace("-", "\N{MINUS SIGN}")
-
-
-def p_written(p: float) -> str:
-    """A p value as the tables of the page have it."""
-    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"  # noqa: PLR2004

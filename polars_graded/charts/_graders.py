@@ -199,9 +199,9 @@ def grader_orders(
     level = alt.Axis(labelAngle=0, labelLimit=120)
     x = alt.X("grader:N", title="grader", axis=level, **style.in_order(graders))
     places = alt.Scale(reverse=True, zero=False, padding=10)
-    y = alt.Y(
-        "place:Q", title="place by mean", scale=places, axis=alt.Axis(tickMinStep=1, format="d")
-    )
+    # A line of the grid would strike names through.
+    axis = alt.Axis(tickMinStep=1, format="d", grid=False)
+    y = alt.Y("place:Q", title="place by mean", scale=places, axis=axis)
     tooltip = ["grader:N", "measure:N", "strategy:N", "place:Q", *style.decimals("mean")]
     base = alt.Chart().encode(x=x, y=y, tooltip=tooltip, detail="strategy:N", **colour)
     at_end = base.transform_filter(alt.datum.grader == graders[-1])

@@ -145,14 +145,14 @@ def relevance_function(
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=["part:N", "score:Q", *style.decimals("relevance")],
     )
-    # Literal colours, so that no chart beside this one has a say in them.
+    # No scales of colours, so that no chart beside this one has a say in them.
     line, cloud, controls = (base.transform_filter(f"datum.part === '{name}'") for name in drawn)
     # The lowest needs no name, which would run into that of the median.
     names = controls.transform_filter("datum.name !== 'lowest'")
     names = names.mark_text(align="right", dx=-8, dy=-8, color=style.ink()).encode(text="name:N")
     layers = [
         cloud.mark_tick(orient="vertical", size=10, color=style.REST),
-        line.mark_line(color=style.PALETTE[0]),
+        line.mark_line(),
         controls.mark_point(filled=True, size=80, opacity=1, color=style.ink()),
         names,
     ]

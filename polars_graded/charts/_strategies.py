@@ -310,11 +310,11 @@ def comparison_matrix(
     order, labels = style.in_order(names), alt.Axis(labelLimit=200)
     upright = alt.Axis(labelLimit=200, labelAngle=-90, orient="top")
     notes = [f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale", *alike]
-    numbers = style.decimals("difference", "p_corrected")
-    base = alt.Chart().encode(
+    base, p = style.with_p(alt.Chart())
+    base = base.encode(
         x=alt.X("baseline:N", title="baseline", axis=upright, **order),
         y=alt.Y("strategy:N", title=strategy, axis=labels, **order),
-        tooltip=["measure:N", "strategy:N", "baseline:N", *numbers],
+        tooltip=["measure:N", "strategy:N", "baseline:N", *style.decimals("difference"), p],
     )
     # Orange to blue are told apart by every eye; not `color`, which is the strategies'.
     # Two ends alone, of which charts side by side make ends for both.

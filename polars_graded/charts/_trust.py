@@ -145,11 +145,13 @@ def significance_curves(
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, level}), format="~g"),
     )
     few = table["place"].n_unique() <= style.FEW_POINTS
-    pair = ["strategy:N", "baseline:N", *style.decimals("p_corrected")]
+    line, points, names = _measure_lines(table, x, y, few=few)
+    points, p = style.with_p(points)
+    points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
     return _drawn(
         table,
         panel,
-        [_level(level), *_measure_lines(table, x, y, *pair, few=few)],
+        [_level(level), line, points, names],
         titles.apart(told_apart, level),
         "p of all pairs in falling order",
         f"pairs below the dashed line, p ≤ {level:g}, are told apart",
@@ -415,7 +417,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     most = max(top, 2 * rate)
     step = chart_data.round_step(most / 5)
     ticks = sorted({rate, *(round(step * place, 9) for place in range(11))})
-    x = alt.X("difference:Q", title="difference of means in one sample")
+    x = alt.X("difference:Q", title="difference of means in one sample", axis=style.whole_labels(5))
     y = alt.Y(
         "swap_rate:Q",
         title="swap rate",
