@@ -37,7 +37,7 @@ from polars_graded.trust import (
 
 pytestmark = of_few
 
-SEEDS = [range(10), pytest.param(range(10, 100), marks=pytest.mark.slow)]
+SEEDS = [range(10), pytest.param(range(10, 60), marks=pytest.mark.slow)]
 NUMBERS = {"the": 1, "both": 2}
 
 
