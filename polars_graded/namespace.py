@@ -29,8 +29,9 @@ class Graded:
 
     The rows of a group are one query's documents; without a group all rows are. `ranked_by`,
     `scaled`, `undefined_as` and `condensed` say how to read them and can be chained in any order.
-    A measure ends the chain with an expression of one value per query, named after the measure;
-    `measures` makes a struct of several, and `phi_relevance` grades of a column of scores.
+    A measure ends the chain with an expression of one value per query, named after the measure: a
+    Float64, of counts a UInt32, and of curves a List(Float64). `measures` makes a struct of
+    several, and `phi_relevance` grades of a column of scores.
 
     =====  =====  =========================================================
     score  grade  a row means
@@ -531,15 +532,12 @@ class Graded:
 
         As text: ``P@n = (rel(1) + … + rel(n)) / n``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -586,6 +584,8 @@ class Graded:
 
         As text: ``R@n = (rel(1) + … + rel(n)) / R``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, threshold, ties
@@ -593,11 +593,6 @@ class Graded:
         over
             What the hits are divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
             R), so that a perfect top n gives 1.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -644,17 +639,14 @@ class Graded:
 
         As text: ``F = (1 + beta²) P R / (beta² P + R)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         beta
             How many times as much recall counts as precision, above 0, at most 1e100.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -702,18 +694,15 @@ class Graded:
 
         As text: ``E = 1 - (1 + b²) / (b² / R + 1 / P)``
 
+        From 0 to 1. A query without a relevant document gets 1, or one minus what `undefined_as`
+        says, since E is one minus F.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         b
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 1,
-            or one minus what `undefined_as` says, since E is one minus F.
 
         See Also
         --------
@@ -760,17 +749,14 @@ class Graded:
 
         As text: ``the highest F@k for k from 1 to n``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and ties, but for `"average"`: see `Graded`.
         beta
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -814,15 +800,12 @@ class Graded:
 
         As text: ``P@R = (rel(1) + … + rel(R)) / R``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -868,17 +851,14 @@ class Graded:
 
         As text: ``k / (rank of the k-th relevant document)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         k
             Which relevant document, at least 1.
         threshold, ties
             The lowest relevant grade and ties, but for `"average"`: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -926,15 +906,12 @@ class Graded:
 
         As text: ``RR = 1 / (rank of the first relevant document, up to n)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -981,16 +958,13 @@ class Graded:
 
         As text: ``S@n = 1 if one of rel(1) … rel(n) is 1, else 0``
 
+        0 or 1, between them with averaged ties. A query without a relevant document gets 0, or what
+        `undefined_as` says.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, 0 or 1, between them with averaged ties. A query without a
-            relevant document gets 0, or what `undefined_as` says.
 
         See Also
         --------
@@ -1035,15 +1009,12 @@ class Graded:
 
         As text: ``bpref = (1 / R) sum over hits of 1 - min(others above, R) / min(R, N)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         threshold, ties
             The lowest relevant grade and ties, but for `"average"`: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1093,6 +1064,9 @@ class Graded:
 
         As text: ``(pairs with the relevant one above + tied pairs / 2) / (R N)``
 
+        From 0 to 1. A query without a pair, since all or none of its judged documents are relevant,
+        gets null, or what `undefined_as` says.
+
         Parameters
         ----------
         threshold
@@ -1100,12 +1074,6 @@ class Graded:
         ties
             How tied documents stand: `"average"`, a pair of them counts half; `"pessimistic"` or
             `"optimistic"`, with the worst or the best of them first; `"order"`, as the rows do.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1. A query without a pair, since all or none of
-            its judged documents are relevant, gets null, or what `undefined_as` says.
 
         See Also
         --------
@@ -1150,15 +1118,12 @@ class Graded:
 
         As text: ``gP@n = (g(1) / m_q + … + g(n) / m_q) / n``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, ties
             The cutoff and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1202,15 +1167,12 @@ class Graded:
 
         As text: ``gR@n = (g(1) + … + g(n)) / (sum of g over what is judged)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, ties
             The cutoff and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1258,6 +1220,8 @@ class Graded:
 
         As text: ``AP = (1 / R) sum over i <= n of P@i rel(i)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, threshold, ties
@@ -1265,11 +1229,6 @@ class Graded:
         over
             What the sum is divided by: `"relevant"`, all R relevant documents; `"retrieved"`, those
             seen (0 if none is); `"cutoff"`, min(n, R), so that a perfect top n gives 1.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1318,6 +1277,8 @@ class Graded:
 
         As text: ``μAP = (sum over levels t of AP(t) d(t)) / (sum over levels t of d(t))``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, ties
@@ -1329,11 +1290,6 @@ class Graded:
             `scaled(highest=...)`: from one above irrelevant up to the highest in steps of one. With
             levels that all queries share, the mean over queries is the mean over levels of MAP at
             the level.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1382,6 +1338,8 @@ class Graded:
 
         As text: ``GAP = (sum over p of sum over j <= p of min(V(g_j), V(g_p)) / p) / sum of V(g)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, ties
@@ -1390,11 +1348,6 @@ class Graded:
             The grades that may be the least that is enough, each equally likely, increasing; by
             default every unit of the grade is, so that V is proportional to the grade. `"all"` are
             those of the scale, as in `mu_ap`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1442,15 +1395,12 @@ class Graded:
 
         As text: ``CG@n = gain(1) + … + gain(n)``
 
+        Not below 0; 0 without a relevant document.
+
         Parameters
         ----------
         n, gain, ties
             The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1496,15 +1446,12 @@ class Graded:
 
         As text: ``NCG@n = CG@n / ICG@n``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, gain, ties
             The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1552,17 +1499,14 @@ class Graded:
 
         As text: ``ICG@n = gain(1) + … + gain(n) in the best order``
 
+        Not below 0; 0 without a relevant document.
+
         Parameters
         ----------
         n
             The cutoff, at least 1; all judged documents without.
         gain
             What a grade is worth: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1610,15 +1554,12 @@ class Graded:
 
         As text: ``DCG@n = sum over i <= n of gain(i) / log2(i + 1)``
 
+        Not below 0; 0 without a relevant document.
+
         Parameters
         ----------
         n, gain, discount, base, ties
             The cutoff, gains, discounts and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1667,15 +1608,12 @@ class Graded:
 
         As text: ``IDCG@n = DCG@n in the best order``
 
+        Not below 0; 0 without a relevant document.
+
         Parameters
         ----------
         n, gain, discount, base
             The cutoff, gains and discounts: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1722,15 +1660,12 @@ class Graded:
 
         As text: ``NDCG@n = DCG@n / IDCG@n``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, gain, discount, base, ties
             The cutoff, gains, discounts and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1784,6 +1719,8 @@ class Graded:
 
         As text: ``NDCNG@n = N_n sum over i <= n of (2^(g(i) / m_q) - 1) / log2(i + 1)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, discount, base, ties
@@ -1792,11 +1729,6 @@ class Graded:
             `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
             then stand for the grades, that of the highest grade for m_q. With linear gain the value
             is that of `ndcg`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1850,17 +1782,14 @@ class Graded:
 
         As text: ``(NDCG@1 + … + NDCG@n) / n``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n
             The cutoff, at least 1; the length of the list without.
         gain, discount, base, ties
             Gains, discounts and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1920,6 +1849,8 @@ class Graded:
 
         As text: ``(NDCNG@1 + … + NDCNG@n) / n``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n
@@ -1930,11 +1861,6 @@ class Graded:
             is that of `ndcg`.
         discount, base, ties
             How ranks are discounted and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1985,15 +1911,12 @@ class Graded:
 
         As text: ``ERR = sum over r of R_r (1 - R_1) … (1 - R_(r-1)) / r, R = (2^g - 1) / 2^g_max``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, ties
             The cutoff and ties, but for `"average"`: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2038,15 +1961,12 @@ class Graded:
 
         As text: ``nERR = ERR / (ERR of the best order)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, ties
             The cutoff and ties, but for `"average"`: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2094,6 +2014,8 @@ class Graded:
 
         As text: ``RBP = (1 - p) sum over i of rel(i) p^(i - 1)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, threshold, ties
@@ -2102,11 +2024,6 @@ class Graded:
             How patient the user is, above 0 and below 1.
         graded
             Whether a relevant document counts as its grade over the highest one instead of 1.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2157,6 +2074,8 @@ class Graded:
 
         As text: ``Q = (1 / R) sum over r of rel(r) (hits(r) + beta cg(r)) / (r + beta ideal(r))``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         n, ties
@@ -2169,11 +2088,6 @@ class Graded:
         over
             What the sum is divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
             R), so that a perfect top n gives 1.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2215,6 +2129,9 @@ class Graded:
 
         As text: ``|R_k| / |U|``
 
+        From 0 to 1. A query without a relevant document, or without a known one, gets 0, or what
+        `undefined_as` says.
+
         Parameters
         ----------
         known
@@ -2222,12 +2139,6 @@ class Graded:
             False.
         threshold
             The lowest relevant grade: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document, or
-            without a known one, gets 0, or what `undefined_as` says.
 
         See Also
         --------
@@ -2273,6 +2184,8 @@ class Graded:
 
         As text: ``|R_u| / (|R_u| + |R_k|)``
 
+        From 0 to 1; 0 without a relevant document.
+
         Parameters
         ----------
         known
@@ -2280,11 +2193,6 @@ class Graded:
             False.
         threshold
             The lowest relevant grade: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -2329,6 +2237,9 @@ class Graded:
 
         As text: ``(|R_k| + |R_u|) / |U|``
 
+        Not below 0. A query without a relevant document, or without a known one, gets 0, or what
+        `undefined_as` says.
+
         Parameters
         ----------
         known
@@ -2336,12 +2247,6 @@ class Graded:
             False.
         threshold
             The lowest relevant grade: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0. A query without a relevant document, or
-            without a known one, gets 0, or what `undefined_as` says.
 
         See Also
         --------
@@ -2386,6 +2291,9 @@ class Graded:
 
         As text: ``|U| / |A|``
 
+        Not below 0. A query without a relevant document, or for which nothing was retrieved, gets
+        0, or what `undefined_as` says.
+
         Parameters
         ----------
         known
@@ -2393,12 +2301,6 @@ class Graded:
             False.
         threshold
             The lowest relevant grade: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0. A query without a relevant document, or for
-            which nothing was retrieved, gets 0, or what `undefined_as` says.
 
         See Also
         --------
@@ -2446,15 +2348,12 @@ class Graded:
         A list shorter than n has as many documents as it has: the divisor is the lower of n and
         its length. 0 for an empty list.
 
+        From 0 to 1. `undefined_as` does not apply.
+
         Parameters
         ----------
         n, ties
             The cutoff and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1. `undefined_as` does not apply.
 
         See Also
         --------
@@ -2483,10 +2382,7 @@ class Graded:
 
         Rows with a score, judged or not; all rows where `ranked_by` was not used.
 
-        Returns
-        -------
-        Expr
-            UInt32, one count per query. `undefined_as` does not apply.
+        One count per query. `undefined_as` does not apply.
 
         See Also
         --------
@@ -2514,15 +2410,12 @@ class Graded:
 
         Judged documents count whether or not they were retrieved.
 
+        One count per query. `undefined_as` does not apply.
+
         Parameters
         ----------
         threshold
             The lowest relevant grade: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            UInt32, one count per query. `undefined_as` does not apply.
 
         See Also
         --------
@@ -2559,15 +2452,12 @@ class Graded:
 
         Judged relevant, and with a score.
 
+        One count per query. `undefined_as` does not apply.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and ties, but for `"average"`: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            UInt32, one count per query. `undefined_as` does not apply.
 
         See Also
         --------
@@ -2611,17 +2501,14 @@ class Graded:
 
         As text: ``P@1, P@2, … P@n``
 
+        One value per rank, from 0 to 1; all 0 without a relevant document.
+
         Parameters
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -2664,17 +2551,14 @@ class Graded:
 
         As text: ``R@1, R@2, … R@n``
 
+        One value per rank, from 0 to 1; all 0 without a relevant document.
+
         Parameters
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -2713,6 +2597,9 @@ class Graded:
 
         A list shorter than n counts as filled up with documents that are not relevant.
 
+        Values from 0 to 1. A query without a relevant document has a list of 0, or of what
+        `undefined_as` says.
+
         Parameters
         ----------
         n
@@ -2721,12 +2608,6 @@ class Graded:
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one list per query, of values from 0 to 1. A query without a relevant
-            document has a list of 0, or of what `undefined_as` says.
 
         See Also
         --------
@@ -2770,6 +2651,9 @@ class Graded:
         A list shorter than n counts as filled up with documents that are not relevant.
         Lower is better.
 
+        Values from 0 to 1. A query without a relevant document has a list of 1, or of one minus
+        what `undefined_as` says.
+
         Parameters
         ----------
         n
@@ -2778,12 +2662,6 @@ class Graded:
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one list per query, of values from 0 to 1. A query without a relevant
-            document has a list of 1, or of one minus what `undefined_as` says.
 
         See Also
         --------
@@ -2830,17 +2708,14 @@ class Graded:
 
         As text: ``P(r) = the highest precision at a recall of r or more``
 
+        One value for each level, from 0 to 1; all 0 without a relevant document.
+
         Parameters
         ----------
         recall_levels
             How many levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
         threshold, ties
             The lowest relevant grade and ties, but for `"average"`: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one value for each level, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -2889,17 +2764,14 @@ class Graded:
 
         As text: ``CG@1, CG@2, … CG@n``
 
+        One value per rank, not below 0; all 0 without a relevant document.
+
         Parameters
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
         gain, ties
             What a grade is worth and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
 
         See Also
         --------
@@ -2944,17 +2816,14 @@ class Graded:
 
         As text: ``DCG@1, DCG@2, … DCG@n``
 
+        One value per rank, not below 0; all 0 without a relevant document.
+
         Parameters
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
         gain, discount, base, ties
             Gains, discounts and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
 
         See Also
         --------
@@ -2998,17 +2867,14 @@ class Graded:
 
         As text: ``IDCG@1, IDCG@2, … IDCG@n``
 
+        One value per rank, not below 0; all 0 without a relevant document.
+
         Parameters
         ----------
         n
             The last rank, at least 1; a list is as long as what was judged without.
         gain, discount, base
             Gains and discounts: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
 
         See Also
         --------
@@ -3053,17 +2919,14 @@ class Graded:
 
         As text: ``NDCG@1, NDCG@2, … NDCG@n``
 
+        One value per rank, from 0 to 1; all 0 without a relevant document.
+
         Parameters
         ----------
         n
             The last rank, at least 1; a list is as long as what was retrieved without.
         gain, discount, base, ties
             Gains, discounts and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
@@ -3109,6 +2972,8 @@ class Graded:
 
         As text: ``NDCNG@1, NDCNG@2, … NDCNG@n``
 
+        One value per rank, from 0 to 1; all 0 without a relevant document.
+
         Parameters
         ----------
         n
@@ -3119,11 +2984,6 @@ class Graded:
             is that of `ndcg`.
         discount, base, ties
             How ranks are discounted and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
 
         See Also
         --------
