@@ -532,7 +532,7 @@ class Graded:
 
         As text: ``P@n = (rel(1) + … + rel(n)) / n``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
 
         Parameters
         ----------
@@ -544,10 +544,6 @@ class Graded:
         recall : Their share of what there is to find.
         precision_curve : At every rank.
         generalized_precision : Of grades.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -584,7 +580,7 @@ class Graded:
 
         As text: ``R@n = (rel(1) + … + rel(n)) / R``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
 
         Parameters
         ----------
@@ -599,10 +595,6 @@ class Graded:
         precision : Their share of what was retrieved.
         recall_curve : At every rank.
         generalized_recall : Of grades.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -639,7 +631,9 @@ class Graded:
 
         As text: ``F = (1 + beta²) P R / (beta² P + R)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        alternative measures, method 1. Van Rijsbergen, C. J. (1979). Information Retrieval, 2nd
+        edition.
 
         Parameters
         ----------
@@ -653,11 +647,6 @@ class Graded:
         e_measure : One minus it.
         max_f_measure : The highest at any rank.
         f_measure_curve : At every rank.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures, method 1. Van Rijsbergen, C.
-        J. (1979). Information Retrieval, 2nd edition.
 
         Examples
         --------
@@ -695,7 +684,8 @@ class Graded:
         As text: ``E = 1 - (1 + b²) / (b² / R + 1 / P)``
 
         From 0 to 1. A query without a relevant document gets 1, or one minus what `undefined_as`
-        says, since E is one minus F.
+        says, since E is one minus F. Source: Chen, B. Retrieval evaluation (slides), alternative
+        measures, method 2. Van Rijsbergen, C. J. (1979). Information Retrieval, 2nd edition.
 
         Parameters
         ----------
@@ -708,11 +698,6 @@ class Graded:
         --------
         f_measure : One minus it.
         e_measure_curve : At every rank.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures, method 2. Van Rijsbergen, C.
-        J. (1979). Information Retrieval, 2nd edition.
 
         Examples
         --------
@@ -749,7 +734,8 @@ class Graded:
 
         As text: ``the highest F@k for k from 1 to n``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        alternative measures, method 1.
 
         Parameters
         ----------
@@ -762,10 +748,6 @@ class Graded:
         --------
         f_measure : At one rank.
         f_measure_curve : At every rank.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures, method 1.
 
         Examples
         --------
@@ -800,7 +782,8 @@ class Graded:
 
         As text: ``P@R = (rel(1) + … + rel(R)) / R``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        method 2.
 
         Parameters
         ----------
@@ -811,10 +794,6 @@ class Graded:
         --------
         precision : At a rank of your choice.
         precision_at_hit : At a relevant document of your choice.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), method 2.
 
         Examples
         --------
@@ -851,7 +830,8 @@ class Graded:
 
         As text: ``k / (rank of the k-th relevant document)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        average precision at seen relevant documents.
 
         Parameters
         ----------
@@ -865,10 +845,6 @@ class Graded:
         reciprocal_rank : Of the first relevant document.
         r_precision : At the rank R.
         ap : The mean over all relevant documents.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), average precision at seen relevant documents.
 
         Examples
         --------
@@ -906,7 +882,8 @@ class Graded:
 
         As text: ``RR = 1 / (rank of the first relevant document, up to n)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Voorhees, E. M. (1999). The TREC-8
+        Question Answering Track Report.
 
         Parameters
         ----------
@@ -917,10 +894,6 @@ class Graded:
         --------
         success : Whether there is one.
         precision_at_hit : Of the k-th relevant document, not the first.
-
-        References
-        ----------
-        Voorhees, E. M. (1999). The TREC-8 Question Answering Track Report.
 
         Examples
         --------
@@ -959,7 +932,8 @@ class Graded:
         As text: ``S@n = 1 if one of rel(1) … rel(n) is 1, else 0``
 
         0 or 1, between them with averaged ties. A query without a relevant document gets 0, or what
-        `undefined_as` says.
+        `undefined_as` says. Source: Craswell, N. and Hawking, D. (2004). Overview of the TREC-2004
+        Web Track.
 
         Parameters
         ----------
@@ -970,10 +944,6 @@ class Graded:
         --------
         reciprocal_rank : Where it is.
         n_relevant_retrieved : How many there are.
-
-        References
-        ----------
-        Craswell, N. and Hawking, D. (2004). Overview of the TREC-2004 Web Track.
 
         Examples
         --------
@@ -1009,7 +979,8 @@ class Graded:
 
         As text: ``bpref = (1 / R) sum over hits of 1 - min(others above, R) / min(R, N)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Buckley, C. and Voorhees, E. M. (2004).
+        Retrieval Evaluation with Incomplete Information, in the form of trec_eval 8 and later.
 
         Parameters
         ----------
@@ -1021,11 +992,6 @@ class Graded:
         roc_auc : Of all pairs of judged documents.
         condensed : Without the unjudged, for any measure.
         judged : How many are judged.
-
-        References
-        ----------
-        Buckley, C. and Voorhees, E. M. (2004). Retrieval Evaluation with Incomplete Information, in
-        the form of trec_eval 8 and later.
 
         Examples
         --------
@@ -1065,7 +1031,8 @@ class Graded:
         As text: ``(pairs with the relevant one above + tied pairs / 2) / (R N)``
 
         From 0 to 1. A query without a pair, since all or none of its judged documents are relevant,
-        gets null, or what `undefined_as` says.
+        gets null, or what `undefined_as` says. Source: Scheel et al. (2011), section 2.3. Hanley,
+        J. A. and McNeil, B. J. (1982).
 
         Parameters
         ----------
@@ -1078,10 +1045,6 @@ class Graded:
         See Also
         --------
         bpref : Of pairs near the top.
-
-        References
-        ----------
-        Scheel et al. (2011), section 2.3. Hanley, J. A. and McNeil, B. J. (1982).
 
         Examples
         --------
@@ -1118,7 +1081,8 @@ class Graded:
 
         As text: ``gP@n = (g(1) / m_q + … + g(n) / m_q) / n``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Kekäläinen, J. and Järvelin, K. (2002).
+        Using graded relevance assessments in IR evaluation.
 
         Parameters
         ----------
@@ -1129,10 +1093,6 @@ class Graded:
         --------
         precision : With two levels of relevance.
         generalized_recall : Over what there is to find.
-
-        References
-        ----------
-        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR evaluation.
 
         Examples
         --------
@@ -1167,7 +1127,8 @@ class Graded:
 
         As text: ``gR@n = (g(1) + … + g(n)) / (sum of g over what is judged)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Kekäläinen, J. and Järvelin, K. (2002).
+        Using graded relevance assessments in IR evaluation.
 
         Parameters
         ----------
@@ -1178,10 +1139,6 @@ class Graded:
         --------
         recall : With two levels of relevance.
         generalized_precision : Over the number of ranks.
-
-        References
-        ----------
-        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR evaluation.
 
         Examples
         --------
@@ -1220,7 +1177,8 @@ class Graded:
 
         As text: ``AP = (1 / R) sum over i <= n of P@i rel(i)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equations 1 and 2.
+        `over="retrieved"`: Chen, B. Retrieval evaluation (slides), method 1.
 
         Parameters
         ----------
@@ -1235,11 +1193,6 @@ class Graded:
         mu_ap : Over all levels of relevance.
         gap : Over all levels of relevance, as a user may be content with any.
         q_measure : With gains.
-
-        References
-        ----------
-        Scheel et al. (2011), equations 1 and 2. `over="retrieved"`: Chen, B. Retrieval evaluation
-        (slides), method 1.
 
         Examples
         --------
@@ -1277,7 +1230,7 @@ class Graded:
 
         As text: ``μAP = (sum over levels t of AP(t) d(t)) / (sum over levels t of d(t))``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equation 4.
 
         Parameters
         ----------
@@ -1295,10 +1248,6 @@ class Graded:
         --------
         ap : At one level of relevance.
         gap : With levels that count by their documents.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 4.
 
         Examples
         --------
@@ -1338,7 +1287,8 @@ class Graded:
 
         As text: ``GAP = (sum over p of sum over j <= p of min(V(g_j), V(g_p)) / p) / sum of V(g)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Robertson, S. E., Kanoulas, E. and
+        Yilmaz, E. (2010). Extending Average Precision to Graded Relevance Judgments.
 
         Parameters
         ----------
@@ -1353,11 +1303,6 @@ class Graded:
         --------
         mu_ap : With levels that count alike.
         ap : At one level of relevance.
-
-        References
-        ----------
-        Robertson, S. E., Kanoulas, E. and Yilmaz, E. (2010). Extending Average Precision to Graded
-        Relevance Judgments.
 
         Examples
         --------
@@ -1395,7 +1340,8 @@ class Graded:
 
         As text: ``CG@n = gain(1) + … + gain(n)``
 
-        Not below 0; 0 without a relevant document.
+        Not below 0; 0 without a relevant document. Source: Järvelin, K. and Kekäläinen, J. (2002).
+        Cumulated Gain-Based Evaluation of IR Techniques.
 
         Parameters
         ----------
@@ -1407,10 +1353,6 @@ class Graded:
         ncg : Over the most there is.
         dcg : With a discount for lower ranks.
         cg_curve : At every rank.
-
-        References
-        ----------
-        Järvelin, K. and Kekäläinen, J. (2002). Cumulated Gain-Based Evaluation of IR Techniques.
 
         Examples
         --------
@@ -1446,7 +1388,9 @@ class Graded:
 
         As text: ``NCG@n = CG@n / ICG@n``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
+        Järvelin, K. and Kekäläinen, J. (2000). IR evaluation methods for retrieving highly relevant
+        documents.
 
         Parameters
         ----------
@@ -1458,11 +1402,6 @@ class Graded:
         cg : Before it is normalised.
         ideal_cg : The most there is.
         ndcg : With a discount for lower ranks; `ndcg_curve(discount="none")` is the NCG curve.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides). Järvelin, K. and Kekäläinen, J. (2000). IR
-        evaluation methods for retrieving highly relevant documents.
 
         Examples
         --------
@@ -1499,7 +1438,7 @@ class Graded:
 
         As text: ``ICG@n = gain(1) + … + gain(n) in the best order``
 
-        Not below 0; 0 without a relevant document.
+        Not below 0; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
 
         Parameters
         ----------
@@ -1513,10 +1452,6 @@ class Graded:
         ncg : What was reached over it.
         ideal_dcg : With a discount for lower ranks; `ideal_dcg_curve(discount="none")` is the ICG
             curve.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -1554,7 +1489,8 @@ class Graded:
 
         As text: ``DCG@n = sum over i <= n of gain(i) / log2(i + 1)``
 
-        Not below 0; 0 without a relevant document.
+        Not below 0; 0 without a relevant document. Source: Scheel et al. (2011), equation 3 without
+        its normalisation. Järvelin, K. and Kekäläinen, J. (2002).
 
         Parameters
         ----------
@@ -1567,11 +1503,6 @@ class Graded:
         ndcg : Over the most there is.
         ideal_dcg : The most there is.
         dcg_curve : At every rank.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 3 without its normalisation. Järvelin, K. and Kekäläinen, J.
-        (2002).
 
         Examples
         --------
@@ -1608,7 +1539,8 @@ class Graded:
 
         As text: ``IDCG@n = DCG@n in the best order``
 
-        Not below 0; 0 without a relevant document.
+        Not below 0; 0 without a relevant document. Source: Scheel et al. (2011), equation 3: the
+        inverse of its N.
 
         Parameters
         ----------
@@ -1619,10 +1551,6 @@ class Graded:
         --------
         dcg : What was reached of it.
         ideal_dcg_curve : At every rank.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 3: the inverse of its N.
 
         Examples
         --------
@@ -1660,7 +1588,7 @@ class Graded:
 
         As text: ``NDCG@n = DCG@n / IDCG@n``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equation 3.
 
         Parameters
         ----------
@@ -1673,10 +1601,6 @@ class Graded:
         dcg : Before it is normalised.
         ndcg_curve : At every rank.
         ndcg_area : The mean over the ranks.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 3.
 
         Examples
         --------
@@ -1719,7 +1643,7 @@ class Graded:
 
         As text: ``NDCNG@n = N_n sum over i <= n of (2^(g(i) / m_q) - 1) / log2(i + 1)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equation 5.
 
         Parameters
         ----------
@@ -1735,10 +1659,6 @@ class Graded:
         ndcg : Of gains as they are.
         ndcng_curve : At every rank.
         ndcng_area : The mean over the ranks.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 5.
 
         Examples
         --------
@@ -1782,7 +1702,8 @@ class Graded:
 
         As text: ``(NDCG@1 + … + NDCG@n) / n``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
+        Scheel et al. (2011), table 2, column mean.
 
         Parameters
         ----------
@@ -1795,10 +1716,6 @@ class Graded:
         --------
         ndcg_curve : What it is the area under.
         ndcng_area : Of gains over the highest.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2, column mean.
 
         Examples
         --------
@@ -1849,7 +1766,8 @@ class Graded:
 
         As text: ``(NDCNG@1 + … + NDCNG@n) / n``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
+        Scheel et al. (2011), table 2, column mean.
 
         Parameters
         ----------
@@ -1866,10 +1784,6 @@ class Graded:
         --------
         ndcng_curve : What it is the area under.
         ndcg_area : Of gains as they are.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2, column mean.
 
         Examples
         --------
@@ -1911,7 +1825,8 @@ class Graded:
 
         As text: ``ERR = sum over r of R_r (1 - R_1) … (1 - R_(r-1)) / r, R = (2^g - 1) / 2^g_max``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chapelle, O., Metzler, D., Zhang, Y. and
+        Grinspan, P. (2009). Expected Reciprocal Rank for Graded Relevance.
 
         Parameters
         ----------
@@ -1922,11 +1837,6 @@ class Graded:
         --------
         nerr : Over the best order's.
         rbp : With patience that does not depend on what was found.
-
-        References
-        ----------
-        Chapelle, O., Metzler, D., Zhang, Y. and Grinspan, P. (2009). Expected Reciprocal Rank for
-        Graded Relevance.
 
         Examples
         --------
@@ -1961,7 +1871,8 @@ class Graded:
 
         As text: ``nERR = ERR / (ERR of the best order)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chapelle, O., Metzler, D., Zhang, Y. and
+        Grinspan, P. (2009). Expected Reciprocal Rank for Graded Relevance.
 
         Parameters
         ----------
@@ -1971,11 +1882,6 @@ class Graded:
         See Also
         --------
         err : Before it is normalised.
-
-        References
-        ----------
-        Chapelle, O., Metzler, D., Zhang, Y. and Grinspan, P. (2009). Expected Reciprocal Rank for
-        Graded Relevance.
 
         Examples
         --------
@@ -2014,7 +1920,8 @@ class Graded:
 
         As text: ``RBP = (1 - p) sum over i of rel(i) p^(i - 1)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Moffat, A. and Zobel, J. (2008). Rank-
+        Biased Precision for Measurement of Retrieval Effectiveness.
 
         Parameters
         ----------
@@ -2028,11 +1935,6 @@ class Graded:
         See Also
         --------
         err : With patience that depends on what was found.
-
-        References
-        ----------
-        Moffat, A. and Zobel, J. (2008). Rank-Biased Precision for Measurement of Retrieval
-        Effectiveness.
 
         Examples
         --------
@@ -2074,7 +1976,8 @@ class Graded:
 
         As text: ``Q = (1 / R) sum over r of rel(r) (hits(r) + beta cg(r)) / (r + beta ideal(r))``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Sakai, T. (2004). New Performance
+        Metrics Based on Multigrade Relevance: Their Application to Question Answering.
 
         Parameters
         ----------
@@ -2093,11 +1996,6 @@ class Graded:
         --------
         ap : Without gains.
         gap : Of levels of relevance.
-
-        References
-        ----------
-        Sakai, T. (2004). New Performance Metrics Based on Multigrade Relevance: Their Application
-        to Question Answering.
 
         Examples
         --------
@@ -2130,7 +2028,8 @@ class Graded:
         As text: ``|R_k| / |U|``
 
         From 0 to 1. A query without a relevant document, or without a known one, gets 0, or what
-        `undefined_as` says.
+        `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), user-oriented measures.
+        Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
@@ -2144,11 +2043,6 @@ class Graded:
         --------
         novelty_ratio : What was not known of what was found.
         relative_recall : Over what was expected.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
-        Information Storage and Retrieval.
 
         Examples
         --------
@@ -2184,7 +2078,8 @@ class Graded:
 
         As text: ``|R_u| / (|R_u| + |R_k|)``
 
-        From 0 to 1; 0 without a relevant document.
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        user-oriented measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
@@ -2197,11 +2092,6 @@ class Graded:
         See Also
         --------
         coverage_ratio : What was found of what was known.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
-        Information Storage and Retrieval.
 
         Examples
         --------
@@ -2238,7 +2128,8 @@ class Graded:
         As text: ``(|R_k| + |R_u|) / |U|``
 
         Not below 0. A query without a relevant document, or without a known one, gets 0, or what
-        `undefined_as` says.
+        `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), user-oriented measures.
+        Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
@@ -2252,11 +2143,6 @@ class Graded:
         --------
         coverage_ratio : Of known documents alone.
         recall_effort : Over what was retrieved.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
-        Information Storage and Retrieval.
 
         Examples
         --------
@@ -2292,7 +2178,8 @@ class Graded:
         As text: ``|U| / |A|``
 
         Not below 0. A query without a relevant document, or for which nothing was retrieved, gets
-        0, or what `undefined_as` says.
+        0, or what `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), user-
+        oriented measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------
@@ -2305,11 +2192,6 @@ class Graded:
         See Also
         --------
         relative_recall : Of documents that were found.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
-        Information Storage and Retrieval.
 
         Examples
         --------
@@ -2501,7 +2383,8 @@ class Graded:
 
         As text: ``P@1, P@2, … P@n``
 
-        One value per rank, from 0 to 1; all 0 without a relevant document.
+        One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
 
         Parameters
         ----------
@@ -2514,10 +2397,6 @@ class Graded:
         --------
         precision : At one rank.
         interpolated_precision : At levels of recall.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -2551,7 +2430,8 @@ class Graded:
 
         As text: ``R@1, R@2, … R@n``
 
-        One value per rank, from 0 to 1; all 0 without a relevant document.
+        One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
 
         Parameters
         ----------
@@ -2563,10 +2443,6 @@ class Graded:
         See Also
         --------
         recall : At one rank.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -2598,7 +2474,7 @@ class Graded:
         A list shorter than n counts as filled up with documents that are not relevant.
 
         Values from 0 to 1. A query without a relevant document has a list of 0, or of what
-        `undefined_as` says.
+        `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), alternative measures.
 
         Parameters
         ----------
@@ -2614,10 +2490,6 @@ class Graded:
         f_measure : At one rank.
         max_f_measure : The highest of the curve.
         e_measure_curve : One minus it.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures.
 
         Examples
         --------
@@ -2652,7 +2524,8 @@ class Graded:
         Lower is better.
 
         Values from 0 to 1. A query without a relevant document has a list of 1, or of one minus
-        what `undefined_as` says.
+        what `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), alternative
+        measures.
 
         Parameters
         ----------
@@ -2667,10 +2540,6 @@ class Graded:
         --------
         e_measure : At one rank.
         f_measure_curve : One minus it.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures.
 
         Examples
         --------
@@ -2708,7 +2577,8 @@ class Graded:
 
         As text: ``P(r) = the highest precision at a recall of r or more``
 
-        One value for each level, from 0 to 1; all 0 without a relevant document.
+        One value for each level, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides), examples 3.2 and 3.3.
 
         Parameters
         ----------
@@ -2721,10 +2591,6 @@ class Graded:
         --------
         precision_curve : At ranks.
         recall_curve : The recall at ranks.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), examples 3.2 and 3.3.
 
         Examples
         --------
@@ -2764,7 +2630,8 @@ class Graded:
 
         As text: ``CG@1, CG@2, … CG@n``
 
-        One value per rank, not below 0; all 0 without a relevant document.
+        One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
 
         Parameters
         ----------
@@ -2777,10 +2644,6 @@ class Graded:
         --------
         cg : At one rank.
         dcg_curve : With a discount for lower ranks.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -2816,7 +2679,8 @@ class Graded:
 
         As text: ``DCG@1, DCG@2, … DCG@n``
 
-        One value per rank, not below 0; all 0 without a relevant document.
+        One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
 
         Parameters
         ----------
@@ -2829,10 +2693,6 @@ class Graded:
         --------
         dcg : At one rank.
         ideal_dcg_curve : The most there is.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -2867,7 +2727,8 @@ class Graded:
 
         As text: ``IDCG@1, IDCG@2, … IDCG@n``
 
-        One value per rank, not below 0; all 0 without a relevant document.
+        One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
 
         Parameters
         ----------
@@ -2880,10 +2741,6 @@ class Graded:
         --------
         ideal_dcg : At one rank.
         dcg_curve : What was reached of it.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -2919,7 +2776,8 @@ class Graded:
 
         As text: ``NDCG@1, NDCG@2, … NDCG@n``
 
-        One value per rank, from 0 to 1; all 0 without a relevant document.
+        One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides). Scheel et al. (2011), table 2.
 
         Parameters
         ----------
@@ -2933,10 +2791,6 @@ class Graded:
         ndcg : At one rank.
         ndcg_area : The mean over the ranks.
         ndcng_curve : Of gains over the highest.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2.
 
         Examples
         --------
@@ -2972,7 +2826,8 @@ class Graded:
 
         As text: ``NDCNG@1, NDCNG@2, … NDCNG@n``
 
-        One value per rank, from 0 to 1; all 0 without a relevant document.
+        One value per rank, from 0 to 1; all 0 without a relevant document. Source: Scheel et al.
+        (2011), table 2.
 
         Parameters
         ----------
@@ -2990,10 +2845,6 @@ class Graded:
         ndcng : At one rank.
         ndcng_area : The mean over the ranks.
         ndcg_curve : Of gains as they are.
-
-        References
-        ----------
-        Scheel et al. (2011), table 2.
 
         Examples
         --------
