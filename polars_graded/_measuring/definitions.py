@@ -196,12 +196,10 @@ def _number(default: float, **bounds: float) -> Option:
     return Option(default, partial(check_number, **bounds))
 
 
-def _e_if_undefined(value: float) -> float:
-    return 1 - value  # as E is 1 - F
-
-
 BETA = {"beta": _number(1.0, above=0, at_most=MOST_WEIGHT)}
 LISTS = pl.List(pl.Float64)
+ONE_MINUS: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
+"""What E is, being 1 - F."""
 UNDISCOUNTED: Mapping[str, Any] = {"discount": "none", "base": 2.0}
 NORMALISED: Mapping[str, Any] = {"form": normalised_gains}
 B = {"b": _number(1.0, above=0, at_most=MOST_WEIGHT)}
@@ -217,13 +215,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         is_sum=True,
     ),
     "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=True),
-    "e_measure": Definition(
-        precision.e_measure,
-        B | THRESHOLD | TIES,
-        best="lowest",
-        if_undefined=_e_if_undefined,
-        judged=True,
-    ),
+    "e_measure": Definition(precision.e_measure, B | THRESHOLD | TIES, judged=True, **ONE_MINUS),
     "max_f_measure": Definition(precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=True),
     "r_precision": _whole(precision.r_precision, THRESHOLD | TIES, is_sum=True),
     "precision_at_hit": Definition(
@@ -236,10 +228,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "success": Definition(precision.success, THRESHOLD | TIES),
     "bpref": _whole(precision.bpref, THRESHOLD | TIE_ORDER),
     "roc_auc": _whole(
-        precision.roc_auc,
-        THRESHOLD | TIED_PAIRS,
-        can_be_undefined=True,
-        needs_pairs=True,
+        precision.roc_auc, THRESHOLD | TIED_PAIRS, can_be_undefined=True, needs_pairs=True
     ),
     "generalized_precision": Definition(precision.generalized_precision, TIES, is_of_a_scale=True),
     "generalized_recall": Definition(precision.generalized_recall, TIES, judged=True, is_sum=True),
@@ -303,11 +292,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "recall_curve": _curve(precision.recall_curve, THRESHOLD | TIES, judged=True),
     "f_measure_curve": _curve(precision.f_measure_curve, BETA | THRESHOLD | TIES, judged=True),
     "e_measure_curve": _curve(
-        precision.e_measure_curve,
-        B | THRESHOLD | TIES,
-        best="lowest",
-        if_undefined=_e_if_undefined,
-        judged=True,
+        precision.e_measure_curve, B | THRESHOLD | TIES, judged=True, **ONE_MINUS
     ),
     "interpolated_precision": _curve(
         precision.interpolated_precision,
