@@ -304,8 +304,11 @@ def said(error: Exception | str) -> str:
 
 
 def first_few(values: Sequence[Any]) -> str:
-    """The first few values in a sentence."""
-    shown = [repr(value) for value in values[:SHOWN]]
+    """The first few values, or rows of a frame, in a sentence."""
+    few = values[:SHOWN]
+    shown = [
+        repr(*each) if isinstance(each, tuple) and len(each) == 1 else repr(each) for each in few
+    ]
     return ", ".join(shown if len(values) <= SHOWN else [*shown, "..."]) or "none"
 
 

@@ -22,6 +22,8 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._forking import check_not_forked
+from polars_graded._measuring.kernels.phi import median_and_upper_whisker
+from polars_graded._measuring.kernels.ragged import Ragged
 
 if TYPE_CHECKING:
     from polars_graded._measuring.kernels.ragged import Floats, Integers
@@ -352,12 +354,9 @@ def popularity_rankings(
 
 def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
     """Whether each row has a score beyond the upper whisker of its box plot."""
-    scores = np.sort(scores, axis=1)
-    n = scores.shape[1]
-    half = (n + 1) // 2
-    lower_hinge = np.median(scores[:, :half], axis=1)
-    upper_hinge = np.median(scores[:, n - half :], axis=1)
-    return scores[:, -1] > upper_hinge + 1.5 * (upper_hinge - lower_hinge)
+    rows, n = scores.shape
+    ascending = Ragged(np.sort(scores, axis=1).ravel(), np.arange(rows + 1) * n)
+    return ascending.last() > median_and_upper_whisker(ascending, 1.5)[1]
 
 
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:

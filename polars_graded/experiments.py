@@ -323,14 +323,11 @@ def popularity_scenarios(
     return pl.concat(parts)
 
 
-def _names_of(value: str | Sequence[str]) -> list[str]:
-    """One name or several as a list."""
-    return [value] if isinstance(value, str) else list(value)
-
-
 def _names(measures: str | Sequence[str]) -> list[str]:
     """The names of the columns of measures, which have one value per query."""
-    chosen = [Measure.parse(name) for name in _names_of(measures)]
+    chosen = [
+        Measure.parse(name) for name in ([measures] if isinstance(measures, str) else measures)
+    ]
     for measure in chosen:
         if measure.is_curve:
             msg = f"`measures` must have one value per query, got the curve {measure.name}"

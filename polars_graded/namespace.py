@@ -29,8 +29,9 @@ class Graded:
 
     The rows of a group are one query's documents; without a group all rows are. `ranked_by`,
     `scaled`, `undefined_as` and `condensed` say how to read them and can be chained in any order.
-    A measure ends the chain with an expression of one value per query, named after the measure;
-    `measures` makes a struct of several, and `phi_relevance` grades of a column of scores.
+    A measure ends the chain with an expression of one value per query, named after the measure: a
+    Float64, of counts a UInt32, and of curves a List(Float64). `measures` makes a struct of
+    several, and `phi_relevance` grades of a column of scores.
 
     =====  =====  =========================================================
     score  grade  a row means
@@ -531,25 +532,18 @@ class Graded:
 
         As text: ``P@n = (rel(1) + … + rel(n)) / n``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
         recall : Their share of what there is to find.
         precision_curve : At every rank.
         generalized_precision : Of grades.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -586,6 +580,8 @@ class Graded:
 
         As text: ``R@n = (rel(1) + … + rel(n)) / R``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
+
         Parameters
         ----------
         n, threshold, ties
@@ -594,20 +590,11 @@ class Graded:
             What the hits are divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
             R), so that a perfect top n gives 1.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         precision : Their share of what was retrieved.
         recall_curve : At every rank.
         generalized_recall : Of grades.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -644,6 +631,10 @@ class Graded:
 
         As text: ``F = (1 + beta²) P R / (beta² P + R)``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        alternative measures, method 1. Van Rijsbergen, C. J. (1979). Information Retrieval, 2nd
+        edition.
+
         Parameters
         ----------
         n, threshold, ties
@@ -651,21 +642,11 @@ class Graded:
         beta
             How many times as much recall counts as precision, above 0, at most 1e100.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         e_measure : One minus it.
         max_f_measure : The highest at any rank.
         f_measure_curve : At every rank.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures, method 1. Van Rijsbergen, C.
-        J. (1979). Information Retrieval, 2nd edition.
 
         Examples
         --------
@@ -702,6 +683,10 @@ class Graded:
 
         As text: ``E = 1 - (1 + b²) / (b² / R + 1 / P)``
 
+        From 0 to 1. A query without a relevant document gets 1, or one minus what `undefined_as`
+        says, since E is one minus F. Source: Chen, B. Retrieval evaluation (slides), alternative
+        measures, method 2. Van Rijsbergen, C. J. (1979). Information Retrieval, 2nd edition.
+
         Parameters
         ----------
         n, threshold, ties
@@ -709,21 +694,10 @@ class Graded:
         b
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document gets 1,
-            or one minus what `undefined_as` says, since E is one minus F.
-
         See Also
         --------
         f_measure : One minus it.
         e_measure_curve : At every rank.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures, method 2. Van Rijsbergen, C.
-        J. (1979). Information Retrieval, 2nd edition.
 
         Examples
         --------
@@ -760,6 +734,9 @@ class Graded:
 
         As text: ``the highest F@k for k from 1 to n``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        alternative measures, method 1.
+
         Parameters
         ----------
         n, threshold, ties
@@ -767,19 +744,10 @@ class Graded:
         beta
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         f_measure : At one rank.
         f_measure_curve : At every rank.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures, method 1.
 
         Examples
         --------
@@ -814,24 +782,18 @@ class Graded:
 
         As text: ``P@R = (rel(1) + … + rel(R)) / R``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        method 2.
+
         Parameters
         ----------
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         precision : At a rank of your choice.
         precision_at_hit : At a relevant document of your choice.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), method 2.
 
         Examples
         --------
@@ -868,6 +830,9 @@ class Graded:
 
         As text: ``k / (rank of the k-th relevant document)``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        average precision at seen relevant documents.
+
         Parameters
         ----------
         k
@@ -875,20 +840,11 @@ class Graded:
         threshold, ties
             The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         reciprocal_rank : Of the first relevant document.
         r_precision : At the rank R.
         ap : The mean over all relevant documents.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), average precision at seen relevant documents.
 
         Examples
         --------
@@ -926,24 +882,18 @@ class Graded:
 
         As text: ``RR = 1 / (rank of the first relevant document, up to n)``
 
+        From 0 to 1; 0 without a relevant document. Source: Voorhees, E. M. (1999). The TREC-8
+        Question Answering Track Report.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         success : Whether there is one.
         precision_at_hit : Of the k-th relevant document, not the first.
-
-        References
-        ----------
-        Voorhees, E. M. (1999). The TREC-8 Question Answering Track Report.
 
         Examples
         --------
@@ -981,25 +931,19 @@ class Graded:
 
         As text: ``S@n = 1 if one of rel(1) … rel(n) is 1, else 0``
 
+        0 or 1, between them with averaged ties. A query without a relevant document gets 0, or what
+        `undefined_as` says. Source: Craswell, N. and Hawking, D. (2004). Overview of the TREC-2004
+        Web Track.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, 0 or 1, between them with averaged ties. A query without a
-            relevant document gets 0, or what `undefined_as` says.
-
         See Also
         --------
         reciprocal_rank : Where it is.
         n_relevant_retrieved : How many there are.
-
-        References
-        ----------
-        Craswell, N. and Hawking, D. (2004). Overview of the TREC-2004 Web Track.
 
         Examples
         --------
@@ -1035,26 +979,19 @@ class Graded:
 
         As text: ``bpref = (1 / R) sum over hits of 1 - min(others above, R) / min(R, N)``
 
+        From 0 to 1; 0 without a relevant document. Source: Buckley, C. and Voorhees, E. M. (2004).
+        Retrieval Evaluation with Incomplete Information, in the form of trec_eval 8 and later.
+
         Parameters
         ----------
         threshold, ties
             The lowest relevant grade and ties, but for `"average"`: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
         roc_auc : Of all pairs of judged documents.
         condensed : Without the unjudged, for any measure.
         judged : How many are judged.
-
-        References
-        ----------
-        Buckley, C. and Voorhees, E. M. (2004). Retrieval Evaluation with Incomplete Information, in
-        the form of trec_eval 8 and later.
 
         Examples
         --------
@@ -1093,6 +1030,10 @@ class Graded:
 
         As text: ``(pairs with the relevant one above + tied pairs / 2) / (R N)``
 
+        From 0 to 1. A query without a pair, since all or none of its judged documents are relevant,
+        gets null, or what `undefined_as` says. Source: Scheel et al. (2011), section 2.3. Hanley,
+        J. A. and McNeil, B. J. (1982).
+
         Parameters
         ----------
         threshold
@@ -1101,19 +1042,9 @@ class Graded:
             How tied documents stand: `"average"`, a pair of them counts half; `"pessimistic"` or
             `"optimistic"`, with the worst or the best of them first; `"order"`, as the rows do.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1. A query without a pair, since all or none of
-            its judged documents are relevant, gets null, or what `undefined_as` says.
-
         See Also
         --------
         bpref : Of pairs near the top.
-
-        References
-        ----------
-        Scheel et al. (2011), section 2.3. Hanley, J. A. and McNeil, B. J. (1982).
 
         Examples
         --------
@@ -1150,24 +1081,18 @@ class Graded:
 
         As text: ``gP@n = (g(1) / m_q + … + g(n) / m_q) / n``
 
+        From 0 to 1; 0 without a relevant document. Source: Kekäläinen, J. and Järvelin, K. (2002).
+        Using graded relevance assessments in IR evaluation.
+
         Parameters
         ----------
         n, ties
             The cutoff and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         precision : With two levels of relevance.
         generalized_recall : Over what there is to find.
-
-        References
-        ----------
-        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR evaluation.
 
         Examples
         --------
@@ -1202,24 +1127,18 @@ class Graded:
 
         As text: ``gR@n = (g(1) + … + g(n)) / (sum of g over what is judged)``
 
+        From 0 to 1; 0 without a relevant document. Source: Kekäläinen, J. and Järvelin, K. (2002).
+        Using graded relevance assessments in IR evaluation.
+
         Parameters
         ----------
         n, ties
             The cutoff and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         recall : With two levels of relevance.
         generalized_precision : Over the number of ranks.
-
-        References
-        ----------
-        Kekäläinen, J. and Järvelin, K. (2002). Using graded relevance assessments in IR evaluation.
 
         Examples
         --------
@@ -1258,6 +1177,9 @@ class Graded:
 
         As text: ``AP = (1 / R) sum over i <= n of P@i rel(i)``
 
+        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equations 1 and 2.
+        `over="retrieved"`: Chen, B. Retrieval evaluation (slides), method 1.
+
         Parameters
         ----------
         n, threshold, ties
@@ -1266,21 +1188,11 @@ class Graded:
             What the sum is divided by: `"relevant"`, all R relevant documents; `"retrieved"`, those
             seen (0 if none is); `"cutoff"`, min(n, R), so that a perfect top n gives 1.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         mu_ap : Over all levels of relevance.
         gap : Over all levels of relevance, as a user may be content with any.
         q_measure : With gains.
-
-        References
-        ----------
-        Scheel et al. (2011), equations 1 and 2. `over="retrieved"`: Chen, B. Retrieval evaluation
-        (slides), method 1.
 
         Examples
         --------
@@ -1318,6 +1230,8 @@ class Graded:
 
         As text: ``μAP = (sum over levels t of AP(t) d(t)) / (sum over levels t of d(t))``
 
+        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equation 4.
+
         Parameters
         ----------
         n, ties
@@ -1330,19 +1244,10 @@ class Graded:
             levels that all queries share, the mean over queries is the mean over levels of MAP at
             the level.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         ap : At one level of relevance.
         gap : With levels that count by their documents.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 4.
 
         Examples
         --------
@@ -1382,6 +1287,9 @@ class Graded:
 
         As text: ``GAP = (sum over p of sum over j <= p of min(V(g_j), V(g_p)) / p) / sum of V(g)``
 
+        From 0 to 1; 0 without a relevant document. Source: Robertson, S. E., Kanoulas, E. and
+        Yilmaz, E. (2010). Extending Average Precision to Graded Relevance Judgments.
+
         Parameters
         ----------
         n, ties
@@ -1391,20 +1299,10 @@ class Graded:
             default every unit of the grade is, so that V is proportional to the grade. `"all"` are
             those of the scale, as in `mu_ap`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         mu_ap : With levels that count alike.
         ap : At one level of relevance.
-
-        References
-        ----------
-        Robertson, S. E., Kanoulas, E. and Yilmaz, E. (2010). Extending Average Precision to Graded
-        Relevance Judgments.
 
         Examples
         --------
@@ -1442,25 +1340,19 @@ class Graded:
 
         As text: ``CG@n = gain(1) + … + gain(n)``
 
+        Not below 0; 0 without a relevant document. Source: Järvelin, K. and Kekäläinen, J. (2002).
+        Cumulated Gain-Based Evaluation of IR Techniques.
+
         Parameters
         ----------
         n, gain, ties
             The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
         ncg : Over the most there is.
         dcg : With a discount for lower ranks.
         cg_curve : At every rank.
-
-        References
-        ----------
-        Järvelin, K. and Kekäläinen, J. (2002). Cumulated Gain-Based Evaluation of IR Techniques.
 
         Examples
         --------
@@ -1496,26 +1388,20 @@ class Graded:
 
         As text: ``NCG@n = CG@n / ICG@n``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
+        Järvelin, K. and Kekäläinen, J. (2000). IR evaluation methods for retrieving highly relevant
+        documents.
+
         Parameters
         ----------
         n, gain, ties
             The cutoff, what a grade is worth and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
         cg : Before it is normalised.
         ideal_cg : The most there is.
         ndcg : With a discount for lower ranks; `ndcg_curve(discount="none")` is the NCG curve.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides). Järvelin, K. and Kekäläinen, J. (2000). IR
-        evaluation methods for retrieving highly relevant documents.
 
         Examples
         --------
@@ -1552,6 +1438,8 @@ class Graded:
 
         As text: ``ICG@n = gain(1) + … + gain(n) in the best order``
 
+        Not below 0; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
+
         Parameters
         ----------
         n
@@ -1559,20 +1447,11 @@ class Graded:
         gain
             What a grade is worth: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0; 0 without a relevant document.
-
         See Also
         --------
         ncg : What was reached over it.
         ideal_dcg : With a discount for lower ranks; `ideal_dcg_curve(discount="none")` is the ICG
             curve.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -1610,15 +1489,13 @@ class Graded:
 
         As text: ``DCG@n = sum over i <= n of gain(i) / log2(i + 1)``
 
+        Not below 0; 0 without a relevant document. Source: Scheel et al. (2011), equation 3 without
+        its normalisation. Järvelin, K. and Kekäläinen, J. (2002).
+
         Parameters
         ----------
         n, gain, discount, base, ties
             The cutoff, gains, discounts and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0; 0 without a relevant document.
 
         See Also
         --------
@@ -1626,11 +1503,6 @@ class Graded:
         ndcg : Over the most there is.
         ideal_dcg : The most there is.
         dcg_curve : At every rank.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 3 without its normalisation. Järvelin, K. and Kekäläinen, J.
-        (2002).
 
         Examples
         --------
@@ -1667,24 +1539,18 @@ class Graded:
 
         As text: ``IDCG@n = DCG@n in the best order``
 
+        Not below 0; 0 without a relevant document. Source: Scheel et al. (2011), equation 3: the
+        inverse of its N.
+
         Parameters
         ----------
         n, gain, discount, base
             The cutoff, gains and discounts: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0; 0 without a relevant document.
-
         See Also
         --------
         dcg : What was reached of it.
         ideal_dcg_curve : At every rank.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 3: the inverse of its N.
 
         Examples
         --------
@@ -1722,15 +1588,12 @@ class Graded:
 
         As text: ``NDCG@n = DCG@n / IDCG@n``
 
+        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equation 3.
+
         Parameters
         ----------
         n, gain, discount, base, ties
             The cutoff, gains, discounts and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
 
         See Also
         --------
@@ -1738,10 +1601,6 @@ class Graded:
         dcg : Before it is normalised.
         ndcg_curve : At every rank.
         ndcg_area : The mean over the ranks.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 3.
 
         Examples
         --------
@@ -1784,6 +1643,8 @@ class Graded:
 
         As text: ``NDCNG@n = N_n sum over i <= n of (2^(g(i) / m_q) - 1) / log2(i + 1)``
 
+        From 0 to 1; 0 without a relevant document. Source: Scheel et al. (2011), equation 5.
+
         Parameters
         ----------
         n, discount, base, ties
@@ -1793,20 +1654,11 @@ class Graded:
             then stand for the grades, that of the highest grade for m_q. With linear gain the value
             is that of `ndcg`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         ndcg : Of gains as they are.
         ndcng_curve : At every rank.
         ndcng_area : The mean over the ranks.
-
-        References
-        ----------
-        Scheel et al. (2011), equation 5.
 
         Examples
         --------
@@ -1850,6 +1702,9 @@ class Graded:
 
         As text: ``(NDCG@1 + … + NDCG@n) / n``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
+        Scheel et al. (2011), table 2, column mean.
+
         Parameters
         ----------
         n
@@ -1857,19 +1712,10 @@ class Graded:
         gain, discount, base, ties
             Gains, discounts and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         ndcg_curve : What it is the area under.
         ndcng_area : Of gains over the highest.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2, column mean.
 
         Examples
         --------
@@ -1920,6 +1766,9 @@ class Graded:
 
         As text: ``(NDCNG@1 + … + NDCNG@n) / n``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides).
+        Scheel et al. (2011), table 2, column mean.
+
         Parameters
         ----------
         n
@@ -1931,19 +1780,10 @@ class Graded:
         discount, base, ties
             How ranks are discounted and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         ndcng_curve : What it is the area under.
         ndcg_area : Of gains as they are.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2, column mean.
 
         Examples
         --------
@@ -1985,25 +1825,18 @@ class Graded:
 
         As text: ``ERR = sum over r of R_r (1 - R_1) … (1 - R_(r-1)) / r, R = (2^g - 1) / 2^g_max``
 
+        From 0 to 1; 0 without a relevant document. Source: Chapelle, O., Metzler, D., Zhang, Y. and
+        Grinspan, P. (2009). Expected Reciprocal Rank for Graded Relevance.
+
         Parameters
         ----------
         n, ties
             The cutoff and ties, but for `"average"`: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         nerr : Over the best order's.
         rbp : With patience that does not depend on what was found.
-
-        References
-        ----------
-        Chapelle, O., Metzler, D., Zhang, Y. and Grinspan, P. (2009). Expected Reciprocal Rank for
-        Graded Relevance.
 
         Examples
         --------
@@ -2038,24 +1871,17 @@ class Graded:
 
         As text: ``nERR = ERR / (ERR of the best order)``
 
+        From 0 to 1; 0 without a relevant document. Source: Chapelle, O., Metzler, D., Zhang, Y. and
+        Grinspan, P. (2009). Expected Reciprocal Rank for Graded Relevance.
+
         Parameters
         ----------
         n, ties
             The cutoff and ties, but for `"average"`: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         err : Before it is normalised.
-
-        References
-        ----------
-        Chapelle, O., Metzler, D., Zhang, Y. and Grinspan, P. (2009). Expected Reciprocal Rank for
-        Graded Relevance.
 
         Examples
         --------
@@ -2094,6 +1920,9 @@ class Graded:
 
         As text: ``RBP = (1 - p) sum over i of rel(i) p^(i - 1)``
 
+        From 0 to 1; 0 without a relevant document. Source: Moffat, A. and Zobel, J. (2008). Rank-
+        Biased Precision for Measurement of Retrieval Effectiveness.
+
         Parameters
         ----------
         n, threshold, ties
@@ -2103,19 +1932,9 @@ class Graded:
         graded
             Whether a relevant document counts as its grade over the highest one instead of 1.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         err : With patience that depends on what was found.
-
-        References
-        ----------
-        Moffat, A. and Zobel, J. (2008). Rank-Biased Precision for Measurement of Retrieval
-        Effectiveness.
 
         Examples
         --------
@@ -2157,6 +1976,9 @@ class Graded:
 
         As text: ``Q = (1 / R) sum over r of rel(r) (hits(r) + beta cg(r)) / (r + beta ideal(r))``
 
+        From 0 to 1; 0 without a relevant document. Source: Sakai, T. (2004). New Performance
+        Metrics Based on Multigrade Relevance: Their Application to Question Answering.
+
         Parameters
         ----------
         n, ties
@@ -2170,20 +1992,10 @@ class Graded:
             What the sum is divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
             R), so that a perfect top n gives 1.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         ap : Without gains.
         gap : Of levels of relevance.
-
-        References
-        ----------
-        Sakai, T. (2004). New Performance Metrics Based on Multigrade Relevance: Their Application
-        to Question Answering.
 
         Examples
         --------
@@ -2215,6 +2027,10 @@ class Graded:
 
         As text: ``|R_k| / |U|``
 
+        From 0 to 1. A query without a relevant document, or without a known one, gets 0, or what
+        `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), user-oriented measures.
+        Korfhage, R. R. (1997). Information Storage and Retrieval.
+
         Parameters
         ----------
         known
@@ -2223,21 +2039,10 @@ class Graded:
         threshold
             The lowest relevant grade: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1. A query without a relevant document, or
-            without a known one, gets 0, or what `undefined_as` says.
-
         See Also
         --------
         novelty_ratio : What was not known of what was found.
         relative_recall : Over what was expected.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
-        Information Storage and Retrieval.
 
         Examples
         --------
@@ -2273,6 +2078,9 @@ class Graded:
 
         As text: ``|R_u| / (|R_u| + |R_k|)``
 
+        From 0 to 1; 0 without a relevant document. Source: Chen, B. Retrieval evaluation (slides),
+        user-oriented measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
+
         Parameters
         ----------
         known
@@ -2281,19 +2089,9 @@ class Graded:
         threshold
             The lowest relevant grade: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1; 0 without a relevant document.
-
         See Also
         --------
         coverage_ratio : What was found of what was known.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
-        Information Storage and Retrieval.
 
         Examples
         --------
@@ -2329,6 +2127,10 @@ class Graded:
 
         As text: ``(|R_k| + |R_u|) / |U|``
 
+        Not below 0. A query without a relevant document, or without a known one, gets 0, or what
+        `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), user-oriented measures.
+        Korfhage, R. R. (1997). Information Storage and Retrieval.
+
         Parameters
         ----------
         known
@@ -2337,21 +2139,10 @@ class Graded:
         threshold
             The lowest relevant grade: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0. A query without a relevant document, or
-            without a known one, gets 0, or what `undefined_as` says.
-
         See Also
         --------
         coverage_ratio : Of known documents alone.
         recall_effort : Over what was retrieved.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
-        Information Storage and Retrieval.
 
         Examples
         --------
@@ -2386,6 +2177,10 @@ class Graded:
 
         As text: ``|U| / |A|``
 
+        Not below 0. A query without a relevant document, or for which nothing was retrieved, gets
+        0, or what `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), user-
+        oriented measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
+
         Parameters
         ----------
         known
@@ -2394,20 +2189,9 @@ class Graded:
         threshold
             The lowest relevant grade: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            Float64, one value per query, not below 0. A query without a relevant document, or for
-            which nothing was retrieved, gets 0, or what `undefined_as` says.
-
         See Also
         --------
         relative_recall : Of documents that were found.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), user-oriented measures. Korfhage, R. R. (1997).
-        Information Storage and Retrieval.
 
         Examples
         --------
@@ -2446,15 +2230,12 @@ class Graded:
         A list shorter than n has as many documents as it has: the divisor is the lower of n and
         its length. 0 for an empty list.
 
+        From 0 to 1. `undefined_as` does not apply.
+
         Parameters
         ----------
         n, ties
             The cutoff and how tied documents stand: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            Float64, one value per query, from 0 to 1. `undefined_as` does not apply.
 
         See Also
         --------
@@ -2483,10 +2264,7 @@ class Graded:
 
         Rows with a score, judged or not; all rows where `ranked_by` was not used.
 
-        Returns
-        -------
-        Expr
-            UInt32, one count per query. `undefined_as` does not apply.
+        One count per query. `undefined_as` does not apply.
 
         See Also
         --------
@@ -2514,15 +2292,12 @@ class Graded:
 
         Judged documents count whether or not they were retrieved.
 
+        One count per query. `undefined_as` does not apply.
+
         Parameters
         ----------
         threshold
             The lowest relevant grade: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            UInt32, one count per query. `undefined_as` does not apply.
 
         See Also
         --------
@@ -2559,15 +2334,12 @@ class Graded:
 
         Judged relevant, and with a score.
 
+        One count per query. `undefined_as` does not apply.
+
         Parameters
         ----------
         n, threshold, ties
             The cutoff, the lowest relevant grade and ties, but for `"average"`: see `Graded`.
-
-        Returns
-        -------
-        Expr
-            UInt32, one count per query. `undefined_as` does not apply.
 
         See Also
         --------
@@ -2611,6 +2383,9 @@ class Graded:
 
         As text: ``P@1, P@2, … P@n``
 
+        One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
+
         Parameters
         ----------
         n
@@ -2618,19 +2393,10 @@ class Graded:
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
-
         See Also
         --------
         precision : At one rank.
         interpolated_precision : At levels of recall.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -2664,6 +2430,9 @@ class Graded:
 
         As text: ``R@1, R@2, … R@n``
 
+        One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
+
         Parameters
         ----------
         n
@@ -2671,18 +2440,9 @@ class Graded:
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
-
         See Also
         --------
         recall : At one rank.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -2713,6 +2473,9 @@ class Graded:
 
         A list shorter than n counts as filled up with documents that are not relevant.
 
+        Values from 0 to 1. A query without a relevant document has a list of 0, or of what
+        `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), alternative measures.
+
         Parameters
         ----------
         n
@@ -2722,21 +2485,11 @@ class Graded:
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one list per query, of values from 0 to 1. A query without a relevant
-            document has a list of 0, or of what `undefined_as` says.
-
         See Also
         --------
         f_measure : At one rank.
         max_f_measure : The highest of the curve.
         e_measure_curve : One minus it.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures.
 
         Examples
         --------
@@ -2770,6 +2523,10 @@ class Graded:
         A list shorter than n counts as filled up with documents that are not relevant.
         Lower is better.
 
+        Values from 0 to 1. A query without a relevant document has a list of 1, or of one minus
+        what `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), alternative
+        measures.
+
         Parameters
         ----------
         n
@@ -2779,20 +2536,10 @@ class Graded:
         threshold, ties
             The lowest relevant grade and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one list per query, of values from 0 to 1. A query without a relevant
-            document has a list of 1, or of one minus what `undefined_as` says.
-
         See Also
         --------
         e_measure : At one rank.
         f_measure_curve : One minus it.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), alternative measures.
 
         Examples
         --------
@@ -2830,6 +2577,9 @@ class Graded:
 
         As text: ``P(r) = the highest precision at a recall of r or more``
 
+        One value for each level, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides), examples 3.2 and 3.3.
+
         Parameters
         ----------
         recall_levels
@@ -2837,19 +2587,10 @@ class Graded:
         threshold, ties
             The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one value for each level, from 0 to 1; all 0 without a relevant document.
-
         See Also
         --------
         precision_curve : At ranks.
         recall_curve : The recall at ranks.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides), examples 3.2 and 3.3.
 
         Examples
         --------
@@ -2889,6 +2630,9 @@ class Graded:
 
         As text: ``CG@1, CG@2, … CG@n``
 
+        One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
+
         Parameters
         ----------
         n
@@ -2896,19 +2640,10 @@ class Graded:
         gain, ties
             What a grade is worth and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
-
         See Also
         --------
         cg : At one rank.
         dcg_curve : With a discount for lower ranks.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -2944,6 +2679,9 @@ class Graded:
 
         As text: ``DCG@1, DCG@2, … DCG@n``
 
+        One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
+
         Parameters
         ----------
         n
@@ -2951,19 +2689,10 @@ class Graded:
         gain, discount, base, ties
             Gains, discounts and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
-
         See Also
         --------
         dcg : At one rank.
         ideal_dcg_curve : The most there is.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -2998,6 +2727,9 @@ class Graded:
 
         As text: ``IDCG@1, IDCG@2, … IDCG@n``
 
+        One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides).
+
         Parameters
         ----------
         n
@@ -3005,19 +2737,10 @@ class Graded:
         gain, discount, base
             Gains and discounts: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, not below 0; all 0 without a relevant document.
-
         See Also
         --------
         ideal_dcg : At one rank.
         dcg_curve : What was reached of it.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides).
 
         Examples
         --------
@@ -3053,6 +2776,9 @@ class Graded:
 
         As text: ``NDCG@1, NDCG@2, … NDCG@n``
 
+        One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
+        Retrieval evaluation (slides). Scheel et al. (2011), table 2.
+
         Parameters
         ----------
         n
@@ -3060,20 +2786,11 @@ class Graded:
         gain, discount, base, ties
             Gains, discounts and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
-
         See Also
         --------
         ndcg : At one rank.
         ndcg_area : The mean over the ranks.
         ndcng_curve : Of gains over the highest.
-
-        References
-        ----------
-        Chen, B. Retrieval evaluation (slides). Scheel et al. (2011), table 2.
 
         Examples
         --------
@@ -3109,6 +2826,9 @@ class Graded:
 
         As text: ``NDCNG@1, NDCNG@2, … NDCNG@n``
 
+        One value per rank, from 0 to 1; all 0 without a relevant document. Source: Scheel et al.
+        (2011), table 2.
+
         Parameters
         ----------
         n
@@ -3120,20 +2840,11 @@ class Graded:
         discount, base, ties
             How ranks are discounted and how tied documents stand: see `Graded`.
 
-        Returns
-        -------
-        Expr
-            List(Float64), one value per rank, from 0 to 1; all 0 without a relevant document.
-
         See Also
         --------
         ndcng : At one rank.
         ndcng_area : The mean over the ranks.
         ndcg_curve : Of gains as they are.
-
-        References
-        ----------
-        Scheel et al. (2011), table 2.
 
         Examples
         --------

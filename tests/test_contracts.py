@@ -792,7 +792,7 @@ def test_real_valued_grades_are_measured_alike_whatever_other_queries_there_are(
 over_functions = pytest.mark.parametrize(
     "row", {row.function: row for row in reversed(ROWS)}.values(), ids=lambda row: row.function
 )
-RANGE = re.compile(r"from 0 to 1|not below 0|0 or 1|one count per query")
+RANGE = re.compile(r"from 0 to 1|not below 0|0 or 1|one count per query", re.IGNORECASE)
 SAYS = {
     (0.0, 1.0): {"from 0 to 1", "0 or 1"},
     (0.0, math.inf): {"not below 0", "one count per query"},
@@ -802,8 +802,9 @@ SAYS = {
 @over_functions
 def test_the_documented_range_is_that_of_the_registry(row):
     docstring = inspect.getdoc(getattr(Graded, row.function))
-    returns = docstring.partition("Returns\n")[2].partition("Raises\n")[0] or docstring
-    assert set(RANGE.findall(" ".join(returns.split()))) & SAYS[row.bounds], returns
+    *_, sentence = re.split(r"(?:Parameters|See Also)\n---", docstring)[0].strip().split("\n\n")
+    said = RANGE.findall(" ".join(sentence.split()))
+    assert {each.lower() for each in said} & SAYS[row.bounds], sentence
 
 
 KINDS = {

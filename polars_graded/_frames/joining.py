@@ -81,7 +81,11 @@ class Hashes:
             files = sorted(Path(self._folder.name).iterdir())
             parts = (pl.Series(np.fromfile(file, np.uint64)) for file in files)
         again = [pl.Series(dtype=pl.UInt64)]
-        again += [part.filter(part.is_duplicated()).unique() for part in parts if _repeats(part)]
+        again += [
+            part.filter(part.is_duplicated()).unique()
+            for part in parts
+            if part.n_unique() < len(part)  # takes a quarter of the time
+        ]
         return pl.concat(again)
 
     def _write(self) -> None:
@@ -96,10 +100,6 @@ class Hashes:
         for number, part in enumerate(np.split(hashes, np.searchsorted(hashes, ranges))):
             with (Path(self._folder.name) / f"{number:02}").open("ab") as file:
                 part.tofile(file)
-
-
-def _repeats(values: pl.Series) -> bool:
-    return values.n_unique() < len(values)
 
 
 # A run and its judgments

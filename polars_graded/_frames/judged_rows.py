@@ -108,7 +108,8 @@ def _as_they_are(
 ) -> Iterator[pl.DataFrame]:
     """The rows of judged queries, in their order, then what was missed, strategy by strategy."""
     run = runs.table
-    blocks: Iterable[pl.DataFrame] = [run] if isinstance(run, pl.DataFrame) else _blocks(run)
+    blocks: Iterable[pl.DataFrame] = [run] if isinstance(run, pl.DataFrame) else batches(run)
+    blocks = chain([run.lazy().head(0).collect()], blocks)  # has the columns where there is no row
     not_null = key[1:] if alone else key
     with closing(Hashes()) as hashes:
         for block in blocks:
@@ -123,11 +124,6 @@ def _as_they_are(
     _check_all_have_rows(runs, join)
     check_overlap(join)
     yield from join.missed()
-
-
-def _blocks(run: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """An empty block, which has the columns where there is no row, and the others."""
-    return chain([run.head(0).collect()], batches(run))
 
 
 def _check_alone(join: Join) -> None:

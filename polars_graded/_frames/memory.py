@@ -13,7 +13,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 def memory_at_hand() -> int:
     """The bytes that this process may still use: of the machine, its container and its limits."""
-    return max(0, min(_of_machine(), _of_container(), _of_limits()))
+    return max(0, min([_of_machine(), *_of_container(), *_of_limits()]))
 
 
 def _of_machine() -> int:
@@ -27,29 +27,29 @@ def _of_machine() -> int:
         return WITHOUT_A_WORD
 
 
-def _of_container() -> int:
+def _of_container() -> list[int]:
     """What a container's cgroup leaves, where it has a limit."""
     try:
-        most = (CGROUPS / "memory.max").read_text().strip()
-        used = (CGROUPS / "memory.current").read_text()
-        return _of_machine() if most == "max" else int(most) - int(used)
-    except (OSError, ValueError):
-        return _of_machine()
+        most, used = (
+            (CGROUPS / f"memory.{each}").read_text("utf-8") for each in ("max", "current")
+        )
+        return [int(most) - int(used)]
+    except (OSError, ValueError):  # there is none, or "max"
+        return []
 
 
-def _of_limits() -> int:
-    """What `ulimit -v` and `ulimit -d` leave."""
+def _of_limits() -> list[int]:
+    """What `ulimit -v` and `ulimit -d` leave, where they are set."""
     try:
         import resource
 
-        left = [
+        return [
             resource.getrlimit(limit)[0] - of_process("/proc/self/status", used)
             for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
             if resource.getrlimit(limit)[0] != resource.RLIM_INFINITY
         ]
     except (ImportError, OSError, KeyError):
-        left = []
-    return min(left, default=_of_machine())
+        return []
 
 
 def of_process(file: str, name: str) -> int:

@@ -185,11 +185,10 @@ def check_together(queries: pl.DataFrame, keys: Sequence[str]) -> None:
         return
     twice = queries.filter(queries.is_duplicated()).unique(maintain_order=True)
     if twice.height:
-        names = [row[0] if len(row) == 1 else row for row in twice.rows()]
         msg = (
             f"rows that are said to be sorted by {', '.join(map(repr, keys))} must stand together "
             f"for each query, got {twice.height} of {queries.n_unique()} queries in several "
-            f"places: {first_few(names)}\n\n"
+            f"places: {first_few(twice.rows())}\n\n"
             "Hint: without set_sorted and parts='sorted' rows may stand in any order"
         )
         raise ValueError(msg)

@@ -1,7 +1,7 @@
 """Runs, judgments and features from the files they come in: TREC's, BEIR's and LETOR's formats.
 
-A file is read a block of lines at a time. Lines of the same fields are what Polars reads as CSV
-once single blanks part their fields. Where it finds anything odd, and in LETOR's files, lines are
+A file is read a block of lines at a time. Lines of the same fields, parted by single blanks or by
+tabs, are what Polars reads as CSV. Where it finds anything odd, and in LETOR's files, lines are
 taken apart with expressions: every rule picks the first row that breaks it, and the first such line
 is the error. A good file is never looped over in Python.
 """
@@ -546,8 +546,6 @@ def _tables(file: TextFile, formats: Sequence[Format]) -> Iterator[pl.DataFrame]
             # Its line stays, empty, so that lines are counted right.
             block = block._replace(text=block.text[header.end() :])  # noqa: PLW2901
         table = _table_of_csv(block.text, known)
-        if table is None:
-            table = _table_of_csv(_tidied(block.text), known)
         yield _table(block, known) if table is None else table
 
 
@@ -598,13 +596,15 @@ def _documents(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFram
 
 def _table_of_csv(text: bytes, known: Format) -> pl.DataFrame | None:
     """The rows as Polars reads them as CSV; None where it might not read what `_table` does."""
-    if b"\t" in text or b"\r" in text:
+    text = text.replace(b"\r\n", b"\n").strip(b"\n")
+    tabs = b"\t" in text
+    if b"\r" in text or (tabs and b" " in text):
         return None
     try:
         # An empty line goes before: what begins like a compressed file would be unpacked.
         table = pl.read_csv(
             b"\n" + text,
-            separator=" ",
+            separator="\t" if tabs else " ",
             has_header=False,
             skip_lines=1,
             quote_char=None,
@@ -616,15 +616,6 @@ def _table_of_csv(text: bytes, known: Format) -> pl.DataFrame | None:
     if "grade" in known.fields:
         fine.append((pl.col("grade").abs() < _EXACT).all())
     return table if table.select(pl.all_horizontal(fine)).item() else None
-
-
-def _tidied(text: bytes) -> bytes:
-    """The same lines with one blank between their fields, and none that is empty."""
-    text = text.replace(b"\r\n", b"\n").replace(b"\t", b" ")
-    for twice, once in ((b"  ", b" "), (b" \n", b"\n"), (b"\n ", b"\n"), (b"\n\n", b"\n")):
-        while twice in text:
-            text = text.replace(twice, once)
-    return text.strip(b" \n")
 
 
 def _table(block: Block, known: Format) -> pl.DataFrame:

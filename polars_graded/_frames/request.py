@@ -321,13 +321,8 @@ def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
     strategies = {}
     for name, given in named:
         columns = [given] if isinstance(given, str) else given
-        if (
-            not isinstance(columns, list | tuple)
-            or not columns
-            or not all(
-                isinstance(column, str) for column in [*columns, *([] if name is None else [name])]
-            )
-        ):
+        of_columns = isinstance(columns, list | tuple) and len(columns) > 0
+        if not of_columns or not all(isinstance(column, str) for column in columns):
             msg = f"`by` takes column names and lists of them, got {by!r}"
             raise TypeError(msg)
         strategies[columns[0] if name is None else name] = tuple(columns)

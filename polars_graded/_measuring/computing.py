@@ -57,11 +57,6 @@ def depth_of(measures: Sequence[Measure]) -> int | None:
     return None if None in depths else max(each for each in depths if each is not None)
 
 
-def need_ties(measures: Sequence[Measure]) -> bool:
-    """Whether any of the measures has to know which documents are tied."""
-    return any(measure.needs_ties for measure in measures)
-
-
 def computed(
     measures: Sequence[Measure],
     ranking: Ranking,
@@ -87,7 +82,7 @@ def computed(
     arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
 
     rankings = [*strategies]
-    if not (ordered or need_ties(measures)):
+    if not (ordered or any(measure.needs_ties for measure in measures)):
         rankings = [replace(documents, ties=None) for documents in rankings]
     if known is not None:
         rankings.append(replace(rankings[0], grades=known))

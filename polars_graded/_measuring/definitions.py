@@ -20,10 +20,19 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels import (
     average_precision,
-    cumulated_gain,
     known_items,
     precision,
     user_models,
+)
+from polars_graded._measuring.kernels.cumulated_gain import (
+    dcg,
+    dcg_curve,
+    ideal_dcg,
+    ideal_dcg_curve,
+    ndcg,
+    ndcg_area,
+    ndcg_curve,
+    normalised_gains,
 )
 from polars_graded._measuring.kernels.gains import DISCOUNTS, GAINS
 from polars_graded._measuring.kernels.queries import HIGHEST_RELEVANCE, TIE_ORDERS, TIE_RULES
@@ -156,11 +165,27 @@ def _count(kernel: Callable[..., Any], **needs: Any) -> Definition:
 
 
 def _curve(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any) -> Definition:
-    return Definition(kernel, options, **needs, dtype=pl.List(pl.Float64))
+    return Definition(kernel, options, **needs, dtype=LISTS)
 
 
 def _whole(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any) -> Definition:
     return Definition(kernel, options, ranked=WHOLE, judged=True, has_cutoff=False, **needs)
+
+
+def _of_ideal(
+    kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
+) -> Definition:
+    """What was reached over the most there is to reach, which may be nothing."""
+    return Definition(kernel, options, judged=True, can_be_undefined=True, **needs)
+
+
+def _ideal(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any) -> Definition:
+    """The most there is to reach, however documents are ranked."""
+    return Definition(kernel, options, ranked=NOTHING, judged=True, best="none", **needs)
+
+
+def _of_known(kernel: Callable[..., Any]) -> Definition:
+    return _whole(kernel, THRESHOLD, known=True, can_be_undefined=True)
 
 
 def _divided_by(*divisors: str) -> dict[str, Option]:
@@ -171,11 +196,12 @@ def _number(default: float, **bounds: float) -> Option:
     return Option(default, partial(check_number, **bounds))
 
 
-def _e_if_undefined(value: float) -> float:
-    return 1 - value  # as E is 1 - F
-
-
 BETA = {"beta": _number(1.0, above=0, at_most=MOST_WEIGHT)}
+LISTS = pl.List(pl.Float64)
+ONE_MINUS: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
+"""What E is, being 1 - F."""
+UNDISCOUNTED: Mapping[str, Any] = {"discount": "none", "base": 2.0}
+NORMALISED: Mapping[str, Any] = {"form": normalised_gains}
 B = {"b": _number(1.0, above=0, at_most=MOST_WEIGHT)}
 
 
@@ -189,13 +215,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         is_sum=True,
     ),
     "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=True),
-    "e_measure": Definition(
-        precision.e_measure,
-        B | THRESHOLD | TIES,
-        best="lowest",
-        if_undefined=_e_if_undefined,
-        judged=True,
-    ),
+    "e_measure": Definition(precision.e_measure, B | THRESHOLD | TIES, judged=True, **ONE_MINUS),
     "max_f_measure": Definition(precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=True),
     "r_precision": _whole(precision.r_precision, THRESHOLD | TIES, is_sum=True),
     "precision_at_hit": Definition(
@@ -208,10 +228,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "success": Definition(precision.success, THRESHOLD | TIES),
     "bpref": _whole(precision.bpref, THRESHOLD | TIE_ORDER),
     "roc_auc": _whole(
-        precision.roc_auc,
-        THRESHOLD | TIED_PAIRS,
-        can_be_undefined=True,
-        needs_pairs=True,
+        precision.roc_auc, THRESHOLD | TIED_PAIRS, can_be_undefined=True, needs_pairs=True
     ),
     "generalized_precision": Definition(precision.generalized_precision, TIES, is_of_a_scale=True),
     "generalized_recall": Definition(precision.generalized_recall, TIES, judged=True, is_sum=True),
@@ -222,42 +239,18 @@ DEFINITIONS: Mapping[str, Definition] = {
         judged=True,
         is_sum=True,
     ),
-    "mu_ap": Definition(
-        average_precision.mu_ap, LEVELS | TIE_ORDER, judged=True, can_be_undefined=True, is_sum=True
-    ),
-    "gap": Definition(
-        average_precision.gap, LEVELS | TIE_ORDER, judged=True, can_be_undefined=True, is_sum=True
-    ),
+    "mu_ap": _of_ideal(average_precision.mu_ap, LEVELS | TIE_ORDER, is_sum=True),
+    "gap": _of_ideal(average_precision.gap, LEVELS | TIE_ORDER, is_sum=True),
     # Cumulating gain.
-    "cg": Definition(cumulated_gain.cg, GAIN | TIES, is_sum=True),
-    "dcg": Definition(cumulated_gain.dcg, GAIN | DISCOUNT | TIES, is_sum=True),
-    "ideal_dcg": Definition(
-        cumulated_gain.ideal_dcg, GAIN | DISCOUNT, ranked=NOTHING, best="none", judged=True
-    ),
-    "ndcg": Definition(
-        cumulated_gain.ndcg, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True, is_sum=True
-    ),
-    "ndcng": Definition(
-        cumulated_gain.ndcng,
-        GAIN | DISCOUNT | TIES,
-        judged=True,
-        can_be_undefined=True,
-        is_sum=True,
-    ),
-    "ncg": Definition(
-        cumulated_gain.ncg,
-        GAIN | TIES,
-        judged=True,
-        can_be_undefined=True,
-        is_sum=True,
-    ),
-    "ideal_cg": Definition(cumulated_gain.ideal_cg, GAIN, ranked=NOTHING, best="none", judged=True),
-    "ndcg_area": Definition(
-        cumulated_gain.ndcg_area, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
-    ),
-    "ndcng_area": Definition(
-        cumulated_gain.ndcng_area, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
-    ),
+    "cg": Definition(partial(dcg, **UNDISCOUNTED), GAIN | TIES, is_sum=True),
+    "dcg": Definition(dcg, GAIN | DISCOUNT | TIES, is_sum=True),
+    "ideal_dcg": _ideal(ideal_dcg, GAIN | DISCOUNT),
+    "ndcg": _of_ideal(ndcg, GAIN | DISCOUNT | TIES, is_sum=True),
+    "ndcng": _of_ideal(partial(ndcg, **NORMALISED), GAIN | DISCOUNT | TIES, is_sum=True),
+    "ncg": _of_ideal(partial(ndcg, **UNDISCOUNTED), GAIN | TIES, is_sum=True),
+    "ideal_cg": _ideal(partial(ideal_dcg, **UNDISCOUNTED), GAIN),
+    "ndcg_area": _of_ideal(ndcg_area, GAIN | DISCOUNT | TIES),
+    "ndcng_area": _of_ideal(partial(ndcg_area, **NORMALISED), GAIN | DISCOUNT | TIES),
     # Modelling the user.
     "err": Definition(user_models.err, TIE_ORDER, is_of_a_scale=True, is_sum=True),
     "nerr": Definition(user_models.nerr, TIE_ORDER, judged=True, is_of_a_scale=True, is_sum=True),
@@ -283,18 +276,10 @@ DEFINITIONS: Mapping[str, Definition] = {
         is_sum=True,
     ),
     # What the user knew.
-    "coverage_ratio": _whole(
-        known_items.coverage_ratio, THRESHOLD, known=True, can_be_undefined=True
-    ),
-    "novelty_ratio": _whole(
-        known_items.novelty_ratio, THRESHOLD, known=True, can_be_undefined=True
-    ),
-    "relative_recall": _whole(
-        known_items.relative_recall, THRESHOLD, known=True, can_be_undefined=True
-    ),
-    "recall_effort": _whole(
-        known_items.recall_effort, THRESHOLD, known=True, can_be_undefined=True
-    ),
+    "coverage_ratio": _of_known(known_items.coverage_ratio),
+    "novelty_ratio": _of_known(known_items.novelty_ratio),
+    "relative_recall": _of_known(known_items.relative_recall),
+    "recall_effort": _of_known(known_items.recall_effort),
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False),
     "n_retrieved": _count(precision.n_retrieved, options={}, ranked=WHOLE, has_cutoff=False),
@@ -307,11 +292,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "recall_curve": _curve(precision.recall_curve, THRESHOLD | TIES, judged=True),
     "f_measure_curve": _curve(precision.f_measure_curve, BETA | THRESHOLD | TIES, judged=True),
     "e_measure_curve": _curve(
-        precision.e_measure_curve,
-        B | THRESHOLD | TIES,
-        best="lowest",
-        if_undefined=_e_if_undefined,
-        judged=True,
+        precision.e_measure_curve, B | THRESHOLD | TIES, judged=True, **ONE_MINUS
     ),
     "interpolated_precision": _curve(
         precision.interpolated_precision,
@@ -320,15 +301,11 @@ DEFINITIONS: Mapping[str, Definition] = {
         has_cutoff=False,
         judged=True,
     ),
-    "cg_curve": _curve(cumulated_gain.cg_curve, GAIN | TIES),
-    "dcg_curve": _curve(cumulated_gain.dcg_curve, GAIN | DISCOUNT | TIES),
-    "ideal_dcg_curve": _curve(
-        cumulated_gain.ideal_dcg_curve, GAIN | DISCOUNT, ranked=NOTHING, best="none", judged=True
-    ),
-    "ndcg_curve": _curve(
-        cumulated_gain.ndcg_curve, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
-    ),
-    "ndcng_curve": _curve(
-        cumulated_gain.ndcng_curve, GAIN | DISCOUNT | TIES, judged=True, can_be_undefined=True
+    "cg_curve": _curve(partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES),
+    "dcg_curve": _curve(dcg_curve, GAIN | DISCOUNT | TIES),
+    "ideal_dcg_curve": _ideal(ideal_dcg_curve, GAIN | DISCOUNT, dtype=LISTS),
+    "ndcg_curve": _of_ideal(ndcg_curve, GAIN | DISCOUNT | TIES, dtype=LISTS),
+    "ndcng_curve": _of_ideal(
+        partial(ndcg_curve, **NORMALISED), GAIN | DISCOUNT | TIES, dtype=LISTS
     ),
 }

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._checks import first_few
-from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.measuring import check_without_rows, measured
 from polars_graded._frames.parts import WAYS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
 
     from polars_graded._frames.parts import Parts
@@ -90,23 +87,14 @@ def _schema_of_values(request: Request, given: pa.Schema) -> pa.Schema:
     import pyarrow as pa
 
     types: dict[Any, pa.DataType] = {
+        pl.String(): pa.string(),
         pl.Float64(): pa.float64(),
         pl.UInt32(): pa.int64(),
         pl.List(pl.Float64): pa.list_(pa.float64()),
     }
-    behind = [] if request.grader is None else [GRADER]
-    keys: Sequence[pa.Field] = [
-        given.field(name) if name in request.keys else pa.field(name, pa.string())
-        for name in [*behind, *request.keys_of_values]
-    ]
     return pa.schema(
-        [
-            *keys,
-            *(
-                pa.field(column, types[measure.definition.dtype])
-                for column, measure in request.measures.items()
-            ),
-        ]
+        given.field(name) if name in request.keys else pa.field(name, types[dtype])
+        for name, dtype in request.schema(schema_of(given)).items()
     )
 
 
@@ -119,4 +107,4 @@ def _with_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> s
     queries = bad.select(request.query).unique(maintain_order=True).rows()
     if not floats or not queries:
         return sentence
-    return f"{sentence}: {first_few([row[0] if len(row) == 1 else row for row in queries])}"
+    return f"{sentence}: {first_few(queries)}"

@@ -29,168 +29,6 @@ if TYPE_CHECKING:
     """How documents get their gains: `gains` or `normalised_gains`."""
 
 
-def cg(queries: Queries, n: int | None, gain: Gain, ties: str) -> Floats:
-    """Σ_i gain(i) over the top n."""
-    worth = queries.valued(n, partial(gains, queries, gain=gain), ties)
-    return worth.sum(worth.values)
-
-
-def dcg(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
-) -> Floats:
-    """Equation 3 without its normalisation: Σ_i gain(i) · discount(i) over the top n."""
-    worth = discounted(queries.valued(n, partial(gains, queries, gain=gain), ties), discount, base)
-    return worth.sum(worth.values)
-
-
-def ideal_dcg(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
-) -> Floats:
-    """The DCG of the judged documents in the best order."""
-    worth = ideal(queries, n, gains, gain, discount, base)
-    return worth.sum(worth.values)
-
-
-def ndcg(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
-) -> Floats:
-    """Equation 3: DCG over ideal DCG."""
-    reached = dcg(queries, n, gain, discount, base, ties)
-    return over_ideal(reached, ideal_dcg(queries, n, gain, discount, base))
-
-
-def ndcng(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
-) -> Floats:
-    """Equation 5: DCG over ideal DCG, of gains made from grades over the highest grade."""
-    worth = queries.valued(n, partial(normalised_gains, queries, gain=gain), ties)
-    reached = discounted(worth, discount, base)
-    best = ideal(queries, n, normalised_gains, gain, discount, base)
-    return over_ideal(reached.sum(reached.values), best.sum(best.values))
-
-
-def ncg(queries: Queries, n: int | None, gain: Gain, ties: str) -> Floats:
-    """CG over ideal CG."""
-    return ndcg(queries, n, gain, "none", 2.0, ties)
-
-
-def ideal_cg(queries: Queries, n: int | None, gain: Gain) -> Floats:
-    """The CG of the judged documents in the best order."""
-    return ideal_dcg(queries, n, gain, "none", 2.0)
-
-
-def cg_curve(queries: Queries, n: int | None, gain: Gain, ties: str) -> Ragged:
-    """CG at every rank."""
-    return dcg_curve(queries, n, gain, "none", 2.0, ties)
-
-
-def dcg_curve(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
-) -> Ragged:
-    """DCG at every rank."""
-    worth = queries.first(n, partial(gains, queries, gain=gain), ties)
-    return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked.lengths, n))
-
-
-def ideal_dcg_curve(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
-) -> Ragged:
-    """Ideal DCG at every rank."""
-    worth = ideal(queries, n, gains, gain, discount, base)
-    return cumulated(worth, lengths_of(queries.judged.n, n))
-
-
-def ndcg_curve(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
-) -> Ragged:
-    """NDCG at every rank."""
-    lengths = lengths_of(queries.ranked.lengths, n)
-    return normalised_curve(queries, n, lengths, gains, gain, discount, base, ties)
-
-
-def ndcng_curve(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
-) -> Ragged:
-    """NDCNG at every rank."""
-    lengths = lengths_of(queries.ranked.lengths, n)
-    return normalised_curve(queries, n, lengths, normalised_gains, gain, discount, base, ties)
-
-
-def ndcg_area(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
-) -> Floats:
-    """The area under the NDCG curve: its mean over the ranks."""
-    return area(queries, n, gains, gain, discount, base, ties)
-
-
-def ndcng_area(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
-) -> Floats:
-    """The area under the NDCNG curve: its mean over the ranks."""
-    return area(queries, n, normalised_gains, gain, discount, base, ties)
-
-
-def area(
-    queries: Queries,
-    n: int | None,
-    form: Form,
-    gain: Gain,
-    discount: Discount,
-    base: float,
-    ties: str,
-) -> Floats:
-    """The mean of the normalised curve over all ranks; 0 where there are none.
-
-    Where both lists have ended it keeps its last value, however far the ranks go on.
-    """
-    ranks = lengths_of(queries.ranked.lengths, n)
-    ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
-    curve = normalised_curve(queries, n, ended, form, gain, discount, base, ties)
-    total = curve.sum(curve.values) + (ranks - ended) * curve.last()
-    return np.where(ranks > 0, total / ranks, 0.0)
-
-
-def normalised_curve(
-    queries: Queries,
-    n: int | None,
-    lengths: Integers,
-    form: Form,
-    gain: Gain,
-    discount: Discount,
-    base: float,
-    ties: str,
-) -> Ragged:
-    """Discounted gains so far over what they are in the best order, at as many ranks."""
-    worth = queries.first(n, lambda documents: form(queries, documents, gain), ties)
-    reached = cumulated(discounted(worth, discount, base), lengths)
-    best = cumulated(ideal(queries, n, form, gain, discount, base), lengths)
-    return reached.of(over_ideal(reached.values, best.values))
-
-
-def cumulated(worth: Ragged, lengths: Integers) -> Ragged:
-    """Sums so far, at as many ranks as `lengths` says."""
-    return worth.of(worth.accumulated(np.add, worth.values)).spread(lengths)
-
-
-def lengths_of(lengths: Integers, n: int | None) -> Integers:
-    """At how many ranks a curve has a value."""
-    return lengths if n is None else np.full_like(lengths, n)
-
-
-def ideal(
-    queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
-) -> Documents:
-    """gain(i) · discount(i) of the relevant documents in the best order."""
-    best = queries.judged.ideal(n)
-    return discounted(best.of(form(queries, best, gain)), discount, base)
-
-
-def discounted(worth: Documents, discount: Discount, base: float) -> Documents:
-    """gain(i) · discount(i)."""
-    at_rank = DISCOUNTS[discount](np.arange(1, worth.ranks.max(initial=0) + 1), base)
-    return worth.of(worth.values * at_rank[worth.ranks - 1])
-
-
 def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """The gain of each document; 0 where it is not relevant."""
     if isinstance(gain, str):
@@ -222,3 +60,131 @@ def normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     most = repeated(highest_gain(queries.best, gain), documents.lengths)
     worth = gains(queries, documents, gain)
     return GAINS["exp2"](np.where(worth > 0, worth / most, 0.0))
+
+
+# Measures: of gains as they are equation 3, of `normalised_gains` equation 5.
+
+
+def dcg(
+    queries: Queries,
+    n: int | None,
+    gain: Gain,
+    discount: Discount,
+    base: float,
+    ties: str,
+    form: Form = gains,
+) -> Floats:
+    """Σ_i gain(i) · discount(i) over the top n."""
+    worth = discounted(
+        queries.valued(n, lambda documents: form(queries, documents, gain), ties), discount, base
+    )
+    return worth.sum(worth.values)
+
+
+def ideal_dcg(
+    queries: Queries,
+    n: int | None,
+    gain: Gain,
+    discount: Discount,
+    base: float,
+    form: Form = gains,
+) -> Floats:
+    """The DCG of the judged documents in the best order."""
+    worth = ideal(queries, n, form, gain, discount, base)
+    return worth.sum(worth.values)
+
+
+def ndcg(
+    queries: Queries,
+    n: int | None,
+    gain: Gain,
+    discount: Discount,
+    base: float,
+    ties: str,
+    form: Form = gains,
+) -> Floats:
+    """DCG over ideal DCG."""
+    reached = dcg(queries, n, gain, discount, base, ties, form)
+    return over_ideal(reached, ideal_dcg(queries, n, gain, discount, base, form))
+
+
+def dcg_curve(
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
+) -> Ragged:
+    """DCG at every rank."""
+    worth = queries.first(n, partial(gains, queries, gain=gain), ties)
+    return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked.lengths, n))
+
+
+def ideal_dcg_curve(
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
+) -> Ragged:
+    """Ideal DCG at every rank."""
+    worth = ideal(queries, n, gains, gain, discount, base)
+    return cumulated(worth, lengths_of(queries.judged.n, n))
+
+
+def ndcg_curve(
+    queries: Queries,
+    n: int | None,
+    gain: Gain,
+    discount: Discount,
+    base: float,
+    ties: str,
+    form: Form = gains,
+    lengths: Integers | None = None,
+) -> Ragged:
+    """NDCG at every rank, or at as many as `lengths` says."""
+    if lengths is None:
+        lengths = lengths_of(queries.ranked.lengths, n)
+    worth = queries.first(n, lambda documents: form(queries, documents, gain), ties)
+    reached = cumulated(discounted(worth, discount, base), lengths)
+    best = cumulated(ideal(queries, n, form, gain, discount, base), lengths)
+    return reached.of(over_ideal(reached.values, best.values))
+
+
+def ndcg_area(
+    queries: Queries,
+    n: int | None,
+    gain: Gain,
+    discount: Discount,
+    base: float,
+    ties: str,
+    form: Form = gains,
+) -> Floats:
+    """The area under the NDCG curve: its mean over all ranks; 0 where there are none.
+
+    Where both lists have ended it keeps its last value, however far the ranks go on.
+    """
+    ranks = lengths_of(queries.ranked.lengths, n)
+    ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
+    curve = ndcg_curve(queries, n, gain, discount, base, ties, form, ended)
+    total = curve.sum(curve.values) + (ranks - ended) * curve.last()
+    return np.where(ranks > 0, total / ranks, 0.0)
+
+
+# What they are made of.
+
+
+def cumulated(worth: Ragged, lengths: Integers) -> Ragged:
+    """Sums so far, at as many ranks as `lengths` says."""
+    return worth.of(worth.accumulated(np.add, worth.values)).spread(lengths)
+
+
+def lengths_of(lengths: Integers, n: int | None) -> Integers:
+    """At how many ranks a curve has a value."""
+    return lengths if n is None else np.full_like(lengths, n)
+
+
+def ideal(
+    queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
+) -> Documents:
+    """gain(i) · discount(i) of the relevant documents in the best order."""
+    best = queries.judged.ideal(n)
+    return discounted(best.of(form(queries, best, gain)), discount, base)
+
+
+def discounted(worth: Documents, discount: Discount, base: float) -> Documents:
+    """gain(i) · discount(i)."""
+    at_rank = DISCOUNTS[discount](np.arange(1, worth.ranks.max(initial=0) + 1), base)
+    return worth.of(worth.values * at_rank[worth.ranks - 1])
