@@ -431,7 +431,7 @@ def covered(draw, n_queries, batches):
     generator, holds = rng(5), []
     for seed in range(batches):
         pairs = of_pairs(np.array([draw(generator, n_queries) for _ in range(50)]))
-        options = Options.of("bootstrap", None, seed=seed, resamples=999)
+        options = Options("bootstrap", "holm", seed=seed, resamples=999)
         low, high = significance.outcome_of(pairs, options).interval(np.full(50, LEVEL))
         holds.extend((low <= 0) & (high >= 0))
     return np.mean(holds)
@@ -590,7 +590,7 @@ def test_the_permutation_test_supposes_symmetry():
         for differences in values:
             both = replace(results, values=np.array([differences, np.zeros(10)]))
             pairs = Pairs(both, np.array([0]), np.array([1]))
-            ps.append(TESTS["permutation"].run(pairs, Options.of("permutation", None)).p[0])
+            ps.append(TESTS["permutation"].run(pairs, Options("permutation", "holm")).p[0])
         assert (np.array(ps) <= 0.05).mean() == pytest.approx(float(row[column]), abs=0.04)
 
 

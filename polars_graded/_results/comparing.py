@@ -37,6 +37,7 @@ from polars_graded._results.significance import (
     TestName,
     agreeing_levels,
     corrected,
+    correction_of,
     outcome_of,
     told_of_tests,
     warn_of_tests,
@@ -352,13 +353,12 @@ def compare(
     │ 4       ┆ 3    ┆ 1    ┆ 0      ┆ 1.5 ┆ 0.25    │
     └─────────┴──────┴──────┴────────┴─────┴─────────┘
     """
-    options = Options.of(
-        test, correction, confidence=confidence, seed=seed, resamples=resamples, progress=progress
-    )
+    correction = correction_of(test, correction)
+    options = Options(test, correction, confidence, seed, resamples, progress)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
         _check_none(rope=rope, test=None if test == "t" else test)
-        compared = baseline, options.correction
+        compared = baseline, correction
         return trusted_table(per_query, measures, trusted, segments, keys, confidence, compared)
     grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
@@ -374,7 +374,7 @@ def compare(
         pairs = [Pairs(grid.results(measure), a, b) for _, grid in grids]
         statistics = _statistics(pairs, options, margin)
         tables.append(of_measure(measure, names, table(statistics)))
-        told |= dict.fromkeys(told_of_tests(pairs, options, options.level))
+        told |= dict.fromkeys(told_of_tests(pairs, options))
     warn_of_tests(told)
     return pl.concat(tables)
 

@@ -181,7 +181,7 @@ def gate(
     >>> print(verdicts["sentence"].item())
     ap: new is no worse than main: 0.005 (-0.0109 to 0.0209), margin 0.05
     """
-    options = Options.of(test, "none", confidence=confidence, seed=seed, resamples=resamples)
+    options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     check_choice("test", test, TESTS)
     check_free_names(COLUMNS, strategy=keys["strategy"], segments=segments)
     held = _held_against(per_query, measures, baseline, segments, keys)

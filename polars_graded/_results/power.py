@@ -119,13 +119,12 @@ def discriminative_power(
     │ precision@1 ┆ 3          ┆ 3     ┆ 2          ┆ 0.666667             │
     └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
     """
-    level = check_level(confidence)
     grid = check_per_query(per_query, measures, **keys)
-    options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
+    options = Options(test, correction, confidence, seed, resamples, progress)
     rows, told = [], dict[str, None]()
     for pairs, p in _achieved(grid, options):
-        told |= dict.fromkeys(told_of_tests([pairs], options, level))
-        told_apart = int(np.count_nonzero(p <= level))
+        told |= dict.fromkeys(told_of_tests([pairs], options))
+        told_apart = int(np.count_nonzero(p <= options.level))
         rows.append(
             {
                 "measure": pairs.results.measure,
@@ -201,7 +200,7 @@ def significance_levels(
     grid = check_per_query(per_query, measures, **keys)
     key = grid.strategies.name
     check_free_names(["measure", "place", "baseline", "p_corrected"], strategy=key)
-    options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
+    options = Options(test, correction, seed=seed, resamples=resamples, progress=progress)
     tables = []
     for pairs, p in _achieved(grid, options):
         falling = np.argsort(-p, kind="stable")

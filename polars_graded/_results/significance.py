@@ -54,41 +54,36 @@ class Options:
 
     test: TestName
     correction: CorrectionName
-    confidence: float
-    level: float
-    seed: int
-    resamples: int
-    progress: Progress
+    confidence: float = 0.95
+    seed: int = 0
+    resamples: int = 10_000
+    progress: Progress | None = None
 
-    @classmethod
-    def of(
-        cls,
-        test: TestName,
-        correction: CorrectionName | None,
-        *,
-        confidence: float = 0.95,
-        seed: int = 0,
-        resamples: int = 10_000,
-        progress: Progress | None = None,
-    ) -> Options:
-        """These arguments, checked; without a correction it is the one that is usual."""
-        correction = correction_of(test, correction)
-        check_choice("correction", correction, CORRECTIONS)
-        if TESTS[test].simultaneous and correction != "none":
+    def __post_init__(self) -> None:
+        """Check what users may have said."""
+        check_choice("test", self.test, TESTS)
+        check_choice("correction", self.correction, CORRECTIONS)
+        if TESTS[self.test].simultaneous and self.correction != "none":
             msg = (
-                f"`correction` must be 'none' for the test {test!r}, whose p values hold for all "
-                f"pairs together, got {correction!r}"
+                f"`correction` must be 'none' for the test {self.test!r}, whose p values hold for "
+                f"all pairs together, got {self.correction!r}"
             )
             raise ValueError(msg)
-        return cls(
-            test,
-            correction,
-            confidence,
-            check_level(confidence),
-            check_whole_number("seed", seed, at_least=0),
-            check_whole_number("resamples", resamples, at_most=MOST_RESAMPLES),
-            check_progress(progress),
-        )
+        check_level(self.confidence)
+        check_whole_number("seed", self.seed, at_least=0)
+        check_whole_number("resamples", self.resamples, at_most=MOST_RESAMPLES)
+        if not (self.progress is None or callable(self.progress)):
+            msg = f"`progress` must be called with a sequence, as tqdm is, got {self.progress!r}"
+            raise TypeError(msg)
+
+    @property
+    def level(self) -> float:
+        """The level of significance."""
+        return check_level(self.confidence)
+
+    def shown(self, blocks: Sequence[int]) -> Iterable[int]:
+        """The same blocks, which may show how far a test is."""
+        return blocks if self.progress is None else self.progress(blocks)
 
 
 def correction_of(test: TestName, correction: CorrectionName | None) -> CorrectionName:
@@ -120,16 +115,6 @@ class Outcome(NamedTuple):
     """Intervals of the mean difference."""
     agreeing: Interval
     """Intervals that are clear of 0 where, and only where, p is at most the chance of error."""
-
-
-def check_progress(progress: Progress | None) -> Progress:
-    """What shows how far a test is; by default nothing."""
-    if progress is None:
-        return lambda blocks: blocks
-    if not callable(progress):
-        msg = f"`progress` must be called with a sequence, as tqdm is, got {progress!r}"
-        raise TypeError(msg)
-    return progress
 
 
 def outcome_of(pairs: Pairs, options: Options) -> Outcome:
@@ -365,9 +350,9 @@ TESTS: Mapping[TestName, Test] = {
 }
 
 
-def told_of_tests(segments: Sequence[Pairs], options: Options, level: float) -> Iterator[str]:
+def told_of_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
     """What is to be told of the tests of a measure: that none finds a thing, or has no p value."""
-    test, resamples = TESTS[options.test], options.resamples
+    test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))
     every = [each for each in segments if each.n > 1]
     if not every:
@@ -451,7 +436,7 @@ def _parts(
     """The pairs in parts, and with each the same resamples of its queries, block by block."""
     parts = list(pairs.parts(pairs.n + count, KEPT))
     steps = list(blocks_of(count, pairs.n))
-    shown = iter(options.progress(range(len(parts) * len(steps))))
+    shown = iter(options.shown(range(len(parts) * len(steps))))
 
     def blocks() -> Iterator[tuple[slice, Floats]]:
         rng = np.random.default_rng(options.seed)
@@ -498,7 +483,7 @@ def _shuffled_ranges(results: Results, options: Options) -> Floats:
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
     step = max(1, BLOCK // values.size)
-    for start in options.progress(range(0, options.resamples, step)):
+    for start in options.shown(range(0, options.resamples, step)):
         rows = min(step, options.resamples - start)
         # Each strategy has a random number, whose last bits say which it is: in the order of the
         # numbers they are shuffled. Sorting numbers takes half the time of permuting places.
