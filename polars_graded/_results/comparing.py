@@ -35,20 +35,17 @@ from polars_graded._results.significance import (
     Options,
     Progress,
     TestName,
-    agreeing_levels,
-    corrected,
     correction_of,
     outcome_of,
+    tests_of,
     told_of_tests,
     warn_of_tests,
 )
 from polars_graded._results.trusting import trusted_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from polars_graded._measuring.kernels.ragged import Floats
-    from polars_graded._results.per_query import Grid
 
 __all__ = ["compare", "differences", "summarise"]
 
@@ -362,18 +359,13 @@ def compare(
         return trusted_table(per_query, measures, trusted, segments, keys, confidence, compared)
     grids = check_segments(per_query, measures, segments, **keys)
     strategies = grids[0][1].strategies
-    check_free_names(COLUMNS, strategy=strategies.name, segments=segments)
     a, b = pairs_of(strategies, baseline)
-    names = [
-        *_segments(grids, len(a)),
-        strategies.gather(np.tile(a, len(grids))),
-        strategies.gather(np.tile(b, len(grids))).alias("baseline"),
-    ]
+    names = strategies.gather(a), strategies.gather(b).alias("baseline")
     tables, told = [], dict[str, None]()
     for measure in grids[0][1].measures:
         pairs = [Pairs(grid.results(measure), a, b) for _, grid in grids]
-        statistics = _statistics(pairs, options, margin)
-        tables.append(of_measure(measure, names, table(statistics)))
+        found = zip(grids, _statistics(pairs, options, margin), strict=True)
+        tables += [of_measure(measure, segment, names, rows) for (segment, _), rows in found]
         told |= dict.fromkeys(told_of_tests(pairs, options))
     warn_of_tests(told)
     return pl.concat(tables)
@@ -529,15 +521,11 @@ def summarise(
     if trusted is not None:
         return trusted_table(per_query, measures, trusted, segments, keys, confidence)
     grids = check_segments(per_query, measures, segments, **keys)
-    strategies = grids[0][1].strategies
-    names = [*_segments(grids, len(strategies)), pl.concat([strategies] * len(grids))]
-    tables = []
-    for measure in grids[0][1].measures:
-        each = [_summary(grid.results(measure), confidence) for _, grid in grids]
-        summary = pl.concat(each)
-        check_free_names(["measure", *summary.columns], strategy=strategies.name, segments=segments)
-        tables.append(of_measure(measure, names, summary))
-    return pl.concat(tables)
+    return pl.concat(
+        of_measure(measure, segment, [grid.strategies], _summary(grid.results(measure), confidence))
+        for measure in grids[0][1].measures
+        for segment, grid in grids
+    )
 
 
 @takes_results
@@ -623,7 +611,8 @@ def differences(
         tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
     if alone and len(names) == 1:
         return tables[0]
-    return pl.concat(of_measure(name, [], each) for name, each in zip(names, tables, strict=True))
+    first = (pl.lit(name).alias("measure") for name in names)
+    return pl.concat(each.select(name, "*") for name, each in zip(first, tables, strict=True))
 
 
 def _side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
@@ -656,83 +645,55 @@ def _check_none(**given: Any) -> None:
             raise ValueError(msg)
 
 
-COLUMNS = (
-    *("measure", "baseline", "queries", "best", "mean", "baseline_mean", "relative_difference"),
-    *("d_z", "wins", "ties", "losses"),
-    *("rope", "probability_better", "probability_equal", "probability_worse"),
-    *("p_value", "simultaneous_low", "simultaneous_high", "confidence"),
-    *("difference", "ci_low", "ci_high", "p_corrected"),
-)
-"""What `compare` gives beside its keys."""
-
-
-def _segments(grids: Sequence[tuple[pl.DataFrame, Grid]], height: int) -> list[pl.Series]:
-    """The columns of segments, each as often as it has rows."""
-    return pl.concat([key[[0] * height] for key, _ in grids]).get_columns()
-
-
-def _statistics(pairs: Sequence[Pairs], options: Options, rope: float | None) -> dict[str, Any]:
+def _statistics(
+    pairs: Sequence[Pairs], options: Options, rope: float | None
+) -> Iterator[pl.DataFrame]:
     """What is said of each pair, segment by segment: what decides comes last."""
     found = [outcome_of(each, options) for each in pairs]
-    p = np.concatenate([each.p for each in found])
-    level = options.level
-    levels = np.split(agreeing_levels(options.correction, p, level), len(found))
-    plain = [each.interval(np.full(len(each.p), level)) for each in found]
-    agreeing = [each.agreeing(at) for each, at in zip(found, levels, strict=True)]
-    low, high = np.concatenate(plain, axis=1)
-    simultaneous_low, simultaneous_high = np.concatenate(agreeing, axis=1)
-
-    of_pairs = [each.statistics for each in pairs]
-    difference, std, higher, lower = map(np.concatenate, zip(*of_pairs, strict=True))
-    mean, baseline_mean = np.concatenate([each.means for each in pairs], axis=1)
-    n = np.concatenate([np.full(len(each), each.n) for each in pairs])
-    results = pairs[0].results
-    better = results.higher_is_better
-    return {
-        "queries": n,
-        "best": [results.best] * len(p),
-        "mean": mean,
-        "baseline_mean": baseline_mean,
-        "relative_difference": ratio(difference, baseline_mean),
-        "d_z": ratio(difference, std),
-        "wins": higher if better else lower,
-        "ties": n - higher - lower,
-        "losses": lower if better else higher,
-        **({} if rope is None else _equivalence(pairs, rope)),
-        "p_value": p,
-        "simultaneous_low": simultaneous_low,
-        "simultaneous_high": simultaneous_high,
-        "confidence": np.full(len(p), options.confidence),
-        "difference": difference,
-        "ci_low": low,
-        "ci_high": high,
-        "p_corrected": corrected(options.correction, p),
-    }
+    p, agreeing = [each.p for each in found], [each.agreeing for each in found]
+    tests = tests_of(p, agreeing, options.correction, options.level)
+    for each, outcome, tested in zip(pairs, found, tests, strict=True):
+        difference, std, higher, lower = each.statistics
+        mean, baseline_mean = each.means
+        low, high = outcome.interval(np.full(len(each), options.level))
+        better = each.results.higher_is_better
+        statistics = {
+            "queries": np.full(len(each), each.n),
+            "best": each.results.best,
+            "mean": mean,
+            "baseline_mean": baseline_mean,
+            "relative_difference": ratio(difference, baseline_mean),
+            "d_z": ratio(difference, std),
+            "wins": higher if better else lower,
+            "ties": each.n - higher - lower,
+            "losses": lower if better else higher,
+            **({} if rope is None else _equivalence(each, rope)),
+            **tested,
+            "confidence": options.confidence,
+            "difference": difference,
+            "ci_low": low,
+            "ci_high": high,
+        }
+        yield table(statistics).select(pl.exclude("p_corrected"), "p_corrected")
 
 
-def _equivalence(pairs: Sequence[Pairs], rope: float) -> dict[str, Floats]:
+def _equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
     """How probable it is that a strategy is better, the same in practice, or worse."""
-    worse, better = np.concatenate([_beyond(each, rope) for each in pairs], axis=1)
-    if not pairs[0].results.higher_is_better:
-        worse, better = better, worse
-    return {
-        "rope": np.full(len(better), rope),
-        "probability_better": better,
-        "probability_equal": 1 - better - worse,
-        "probability_worse": worse,
-    }
-
-
-def _beyond(pairs: Pairs, rope: float) -> tuple[Floats, Floats]:
-    """How probable it is that the mean difference lies below -rope, and above rope."""
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics
     error = np.where(std > 0, std, np.nan) / np.sqrt(max(pairs.n, 1))
-    below = stdtr(pairs.n - 1, (-rope - mean) / error)
-    above = stdtr(pairs.n - 1, (mean - rope) / error)
     ties = (std == 0) & (mean == 0)
-    return np.where(ties, 0, below), np.where(ties, 0, above)
+    up = mean if pairs.results.higher_is_better else -mean
+    better, worse = (
+        np.where(ties, 0, stdtr(pairs.n - 1, (way - rope) / error)) for way in (up, -up)
+    )
+    return {
+        "rope": rope,
+        "probability_better": better,
+        "probability_equal": 1 - better - worse,
+        "probability_worse": worse,
+    }
 
 
 def _summary(results: Results, confidence: float) -> pl.DataFrame:

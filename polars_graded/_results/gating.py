@@ -19,7 +19,6 @@ from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import (
     Named,
     as_they_come,
-    check_free_names,
     check_has_best,
     check_segments,
     measures_and_curves,
@@ -46,12 +45,6 @@ TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
 
 BAD = ("worse", "undecided")
 """Verdicts that hold a change back, the worst first."""
-
-COLUMNS = (
-    *("measure", "baseline", "queries", "best", "baseline_mean", "mean", "more_queries"),
-    *("margin", "difference", "low", "high", "verdict", "sentence"),
-)
-"""What `gate` gives beside its keys."""
 
 
 @takes_results
@@ -183,7 +176,6 @@ def gate(
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     check_choice("test", test, TESTS)
-    check_free_names(COLUMNS, strategy=keys["strategy"], segments=segments)
     held = _held_against(per_query, measures, baseline, segments, keys)
     if not held.names:
         msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
@@ -201,15 +193,15 @@ def gate(
         for segment, grid in grids:
             pairs = Pairs(grid.results(measure), a, b)
             check_has_best(measure, pairs.results.best, "say what is worse")
-            own = segment[[0] * len(a)].get_columns()
-            names = [*own, held.strategies, held.baselines]
-            tables.append(of_measure(measure, names, _verdicts(pairs, allowed, options, level)))
-    verdicts = pl.concat(tables)
+            verdicts = _verdicts(pairs, allowed, options, level)
+            names = held.strategies, held.baselines
+            tables.append(of_measure(measure, segment, names, verdicts))
+    every = pl.concat(tables)
     said = [
         _sentence(row, keys["strategy"], settled_columns("segments", segments))
-        for row in verdicts.rows(named=True)
+        for row in every.rows(named=True)
     ]
-    return verdicts.with_columns(pl.Series("sentence", said))
+    return every.with_columns(pl.Series("sentence", said))
 
 
 def assert_no_worse(

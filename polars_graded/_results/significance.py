@@ -585,3 +585,18 @@ def agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floa
     if there.any():
         result[there] = CORRECTIONS[correction].levels(p[there], level)
     return result
+
+
+def tests_of(
+    p: Sequence[Floats], agreeing: Sequence[Interval], correction: CorrectionName, level: float
+) -> list[dict[str, Floats]]:
+    """The p values of each segment, corrected for those of all, and intervals that agree."""
+    every = np.array(p)
+    p_corrected = corrected(correction, every.ravel()).reshape(every.shape)
+    levels = agreeing_levels(correction, every.ravel(), level).reshape(every.shape)
+    tests = []
+    for place, interval in enumerate(agreeing):
+        low, high = interval(levels[place])
+        ends = {"simultaneous_low": low, "simultaneous_high": high}
+        tests.append({"p_value": p[place], **ends, "p_corrected": p_corrected[place]})
+    return tests
