@@ -83,16 +83,9 @@ def rank_strategies(
 
     Notes
     -----
-    In how many of 2,000 worlds all true ranks lay within their intervals (t test and Holm at 0.95;
-    normal values whose queries share a difficulty, 50 queries; the two groups are one standard
-    deviation of a difference apart, the ladder's steps a fifth of it):
-
-    ========== ========= ========== ======
-    strategies all equal two groups ladder
-    ========== ========= ========== ======
-    4          0.962     0.948      1.000
-    10         0.964     0.960      1.000
-    ========== ========= ========== ======
+    In at least 0.948 of 2,000 simulated worlds all true ranks lay within their intervals (t test
+    and Holm at 0.95; 50 queries; four or ten strategies, of which all, some or none have the same
+    mean). The page of the book on how it is tested has the table.
 
     A group is a clique of strategies that are not told apart; as few cliques as a greedy search
     finds hold each such pair. Where no interval of ranks but the whole is left, no place is known.
