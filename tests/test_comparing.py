@@ -263,9 +263,9 @@ def test_a_key_must_not_be_called_like_another_column(name):
     rule = f"must not have the name of a column of the result, got '{name}'\n\nHint: rename the"
     frame = FRAME.rename({"strategy": name})
     with pytest.raises(ValueError, match=f"`strategy` {rule}"):
-        compare(frame, strategy=name)
+        compare(frame, strategy=name, rope=0.1)
     with pytest.raises(ValueError, match=f"`segments` {rule}"):
-        compare(FRAME.with_columns(pl.lit(1).alias(name)), segments=name)
+        compare(FRAME.with_columns(pl.lit(1).alias(name)), segments=name, rope=0.1)
     with pytest.raises(ValueError, match=r"`strategy` must not .*, got 'median'"):
         summarise(FRAME.rename({"strategy": "median"}), strategy="median")
     with pytest.raises(ValueError, match=r"`query` must not .*, got 'winner'"):

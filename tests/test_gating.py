@@ -300,7 +300,7 @@ def test_what_is_worse_by_the_margin_seldom_passes_and_what_is_not_is_seldom_sto
     assert max(passed, stopped) <= 0.05
 
 
-if __name__ == "__main__":  # the table in the docstring of `gate`
+if __name__ == "__main__":  # the table of the book about `gate`
     for measures in (1, 3):
         for queries in (50, 200, 1000):
             both = [shares(effect, measures, queries, 2000) for effect in (-0.01, 0)]

@@ -175,7 +175,7 @@ def test_true_ranks_lie_within_their_intervals_together(kind):
     assert share_of_worlds(kind, 4, 500) >= 0.95 - 3 * (0.95 * 0.05 / 500) ** 0.5
 
 
-if __name__ == "__main__":  # the table in the docstring of `rank_strategies`
+if __name__ == "__main__":  # the table of the book about `rank_strategies`
     for n in (4, 10):
         print(
             n,

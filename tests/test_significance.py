@@ -7,6 +7,7 @@ import math
 import re
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -431,7 +432,7 @@ def covered(draw, n_queries, batches):
     generator, holds = rng(5), []
     for seed in range(batches):
         pairs = of_pairs(np.array([draw(generator, n_queries) for _ in range(50)]))
-        options = Options.of("bootstrap", None, seed=seed, resamples=999)
+        options = Options("bootstrap", "holm", seed=seed, resamples=999)
         low, high = significance.outcome_of(pairs, options).interval(np.full(50, LEVEL))
         holds.extend((low <= 0) & (high >= 0))
     return np.mean(holds)
@@ -537,10 +538,10 @@ def test_progress_is_given_the_blocks_of_resamples(monkeypatch):
 
 
 def table_after(words):
-    """The rows of numbers in the docstring of `compare` that come after these words."""
-    lines = [line.split() for line in compare.__doc__.split(words)[1].splitlines()]
-    edges = [place for place, line in enumerate(lines) if line and set(line[0]) == {"="}]
-    return lines[edges[1] + 1 : edges[2]]
+    """The rows of the table on the page about testing that comes after these words."""
+    page = Path(__file__).parents[1] / "notebooks" / "book" / "testing.md"
+    after = page.read_text(encoding="utf-8").split(words)[1].strip().split("\n\n")[1]
+    return [re.findall(r"[^|]+", line.strip("| ")) for line in after.splitlines()[2:]]
 
 
 @pytest.mark.parametrize(
@@ -551,8 +552,10 @@ def table_after(words):
         (2, [0, 0, 0, 0], None, 25),
     ],
 )
-def test_what_intervals_cover_together_is_what_the_docstring_says(place, means, baseline, n):
-    printed = [float(cell) for cell in table_after("How often all intervals")[place][-5:-1]]
+def test_what_intervals_cover_together_is_what_is_printed(place, means, baseline, n):
+    printed = [
+        float(cell) for cell in table_after("### Intervals that hold together")[place][-5:-1]
+    ]
     draws, k = 2000, len(means)
     values = np.array(means)[:, np.newaxis] + rng(5).standard_normal((draws, k, n))
     a, b = pairs_of(pl.Series("strategy", range(k)), baseline)
@@ -579,7 +582,7 @@ def test_what_intervals_cover_together_is_what_the_docstring_says(place, means, 
 
 def test_the_permutation_test_supposes_symmetry():
     """At 10 queries skewed differences are found far too often, symmetric ones at their level."""
-    row = table_after("**What a skew does.**")[0]
+    row = table_after("### What a skew does")[0]
     generator = rng(6)
     for column, values in (
         (1, generator.standard_exponential((1500, 10)) ** 2 - 2),
@@ -590,7 +593,7 @@ def test_the_permutation_test_supposes_symmetry():
         for differences in values:
             both = replace(results, values=np.array([differences, np.zeros(10)]))
             pairs = Pairs(both, np.array([0]), np.array([1]))
-            ps.append(TESTS["permutation"].run(pairs, Options.of("permutation", None)).p[0])
+            ps.append(TESTS["permutation"].run(pairs, Options("permutation", "holm")).p[0])
         assert (np.array(ps) <= 0.05).mean() == pytest.approx(float(row[column]), abs=0.04)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -311,25 +310,24 @@ class Grades:
     ) -> Iterator[dict[str, Any]]:
         """How all graders agree, each document with as many grades as it has."""
         k, near = len(self.values), _nearness(self.values)
-        rows, columns = np.nonzero(self.codes >= 0)
-        cells = rows * k + self.codes[rows, columns]
-        given = np.bincount(cells, minlength=len(self.codes) * k).reshape(-1, k).astype(np.float64)
-        count = given.sum(axis=1)
+        given = np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
+        count = given.sum(axis=1, keepdims=True)
         several = count > 1
-        bounds = np.searchsorted(self.query, np.arange(self.n_queries + 1))
-        of_query, coincidences = [], []
-        for start, stop in pairwise(bounds.tolist()):
-            units, m = given[start:stop], count[start:stop]
-            one = units[m > 0] / m[m > 0, np.newaxis]
-            units, m = units[m > 1], m[m > 1]
-            pairs = m * (m - 1)
-            equal, nearly = ((units * (units @ kind - 1)).sum(axis=1) for kind in (np.eye(k), near))
-            sums = [len(units), (equal / pairs).sum(), (nearly / pairs).sum(), len(one)]
-            of_query.append([*sums, *one.sum(axis=0)])
-            shared = units / (m - 1)[:, np.newaxis]
-            coincidences.append(units.T @ shared - np.diag(shared.sum(axis=0)))
-        n, equal, nearly, n_judged, *pi = _resampled(weights, np.reshape(of_query, (-1, 4 + k))).T
-        tables = _resampled(weights, np.reshape(coincidences, (-1, k * k))).reshape(-1, k, k)
+        starts = np.flatnonzero(np.diff(self.query, prepend=-1))
+
+        def of_query(of_document: Floats) -> Floats:
+            return np.add.reduceat(of_document, starts, axis=0) if len(starts) else of_document
+
+        pairs = np.where(several, count * (count - 1), np.inf)
+        agreeing = [(given * (given @ kind - 1)).sum(axis=1) for kind in (np.eye(k), near)]
+        shares = np.stack(agreeing, axis=1) / pairs
+        one = given / np.maximum(count, 1)
+        sums = of_query(np.concatenate([several, shares, count > 0, one], axis=1))
+        shared = given / np.where(several, count - 1, np.inf)
+        coincidences = np.stack([of_query(given[:, [i]] * shared) for i in range(k)], axis=1)
+        coincidences[:, np.arange(k), np.arange(k)] -= of_query(shared)
+        n, equal, nearly, n_judged, *pi = _resampled(weights, sums).T
+        tables = _resampled(weights, coincidences.reshape(-1, k * k)).reshape(-1, k, k)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.array(pi).T / n_judged[:, np.newaxis]
             found = {
@@ -339,7 +337,7 @@ class Grades:
                 "ac2": _ac2(nearly / n, shares, near),
             }
         ends = {name: each[:, 0] for name, each in _with_intervals(found, tails).items()}
-        return self._rows((None, None), several, ends)
+        return self._rows((None, None), several[:, 0], ends)
 
     def _rows(
         self, graders: tuple[str | None, str | None], judged: Mask, found: Mapping[str, Floats]

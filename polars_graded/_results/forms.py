@@ -199,33 +199,28 @@ def paper_table(
             f"`baseline` names the one to compare with, got {len(names)}"
         )
         raise ValueError(msg)
-    signs = {} if baseline is not None else dict(zip(names, LETTERS, strict=False))
-    marks: dict[tuple[Any, ...], list[str]] = {}
+    signs = dict(zip(names, LETTERS, strict=False)) if baseline is None else {}
+    marked = means.select(*parts, strategy, mark=pl.lit(""))
     how: dict[str, Any] = {"segments": segments, "test": test, "correction": correction}
     how |= {"confidence": confidence, **keys}
     if letters == "groups" and len(names) > 1:
         signs = {}
-        ranks = rank_strategies(per_query, *measures, **how)
-        groups = ranks.select(*parts, strategy, "group").rows()
-        marks = {tuple(key): [*group] for *key, group in groups}
-        if any({*group} - {*LETTERS} for group in marks.values()):
+        marked = rank_strategies(per_query, *measures, **how).select(*parts, strategy, mark="group")
+        if not {*"".join(marked["mark"])} <= {*LETTERS}:
             msg = f"there must be at most {len(LETTERS)} groups, a letter for each"
             raise ValueError(msg)
     elif len(names) > 1 or baseline is not None:
         pairs = compare(per_query, *measures, baseline=baseline, **how)
-        marks = _beaten(pairs.filter(pl.col("p_corrected") <= level), parts, strategy, signs)
+        marked = _beaten(pairs.filter(pl.col("p_corrected") <= level), parts, strategy, signs)
     columns: dict[str, list[Cell]] = {}
-    for part, of_it in means.group_by(parts, maintain_order=True):
-        values = dict(of_it.select(strategy, "mean").iter_rows())
-        which = check_known(str(part[0]), of_it.get_column("best")[0])
-        best_names = of_it.get_column(strategy)[bests(of_it.get_column("mean"), which)].to_list()
+    beside = means.join(
+        marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
+    )
+    for part, of_it in beside.group_by(parts, maintain_order=True):
+        best = bests(of_it["mean"], check_known(str(part[0]), of_it["best"][0]))
         columns[", ".join(map(str, part))] = [
-            (
-                "–" if values[name] is None else f"{values[name]:.{digits}f}",
-                name in best_names,
-                "".join(sorted(marks.get((*part, name), []))),
-            )
-            for name in names
+            ("–" if mean is None else f"{mean:.{digits}f}", place in best, mark or "")
+            for place, (mean, mark) in enumerate(of_it.select("mean", "mark").iter_rows())
         ]
     rows = [
         (signs.get(name, ""), str(name), [column[place] for column in columns.values()])
@@ -246,20 +241,19 @@ Row = tuple[str, str, list[Cell]]
 
 def _beaten(
     told_apart: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
-) -> dict[tuple[Any, ...], list[str]]:
+) -> pl.DataFrame:
     """The signs of those that each strategy beats, by each part; without any, + and -."""
-    found: dict[tuple[Any, ...], list[str]] = {}
-    rows = told_apart.select(*parts, strategy, "baseline", "difference", "best").iter_rows()
-    for *part, a, b, difference, which in rows:
-        if which == "none" or not difference:
-            continue
-        is_better = (difference > 0) == (which == "highest")
-        if signs:
-            winner, loser = (a, b) if is_better else (b, a)
-            found.setdefault((*part, winner), []).append(signs[loser])
-        else:
-            found[*part, a] = ["+" if is_better else "-"]
-    return found
+    up = pl.col("best").replace_strict({"highest": 1, "lowest": -1}, default=0)
+    better = pl.col("difference") * up
+    winner, mark = pl.col(strategy), pl.when(better > 0).then(pl.lit("+")).otherwise(pl.lit("-"))
+    if signs:
+        winner = pl.when(better > 0).then(strategy).otherwise("baseline")
+        loser = pl.when(better > 0).then("baseline").otherwise(strategy)
+        mark = loser.replace_strict(signs, return_dtype=pl.String)
+    found = told_apart.filter(better != 0).select(
+        *parts, winner.alias(strategy), mark.alias("mark")
+    )
+    return found.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
 def _caption(

@@ -50,6 +50,9 @@ ROUNDING = 1e-12
 LARGEST = 1e150
 """How far from 0 a value may be: beyond, its square is no number."""
 
+WHOLE = pl.DataFrame(height=1)
+"""The key of all queries together, a segment without a column."""
+
 SHOWN = 3
 """The most keys that an error names."""
 
@@ -100,7 +103,7 @@ def check_segments(
         rows = collected_keys(part, numbers, query=query, strategy=strategy)
         found.append((part.select(keys).head(1), Grid(rows, missing, strategies, measures)))
     if not keys:
-        return [(pl.DataFrame(height=1), grid) for _, grid in found]
+        return [(WHOLE, grid) for _, grid in found]
     if frame.is_empty():
         return found
     rising = pl.concat([key for key, _ in found]).select(pl.struct(keys).arg_sort()).to_series()
@@ -524,10 +527,16 @@ def table(
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 
 
-def of_measure(measure: str, names: Sequence[pl.Series], statistics: pl.DataFrame) -> pl.DataFrame:
-    """The statistics of a measure, behind its name and other columns of names."""
-    first = pl.Series("measure", [measure]).new_from_index(0, statistics.height)
-    return pl.DataFrame([first, *names, *statistics])
+def of_measure(
+    measure: str, segment: pl.DataFrame, names: Sequence[pl.Series], statistics: pl.DataFrame
+) -> pl.DataFrame:
+    """The statistics of a measure in a segment, behind what they are of: the strategy and more."""
+    strategy, *others = (each.name for each in names)
+    taken = ["measure", *others, *statistics.columns]
+    check_free_names(taken, strategy=strategy, segments=segment.columns or None)
+    first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
+    repeated = first[[0] * statistics.height].get_columns()
+    return pl.DataFrame([*repeated, *names, *statistics])
 
 
 # Means

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
 
 import numpy as np
@@ -18,9 +19,10 @@ from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import (
     ROUNDING,
+    WHOLE,
     Named,
-    check_free_names,
     check_per_query,
+    of_measure,
     table,
 )
 from polars_graded._results.significance import (
@@ -119,13 +121,12 @@ def discriminative_power(
     │ precision@1 ┆ 3          ┆ 3     ┆ 2          ┆ 0.666667             │
     └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
     """
-    level = check_level(confidence)
     grid = check_per_query(per_query, measures, **keys)
-    options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
+    options = Options(test, correction, confidence, seed, resamples, progress)
     rows, told = [], dict[str, None]()
     for pairs, p in _achieved(grid, options):
-        told |= dict.fromkeys(told_of_tests([pairs], options, level))
-        told_apart = int(np.count_nonzero(p <= level))
+        told |= dict.fromkeys(told_of_tests([pairs], options))
+        told_apart = int(np.count_nonzero(p <= options.level))
         rows.append(
             {
                 "measure": pairs.results.measure,
@@ -199,20 +200,15 @@ def significance_levels(
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
     grid = check_per_query(per_query, measures, **keys)
-    key = grid.strategies.name
-    check_free_names(["measure", "place", "baseline", "p_corrected"], strategy=key)
-    options = Options.of(test, correction, seed=seed, resamples=resamples, progress=progress)
+    options = Options(test, correction, seed=seed, resamples=resamples, progress=progress)
     tables = []
     for pairs, p in _achieved(grid, options):
         falling = np.argsort(-p, kind="stable")
-        columns = {
-            "measure": [pairs.results.measure] * len(p),
-            "place": np.arange(1, len(p) + 1, dtype=np.uint32),
-            key: grid.strategies.gather(pairs.a[falling]),
-            "baseline": grid.strategies.gather(pairs.b[falling]),
-            "p_corrected": p[falling],
-        }
-        tables.append(pl.DataFrame(columns))
+        a, b = (grid.strategies.gather(each[falling]) for each in (pairs.a, pairs.b))
+        levels = table({"place": np.arange(1, len(p) + 1), "p_corrected": p[falling]})
+        names = a, b.alias("baseline")
+        rows = of_measure(pairs.results.measure, WHOLE, names, levels)
+        tables.append(rows.select("measure", "place", pl.exclude("measure", "place")))
     return pl.concat(tables)
 
 
@@ -474,18 +470,9 @@ def _pooled_std(pairs: Pairs) -> float:
 
 def fewest_queries(effect: float, power: float, alpha: float) -> int | None:
     """The fewest queries with this power, None where that is more than anyone has."""
-    below, enough = 1, 2
-    while power_of(enough, effect, alpha) < power:
-        below, enough = enough, 2 * enough
-        if enough > MOST_QUERIES:
-            return None
-    while enough - below > 1:
-        middle = (below + enough) // 2
-        if power_of(middle, effect, alpha) < power:
-            below = middle
-        else:
-            enough = middle
-    return enough
+    numbers = range(2, MOST_QUERIES + 1)
+    place = bisect_left(numbers, power, key=lambda n: power_of(n, effect, alpha))
+    return numbers[place] if place < len(numbers) else None
 
 
 def _smallest_effect(n: int, power: float, alpha: float) -> float:

@@ -25,7 +25,13 @@ from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import compare
 from polars_graded._results.correlation import kendall, tau_ap
 from polars_graded._results.pairs import pairs_of
-from polars_graded._results.per_query import check_free_names, check_per_query
+from polars_graded._results.per_query import (
+    WHOLE,
+    check_free_names,
+    check_per_query,
+    of_measure,
+    table,
+)
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
@@ -293,7 +299,7 @@ def robustness_to_grading(
     rows = check_collected("frame", frame)
     chosen = _with_one_value(measures)
     strategy, *query = _keys(rows, options)
-    check_free_names(ROBUSTNESS, strategy=strategy)
+    check_free_names(["grading"], strategy=strategy)
     level = check_level(confidence)
     grade = check_column_name("grade", options.get("grade", "grade"))
     check_columns("frame", [grade], rows.columns)
@@ -326,12 +332,6 @@ def robustness_to_grading(
 BOUNDS = ("measure", "value", "low", "high", "exact", "residual")
 """What `unjudged_bounds` gives beside the strategy and the query."""
 
-ROBUSTNESS = (
-    *("grading", "measure", "mean", "place", "tau", "tau_ap", "lost", "gained", "reversed"),
-    "flipped",
-)
-"""What `robustness_to_grading` gives beside the strategy."""
-
 
 class _Conclusions:
     """What the values of one grading say: means, an order, and significant differences."""
@@ -344,50 +344,36 @@ class _Conclusions:
         query: Sequence[str],
         level: float,
     ) -> None:
-        # Several columns may name a query; statistics know one.
-        one = pl.struct(query).rank("dense").alias("query of both")
-        table = values.select(strategy, one, *measures)
-        keys: dict[str, Any] = {"query": "query of both", "strategy": strategy, "missing": "drop"}
-        self.strategy = strategy
-        self.grid: Grid = check_per_query(table, measures, **keys)
-        compared = compare(table, *measures, **keys, confidence=1 - level)
-        significant = (pl.col("p_corrected") <= level).fill_null(value=False)
-        signs = significant.cast(pl.Int8) * pl.col("difference").sign().fill_null(0)
-        self.signs = {
-            measure: compared.filter(pl.col("measure") == measure).select(signs).to_series()
-            for measure in measures
-        }
+        keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": "drop"}
+        self.grid: Grid = check_per_query(values, measures, **keys)
+        compared = compare(values, *measures, **keys, confidence=1 - level)
+        found = (pl.col("p_corrected") <= level).fill_null(value=False)
+        signs = compared.select(found * pl.col("difference").sign().fill_null(0)).to_numpy()
+        self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
     def against(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
         """The rows of a measure, against what was concluded first."""
         results, before = self.grid.results(measure), first.grid.results(measure)
         order, signs, earlier = results.order, self.signs[measure], first.signs[measure]
-        better = (order > order[:, np.newaxis]).sum(axis=1)
-        means = results.values.mean(axis=1) if results.n else np.full(len(order), np.nan)
-        agreement = [
-            pl.lit(correlation(order, before.order), pl.Float64).fill_nan(None).alias(column)
-            for column, correlation in (("tau", kendall), ("tau_ap", tau_ap))
-        ]
-        flips = {
-            "lost": (earlier != 0) & (signs == 0),
-            "gained": (earlier == 0) & (signs != 0),
-            "reversed": earlier * signs < 0,
-        }
         strategies = self.grid.strategies
+        of_both = {
+            "mean": results.values.mean(axis=1) if results.n else np.full(len(order), np.nan),
+            "place": (order > order[:, np.newaxis]).sum(axis=1) + 1,
+            "tau": kendall(order, before.order),
+            "tau_ap": tau_ap(order, before.order),
+            "lost": np.count_nonzero((earlier != 0) & (signs == 0)),
+            "gained": np.count_nonzero((earlier == 0) & (signs != 0)),
+            "reversed": np.count_nonzero(earlier * signs < 0),
+        }
         is_flipped = np.zeros((len(order), len(order)), dtype=bool)
         a, b = pairs_of(strategies)
-        is_flipped[a, b] = is_flipped[b, a] = (earlier != signs).to_numpy()
+        is_flipped[a, b] = is_flipped[b, a] = earlier != signs
         flipped = [strategies.filter(pl.Series(row)) for row in is_flipped]
-        return pl.DataFrame([strategies.alias(self.strategy)]).select(
-            pl.lit(name).alias("grading"),
-            pl.lit(measure).alias("measure"),
-            self.strategy,
-            pl.Series("mean", means, nan_to_null=True),
-            pl.Series("place", better + 1).cast(pl.UInt32),
-            *agreement,
-            *(pl.lit(int(flip.sum()), pl.UInt32).alias(column) for column, flip in flips.items()),
-            pl.Series("flipped", flipped, dtype=pl.List(strategies.dtype)),
+        statistics = table(of_both).with_columns(
+            pl.Series("flipped", flipped, dtype=pl.List(strategies.dtype))
         )
+        rows = of_measure(measure, WHOLE, [strategies], statistics)
+        return rows.select(pl.lit(name).alias("grading"), "*")
 
 
 def _with_one_value(measures: Sequence[str]) -> dict[str, Measure]:
@@ -455,24 +441,18 @@ def _moved(
     seed: int,
 ) -> pl.Series:
     """The grades, a share of them one level up or down; one document alike in all its rows."""
-    grades = rows.get_column(grade)
-    places = grades.rank("dense").cast(pl.Int64).to_numpy(allow_copy=True)
-    judged = grades.is_not_null().to_numpy()
-    documents = (
-        rows.select(pl.struct(unit).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
-        if unit
-        else np.arange(len(grades))
-    )
+    document = pl.struct(unit).rank("dense") - 1 if unit else pl.int_range(pl.len())
+    place = pl.col(grade).rank("dense").cast(pl.Int64) - 1
+    found = rows.select(document.cast(pl.Int64).alias("document"), place.alias("place"))
     rng = np.random.default_rng(seed)
-    count = int(documents.max(initial=-1)) + 1
+    count = found.select(pl.col("document").max().fill_null(-1) + 1).item()
     steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
-    place = np.nan_to_num(places).astype(np.int64) - 1
-    moved = place + steps[documents]
+    step = pl.lit(pl.Series(steps, dtype=pl.Int64)).gather("document")
     top = max(len(levels) - 1, 0)
-    moved = np.where((moved < 0) | (moved > top), place - steps[documents], moved)
-    known = pl.Series(levels, dtype=grades.dtype)
-    result = known.gather(np.where(judged, moved, 0).clip(0, top))
-    return result.to_frame("moved").select(pl.when(pl.Series(judged)).then("moved")).to_series()
+    there = (pl.col("place") + step).is_between(0, top)
+    moved = pl.col("place") + pl.when(there).then(step).otherwise(-step)
+    places = found.select(moved.clip(0, top)).to_series()
+    return pl.Series(grade, levels, dtype=rows.schema[grade]).gather(places)
 
 
 def _check_gradings(gradings: Any) -> Mapping[str, Grading]:

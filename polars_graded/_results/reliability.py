@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
-import polars as pl  # noqa: TC002, examples use it
+import polars as pl
 
 from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
 from polars_graded._results.correlation import kendalls, tau_ap
@@ -107,34 +107,29 @@ def swap_rate(
     draws = check_whole_number("samples", samples)
     check_whole_number("seed", seed, at_least=0)
     grid = check_per_query(per_query, measures, **keys)
-    rows = []
+    place, comparisons, swaps = pl.col("place"), pl.col("comparisons"), pl.col("swaps")
+    tables = []
     for results in grid.several():
         for size in _sizes(sizes, results.n // 2):
-            compared: dict[int, list[int]] = {}
+            counts = []
             for drawn in _samples(results, 2 * size, draws, seed):
-                first = _differences(results, drawn[:, :size])
-                second = _differences(results, drawn[:, size:])
+                first = _differences(results, drawn[:, :size]).ravel()
+                second = _differences(results, drawn[:, size:]).ravel()
                 classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
-                found, place = np.unique(classes, return_inverse=True)
-                swapped = (first * second < 0).ravel()
-                counts = np.bincount(place.ravel()), np.bincount(place.ravel(), weights=swapped)
-                for each, count, swaps in zip(found.tolist(), *counts, strict=True):
-                    total = compared.setdefault(each, [0, 0])
-                    total[0] += int(count)
-                    total[1] += int(swaps)
-            for each, (count, swaps) in sorted(compared.items()):
-                rows.append(
-                    {
-                        "measure": results.measure,
-                        "queries": size,
-                        "difference_from": each * step,
-                        "difference_to": (each + 1) * step,
-                        "comparisons": count,
-                        "swaps": swaps,
-                        "swap_rate": swaps / count,
-                    }
-                )
-    return table(rows)
+                pairs = pl.DataFrame({"place": classes, "swaps": first * second < 0})
+                counts.append(pairs.group_by("place").agg(swaps.sum(), comparisons=pl.len()))
+            found = pl.concat(counts).group_by("place").sum().sort("place")
+            rows = found.select(
+                pl.lit(results.measure).alias("measure"),
+                pl.lit(size, pl.UInt32).alias("queries"),
+                (place * step).alias("difference_from"),
+                ((place + 1) * step).alias("difference_to"),
+                comparisons,
+                swaps,
+                (swaps / comparisons).alias("swap_rate"),
+            )
+            tables.append(rows)
+    return pl.concat(tables)
 
 
 @takes_results

@@ -10,7 +10,13 @@ import polars as pl
 from polars_graded._checks import check_choice
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, pairs_of
-from polars_graded._results.per_query import Named, check_free_names, check_segments, table
+from polars_graded._results.per_query import (
+    WHOLE,
+    Named,
+    check_segments,
+    of_measure,
+    table,
+)
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, corrected
 
 if TYPE_CHECKING:
@@ -19,9 +25,6 @@ if TYPE_CHECKING:
     from polars_graded._measuring.kernels.ragged import Floats
 
 __all__ = ["compare_segments"]
-
-COLUMNS = ("measure", "baseline", "segments", "queries", "smallest", "largest")
-NUMBERS = ("f", "df", "p_value", "p_corrected")
 
 
 @takes_results
@@ -117,7 +120,6 @@ def compare_segments(
     check_choice("correction", correction, CORRECTIONS)
     grids = [grid for _, grid in check_segments(per_query, measures, segments, **keys)]
     strategies = grids[0].strategies
-    check_free_names([*COLUMNS, *NUMBERS], strategy=strategies.name)
     a, b = pairs_of(strategies, baseline)
     tables = []
     for measure in grids[0].measures:
@@ -137,12 +139,14 @@ def compare_segments(
                 "queries": np.full(len(a), int(n.sum())),
                 "smallest": known.min(axis=0),
                 "largest": known.max(axis=0),
-                **dict(zip(NUMBERS, (f, df, p, corrected(correction, p)), strict=True)),
+                "f": f,
+                "df": df,
+                "p_value": p,
+                "p_corrected": corrected(correction, p),
             }
         )
-        first = pl.Series("measure", [measure]).new_from_index(0, len(a))
         names = strategies.gather(a), strategies.gather(b).alias("baseline")
-        tables.append(pl.DataFrame([first, *names, *numbers]))
+        tables.append(of_measure(measure, WHOLE, names, numbers))
     return pl.concat(tables)
 
 

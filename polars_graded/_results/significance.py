@@ -54,41 +54,36 @@ class Options:
 
     test: TestName
     correction: CorrectionName
-    confidence: float
-    level: float
-    seed: int
-    resamples: int
-    progress: Progress
+    confidence: float = 0.95
+    seed: int = 0
+    resamples: int = 10_000
+    progress: Progress | None = None
 
-    @classmethod
-    def of(
-        cls,
-        test: TestName,
-        correction: CorrectionName | None,
-        *,
-        confidence: float = 0.95,
-        seed: int = 0,
-        resamples: int = 10_000,
-        progress: Progress | None = None,
-    ) -> Options:
-        """These arguments, checked; without a correction it is the one that is usual."""
-        correction = correction_of(test, correction)
-        check_choice("correction", correction, CORRECTIONS)
-        if TESTS[test].simultaneous and correction != "none":
+    def __post_init__(self) -> None:
+        """Check what users may have said."""
+        check_choice("test", self.test, TESTS)
+        check_choice("correction", self.correction, CORRECTIONS)
+        if TESTS[self.test].simultaneous and self.correction != "none":
             msg = (
-                f"`correction` must be 'none' for the test {test!r}, whose p values hold for all "
-                f"pairs together, got {correction!r}"
+                f"`correction` must be 'none' for the test {self.test!r}, whose p values hold for "
+                f"all pairs together, got {self.correction!r}"
             )
             raise ValueError(msg)
-        return cls(
-            test,
-            correction,
-            confidence,
-            check_level(confidence),
-            check_whole_number("seed", seed, at_least=0),
-            check_whole_number("resamples", resamples, at_most=MOST_RESAMPLES),
-            check_progress(progress),
-        )
+        check_level(self.confidence)
+        check_whole_number("seed", self.seed, at_least=0)
+        check_whole_number("resamples", self.resamples, at_most=MOST_RESAMPLES)
+        if not (self.progress is None or callable(self.progress)):
+            msg = f"`progress` must be called with a sequence, as tqdm is, got {self.progress!r}"
+            raise TypeError(msg)
+
+    @property
+    def level(self) -> float:
+        """The level of significance."""
+        return check_level(self.confidence)
+
+    def shown(self, blocks: Sequence[int]) -> Iterable[int]:
+        """The same blocks, which may show how far a test is."""
+        return blocks if self.progress is None else self.progress(blocks)
 
 
 def correction_of(test: TestName, correction: CorrectionName | None) -> CorrectionName:
@@ -120,16 +115,6 @@ class Outcome(NamedTuple):
     """Intervals of the mean difference."""
     agreeing: Interval
     """Intervals that are clear of 0 where, and only where, p is at most the chance of error."""
-
-
-def check_progress(progress: Progress | None) -> Progress:
-    """What shows how far a test is; by default nothing."""
-    if progress is None:
-        return lambda blocks: blocks
-    if not callable(progress):
-        msg = f"`progress` must be called with a sequence, as tqdm is, got {progress!r}"
-        raise TypeError(msg)
-    return progress
 
 
 def outcome_of(pairs: Pairs, options: Options) -> Outcome:
@@ -187,52 +172,33 @@ def _estimated(pairs: Pairs) -> Estimate:
 def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
     """The signed rank test, with the interval of the t test.
 
-    Its p value speaks of ranks: no interval of the mean can always agree with it. `scipy.stats` has
-    the test for many rows at once, too, but takes six times as long to rank them.
+    Its p value speaks of ranks: no interval of the mean can always agree with it.
     """
+    from scipy.stats import rankdata
+
     p = np.empty(len(pairs))
     per_pair = max(pairs.n, 2**pairs.n if pairs.n <= SMALL else 0)
     for part in pairs.parts(per_pair):
-        p[part] = _p_of_ranks(*_signed_ranks(pairs.snapped(part)))
+        differences = pairs.snapped(part)
+        zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
+        ranks = rankdata(np.abs(differences), axis=1) - zeros
+        p[part] = _p_of_ranks(np.sign(differences) * ranks)
     return Outcome(p, _estimated(pairs).ends, _nothing)
 
 
-def _signed_ranks(differences: Floats) -> tuple[Floats, Floats, Floats]:
-    """The signed ranks of differences, 0 for no difference.
-
-    With them, of each row, how many differences are not 0, and the sum of t³ - t over its groups of
-    t tied ones.
-    """
-    rows, n = differences.shape
-    order = np.argsort(np.abs(differences), axis=1)
-    ordered = np.take_along_axis(differences, order, axis=1)
-    sizes = np.abs(ordered)
-    first = np.ones((rows, n), dtype=bool)
-    # Those that are 0 are not tied: they have no rank.
-    first[:, 1:] = (np.diff(sizes, axis=1) > 0) | (sizes[:, :-1] == 0)
-    starts = np.flatnonzero(first)
-    tied = np.diff(starts, append=rows * n)
-    mean_place = np.repeat(starts % n + (tied + 1) / 2, tied).reshape(rows, n)
-    zeros = np.count_nonzero(sizes == 0, axis=1)
-    ranks: Floats = np.sign(ordered) * (mean_place - zeros[:, np.newaxis])
-    t = tied.astype(np.float64)
-    cubes: Floats = np.bincount(starts // n, weights=t**3 - t, minlength=rows).astype(np.float64)
-    return ranks, (n - zeros).astype(np.float64), cubes
-
-
-def _p_of_ranks(ranks: Floats, count: Floats, cubes: Floats) -> Floats:
+def _p_of_ranks(ranks: Floats) -> Floats:
     """The p value of each row of signed ranks: exact where it can be, else normal, as scipy's."""
     from scipy.special import ndtr
     from scipy.stats import wilcoxon
 
     n = ranks.shape[1]
+    count = np.count_nonzero(ranks, axis=1)
     positive = np.where(ranks > 0, ranks, 0).sum(axis=1)
-    variance = (count * (count + 1) * (2 * count + 1) - cubes / 2) / 24
+    squares = (ranks**2).sum(axis=1)  # four times the variance, ties and all
     z = np.zeros(len(ranks))
-    expected = count * (count + 1) / 4
-    np.divide(positive - expected, np.sqrt(variance), out=z, where=variance > 0)
+    np.divide(positive - count * (count + 1) / 4, np.sqrt(squares) / 2, out=z, where=count > 0)
     p: Floats = 2 * ndtr(-np.abs(z))
-    plain = (count == n) & (cubes == 0)
+    plain = squares == n * (n + 1) * (2 * n + 1) / 6
     if n <= EXACT and plain.any():
         p[plain] = wilcoxon(ranks[plain], axis=1, method="exact").pvalue
     if n <= SMALL and not plain.all():
@@ -384,9 +350,9 @@ TESTS: Mapping[TestName, Test] = {
 }
 
 
-def told_of_tests(segments: Sequence[Pairs], options: Options, level: float) -> Iterator[str]:
+def told_of_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
     """What is to be told of the tests of a measure: that none finds a thing, or has no p value."""
-    test, resamples = TESTS[options.test], options.resamples
+    test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))
     every = [each for each in segments if each.n > 1]
     if not every:
@@ -470,7 +436,7 @@ def _parts(
     """The pairs in parts, and with each the same resamples of its queries, block by block."""
     parts = list(pairs.parts(pairs.n + count, KEPT))
     steps = list(blocks_of(count, pairs.n))
-    shown = iter(options.progress(range(len(parts) * len(steps))))
+    shown = iter(options.shown(range(len(parts) * len(steps))))
 
     def blocks() -> Iterator[tuple[slice, Floats]]:
         rng = np.random.default_rng(options.seed)
@@ -517,7 +483,7 @@ def _shuffled_ranges(results: Results, options: Options) -> Floats:
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
     step = max(1, BLOCK // values.size)
-    for start in options.progress(range(0, options.resamples, step)):
+    for start in options.shown(range(0, options.resamples, step)):
         rows = min(step, options.resamples - start)
         # Each strategy has a random number, whose last bits say which it is: in the order of the
         # numbers they are shuffled. Sorting numbers takes half the time of permuting places.
@@ -619,3 +585,18 @@ def agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floa
     if there.any():
         result[there] = CORRECTIONS[correction].levels(p[there], level)
     return result
+
+
+def tests_of(
+    p: Sequence[Floats], agreeing: Sequence[Interval], correction: CorrectionName, level: float
+) -> list[dict[str, Floats]]:
+    """The p values of each segment, corrected for those of all, and intervals that agree."""
+    every = np.array(p)
+    p_corrected = corrected(correction, every.ravel()).reshape(every.shape)
+    levels = agreeing_levels(correction, every.ravel(), level).reshape(every.shape)
+    tests = []
+    for place, interval in enumerate(agreeing):
+        low, high = interval(levels[place])
+        ends = {"simultaneous_low": low, "simultaneous_high": high}
+        tests.append({"p_value": p[place], **ends, "p_corrected": p_corrected[place]})
+    return tests

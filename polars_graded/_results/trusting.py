@@ -13,12 +13,11 @@ from polars_graded._frames.inputs import GRADER
 from polars_graded._results.keys import by_grader, check_same_strategies
 from polars_graded._results.pairs import mean_and_std, pairs_of
 from polars_graded._results.per_query import (
-    check_free_names,
     check_segments,
     of_measure,
     table,
 )
-from polars_graded._results.significance import Estimate, agreeing_levels, corrected
+from polars_graded._results.significance import Estimate, tests_of
 from polars_graded._sentences import counted
 
 if TYPE_CHECKING:
@@ -103,14 +102,18 @@ def trusted_table(
     what = "mean" if compared is None else "difference"
     level, tables = check_level(confidence), []
     for model, strategies, each in _shared(per_query, measures, trusted, segments, keys):
-        names = [strategies]
-        values = [[of.values for of in shared.results] for shared in each]
-        if compared is not None:
+        tests: list[dict[str, Floats]] = [{} for _ in each]
+        if compared is None:
+            names = [strategies]
+            found = [corrected_means(*(of.values for of in shared.results)) for shared in each]
+        else:
             a, b = pairs_of(strategies, compared[0])
             names = [strategies.gather(a), strategies.gather(b).alias("baseline")]
-            values = [[of.differences(a, b) for of in shared.results] for shared in each]
-        found = [corrected_means(*of_segment) for of_segment in values]
-        tests = [{} for _ in each] if compared is None else _tests(found, compared[1], level)
+            found = [
+                corrected_means(*(of.differences(a, b) for of in shared.results)) for shared in each
+            ]
+            p, ends = [of.both.p() for of in found], [of.both.ends for of in found]
+            tests = tests_of(p, ends, compared[1], level)
         for shared, of, tested in zip(each, found, tests, strict=True):
             y, _, rest = shared.results
             columns = {
@@ -131,27 +134,9 @@ def trusted_table(
             statistics = table(columns, best=pl.String(), note=pl.String())
             if compared is None:
                 statistics = statistics.drop("p_corrected")
-            taken = [GRADER, "measure", "baseline", *statistics.columns]
-            check_free_names(taken, strategy=strategies.name, segments=segments)
-            segment = shared.segment[[0] * len(of.weight)].get_columns()
-            rows = of_measure(y.measure, [*segment, *names], statistics)
+            rows = of_measure(y.measure, shared.segment, names, statistics)
             tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
     return pl.concat(tables)
-
-
-def _tests(
-    found: Sequence[Corrected], correction: CorrectionName, level: float
-) -> list[dict[str, Floats]]:
-    """The p values of each segment, corrected for those of all, and intervals that agree."""
-    p = np.array([of.both.p() for of in found])
-    levels = agreeing_levels(correction, p.ravel(), level).reshape(p.shape)
-    p_corrected = corrected(correction, p.ravel()).reshape(p.shape)
-    tests = []
-    for place, of in enumerate(found):
-        low, high = of.both.ends(levels[place])
-        ends = {"simultaneous_low": low, "simultaneous_high": high}
-        tests.append({"p_value": p[place], **ends, "p_corrected": p_corrected[place]})
-    return tests
 
 
 def _with_ends(name: str, ends: str, found: Estimate, level: float) -> dict[str, Floats]:
