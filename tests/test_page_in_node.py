@@ -202,13 +202,9 @@ def test_texts_are_saved_so_that_others_read_them(page):
         page,
         text="""csv([["a", 1.23456789, null, NaN, 3],
             ['say "x", y', [["1", 2], ["unjudged", 3]], "", "two\\nlines", 0]])""",
-        tex='plainTex("50 % of a_b & {c} < ~^\\\\ −1")',
     )
     rows = list(csv.reader(io.StringIO(found["text"])))
     assert rows == [
         ["a", "1.234568", "", "", "3"],
         ['say "x", y', "1: 2; unjudged: 3", "", "two\nlines", "0"],
     ]
-    assert found["tex"] == (
-        r"50 \% of a\_b \& \{c\} $<$ \textasciitilde{}\textasciicircum{}\textbackslash{} $-$1"
-    )

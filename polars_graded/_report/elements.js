@@ -17,13 +17,6 @@ const sample = ({ colour, dash }) => {
   const line = shape("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: colour, "stroke-width": 4, "stroke-dasharray": dash.join(" ") });
   return shape("svg", { class: "sample", viewBox: "0 0 22 12", "aria-hidden": "true" }, [line]);
 };
-// A hollow bar from one share of its place to another, and a tick at a third: no interval looks like it.
-const reach = (low, high, at, said) => {
-  const x = (share) => 3 + 54 * share;
-  const bar = shape("rect", { x: x(low), width: x(high) - x(low), y: 3, height: 6, fill: "none", stroke: "currentColor", "stroke-dasharray": "2 1.5" });
-  const tick = shape("line", { x1: x(at), x2: x(at), y1: 1, y2: 11, stroke: "currentColor", "stroke-width": 2 });
-  return shape("svg", { class: "whisker", viewBox: "0 0 60 12", role: "img", "aria-label": said }, [bar, tick]);
-};
 // Short names stay on one line, long ones break anywhere.
 const named = (name) => element("span", name, { class: name.length > 20 ? "long name" : "name" });
 const called = (strategy) => named(strategies[strategy]);

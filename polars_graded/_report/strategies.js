@@ -1,18 +1,11 @@
 // The strategies: their means by every measure, and beside them their values in the query chosen.
 
-// The mean of a strategy with unjudged documents irrelevant and with all best, among those of all.
+// The means of strategies with unjudged documents irrelevant and with all best, where these differ.
 const unjudged = (m) => {
   const all = page.unjudged?.[measures[m].name];
   return all?.some(([low, high], s) => low < measures[m].means[s] || high > measures[m].means[s]) ? all : null;
 };
-const ranged = (m, s) => {
-  const all = unjudged(m);
-  if (!all) return [];
-  const [least, most] = [Math.min(...all.flat()), Math.max(...all.flat())];
-  const [low, high, at] = [...all[s], measures[m].means[s]].map((value) => (value - least) / (most - least || 1));
-  const said = `${written(all[s][0])} to ${written(all[s][1])}, with what is unjudged irrelevant to all best`;
-  return [" ", reach(low, high, at, said)];
-};
+const between = (ends) => ends.map(written).join(" to ");
 
 // The columns of a measure: its mean, and beside it the value of the query that is chosen.
 const columnsOf = (measure, m) => {
@@ -23,15 +16,16 @@ const columnsOf = (measure, m) => {
   const by = button(name, [about, "Choose this measure, and order the strategies by it."].filter(Boolean).join("\n"), () => change({ measure: m }));
   by.dataset.key = `measure ${m}`;
   const title = [by, here ? (best === "lowest" ? " ▴" : " ▾") : ""];
-  const head = { "data-text": name, ...(here ? { "aria-sort": best === "lowest" ? "ascending" : "descending" } : {}) };
+  const head = here ? { "aria-sort": best === "lowest" ? "ascending" : "descending" } : {};
   const mean = (value, s) => {
     const margin = margins[s] === null ? [] : [element("small", ` ±${written(margins[s])}`)];
-    return [written(value), ...(query === null ? [...margin, ...ranged(m, s)] : [])];
+    const ends = unjudged(m)?.[s];
+    const open = ends ? [element("small", ` (${between(ends)})`)] : [];
+    return [written(value), ...(query === null ? [...margin, ...open] : [])];
   };
   const said = (s) => {
     const interval = margins[s] === null ? "no interval" : `± ${written(margins[s])}, with 95 % confidence`;
-    const ends = unjudged(m)?.[s].map(written).join(" to ");
-    return `${interval}, ${nQueries(measure.queries)}${ends ? `; ${ends} with what is unjudged irrelevant to all best` : ""}`;
+    return `${interval}, ${nQueries(measure.queries)}`;
   };
   const cell = (s) => ({ title: said(s), class: bests.includes(s) ? "best" : "" });
   const bounds = page.unjudged?.[name];
@@ -63,7 +57,7 @@ const strategyColumns = (some) => {
     });
     return element("label", [box, sample(look(s)), called(s)]);
   };
-  const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label, cell: (s) => ({ "data-text": strategies[s] }) };
+  const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label };
   return [names, ...some.flatMap((m) => columnsOf(measures[m], m))];
 };
 const asChosen = (s) => (state.chosen.has(s) ? {} : { class: "left" });
@@ -73,7 +67,7 @@ const showStrategies = () => {
   const { query } = state;
   table("strategies", "Strategies and their means", strategyColumns([...measures.keys()]), ranked(state.measure), asChosen);
   const open = query === null && [...measures.keys()].some(unjudged);
-  const lines = open ? " Tick: unjudged documents count as irrelevant. Dashed bar, which is no interval: up to all having the highest grade." : "";
+  const lines = open ? " In brackets, which is no interval: with unjudged documents as irrelevant, and with all of the highest grade." : "";
   const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
   $(".note", within).textContent = measures.length
     ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column in bold.${lines}${beside} ${page.missing}`
