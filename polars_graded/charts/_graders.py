@@ -136,22 +136,14 @@ def grader_orders(
     summary
         One row per grader, measure and strategy, as `summarise` returns it of results of several
         graders, whose means are of the queries that each judged.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `place`, from 1 for the best mean, and the mean place of
-        what is tied. A mean that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If a panel has a strategy twice under a grader; if there are more than 60 panels or 3000
-        rows.
+        what is tied.
 
     See Also
     --------
@@ -235,21 +227,14 @@ def trusted_forest(
     estimates
         What `summarise` or `compare` return with `trusted`: of one model, or with
         `panel="grader"` and one measure.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of three rows for each that came: `name` (the strategy, or the pair), `source`, `value`,
-        `low` and `high`. A value that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If a panel has a strategy or a pair twice; if there are more than 60 panels or 3000 rows.
+        `low` and `high`.
 
     Examples
     --------

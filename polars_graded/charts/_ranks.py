@@ -29,21 +29,14 @@ def strategy_ranks(
     ----------
     ranks
         One row per measure and strategy, as `rank_strategies` returns it.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `strategy` as text, and `panel` where it is drawn; the best
         is at the top. The title says who may be first.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no rank; if there are more than 60 panels or 3000 rows.
 
     Examples
     --------

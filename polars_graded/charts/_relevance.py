@@ -194,12 +194,7 @@ def sample_boxes(
         Of rows with `group`, `samples`, `whisker_low`, `q1`, `median`, `q3`, `whisker_high`,
         `reference` where there is one and `panel` where it is drawn; and a row for each point, with
         `outlier`. Of many points, some at equal steps stand for all, the first and last of them
-        among them. A value that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the column has no value; if there are more than 60 panels, or more groups than fit.
+        among them.
 
     References
     ----------

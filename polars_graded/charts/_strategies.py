@@ -46,23 +46,14 @@ def strategy_bars(
     width
         How wide each panel is, in pixels; by default such that panels, two side by side, fit into
         a cell of a notebook.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `strategy` as text, and `panel` where it is drawn; the
-        strategy with the highest mean of the first measure is at the top. A mean that is null, NaN
-        or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no mean; if a panel has a strategy twice; if there are more than 60 panels
-        or 3000 rows.
+        strategy with the highest mean of the first measure is at the top.
 
     Examples
     --------
@@ -153,10 +144,8 @@ def comparison_forest(
     confidence
         A difference is significant if `p_corrected` is at most 1 - `confidence`, and not if it is
         null.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
@@ -164,13 +153,7 @@ def comparison_forest(
         Of the rows as they came, with `pair` (the strategy, and its baseline where there are
         several), `significance`, and `panel` where it is drawn; the largest difference of the first
         measure is at the top. With several baselines and one measure, each pair is turned so that
-        the one with the higher mean comes first. A difference that is null, NaN or infinite is
-        left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no difference; if there are more than 60 panels or 3000 rows.
+        the one with the higher mean comes first.
 
     Examples
     --------
@@ -253,16 +236,14 @@ def comparison_matrix(
         drawn from both sides.
     confidence
         As for `comparison_forest`.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of rows with `measure`, `strategy`, `baseline`, `difference`, `p_corrected`, `mark`, and
-        `panel` where it is drawn. A difference that is null, NaN or infinite is left out.
+        `panel` where it is drawn.
 
     Raises
     ------

@@ -70,12 +70,7 @@ def significance_curves(
     LayerChart or FacetChart
         Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
         height, and `panel` where it is drawn. With more than 3000, places in equal steps stand for
-        all. A p that is null, NaN or infinite is left out. The axis of p shows those near 0.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no p; if there are more than 60 panels.
+        all. The axis of p shows those near 0.
 
     See Also
     --------
@@ -181,12 +176,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     LayerChart or FacetChart
         Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
         height, and `panel` where it is drawn. With more than 3000, numbers of queries in equal
-        steps stand for all. A power that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no power; if there are more than 60 panels.
+        steps stand for all.
 
     See Also
     --------
@@ -266,12 +256,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     LayerChart or FacetChart
         Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
         height, and `panel` where it is drawn. With more than 3000, numbers of queries in equal
-        steps stand for all. A correlation that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no correlation; if there are more than 60 panels.
+        steps stand for all.
 
     See Also
     --------
@@ -349,7 +334,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     rate
         The rate of swaps that is small enough, which is dashed.
     panel
-        A column whose values get a panel each: the measure, or None.
+        The column of panels, or None, as for every chart.
 
     Returns
     -------
@@ -359,13 +344,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         where it is drawn. Classes of fewer than 30 comparisons, and those of the largest
         differences, in which fewer than one in fifty comparisons of a line lie, are left out: their
         rates are of chance. With more than
-        3000 rows, classes in equal steps stand for all. A rate that is null, NaN or infinite is
-        left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no rate; if there are more than 60 panels, or more lines than fit.
+        3000 rows, classes in equal steps stand for all.
 
     See Also
     --------
@@ -482,18 +461,15 @@ def grading_profile(
         `"means"`; or their `"differences"` to the mean of all strategies under the same grading,
         where crossings are seen though a grading is harder for all; or the `"places"` of
         strategies, the best at the top, where all crossings are seen, and not how near means are.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `strategy` as text, `correlation`, what stands above a
         grading, `difference` where it is shown, and `panel` where it is drawn; without panels
-        `label_at`, the height of a name at the end of a line. A mean that is null, NaN or infinite
-        is left out.
+        `label_at`, the height of a name at the end of a line.
 
     Raises
     ------
@@ -623,10 +599,8 @@ def unjudged_bounds(
     ----------
     bounds
         One row per measure, strategy and query, as `trust.unjudged_bounds` returns it.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
@@ -635,11 +609,6 @@ def unjudged_bounds(
         `low`, `high` and `beyond` (of `low` and `residual`, null without one), and the number of
         `queries`. The strategy with the highest mean of the first measure is at the top. A query
         whose value is null, NaN or infinite counts in no mean.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no value; if there are more than 60 panels or 3000 lines.
 
     See Also
     --------
