@@ -176,9 +176,9 @@ def test_an_address_of_another_page_is_passed_over(page):
     found = answers(
         page,
         state="((s) => [s.measure, s.query, s.a, s.chosen.size])"
-        "(fromAddress('measure=none&query=99999&a=nobody&only=[1,{}]&without=x'))",
+        "(fromAddress('measure=none&query=99999&a=nobody&without=x'))",
     )
-    assert found["state"] == [0, None, None, 0]
+    assert found["state"] == [0, None, None, 3]
 
 
 def test_numbers_are_written_as_python_writes_them(page):

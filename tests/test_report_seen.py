@@ -202,9 +202,9 @@ def test_a_link_shows_what_was_seen(per_query, shown):
 
 BAD = [
     "#nonsense",
-    "#query=700&measure=mrr&a=x&b=y&against=z&without=q&only=[",
-    "#measure=__proto__&query=constructor&rank=-1&only={}&only=3",
-    "#&&==&a=&b=&query=%&only=null",
+    "#query=700&measure=mrr&a=x&b=y&against=z&without=q",
+    "#measure=__proto__&query=constructor&rank=-1&without={}",
+    "#&&==&a=&b=&query=%&without=",
     f"#query={quote('<img src=x onerror=throw(1)>')}&without={quote('</script><script>throw 1')}",
 ]
 
@@ -218,11 +218,6 @@ def test_an_address_of_another_page_does_no_harm(per_query, shown, bad):
     page.driver.get(link)
     page.drawn()
     after = looks(page)
-    if "only" in bad:
-        after["chosen"], after["said"], after["compared"] = (
-            before[k] for k in ("chosen", "said", "compared")
-        )
-        after["selected"] = before["selected"]
     assert after == before
     assert not page.all("img")
     page.click("#all")
@@ -695,15 +690,21 @@ def test_no_table_is_cut_on_paper(ranked, shown, width, query):
             ends[section] = [min(start, top), max(end, bottom)]
         for before, after in pairwise(ends.values()):
             assert before[1] <= after[0]
-        # Each measure is in one of the tables that stand below each other, its numbers whole.
-        assert page.texts("#strategies .paper thead th[data-text]") == ["ap ▾", *MORE]
-        assert not page.all("#strategies .paper thead button")  # which are not painted again
+        # Each measure stands above its numbers; a button would not be painted on each page.
+        script = """return [...document.querySelectorAll('#strategies tr')].map((row) =>
+            [...row.children].map((cell) => Math.round(cell.getBoundingClientRect().left)))"""
+        heads, *lines = page.driver.execute_script(script)
+        assert lines == [heads] * 25
+        script = """return [...document.querySelectorAll('#strategies thead th[data-text]')]
+            .map((head) => getComputedStyle(head, '::before').content)"""
+        assert page.driver.execute_script(script) == [f'"{name}"' for name in ("ap", *MORE)]
+        assert not [e for e in page.all("#strategies thead button") if e.is_displayed()]
         assert page.one("#explained dl").is_displayed()
         assert page.one("#measured").text.split() == ["Measure", "ap"]
         said = "Query 17 is shown." if query else "Means over 20 queries are shown."
         assert page.one("#status").text == said
         assert not [e for e in page.all(".save button, .wide") if e.is_displayed()]
-        lines = """return [...document.querySelectorAll('#strategies .paper td:not(.best)')]
+        lines = """return [...document.querySelectorAll('#strategies td:not(.best)')]
             .map((cell) => cell.getClientRects()[0].height)"""
         assert max(page.driver.execute_script(lines)) < 40
     finally:
@@ -820,8 +821,7 @@ def test_thousands_of_queries_can_be_explored_and_all_count(shown):
     a, b = sorted("xy", key=lambda name: -many.filter(strategy=name)["ap"].mean())
     said = means_said(many, a, b, [*range(5000)]).replace("5000", "5,000")
     assert page.text("#explore .chosen") == said
-    high = "#explore .chart .mark-rect path"
-    assert 1000 < len(page.all(high)) < 3000
+    assert len(page.all("#explore .chart .mark-rect path")) >= 10_000
     page.one("#least").send_keys("0.25")
     waited(page.driver, lambda: "5,000 of" not in page.text("#explore .chosen"))
     wide = many.pivot("strategy", index="query", values="ap")
@@ -836,6 +836,5 @@ def test_thousands_of_queries_can_be_explored_and_all_count(shown):
     page.drawn()
     assert page.one("#least").get_attribute("value") == "0.25"
     assert page.text("#explore .chosen").startswith(f"{len(chosen):,} of 5,000 ")
-    assert "Of 5,000 queries, some 1,000 are drawn, in equal steps" in page.text("#explore .note")
     assert page.driver.execute_script("return document.documentElement.scrollWidth") <= 1400
     page.quiet()

@@ -27,12 +27,10 @@ const showDocuments = () => {
   const columns = both.flatMap((s, i) => {
     const at = (rank) => shown[i][rank];
     const there = (rank) => documents[at(rank)];
-    const group = { title: [called(s)], head: { class: "text" } };
     const call = ({ name, title }) => [element("span", name, { class: "document" }), ...(title === undefined ? [] : [element("small", title, { class: "title" })])];
     // The higher the grade, the more of its field is filled.
     const filled = ({ grade }) => (grade > 0 && most > 0 ? { style: `--share: ${Math.round((100 * grade) / most)}%` } : {});
     const column = (title, form, cell, head) => ({
-      group,
       title,
       head,
       value: there,
@@ -44,7 +42,7 @@ const showDocuments = () => {
       return other < 0 ? "–" : String(other + 1);
     };
     return [
-      column("document", call, () => ({ class: "text" }), { class: "text" }),
+      column([called(s)], call, () => ({ class: "text" }), { class: "text" }),
       column("grade", ({ grade }) => (grade === null ? "–" : String(grade)), (document) => ({ class: "grade", ...filled(document) })),
       ...(two ? [column(`rank with ${names[1 - i]}`, inOther, () => ({}))] : []),
     ];

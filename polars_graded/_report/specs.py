@@ -198,7 +198,6 @@ def explore_spec(query: str) -> dict[str, Any]:
         colour={"color": _literal("colour")},
         nice=True,
         typed="datum.difference >= least && datum.difference <= greatest",
-        drawn="datum.high > 0",
     )
     chart: Any = query_views.views(queries, query, {}, None)
     chart.data = alt.NamedData("rows")

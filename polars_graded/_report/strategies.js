@@ -16,7 +16,7 @@ const columnsOf = (measure, m) => {
   const by = button(name, [about, "Choose this measure, and order the strategies by it."].filter(Boolean).join("\n"), () => change({ measure: m }));
   by.dataset.key = `measure ${m}`;
   const title = [by, here ? (best === "lowest" ? " ▴" : " ▾") : ""];
-  const head = here ? { "aria-sort": best === "lowest" ? "ascending" : "descending" } : {};
+  const head = { "data-text": name, ...(here ? { "aria-sort": best === "lowest" ? "ascending" : "descending" } : {}) };
   const mean = (value, s) => {
     const margin = margins[s] === null ? [] : [element("small", ` ±${written(margins[s])}`)];
     const ends = unjudged(m)?.[s];
@@ -30,7 +30,7 @@ const columnsOf = (measure, m) => {
   const cell = (s) => ({ title: said(s), class: bests.includes(s) ? "best" : "" });
   const bounds = page.unjudged?.[name];
   const columns = [
-    { name, value: (s) => means[s], form: mean, cell, ...(query === null ? { title, head } : { title: "mean", group: { title, head } }) },
+    { name, value: (s) => means[s], form: mean, cell, title, head },
     { name: `${name} ci_low`, value: low },
     { name: `${name} ci_high`, value: high },
     ...(bounds ? ["low", "high"].map((end, i) => ({ name: `${name} unjudged_${end}`, value: (s) => bounds[s][i] })) : []),
@@ -40,11 +40,11 @@ const columnsOf = (measure, m) => {
   const isTop = (s) => best !== "none" && sign(m) * valueOf(m, s, query) === Math.max(...all);
   const inQuery = (s) => ({ class: isTop(s) ? "query best" : "query" });
   const value = { name: `${name} in query ${queries[query]}`, value: (s) => valueOf(m, s, query), form: written, cell: inQuery };
-  return [...columns, { ...value, title: "query", head: { class: "query" }, group: columns[0].group }];
+  return [...columns, { ...value, title: "in query", head: { class: "query" } }];
 };
 
-// The columns of some measures behind the strategies, which are chosen there.
-const strategyColumns = (some) => {
+// The strategies, which are chosen there, and the columns of all measures.
+const strategyColumns = () => {
   const label = (name, s) => {
     const box = element("input", "", { type: "checkbox" });
     box.checked = state.chosen.has(s);
@@ -58,14 +58,13 @@ const strategyColumns = (some) => {
     return element("label", [box, sample(look(s)), called(s)]);
   };
   const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label };
-  return [names, ...some.flatMap((m) => columnsOf(measures[m], m))];
+  return [names, ...measures.flatMap(columnsOf)];
 };
-const asChosen = (s) => (state.chosen.has(s) ? {} : { class: "left" });
 
 const showStrategies = () => {
   const within = $("#strategies");
   const { query } = state;
-  table("strategies", "Strategies and their means", strategyColumns([...measures.keys()]), ranked(state.measure), asChosen);
+  table("strategies", "Strategies and their means", strategyColumns(), ranked(state.measure), (s) => (state.chosen.has(s) ? {} : { class: "left" }));
   const open = query === null && [...measures.keys()].some(unjudged);
   const lines = open ? " In brackets, which is no interval: with unjudged documents as irrelevant, and with all of the highest grade." : "";
   const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
@@ -75,22 +74,6 @@ const showStrategies = () => {
   const n = state.chosen.size;
   $("#count").textContent = n === strategies.length ? "All are chosen." : `${n} of ${strategies.length} are chosen.`;
 };
-
-// On paper nothing scrolls: more measures than stand side by side are in tables below each other.
-window.addEventListener("beforeprint", () => {
-  const across = state.query === null ? 5 : 4;
-  const within = $("#strategies .paper");
-  const starts = [...measures.keys()].filter((m) => m % across === 0);
-  within.replaceChildren();
-  for (const start of starts) {
-    const columns = strategyColumns([...measures.keys()].slice(start, start + across));
-    const [heads, rows] = tableRows(columns, ranked(state.measure), asChosen);
-    within.append(element("table", [element("thead", heads), element("tbody", rows)]));
-  }
-  // Heads come again on each page, but not the buttons in them.
-  for (const made of within.querySelectorAll("thead button")) made.replaceWith(made.textContent);
-});
-window.addEventListener("afterprint", () => $("#strategies .paper").replaceChildren());
 
 // Each measure and curve in a line, where there is one to say.
 const explain = () => {
