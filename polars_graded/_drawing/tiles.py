@@ -16,11 +16,11 @@ from polars_graded._drawing.style import (
     REST,
     choosing,
     decimals,
+    few_colours,
     ink,
     legend,
     once,
     ramp,
-    strategy_look,
 )
 
 if TYPE_CHECKING:
@@ -201,8 +201,7 @@ def marks(  # noqa: PLR0915 (one layer after the other)
     pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout"}
     under = chart_data.name_of("document", table)
     selected = alt.selection_point(name=under, fields=["doc"], **pointer)
-    few = len(names) <= MOST_COLOURS
-    look = strategy_look(names, strategy, legends=False) if few else {}
+    look = few_colours(names, strategy)
     width = column_width(len(names))
     last = round(len(names) - 1 + END + 0.1, 2)
     every = list(range(1, last_rank + 1))

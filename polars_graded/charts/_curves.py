@@ -403,7 +403,7 @@ def threshold_profile(
     scale = alt.Scale(domain=list(ends), nice=False)
     y, y_joined = (alt.Y(f"{name}:Q", title="mean", scale=scale) for name in ("mean", "joined"))
     base = alt.Chart().encode(x=x, detail="strategy:N", **look)
-    points = base.mark_point(filled=True, size=40, opacity=1)
+    points = style.dots(base, 40)
     # A line goes through thresholds alone.
     layers = [
         base.mark_line().encode(y=y_joined),

@@ -187,7 +187,7 @@ def grader_orders(
     graders = table["grader"].unique(maintain_order=True).to_list()
     names = table["strategy"].unique().to_list()
     first = table.filter(grader=graders[0]).sort("place")["strategy"].unique(maintain_order=True)
-    colour = style.strategy_look(names, strategy, matter=first[: style.MOST_COLOURS], legends=False)
+    colour = style.strategy_look(names, strategy, matter=first, legends=False)
     level = alt.Axis(labelAngle=0, labelLimit=120)
     x = alt.X("grader:N", title="grader", axis=level, **style.in_order(graders))
     places = alt.Scale(reverse=True, zero=False, padding=10)
@@ -199,7 +199,7 @@ def grader_orders(
     at_end = base.transform_filter(alt.datum.grader == graders[-1])
     layers = [
         base.mark_line(strokeWidth=2),
-        base.mark_point(filled=True, size=60, opacity=1),
+        style.dots(base, 60),
         at_end.mark_text(align="left", dx=8, limit=160).encode(text="strategy:N"),
     ]
     return style.panels(
@@ -285,7 +285,7 @@ def trusted_forest(
     names = chart_data.by_falling(wide, value, "name")
     order = [*SOURCES.values()]
     title = style.mean_title(table, f"{value} of " if pairs else "mean ", value)
-    y = alt.Y("name:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
+    y = style.names_down("name", names)
     offset = alt.YOffset("source:N", **style.in_order(order))
     # No scale of colours, which a chart that stands beside it would share.
     first, second = (alt.FieldEqualPredicate(field="source", equal=name) for name in order[:2])

@@ -79,14 +79,13 @@ def strategy_bars(
         "summary", summary, "mean", strategy=strategy, panel=panel, once="strategy", every=True
     )
     names = chart_data.by_falling(table, "mean", "strategy")
-    few = len(names) <= style.MOST_COLOURS
-    colour = style.strategy_look(names, strategy, legends=False) if few else {}
+    colour = style.few_colours(names, strategy)
     ends = ["ci_low", "ci_high"] if {"ci_low", "ci_high"} <= set(table.columns) else []
     title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
     notes = titles.same_means(table)
     if ends and table["ci_low"].null_count() < table.height:
         notes.insert(0, "line: interval of one mean; that two overlap is no test")
-    y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
+    y = style.names_down("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
@@ -94,7 +93,7 @@ def strategy_bars(
     if show == "bars":
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
     else:
-        layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(x=x))
+        layers.append(style.dots(base, 70).encode(x=x))
     numbers = alt.Chart().mark_text(align="left", dx=6, color=style.ink())
     text = alt.Text("mean:Q", format=".4f")
     layers.append(numbers.encode(x=alt.value("width"), y=y, text=text))

@@ -222,9 +222,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     tooltip = style.decimals(*numbers)
     lines = _measure_lines(table, x, y, *tooltip, few=False)
     # A large point where the queries at hand are.
-    large = (
-        alt.Chart().transform_filter("datum.at_hand").mark_point(filled=True, size=90, opacity=1)
-    )
+    large = style.dots(alt.Chart().transform_filter("datum.at_hand"), 90)
     said = ["measure:N", "queries:Q", *tooltip]
     large = large.encode(x=x, y=y, color=_colours(table), tooltip=said)
     at_hand = table.filter("at_hand")
@@ -563,7 +561,7 @@ def grading_profile(
     above = above.mark_text(baseline="top", fontSize=10, color=style.ink())
     layers = [
         base.mark_line(),
-        base.mark_point(filled=True, size=40, opacity=1).encode(tooltip=tooltip),
+        style.dots(base, 40).encode(tooltip=tooltip),
         above.encode(x=x, y=alt.value(3), text="correlation:N"),
     ]
     if not several:
@@ -647,19 +645,18 @@ def unjudged_bounds(
     )
     chart_data.check_row_count("bounds", means)
     names = chart_data.by_falling(means, "mean", "strategy")
-    few = len(names) <= style.MOST_COLOURS
-    look = style.strategy_look(names, strategy, legends=False) if few else {}
+    look = style.few_colours(names, strategy)
     title, notes = style.mean_title(means), list[str]()
     if (means["low"] != means["high"]).any():
         notes.append("line: up to unjudged documents of the highest grade; no interval")
-    y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
+    y = style.names_down("strategy", names)
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **look)
     scale = alt.Scale(zero=False)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis())
     layers = [
         style.interval(base, title, "low", "high", size=3, scale=scale),
-        base.mark_point(filled=True, size=70, opacity=1).encode(x=x),
+        style.dots(base, 70).encode(x=x),
     ]
     further: Any = (means["beyond"] - means["high"]).max()
     if further is not None and further > SEEN * (means["high"].max() - means["low"].min()):  # type: ignore[operator]
