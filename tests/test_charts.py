@@ -2153,7 +2153,7 @@ def test_moniz_figure_4_is_the_difference_of_two_measures_against_one_of_them(ca
     assert (drawn["x"]["title"], drawn["y"]["title"]) == ("ndcg", "ndcg - mu_ap")
     many = charts.measure_agreement(results(2, 5000), "ndcg", "mu_ap", show="difference_by_x")
     assert_drawn(many, capfd)
-    assert many.data["queries"].sum() == 10_000
+    assert 2990 < many.data.height <= chart_data.MOST_ROWS
 
 
 @pytest.mark.parametrize(
@@ -2206,14 +2206,16 @@ def test_measures_that_are_the_same_have_one_bin_around_0():
 
 
 @pytest.mark.parametrize("n", [5, *slow(5000)])
-def test_points_of_agreement_are_the_queries_or_their_means(n):
+def test_points_of_agreement_are_queries_from_the_lowest_to_the_highest(n):
     frame = results(2, n)
     data = charts.measure_agreement(frame, "mu_ap", "ndcg").data
-    weights = data["queries"] if "queries" in data.columns else pl.Series([1] * data.height)
-    assert weights.sum() == 2 * n
-    for name, measure in (("x", "mu_ap"), ("y", "ndcg")):
-        mean = (data[name] * weights).sum() / (2 * n)
-        assert mean == pytest.approx(frame[measure].mean())
+    points = frame.select("strategy", pl.col("query").cast(pl.String), x="mu_ap", y="ndcg")
+    assert_frame_equal(data.join(points, on=data.columns, how="semi"), data)
+    ends = [pl.col("x").min().alias("low"), pl.col("x").max().alias("high")]
+    for rows in (data, points):
+        assert rows.group_by("strategy").agg(ends).sort("strategy").rows() == (
+            points.group_by("strategy").agg(ends).sort("strategy").rows()
+        )
     if n == 5:
         assert data["x"].to_list() == frame["mu_ap"].to_list()
 
@@ -2363,13 +2365,6 @@ def test_an_interval_without_one_end_is_not_drawn():
 )
 def test_an_axis_names_the_first_rank_and_round_ones(last, ranks):
     assert chart_data.round_ranks(last) == ranks
-
-
-@pytest.mark.parametrize(
-    ("most", "counts"), [(1, [1]), (2, [1, 2]), (7, [1, 5]), (60, [1, 5, 50]), (399, [1, 20, 200])]
-)
-def test_a_legend_of_sizes_begins_at_1(most, counts):
-    assert chart_data.round_counts(most) == counts
 
 
 def test_names_stand_in_their_natural_order():

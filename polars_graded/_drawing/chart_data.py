@@ -548,35 +548,6 @@ def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
     )
 
 
-def with_extremes(
-    bars: pl.DataFrame, table: pl.DataFrame, size: int, most: int, *, falling: bool
-) -> pl.DataFrame:
-    """The bars with `name` and `name_at`: the queries that differ most, at the end of their bars.
-
-    Where bars come by falling difference, those at either end have one name for all.
-    """
-    bar = ((pl.col("position") - 1) // size * size + 1).cast(pl.Int64)
-    table = table.with_columns(bar.alias("bar"))
-    table = table.sort("difference", descending=True, maintain_order=True)
-    labels: dict[tuple[int, str], tuple[str, float]] = {}
-    for sign, end in ((1, table.head(most)), (-1, table.tail(most))):
-        extreme = end.filter(pl.col("difference") * sign > 0)
-        if falling and extreme.height:
-            names = ", ".join(extreme["query"])
-            at, name = (0.5, f"{names} …") if sign > 0 else (table.height + 0.5, f"… {names}")
-            row = extreme.row(0 if sign > 0 else -1, named=True)
-            labels[row["bar"], row["better"]] = name, at
-            continue
-        for row in extreme.rows(named=True):
-            key = row["bar"], row["better"]
-            before = f"{labels[key][0]}, " if key in labels else ""
-            labels[key] = before + row["query"], row["bar"] + (size - 1) / 2
-    rows = [(*key, *label) for key, label in labels.items()]
-    schema = {"position": pl.Int64, "better": pl.String, "name": pl.String, "name_at": pl.Float64}
-    named = pl.DataFrame(rows, schema=schema, orient="row")
-    return bars.join(named, on=["position", "better"], how="left", maintain_order="left")
-
-
 def hardest_first(
     results: Results, names: pl.Series, most: int
 ) -> tuple[pl.DataFrame, pl.DataFrame, list[list[str]]]:
@@ -727,27 +698,6 @@ def round_powers(low: float, high: float) -> list[float]:
         if len(found) > 3:  # noqa: PLR2004
             break
     return found
-
-
-def round_counts(most: int) -> list[int]:
-    """The counts that a legend names: 1, a round one near the highest, and its tenth."""
-    power = 10 ** (len(str(most)) - 1)
-    high = next(step * power for step in (5, 2, 1) if step * power <= most)
-    return sorted({1, max(1, high // 10), high})
-
-
-def gathered(
-    table: pl.DataFrame, groups: list[str], side: int, x_ends: Ends, y_ends: Ends
-) -> pl.DataFrame:
-    """A point for all those of a group in one of `side` by `side` squares, at their mean."""
-    squares = [
-        ((pl.col(name) - low) / (high - low) * side).floor().clip(upper_bound=side - 1)
-        for name, (low, high) in (("x", x_ends), ("y", y_ends))
-    ]
-    points = table.group_by(
-        *groups, *(square.alias(f"{square.meta.output_name()} of square") for square in squares)
-    ).agg(pl.col("x", "y").mean(), pl.len().alias("queries"))
-    return points.sort(*groups, "x", "y").select(*groups, "x", "y", "queries")
 
 
 def check_not_empty(argument: str, table: pl.DataFrame, value: str) -> None:

@@ -19,7 +19,6 @@ from polars_graded._drawing.style import (
     choosing,
     decimals,
     in_order,
-    ink,
     ink_and_paper,
     interval,
     named,
@@ -156,27 +155,6 @@ def placed_bars(
     bars = bars.transform_calculate(start="datum.position - 0.5", end="datum.last + 0.5")
     bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
     return [bars, rule(y=0)]
-
-
-def extremes(title: Any, y_title: str, *, falling: bool) -> list[alt.Chart]:
-    """The names of the queries that differ most, beyond the ends of their bars.
-
-    Rows have `name`, `name_at` and `difference`; by falling difference names stand at the edges.
-    """
-    base = alt.Chart().encode(
-        x=alt.X("name_at:Q", title=title),
-        # Beyond the longest bars there is room for names.
-        y=alt.Y("difference:Q", title=y_title, scale=alt.Scale(padding=14, zero=True)),
-        text="name:N",
-    )
-    named = "isValid(datum.name) && datum.difference"
-    sides: Any = [(">", "left", "bottom", -3), ("<", "right", "top", 3)]
-    return [
-        base.transform_filter(f"{named} {side} 0").mark_text(
-            align=align if falling else "center", baseline=baseline, dy=dy, fontSize=10, color=ink()
-        )
-        for side, align, baseline, dy in sides
-    ]
 
 
 def _bars(y_title: str, colour: alt.Color) -> alt.Chart:

@@ -58,8 +58,6 @@ class Queries:
     """Whether axes of the measure go on to round numbers."""
     typed: str | None = None
     """What else a chosen query has to be."""
-    drawn: str | None = None
-    """Which of the queries are drawn; those that are not count in means all the same."""
 
     @property
     def minus(self) -> str:
@@ -70,12 +68,6 @@ class Queries:
     def brush(self) -> alt.Parameter:
         """A rectangle in any view of queries."""
         return alt.selection_interval(name=f"brush_{self.name}")
-
-    @property
-    def marks(self) -> alt.Chart:
-        """The queries that are drawn."""
-        chart = alt.Chart()
-        return chart if self.drawn is None else chart.transform_filter(self.drawn)
 
     @property
     def legend(self) -> alt.Parameter:
@@ -142,13 +134,20 @@ def _points(queries: Queries) -> Any:
     """Each query as a point, and the diagonal on which both strategies are the same."""
     low, high = queries.values
     scale = alt.Scale(domain=[low, high], nice=queries.nice)
-    points = queries.marks.mark_point(filled=True, size=40, opacity=0.7).encode(
-        x=alt.X(
-            "value_b:Q", title=f"{queries.measure} of {queries.b}", scale=scale, axis=whole_labels()
-        ),
-        y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
-        tooltip=queries.tooltip,
-        **queries.look(legend=True),
+    points = (
+        alt.Chart()
+        .mark_point(filled=True, size=40, opacity=0.7)
+        .encode(
+            x=alt.X(
+                "value_b:Q",
+                title=f"{queries.measure} of {queries.b}",
+                scale=scale,
+                axis=whole_labels(),
+            ),
+            y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
+            tooltip=queries.tooltip,
+            **queries.look(legend=True),
+        )
     )
     return alt.layer(diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT)
 
@@ -160,12 +159,12 @@ def _bins(queries: Queries) -> Any:
     piece = f"max(1, {WIDTH} * {said(queries.bin)} / ({said(high)} - {said(low)}) - 1)"
     # Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
     seam = f"{said(queries.fullest)} / {HEIGHT}"
-    below = "1" if queries.drawn is None else "datum.high"
-    under = f"max(0, datum.place - {below} - ({seam} < {THIN} ? 0 : {seam}))"
+    under = f"max(0, datum.place - 1 - ({seam} < {THIN} ? 0 : {seam}))"
     few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
     counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
     bars = (
-        queries.marks.transform_calculate(under=under)
+        alt.Chart()
+        .transform_calculate(under=under)
         .mark_bar(orient="vertical", size=alt.ExprRef(piece))
         .encode(
             x=alt.X("middle:Q", title=queries.minus, scale=scale),
@@ -193,7 +192,7 @@ def _in_order(queries: Queries, query: str) -> Any:
     scale = alt.Scale(domain=[0, end], nice=False, zero=False)
     bar = alt.ExprRef(f"max(1, {WHOLE} / {said(queries.total)} - 1)")
     title = f"{query}, by falling difference"
-    bars = queries.marks.mark_bar(orient="vertical", size=bar)
+    bars = alt.Chart().mark_bar(orient="vertical", size=bar)
     bars = bars.encode(
         x=alt.X("position:Q", title=title, scale=scale, axis=axis),
         y=alt.Y("difference:Q", title=queries.minus, stack=None),

@@ -243,11 +243,11 @@ def strategy_look(
 ) -> dict[str, Any]:
     """A colour for each strategy, the same wherever the same strategies are drawn.
 
-    Of more than there are colours, those that `matter` have one, and the rest are grey. The scale
-    is only of those that are `drawn`, where they are said.
+    Of more than there are colours, the first of those that `matter` have one, and the rest are
+    grey. The scale is only of those that are `drawn`, where they are said.
     """
     every = natural_order(set(names))
-    few = every if len(every) <= MOST_COLOURS else natural_order(set(matter))
+    few = every if len(every) <= MOST_COLOURS else natural_order([*matter][:MOST_COLOURS])
     scale = alt.Scale(domain=few) if theme_has_colours() else alt.Scale(domain=few, range=PALETTE)
     if drawn is not None:
         places = [place for place, name in enumerate(few) if name in drawn]
@@ -262,6 +262,12 @@ def strategy_look(
         return {"color": colour}
     chosen = alt.FieldOneOfPredicate(field=field, oneOf=few)
     return {"color": alt.condition(chosen, colour, alt.value(REST))}
+
+
+def few_colours(names: Collection[str], title: str) -> dict[str, Any]:
+    """A colour for each of a few strategies that have names beside them, none for many."""
+    few = len(names) <= MOST_COLOURS
+    return strategy_look(names, title, legends=False) if few else {}
 
 
 def theme_has_colours() -> bool:
@@ -316,6 +322,17 @@ def in_order(names: list[str] | alt.ExprRef, **scale: Any) -> dict[str, Any]:
     As a domain, not as a `sort`: of that Vega-Lite makes code, which a line break in a name breaks.
     """
     return {"sort": None, "scale": alt.Scale(domain=names, **scale)}
+
+
+def names_down(field: str, names: list[str], title: str | None = None, **axis: Any) -> alt.Y:
+    """Names below each other, in their order."""
+    look = alt.Axis(**({"labelLimit": 300} | axis))
+    return alt.Y(f"{field}:N", title=title, axis=look, **in_order(names))
+
+
+def dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
+    """Points that are filled, of full strength."""
+    return base.mark_point(filled=True, opacity=1, size=size, **look)
 
 
 def name_step(n: int) -> int:

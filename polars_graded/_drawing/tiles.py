@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -17,15 +16,15 @@ from polars_graded._drawing.style import (
     REST,
     choosing,
     decimals,
+    few_colours,
     ink,
     legend,
     once,
     ramp,
-    strategy_look,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 TILE, GAP, BAR = 0.5, 0.02, 0.18
 AT, END = round(TILE + GAP, 2), round(TILE + GAP + BAR, 2)
@@ -178,94 +177,48 @@ def is_dark(colour: str) -> bool:
     return 0.299 * red + 0.587 * green + 0.114 * blue < 140  # noqa: PLR2004
 
 
-@dataclass(frozen=True)
-class Tiles:
-    """What is to be known of `tile_rows` to draw them: where they end and what they are called."""
-
-    names: list[str]
-    """The strategies."""
-    labels: list[str]
-    """What stands above their columns."""
-    ranks: int
-    """The last rank above the line."""
-    lowest: float
-    """Where the last document stands."""
-    most: Any
-    """The most that a document adds, or the signal that says it."""
-    colours: Mapping[str, str]
-    """The colour of each level."""
-    measure: str
-    grade: str
-    columns: Sequence[str]
-    selected: alt.Parameter
-    look: dict[str, Any]
-    """The colour of a strategy's name."""
-    room: Any
-    """How long what stands on a tile is at most, in pixels."""
-
-    @classmethod
-    def of(
-        cls,
-        table: pl.DataFrame,
-        n: int,
-        colours: Mapping[str, str],
-        *,
-        measure: str,
-        grade: str,
-        strategy: str,
-    ) -> Tiles:
-        """What these rows have."""
-        documents, heads = table.filter(part="document"), table.filter(part="strategy")
-        ranks, lowest, most = documents.select(
-            pl.col("rank").filter(pl.col("rank") <= n).max(),
-            pl.col("y").max(),
-            pl.col("adds").max(),
-        ).row(0)
-        names, labels = heads["strategy"].to_list(), heads["label"].to_list()
-        ends = (ranks or 0, lowest or 0, most or 0)
-        selected = under_the_pointer(chart_data.name_of("document", table))
-        few = len(names) <= MOST_COLOURS
-        look = strategy_look(names, strategy, legends=False) if few else {}
-        room = column_width(len(names)) * TILE - 8
-        return cls(
-            names, labels, *ends, colours, measure, grade, table.columns, selected, look, room
-        )
-
-    @property
-    def size(self) -> dict[str, Any]:
-        """The size of the whole."""
-        n = len(self.names)
-        return {"width": column_width(n) * n, "height": 18 * (self.lowest + 1.8)}
-
-
-def under_the_pointer(name: str) -> alt.Parameter:
-    """The document under the pointer, in all columns."""
-    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout"}
-    return alt.selection_point(name=name, fields=["doc"], **pointer)
-
-
-def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after the other)
-    """Tiles, what each adds, the lines between them and what stands above and below.
+def marks(  # noqa: PLR0915 (one layer after the other)
+    table: pl.DataFrame,
+    n: int,
+    colours: Mapping[str, str],
+    *,
+    measure: str,
+    grade: str,
+    strategy: str,
+) -> tuple[list[alt.Chart], dict[str, Any]]:
+    """Tiles, what each adds, the lines between them, what stands above and below; and their size.
 
     Rows are those of `tile_rows`, with the `level` of a grade and a `name` to write on a tile.
     """
-    width = column_width(len(tiles.names))
-    last = round(len(tiles.names) - 1 + END + 0.1, 2)
-    every = list(range(1, tiles.ranks + 1))
-    values = every if tiles.ranks <= NAMED_RANKS else chart_data.round_ranks(tiles.ranks)
+    documents, heads = table.filter(part="document"), table.filter(part="strategy")
+    names, labels = heads["strategy"].to_list(), heads["label"].to_list()
+    last_rank, lowest, most = documents.select(
+        pl.col("rank").filter(pl.col("rank") <= n).max().fill_null(0),
+        pl.col("y").max().fill_null(0),
+        pl.col("adds").max().fill_null(0),
+    ).row(0)
+    # The document under the pointer is chosen in all columns.
+    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout"}
+    under = chart_data.name_of("document", table)
+    selected = alt.selection_point(name=under, fields=["doc"], **pointer)
+    look = few_colours(names, strategy)
+    width = column_width(len(names))
+    last = round(len(names) - 1 + END + 0.1, 2)
+    every = list(range(1, last_rank + 1))
+    values = every if last_rank <= NAMED_RANKS else chart_data.round_ranks(last_rank)
     ranks: dict[str, Any] = {
         "title": "rank",
         "axis": alt.Axis(
             values=values, format="d", labelOverlap=False, titleAngle=0, titleY=22, **BARE
         ),
-        "scale": alt.Scale(domain=[-1.2, tiles.lowest + 0.6], reverse=True, nice=False, zero=False),
+        "scale": alt.Scale(domain=[-1.2, lowest + 0.6], reverse=True, nice=False, zero=False),
     }
 
     def across(field: str) -> alt.X:
         """Where something stands from left to right."""
         return alt.X(
             f"{field}:Q",
-            title=f"beside a document: what it adds to {tiles.measure}",
+            title=f"beside a document: what it adds to {measure}",
             axis=alt.Axis(labels=False, titleAnchor="start", **BARE),
             scale=alt.Scale(domain=[-GAP, last], nice=False, zero=False),
         )
@@ -274,18 +227,18 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
         """Where something stands from the top."""
         return alt.Y(f"{field}:Q", **ranks)
 
-    kept = [name for name in ("title", "tied", "gain") if name in tiles.columns]
+    kept = [name for name in ("title", "tied", "gain") if name in table.columns]
     tooltip = [
         *("strategy:N", "rank:Q", "doc:N", *(f"{name}:N" for name in kept if name == "title")),
-        alt.Tooltip("grade:Q", title=tiles.grade),
+        alt.Tooltip("grade:Q", title=grade),
         *(f"{name}:N" for name in kept if name == "tied"),
         *decimals(*(name for name in kept if name == "gain"), "adds"),
         alt.Tooltip("share:Q", format=".1%"),
     ]
     # All but the document under the pointer, if one is, are faint.
-    seen = {"opacity": alt.condition(tiles.selected, alt.value(1), alt.value(0.15))}
+    seen = {"opacity": alt.condition(selected, alt.value(1), alt.value(0.15))}
     prints = width * BAR >= 5 * LETTER
-    bar = f"{AT} + {BAR} * datum.adds / {tiles.most}"
+    bar = f"{AT} + {BAR} * datum.adds / {most}"
 
     # Lines begin where a bar or a word ends.
     side = f"datum.adds > 0 ? {bar} : {TILE}"
@@ -306,17 +259,17 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
     # Tiles without a judgment have an outline alone. Not `color`, which is the strategies'.
     sides = {"right": f"datum.column + {TILE}", **HEIGHT}
     shape = {"x": across("column"), "x2": "right:Q", "y": down("top"), "y2": "bottom:Q"}
-    scale = alt.Scale(domain=list(tiles.colours), range=list(tiles.colours.values()))
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     symbols = legend(symbolStrokeColor=REST, symbolType="square")
-    fill = alt.Fill("level:N", title=tiles.grade, scale=scale, legend=symbols)
+    fill = alt.Fill("level:N", title=grade, scale=scale, legend=symbols)
     filled = _part("document", **sides).mark_rect()
     filled = filled.encode(**shape, **seen, fill=fill, tooltip=tooltip)
-    layers.append(choosing(filled, tiles.selected))
-    if UNJUDGED in tiles.colours:
+    layers.append(choosing(filled, selected))
+    if UNJUDGED in colours:
         unjudged = _part("document", f"datum.level === '{UNJUDGED}'", **sides)
         outline = unjudged.mark_rect(fill=None, stroke=DOUBT, strokeDash=[3, 2])
         layers.append(outline.encode(**shape, **seen))
-    if tiles.most:
+    if most:
         ends = {"start": f"datum.column + {AT}", "end": f"datum.column + {bar}", **HEIGHT}
         # As light on a white ground as it is dark on a dark one.
         bars = _part("document", "datum.adds > 0", **ends).mark_rect(color=DOUBT, opacity=0.35)
@@ -326,12 +279,13 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
     if width * TILE >= 9 * LETTER:
         # An unjudged tile is empty, and as dark as what is behind it.
         bare = {UNJUDGED} if ink() != INK else set()
-        dark = [name for name, colour in tiles.colours.items() if is_dark(colour) or name in bare]
+        dark = [name for name, colour in colours.items() if is_dark(colour) or name in bare]
         on_dark = alt.FieldOneOfPredicate(field="level", oneOf=dark)
         written = alt.condition(on_dark, alt.value("white"), alt.value(INK))
-        names = _part("document").mark_text(align="left", dx=4, limit=tiles.room, fontSize=SMALL)
+        room = width * TILE - 8
+        words = _part("document").mark_text(align="left", dx=4, limit=room, fontSize=SMALL)
         at = {"x": across("column"), "y": down("y")}
-        layers.append(names.encode(**at, text="name:N", fill=written, tooltip=tooltip))
+        layers.append(words.encode(**at, text="name:N", fill=written, tooltip=tooltip))
     if prints:
         adds = alt.Text("adds:Q", format=".3f")
         for which, colour, text in (
@@ -346,25 +300,25 @@ def marks(tiles: Tiles) -> list[alt.Chart]:  # noqa: PLR0915 (one layer after th
     bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=ink())
     said = ["strategy:N", *decimals("value")]
     at = {"x": across("column"), "y": down("above")}
-    layers.append(bold.encode(**at, text="strategy:N", tooltip=said, **tiles.look))
+    layers.append(bold.encode(**at, text="strategy:N", tooltip=said, **look))
     if width >= 6 * LETTER:
-        fits = width >= LETTER * max(len(label) for label in tiles.labels)
+        fits = width >= LETTER * max(len(label) for label in labels)
         text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")
         numbers = _part("strategy", "isValid(datum.value)", at="0")
         numbers = numbers.mark_text(align="left", fontSize=SMALL, color=ink())
         layers.append(numbers.encode(x=across("column"), y=down("at"), text=text))
-    if tiles.lowest > tiles.ranks:
+    if lowest > last_rank:
         # Below the line, how many relevant documents there are.
         below = "datum.below + ' relevant below'" if width >= 17 * LETTER else "datum.below"
-        place = {"at": f"{tiles.ranks + 1}", "caption": f"'' + {below}"}
+        place = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}
         caption = _part("strategy", "datum.below > 0", **place)
         caption = caption.mark_text(align="left", fontSize=SMALL, color=DOUBT)
-        line = alt.YDatum(tiles.ranks + 0.5, **ranks)
+        line = alt.YDatum(last_rank + 0.5, **ranks)
         layers += [
             once().mark_rule(color="gray").encode(line),
             caption.encode(x=across("column"), y=down("at"), text="caption:N"),
         ]
-    return layers
+    return layers, {"width": width * len(names), "height": 18 * (lowest + 1.8)}
 
 
 def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:

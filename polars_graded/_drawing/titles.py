@@ -224,6 +224,17 @@ def wins(both: Sequence[str], table: pl.DataFrame) -> str:
     return said + (f", {ties:,} {'tie' if ties == 1 else 'ties'}" if ties else "")
 
 
+def extremes(both: Sequence[str], table: pl.DataFrame, most: int) -> list[str]:
+    """With which queries each is better by most."""
+    falling = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
+    named = {name: falling.filter(better=name)["query"].head(most) for name in both}
+    return [
+        f"{name_said(name)} is better by most with {in_a_row([*map(name_said, queries)])}"
+        for name, queries in named.items()
+        if len(queries)
+    ]
+
+
 def agreement(x: str, y: str, table: pl.DataFrame, things: str) -> str:
     """How alike two measures order points: Kendall's τ."""
     if table.height < 2:  # noqa: PLR2004

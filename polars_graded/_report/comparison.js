@@ -5,19 +5,12 @@
 const pairs = () => {
   const { measure, chosen } = state;
   const to = against();
-  const minus = (number) => (number === null ? null : -number);
-  const turned = ({ strategy, baseline, difference, ci_low, ci_high, simultaneous_low, simultaneous_high, wins, losses, ...same }) => ({
-    ...same,
-    strategy: baseline,
-    baseline: strategy,
-    difference: minus(difference),
-    ci_low: minus(ci_high),
-    ci_high: minus(ci_low),
-    simultaneous_low: minus(simultaneous_high),
-    simultaneous_high: minus(simultaneous_low),
-    wins: losses,
-    losses: wins,
-  });
+  const sides = [["difference", "difference"], ["ci_low", "ci_high"], ["simultaneous_low", "simultaneous_high"]];
+  const turned = (row) => {
+    const other = { ...row, strategy: row.baseline, baseline: row.strategy, wins: row.losses, losses: row.wins };
+    for (const [one, end] of sides) [other[one], other[end]] = [row[end], row[one]].map((number) => (number === null ? null : -number));
+    return other;
+  };
   const names = comparison.columns;
   const all = comparison.rows[measure].map((row) => Object.fromEntries(row.map((value, i) => [names[i], value])));
   // The interval that is shown is the one that agrees with p, where the test has one.

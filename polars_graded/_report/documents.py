@@ -16,27 +16,18 @@ from polars_graded._drawing.chart_data import equal_steps, one_query
 from polars_graded._frames.contributions import RANK, ranked_documents
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request
-from polars_graded._measuring.expression import one
-from polars_graded._measuring.kernels.gains import HIGHEST_EXP2
 from polars_graded._measuring.names import Measure
-from polars_graded._measuring.ranking import Ranking
 from polars_graded._report.packing import all_rounded, cell, rounded
 from polars_graded._results.regrading import unjudged_bounds
 from polars_graded._sentences import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from polars_graded._results.per_query import Grid
 
 RANKS = 10
 """How many documents of a ranking are shown."""
-
-IDEAL = Measure.of("ideal_dcg", RANKS)
-"""The best DCG, which is 1 of NDCG."""
-
-BELOW = 5
-"""How many relevant documents are shown that a strategy has not among these."""
 
 MOST_LETTERS = 160
 """How long a document's name or title is at most."""
@@ -182,8 +173,7 @@ class RankedFrame:
         """The first documents of each strategy for queries, as many of them as fit the size.
 
         For each query that is there it is the documents with their grades and titles, and for each
-        strategy which of them it has at each rank; null for a strategy that the frame lacks. A
-        document adds its gain, times the discount of its rank, over the best DCG there is.
+        strategy which of them it has at each rank; null for a strategy that the frame lacks.
         """
         if self.doc is None:
             return None
@@ -204,13 +194,8 @@ class RankedFrame:
         while kept and sum(sizes[place] for place in equal_steps(len(sizes), kept)) > allowed:
             kept = int(kept * 0.9)
         places = equal_steps(len(entries), kept).to_list()
-        _, levels = self._levels
         return {
             "ranks": RANKS,
-            "below": BELOW,
-            "levels": levels,
-            "gains": self._gains(entries),
-            "discounts": all_rounded(discounts()),
             "there": [there[place] for place in places],
             "entries": [entries[place] for place in places],
         }
@@ -224,9 +209,8 @@ class RankedFrame:
         rows = self.frame.filter(wanted)
         entries: dict[str | None, dict[str, Any]] = {}
         for place, strategy in enumerate(strategies):
-            for found, ideal, *columns in self._top(rows, strategy):
-                nothing = [None] * len(strategies)
-                new = {"documents": {}, "ranked": nothing, "ideal": [*nothing]}
+            for found, *columns in self._top(rows, strategy):
+                new = {"documents": {}, "ranked": [None] * len(strategies)}
                 entry = entries.setdefault(found, new)
                 known = entry["documents"]
                 documents = [
@@ -234,15 +218,12 @@ class RankedFrame:
                     for *names, grade in zip(*columns, strict=True)
                 ]
                 entry["ranked"][place] = [known.setdefault(each, len(known)) for each in documents]
-                entry["ideal"][place] = rounded(ideal)
         for entry in entries.values():
             entry["documents"] = list(entry["documents"])
-            if len(same := set(entry["ideal"]) - {None}) == 1:
-                entry["ideal"] = list(same)
         return entries
 
     def _top(self, rows: pl.DataFrame, strategy: str) -> list[tuple[Any, ...]]:
-        """Of each query the best DCG that there is, and the first documents of a strategy."""
+        """Of each query the first documents of a strategy."""
         request = self.request
         if request.strategy is not None:
             rows = rows.filter(pl.col(request.strategy).cast(pl.String) == strategy)
@@ -254,59 +235,19 @@ class RankedFrame:
         [query] = request.query
         found = []
         for ranked in ranked_documents(request, rows).values():
-            ideal = pl.lit(None, pl.Float64)
-            # A gain of 2 to a higher grade is no number: such documents add nothing.
-            if ranked.select((grade <= HIGHEST_EXP2).all()).item():
-                ideal = one(IDEAL, request.scale)
             shown = [pl.col(name) for name in (self.doc, self.titles) if name is not None]
             first = [
                 column.filter(pl.col(RANK).is_not_null()).head(RANKS).alias(f"shown {place}")
                 for place, column in enumerate([*shown, grade])
             ]
             queries = ranked.group_by(pl.col(query).cast(pl.String), maintain_order=True)
-            table = queries.agg(ideal.alias("ideal"), *first)
+            table = queries.agg(*first)
             found += table.filter(pl.col("shown 0").list.len() > 0).rows()
         return found
 
-    def _gains(self, entries: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
-        """The gain of each grade that is shown: its DCG at the first rank."""
-        shown = {document[-1] for entry in entries for document in entry["documents"]} - {None}
-        grades = pl.DataFrame({"grade": sorted(shown)}, schema={"grade": pl.Float64})
-        scale = replace(self.request.scale, grade=pl.col("grade"))
-        grades = grades.filter(pl.col("grade") <= HIGHEST_EXP2)
-        each = grades.group_by("grade", maintain_order=True)
-        return each.agg(one(Measure.of("dcg", 1), scale)).rows()
 
-    def tiles(self, n: int) -> dict[str, dict[str, Any]]:
-        """The charts of the first documents of n strategies."""
-        from polars_graded._report import specs
-
-        colours, _ = self._levels
-        named = self.titles is not None
-        pairs = tuple(colours.items())
-        return specs.tiles_specs(pairs, self.request.grade, n, RANKS, BELOW, titles=named)
-
-    @cached_property
-    def _levels(self) -> tuple[dict[str, str], list[tuple[float, str]]]:
-        """The colour of each level of grades, and up to which grade each reaches."""
-        from polars_graded._drawing import tiles
-
-        request = self.request
-        grades = self.frame.select(pl.col(request.grade).cast(pl.Float64).alias("grade")).unique()
-        found, colours = tiles.with_levels(grades, request.scale.irrelevant)
-        ends = found.drop_nulls().group_by("level").agg(pl.col("grade").max()).sort("grade")
-        return colours, ends.select("grade", "level").rows()
-
-
-EMPTY: dict[str, Any] = {"documents": [], "ranked": [], "ideal": []}
+EMPTY: dict[str, Any] = {"documents": [], "ranked": []}
 """The entry of a query that the frame lacks."""
-
-
-def discounts() -> pl.Series:
-    """What a gain counts at each rank: by how much documents of gain 1 raise DCG."""
-    same = pl.DataFrame({"grade": [1] * RANKS})
-    curve = one(Measure.of("dcg_curve", RANKS), Ranking(pl.col("grade")))
-    return same.select(curve.explode()).to_series().diff().fill_null(1.0)
 
 
 def _text(value: Any) -> str | None:

@@ -17,13 +17,6 @@ const sample = ({ colour, dash }) => {
   const line = shape("line", { x1: 0, x2: 22, y1: 6, y2: 6, stroke: colour, "stroke-width": 4, "stroke-dasharray": dash.join(" ") });
   return shape("svg", { class: "sample", viewBox: "0 0 22 12", "aria-hidden": "true" }, [line]);
 };
-// A hollow bar from one share of its place to another, and a tick at a third: no interval looks like it.
-const reach = (low, high, at, said) => {
-  const x = (share) => 3 + 54 * share;
-  const bar = shape("rect", { x: x(low), width: x(high) - x(low), y: 3, height: 6, fill: "none", stroke: "currentColor", "stroke-dasharray": "2 1.5" });
-  const tick = shape("line", { x1: x(at), x2: x(at), y1: 1, y2: 11, stroke: "currentColor", "stroke-width": 2 });
-  return shape("svg", { class: "whisker", viewBox: "0 0 60 12", role: "img", "aria-label": said }, [bar, tick]);
-};
 // Short names stay on one line, long ones break anywhere.
 const named = (name) => element("span", name, { class: name.length > 20 ? "long name" : "name" });
 const called = (strategy) => named(strategies[strategy]);
@@ -52,22 +45,13 @@ const boxes = new ResizeObserver((entries) => entries.forEach(({ target }) => sc
 for (const box of document.querySelectorAll(".scroll")) boxes.observe(box);
 
 // A column has a `title` where the table shows it and a `name` where it is saved, the `value` of a row,
-// and the `form` in which it is shown. Columns of one `group` stand below what that is called.
-const th = (title, attributes) => element("th", title, { scope: "col", ...attributes });
-const headRows = (shown) => {
-  if (!shown.some(({ group }) => group)) return [element("tr", shown.map(({ title, head }) => th(title, head)))];
-  const groups = shown.filter(({ group }, i) => !group || group !== shown[i - 1]?.group);
-  const size = (wanted) => shown.filter(({ group }) => group === wanted).length;
-  const above = groups.map(({ title, head, group }) =>
-    group ? th(group.title, { scope: "colgroup", colspan: size(group), ...group.head }) : th(title, { rowspan: 2, ...head }));
-  const below = shown.filter(({ group }) => group).map(({ title, head }) => th(title, head));
-  return [element("tr", above), element("tr", below)];
-};
+// and the `form` in which it is shown.
 const tableRows = (columns, rows, about = () => ({})) => {
   const shown = columns.filter(({ title }) => title !== undefined);
   const cells = (row) => shown.map(({ value, form = String, cell = () => ({}) }, i) =>
     element(i ? "td" : "th", form(value(row), row), { ...(i ? {} : { scope: "row" }), ...cell(row) }));
-  return [headRows(shown), rows.map((row) => element("tr", cells(row), about(row)))];
+  const heads = shown.map(({ title, head }) => element("th", title, { scope: "col", ...head }));
+  return [element("tr", heads), rows.map((row) => element("tr", cells(row), about(row)))];
 };
 
 // What of each part is saved as CSV.

@@ -1,12 +1,9 @@
 // Some of the queries: a rectangle in any view, or two differences, and the means of what they hold.
 
-// Each query with its values, its place by falling difference, and its place in a bin. Of many, those
-// at equal steps are drawn, and the last of each bin: their pieces of bars are as `high` as those that
-// are left out make them, and means are of all.
+// Each query with its values, its place by falling difference, and its place in a bin.
 const exploredRows = (all, [a, b], width) => {
   const { measure } = state;
   const colours = twoColours(a, b);
-  const step = all.length / Math.min(all.length, page.mostBars);
   const rows = all.map(({ query, difference, side }, i) => ({
     query: asDrawn(queries[query]),
     value_a: valueOf(measure, a, query),
@@ -19,13 +16,6 @@ const exploredRows = (all, [a, b], width) => {
   }));
   const full = new Map();
   for (const row of rows.toReversed()) full.set(row.middle, (row.place = (full.get(row.middle) ?? 0) + 1));
-  const reached = new Map();
-  for (const row of rows.toReversed()) {
-    const i = row.position - 1;
-    const isDrawn = Math.floor(i / step) !== Math.floor((i - 1) / step) || row.place === full.get(row.middle);
-    row.high = isDrawn ? row.place - (reached.get(row.middle) ?? 0) : 0;
-    if (isDrawn) reached.set(row.middle, row.place);
-  }
   const [middles, values] = [[0, ...full.keys()], rows.flatMap((row) => [row.value_a, row.value_b])];
   const [[lowest, highest], [down, up]] = [values, middles].map((all) => [Math.min(...all), Math.max(...all)]);
   const ends = { lowest, highest, down: down - width / 2, up: up + width / 2 };
@@ -53,7 +43,6 @@ const showExplore = () => {
   if (!say(within, n ? null : "There is no query in which all strategies have a value.")) return;
   $(".note", within).textContent =
     `A rectangle drawn in any of the views chooses queries, and a click beside it all of them; so do differences of ${name} that are typed. Means and intervals are of those.` +
-    (n > page.mostBars ? ` Of ${nQueries(n)}, some ${amount(page.mostBars)} are drawn, in equal steps; all count in means.` : "") +
     (queries.length < page.total ? ` These are the ${nQueries(queries.length)} that are here, not all ${amount(page.total)}.` : "");
   showSides(within, names.map((side, i) => `${ROLES[i]}: ${side}`), twoColours(...both));
   const [rows, words] = exploredRows(all, both, bin);

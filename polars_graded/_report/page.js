@@ -82,7 +82,6 @@ savesChart($("#forest"), "differences");
 for (const kind of ["rank", "recall"]) savesChart($(`#${kind} .chart`), `curves-by-${kind}`);
 savesChart($("#histogram .chart"), "query-by-query", savesCsv("histogram", "query-by-query"));
 savesChart($("#explore .chart"), "some-queries");
-savesChart($("#documents .chart"), "documents");
 for (const end of ["least", "greatest"]) {
   $(`#${end}`).addEventListener("input", ({ target }) => {
     state[end] = numberIn(target.value);

@@ -104,7 +104,7 @@ def report(
     The page needs neither a network nor a server: it is a file to open, to send and to keep. What
     is chosen in one part shows in all others: a measure, a query by its name or a click on its bar,
     strategies in their table. The address remembers it, so that a link shows what was seen. Tables
-    can be saved as CSV and LaTeX, charts as SVG and PNG. It has these parts, each for what there
+    can be saved as CSV, charts as SVG and PNG. It has these parts, each for what there
     is:
 
     - the verdict: who leads in the measure that is chosen, by how much, whether that is settled,
@@ -112,8 +112,8 @@ def report(
     - what was ranked and judged, as `overview` has it, where the page is given the `frame`;
     - the strategies with the mean of each measure and its interval, as `summarise` has them, the
       best marked; beside them the values of the query that is chosen. Where documents that were
-      retrieved are unjudged, a line shows where the mean could lie, as `trust.unjudged_bounds` has
-      it;
+      retrieved are unjudged, the means with all of them irrelevant and with all best stand there
+      too, as `trust.unjudged_bounds` has them;
     - how sure the order is: the smallest difference that the queries show, as
       `trust.queries_needed` has it, how many pairs are told apart, and how alike the order from
       half of the queries is;
@@ -127,8 +127,8 @@ def report(
     - the precision histogram of two strategies: by how much one is better, one bar per query;
     - the same queries to choose from, as `charts.explore` draws them: the means of what a rectangle
       holds, or lies between two differences that are typed, are made in the page;
-    - the first ten documents of both in the query that is chosen, as `charts.rankings` draws them
-      and `side_by_side` has them, where the page is given the `frame`;
+    - the first ten documents of both in the query that is chosen, as `side_by_side` has them, where
+      the page is given the `frame`;
     - of results of several graders, the order of strategies under each, as `charts.grader_orders`
       draws it; with `trusted`, what trusted grades, a model's and both say, as
       `charts.trusted_forest` does;
@@ -278,8 +278,6 @@ def report(
     # A theme that is switched on is made for other pages.
     with alt.theme.enable("none"):
         payload = _payload(grid, numbers, curves, seen, how)
-        shown = 2 if bool(numbers) and len(payload["strategies"]) > 1 else 1
-        tiles = None if documents is None or doc is None else documents.tiles(shown)
         said = {} if grader is None else _of_graders(payload, others, how | asked, grader, trusted)
     said |= {} if documents is None else documents.settings
     payload |= {
@@ -289,8 +287,6 @@ def report(
     if documents is not None:
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
-        if tiles is not None:
-            payload["specs"]["tiles"] = tiles
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
     page = _page(title, payload, scripts)

@@ -1,4 +1,4 @@
-// What can be saved: tables as CSV and LaTeX, charts as SVG and PNG.
+// What can be saved: tables as CSV, charts as SVG and PNG.
 
 const save = (name, kind, content) => {
   const address = URL.createObjectURL(new Blob([content], { type: kind }));
@@ -17,45 +17,15 @@ const csv = (rows) => {
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 };
 
-const SPELT = {
-  "\\": "\\textbackslash{}",
-  "~": "\\textasciitilde{}",
-  "^": "\\textasciicircum{}",
-  "−": "$-$",
-  "±": "$\\pm$",
-  "–": "--",
-  "<": "$<$",
-  ">": "$>$",
-};
-const plainTex = (text) => text.replace(/[\\{}$&#_%~^−±–<>]/g, (letter) => SPELT[letter] ?? `\\${letter}`).replace(/\s+/g, " ");
-
-// The rows of a table as it stands, the best in bold.
-const latex = (table) => {
-  const cells = (row) => [...row.cells].flatMap((cell) => {
-    const text = plainTex((cell.dataset.text ?? cell.textContent).trim());
-    const written = cell.classList.contains("best") ? `\\textbf{${text}}` : text;
-    return cell.colSpan > 1 ? `\\multicolumn{${cell.colSpan}}{c}{${written}}` : written;
-  });
-  const [head, body] = [table.tHead, table.tBodies[0]].map((part) => [...part.rows]);
-  const n = Math.max(...body.map((row) => row.cells.length));
-  // A head of two rows begins with a cell that reaches into the second.
-  const line = (row, i) => `${[...(i ? [""] : []), ...cells(row)].join(" & ")} \\\\`;
-  const lines = body.map((row) => `${cells(row).join(" & ")} \\\\`);
-  return [`\\begin{tabular}{l${"r".repeat(n - 1)}}`, "\\toprule", ...head.map(line), "\\midrule", ...lines, "\\bottomrule", "\\end{tabular}", ""].join("\n");
-};
-
 const saveButtons = (what, acts) =>
   element("p", acts.map(([format, act]) => {
     const title = `Save ${what} as ${format}`;
     return filled(button(format, title, act), [], { "aria-label": title });
   }), { class: "save" });
 
-// The table of a part: its numbers as CSV, and what is read as LaTeX.
-const savesCsv = (id, name) => ["CSV", () => save(`${name}.csv`, "text/csv", csv(savedRows.get(id)))];
-const savesTable = (id, name = id) => {
-  const written = () => save(`${name}.tex`, "application/x-tex", latex($(`#${id} table`)));
-  $(`#${id} .scroll`).after(saveButtons("the table", [savesCsv(id, name), ["LaTeX", written]]));
-};
+// The table of a part, with all its numbers.
+const savesCsv = (id, name = id) => ["CSV", () => save(`${name}.csv`, "text/csv", csv(savedRows.get(id)))];
+const savesTable = (id, name) => $(`#${id} .scroll`).after(saveButtons("the table", [savesCsv(id, name)]));
 
 const savesChart = (holder, name, ...others) => {
   const view = () => embedded.get(holder)?.view;

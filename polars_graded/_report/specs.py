@@ -7,14 +7,13 @@ each is made once however many reports are: to make them takes longer than all e
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from polars_graded._drawing import marks, query_views, tiles
-from polars_graded._drawing.style import DOUBT, FAINT, INK, MOST_NAMED, PALETTE, REST, layered, ramp
+from polars_graded._drawing import marks, query_views
+from polars_graded._drawing.style import DOUBT, FAINT, INK, MOST_NAMED, PALETTE, REST, layered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +54,6 @@ IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     DOUBT: "#868d96",
     REST: "#565c64",
     FAINT: "#3a424b",
-    tiles.IRRELEVANT: "#262c33",
     "#ffffff": "#14181d",
     "white": "#14181d",
     "#000": "#d5dae0",
@@ -64,13 +62,6 @@ IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     "#ddd": "#343b43",
 }
 """What the colours of the charts, and of their texts and axes, are in the dark."""
-
-DIM, BRIGHT = "#2c4a66", "#2f7fc4"
-"""The colours of the lowest relevant grade and the highest in the dark: lighter is more there."""
-
-for n in range(tiles.FEW_GRADES, 0, -1):
-    light, dark = ramp(tiles.LIGHTEST, tiles.DARKEST, n), ramp(DIM, BRIGHT, n)
-    IN_THE_DARK |= dict(zip(light, dark, strict=True))
 
 BELIEVED, DOUBTED = "believed", "doubted"
 """What the rows of the forest call a difference that is significant, and one that is not."""
@@ -173,45 +164,6 @@ def bars_specs(query: str) -> dict[str, Any]:
     }
 
 
-@cache
-def tiles_specs(
-    colours: tuple[tuple[str, str], ...],
-    grade: str,
-    n: int,
-    ranks: int,
-    below: int,
-    *,
-    titles: bool,
-) -> dict[str, dict[str, Any]]:
-    """The first documents of n strategies as tiles, and with relevant ones below that are missed.
-
-    Rows are those of `tile_rows`, with the `colour` of a strategy.
-    """
-    measure, names = f"ndcg@{ranks}", ["A", "B"][:n]
-    drawn = tiles.Tiles(
-        names,
-        [f"{measure} 0.0000"] * n,
-        ranks,
-        ranks,
-        "most",
-        dict(colours),
-        measure,
-        grade,
-        ["title"] if titles else [],
-        tiles.under_the_pointer("document"),
-        {"color": _literal("colour")},
-        # Columns are as wide as the page.
-        alt.ExprRef(f"width * {tiles.TILE / (n - 0.2):.3f} - 8"),
-    )
-    specs = {}
-    for name, lowest in (("top", ranks), ("below", ranks + 1 + below)):
-        each = replace(drawn, lowest=lowest)
-        options: dict[str, Any] = {"signals": {"most": 1}, "height": each.size["height"]}
-        bare = alt.ViewBackground(stroke=None)
-        specs[name] = _spec(tiles.marks(each), view=bare, **options)
-    return specs
-
-
 EXPLORED: dict[str, Any] = {
     "lowest": 0,
     "highest": 1,
@@ -246,7 +198,6 @@ def explore_spec(query: str) -> dict[str, Any]:
         colour={"color": _literal("colour")},
         nice=True,
         typed="datum.difference >= least && datum.difference <= greatest",
-        drawn="datum.high > 0",
     )
     chart: Any = query_views.views(queries, query, {}, None)
     chart.data = alt.NamedData("rows")

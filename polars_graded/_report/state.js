@@ -107,9 +107,7 @@ const inAddress = () => {
   const first = atFirst();
   for (const [key, names] of Object.entries(PLACES)) if (state[key] !== first[key]) said.set(key, names[state[key]] ?? "");
   for (const end of ["least", "greatest"]) if (state[end] !== null) said.set(end, state[end]);
-  const left = strategies.filter((_, s) => !state.chosen.has(s));
-  if (left.length > strategies.length / 2) said.set("only", JSON.stringify([...state.chosen].map((s) => strategies[s])));
-  else for (const name of left) said.append("without", name);
+  for (const [s, name] of strategies.entries()) if (!state.chosen.has(s)) said.append("without", name);
   return said.toString();
 };
 
@@ -124,15 +122,7 @@ const fromAddress = (address) => {
   if (comparable && said.get("against") === "" && found.against === null) found.against = -1;
   if (found.a !== null && found.a === found.b) found.b = null;
   for (const end of ["least", "greatest"]) found[end] = numberIn(said.get(end));
-  const places = (names) => names.map((name) => strategies.indexOf(name)).filter((s) => s >= 0);
-  for (const s of places(said.getAll("without"))) found.chosen.delete(s);
-  if (said.has("only")) {
-    try {
-      found.chosen = new Set(places([JSON.parse(said.get("only"))].flat()));
-    } catch {
-      // It is none of this page's addresses.
-    }
-  }
+  for (const name of said.getAll("without")) found.chosen.delete(strategies.indexOf(name));
   return found;
 };
 const remember = () => {

@@ -1,18 +1,11 @@
 // The strategies: their means by every measure, and beside them their values in the query chosen.
 
-// The mean of a strategy with unjudged documents irrelevant and with all best, among those of all.
+// The means of strategies with unjudged documents irrelevant and with all best, where these differ.
 const unjudged = (m) => {
   const all = page.unjudged?.[measures[m].name];
   return all?.some(([low, high], s) => low < measures[m].means[s] || high > measures[m].means[s]) ? all : null;
 };
-const ranged = (m, s) => {
-  const all = unjudged(m);
-  if (!all) return [];
-  const [least, most] = [Math.min(...all.flat()), Math.max(...all.flat())];
-  const [low, high, at] = [...all[s], measures[m].means[s]].map((value) => (value - least) / (most - least || 1));
-  const said = `${written(all[s][0])} to ${written(all[s][1])}, with what is unjudged irrelevant to all best`;
-  return [" ", reach(low, high, at, said)];
-};
+const between = (ends) => ends.map(written).join(" to ");
 
 // The columns of a measure: its mean, and beside it the value of the query that is chosen.
 const columnsOf = (measure, m) => {
@@ -26,17 +19,18 @@ const columnsOf = (measure, m) => {
   const head = { "data-text": name, ...(here ? { "aria-sort": best === "lowest" ? "ascending" : "descending" } : {}) };
   const mean = (value, s) => {
     const margin = margins[s] === null ? [] : [element("small", ` ±${written(margins[s])}`)];
-    return [written(value), ...(query === null ? [...margin, ...ranged(m, s)] : [])];
+    const ends = unjudged(m)?.[s];
+    const open = ends ? [element("small", ` (${between(ends)})`)] : [];
+    return [written(value), ...(query === null ? [...margin, ...open] : [])];
   };
   const said = (s) => {
     const interval = margins[s] === null ? "no interval" : `± ${written(margins[s])}, with 95 % confidence`;
-    const ends = unjudged(m)?.[s].map(written).join(" to ");
-    return `${interval}, ${nQueries(measure.queries)}${ends ? `; ${ends} with what is unjudged irrelevant to all best` : ""}`;
+    return `${interval}, ${nQueries(measure.queries)}`;
   };
   const cell = (s) => ({ title: said(s), class: bests.includes(s) ? "best" : "" });
   const bounds = page.unjudged?.[name];
   const columns = [
-    { name, value: (s) => means[s], form: mean, cell, ...(query === null ? { title, head } : { title: "mean", group: { title, head } }) },
+    { name, value: (s) => means[s], form: mean, cell, title, head },
     { name: `${name} ci_low`, value: low },
     { name: `${name} ci_high`, value: high },
     ...(bounds ? ["low", "high"].map((end, i) => ({ name: `${name} unjudged_${end}`, value: (s) => bounds[s][i] })) : []),
@@ -46,11 +40,11 @@ const columnsOf = (measure, m) => {
   const isTop = (s) => best !== "none" && sign(m) * valueOf(m, s, query) === Math.max(...all);
   const inQuery = (s) => ({ class: isTop(s) ? "query best" : "query" });
   const value = { name: `${name} in query ${queries[query]}`, value: (s) => valueOf(m, s, query), form: written, cell: inQuery };
-  return [...columns, { ...value, title: "query", head: { class: "query" }, group: columns[0].group }];
+  return [...columns, { ...value, title: "in query", head: { class: "query" } }];
 };
 
-// The columns of some measures behind the strategies, which are chosen there.
-const strategyColumns = (some) => {
+// The strategies, which are chosen there, and the columns of all measures.
+const strategyColumns = () => {
   const label = (name, s) => {
     const box = element("input", "", { type: "checkbox" });
     box.checked = state.chosen.has(s);
@@ -63,17 +57,16 @@ const strategyColumns = (some) => {
     });
     return element("label", [box, sample(look(s)), called(s)]);
   };
-  const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label, cell: (s) => ({ "data-text": strategies[s] }) };
-  return [names, ...some.flatMap((m) => columnsOf(measures[m], m))];
+  const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label };
+  return [names, ...measures.flatMap(columnsOf)];
 };
-const asChosen = (s) => (state.chosen.has(s) ? {} : { class: "left" });
 
 const showStrategies = () => {
   const within = $("#strategies");
   const { query } = state;
-  table("strategies", "Strategies and their means", strategyColumns([...measures.keys()]), ranked(state.measure), asChosen);
+  table("strategies", "Strategies and their means", strategyColumns(), ranked(state.measure), (s) => (state.chosen.has(s) ? {} : { class: "left" }));
   const open = query === null && [...measures.keys()].some(unjudged);
-  const lines = open ? " Tick: unjudged documents count as irrelevant. Dashed bar, which is no interval: up to all having the highest grade." : "";
+  const lines = open ? " In brackets, which is no interval: with unjudged documents as irrelevant, and with all of the highest grade." : "";
   const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
   $(".note", within).textContent = measures.length
     ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column in bold.${lines}${beside} ${page.missing}`
@@ -81,22 +74,6 @@ const showStrategies = () => {
   const n = state.chosen.size;
   $("#count").textContent = n === strategies.length ? "All are chosen." : `${n} of ${strategies.length} are chosen.`;
 };
-
-// On paper nothing scrolls: more measures than stand side by side are in tables below each other.
-window.addEventListener("beforeprint", () => {
-  const across = state.query === null ? 5 : 4;
-  const within = $("#strategies .paper");
-  const starts = [...measures.keys()].filter((m) => m % across === 0);
-  within.replaceChildren();
-  for (const start of starts) {
-    const columns = strategyColumns([...measures.keys()].slice(start, start + across));
-    const [heads, rows] = tableRows(columns, ranked(state.measure), asChosen);
-    within.append(element("table", [element("thead", heads), element("tbody", rows)]));
-  }
-  // Heads come again on each page, but not the buttons in them.
-  for (const made of within.querySelectorAll("thead button")) made.replaceWith(made.textContent);
-});
-window.addEventListener("afterprint", () => $("#strategies .paper").replaceChildren());
 
 // Each measure and curve in a line, where there is one to say.
 const explain = () => {

@@ -21,10 +21,15 @@ Altair cannot layer it.
 Altair's own way to show a chart in Jupyter needs a network and a notebook that is trusted, neither
 of which Python can know of: ``alt.renderers.enable("png", ppi=144)`` needs neither.
 
-`panel` names a column whose values get a panel each, in the order in which they come. With one
-value there is no need of panels, and a plain layered chart comes back, as it does with
-`panel=None`: then `.properties(width=...)` and `.facet(...)` are the caller's, by any column of
-`chart.data`.
+`panel` names a column whose values get a panel each, in the order in which they come: by default
+the measure, where there are several. With one value there is no need of panels, and a plain layered
+chart comes back, as it does with `panel=None`: then `.properties(width=...)` and `.facet(...)` are
+the caller's, by any column of `chart.data`. `strategy` names the column that tells strategies
+apart.
+
+Refused, with a `ValueError`, is a frame of which nothing can be drawn, one that has a strategy or a
+pair twice in a panel where each is drawn, and more than 60 panels, or than the 3000 rows that a
+chart has where none stands for others.
 """
 
 from __future__ import annotations

@@ -327,13 +327,7 @@ def threshold_profile(
         thresholds, as far apart as they are, joined by a line, and then the other measures as
         points; `place`, where that is, points without a line side by side; `joined`, which is the
         mean at a threshold; `panel` where it is drawn, and else `label_at`, the height of a name.
-        Of more than 30 thresholds, some in equal steps stand for all. A mean that is null, NaN or
-        infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no mean; if there are more than 60 panels or 3000 rows to draw.
+        Of more than 30 thresholds, some in equal steps stand for all.
 
     References
     ----------
@@ -409,7 +403,7 @@ def threshold_profile(
     scale = alt.Scale(domain=list(ends), nice=False)
     y, y_joined = (alt.Y(f"{name}:Q", title="mean", scale=scale) for name in ("mean", "joined"))
     base = alt.Chart().encode(x=x, detail="strategy:N", **look)
-    points = base.mark_point(filled=True, size=40, opacity=1)
+    points = style.dots(base, 40)
     # A line goes through thresholds alone.
     layers = [
         base.mark_line().encode(y=y_joined),
@@ -436,7 +430,7 @@ def robustness_curves(
         One row per measure, number of levels and number of swaps with its mean, as
         `experiments.robustness_to_levels` returns it.
     panel
-        A column whose values get a panel each: the measure, or None.
+        The column of panels, or None, as for every chart.
     levels, swaps
         The columns of the numbers of levels and of swaps.
 
@@ -444,13 +438,7 @@ def robustness_curves(
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `levels`, `swaps` and `mean`, and `panel` where it is drawn.
-        With more than 3000, numbers of swaps in equal steps stand for all. A mean that is null, NaN
-        or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no mean; if there are more than 60 panels, or more lines than fit.
+        With more than 3000, numbers of swaps in equal steps stand for all.
 
     References
     ----------

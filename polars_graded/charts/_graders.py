@@ -136,22 +136,14 @@ def grader_orders(
     summary
         One row per grader, measure and strategy, as `summarise` returns it of results of several
         graders, whose means are of the queries that each judged.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `place`, from 1 for the best mean, and the mean place of
-        what is tied. A mean that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If a panel has a strategy twice under a grader; if there are more than 60 panels or 3000
-        rows.
+        what is tied.
 
     See Also
     --------
@@ -195,7 +187,7 @@ def grader_orders(
     graders = table["grader"].unique(maintain_order=True).to_list()
     names = table["strategy"].unique().to_list()
     first = table.filter(grader=graders[0]).sort("place")["strategy"].unique(maintain_order=True)
-    colour = style.strategy_look(names, strategy, matter=first[: style.MOST_COLOURS], legends=False)
+    colour = style.strategy_look(names, strategy, matter=first, legends=False)
     level = alt.Axis(labelAngle=0, labelLimit=120)
     x = alt.X("grader:N", title="grader", axis=level, **style.in_order(graders))
     places = alt.Scale(reverse=True, zero=False, padding=10)
@@ -207,7 +199,7 @@ def grader_orders(
     at_end = base.transform_filter(alt.datum.grader == graders[-1])
     layers = [
         base.mark_line(strokeWidth=2),
-        base.mark_point(filled=True, size=60, opacity=1),
+        style.dots(base, 60),
         at_end.mark_text(align="left", dx=8, limit=160).encode(text="strategy:N"),
     ]
     return style.panels(
@@ -235,21 +227,14 @@ def trusted_forest(
     estimates
         What `summarise` or `compare` return with `trusted`: of one model, or with
         `panel="grader"` and one measure.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of three rows for each that came: `name` (the strategy, or the pair), `source`, `value`,
-        `low` and `high`. A value that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If a panel has a strategy or a pair twice; if there are more than 60 panels or 3000 rows.
+        `low` and `high`.
 
     Examples
     --------
@@ -300,7 +285,7 @@ def trusted_forest(
     names = chart_data.by_falling(wide, value, "name")
     order = [*SOURCES.values()]
     title = style.mean_title(table, f"{value} of " if pairs else "mean ", value)
-    y = alt.Y("name:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
+    y = style.names_down("name", names)
     offset = alt.YOffset("source:N", **style.in_order(order))
     # No scale of colours, which a chart that stands beside it would share.
     first, second = (alt.FieldEqualPredicate(field="source", equal=name) for name in order[:2])

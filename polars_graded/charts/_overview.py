@@ -80,12 +80,6 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         which), `text` (what is printed), `start` and `end` (of a bar, in pixels), `fill` (its
         colour), and `panel` where it is drawn. Strategies stand in the order of the table.
 
-    Raises
-    ------
-    ValueError
-        If the table has no row; if a panel has a strategy twice; if there are more than 60 panels,
-        or more strategies than fit.
-
     See Also
     --------
     polars_graded.overview : The table that is drawn here, with what its columns are.

@@ -58,7 +58,7 @@ def precision_histogram(
     As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``
 
     Up to 60 queries have their names under their bars; of more, the three that differ most in
-    either direction have theirs beside them. Up to 300 have one bar each. Of more, several
+    either direction are named below the title. Up to 300 have one bar each. Of more, several
     neighbours share a bar, which above the axis is what A is better by and below it what B is, each
     summed over the queries and divided by their number.
 
@@ -81,9 +81,7 @@ def precision_histogram(
     LayerChart
         Of rows with `position` (of the first query of a bar, from 1), `last`, `query` (its name, or
         those of its first and last), `queries` (how many), `difference`, `better` (which of the
-        two), and with more than 60 queries `name` and `name_at`, the names of those that differ
-        most and where they stand. Ties have no bar; the title says how many queries each strategy
-        is better with.
+        two). Ties have no bar; the title says how many queries each strategy is better with.
 
     Raises
     ------
@@ -135,11 +133,9 @@ def precision_histogram(
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
-    falling = order == "difference"
-    rows = chart_data.with_extremes(rows, table, size, MOST_EXTREMES, falling=falling)
     layers = marks.placed_bars(title, n + 0.5, y_title, colour)
-    layers += marks.extremes(title, y_title, falling=falling)
-    return style.layered(layers, rows, apart=["color", "stroke"], finding=finding)
+    notes = titles.extremes(both, table, MOST_EXTREMES)
+    return style.layered(layers, rows, apart=["color", "stroke"], finding=finding, notes=notes)
 
 
 def compared(
@@ -341,8 +337,8 @@ def measure_agreement(
     -------
     LayerChart or FacetChart
         For `"agreement"`, rows with `strategy`, `query`, `x` and `y`, which for
-        `"difference_by_x"` is the difference; with more than 3000 rows, a point stands for the
-        `queries` of a strategy near it, at their mean. For `"difference"`,
+        `"difference_by_x"` is the difference; of more than 3000 rows, some in equal steps by x
+        stand for all. For `"difference"`,
         rows with `strategy`, `low`, `high` and `queries`, of bins of equal width, 0 in the middle
         of one. `panel` where it is drawn. A row where a measure is null, NaN or infinite is left
         out. More than ten strategies have no colours, and are counted together.
@@ -434,7 +430,7 @@ def measure_agreement(
     else:
         ends = chart_data.axes_ends(table["x"], table["y"])
     if table.height > chart_data.MOST_ROWS:
-        table = chart_data.gathered(table, groups, math.isqrt(most), *ends)
+        table = chart_data.at_equal_steps(table, "x", most, groups)
     height = f"{x} - {y}" if by_x else y
     scales = [alt.Scale(domain=list(each), nice=False) for each in ends]
     named = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
@@ -446,21 +442,10 @@ def measure_agreement(
         tooltip=tooltip,
         **colour,
     )
-    apart = []
-    if "queries" in table.columns:
-        # A point is the larger the more queries it stands for.
-        most_queries: Any = table["queries"].max()
-        larger = alt.Size(
-            "queries:Q",
-            title="queries",
-            scale=alt.Scale(domain=[0, most_queries], range=[8, 360]),
-            legend=alt.Legend(values=chart_data.round_counts(most_queries)),
-        )
-        points, apart = points.encode(size=larger, tooltip=[*tooltip, "queries:Q"]), ["size"]
     same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
     described = f"{height} against {x} for {table.height} points"
     said: dict[str, Any] = {"finding": finding, "description": described}
-    return style.panels([*same, points], table, panel, apart=apart, **said)
+    return style.panels([*same, points], table, panel, **said)
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:

@@ -136,8 +136,14 @@ def rankings(
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
     long = [pl.col(name).str.slice(0, tiles.LONGEST) for name in texts if name == "title"]
     table = table.with_columns(names.alias("name"), *long)
-    drawn = tiles.Tiles.of(table, n, colours, measure=chosen.name, grade=grade, strategy=strategy)
-    bare = alt.ViewBackground(stroke=None)
-    described = style.said(f"rankings of {query}, {chosen.name}", values.items())
-    said = {"finding": titles.ranked(query, chosen.name, values), "description": described}
-    return style.layered(tiles.marks(drawn), table, apart=["fill"], view=bare, **said, **drawn.size)
+    said = {"measure": chosen.name, "grade": grade, "strategy": strategy}
+    layers, size = tiles.marks(table, n, colours, **said)
+    return style.layered(
+        layers,
+        table,
+        apart=["fill"],
+        view=alt.ViewBackground(stroke=None),
+        finding=titles.ranked(query, chosen.name, values),
+        description=style.said(f"rankings of {query}, {chosen.name}", values.items()),
+        **size,
+    )

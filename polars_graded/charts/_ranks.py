@@ -29,21 +29,14 @@ def strategy_ranks(
     ----------
     ranks
         One row per measure and strategy, as `rank_strategies` returns it.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `strategy` as text, and `panel` where it is drawn; the best
         is at the top. The title says who may be first.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no rank; if there are more than 60 panels or 3000 rows.
 
     Examples
     --------
@@ -64,8 +57,7 @@ def strategy_ranks(
     table = chart_data.result_rows("ranks", ranks, *numbers, **keys, once="strategy", every=True)
     names = chart_data.by_falling(table.with_columns(place=-pl.col("rank")), "place", "strategy")
     many = len(names) > style.MOST_NAMED
-    axis = alt.Axis(labelLimit=300, labelFontSize=8 if many else alt.Undefined)
-    y = alt.Y("strategy:N", title=None, axis=axis, **style.in_order(names))
+    y = style.names_down("strategy", names, labelFontSize=8 if many else alt.Undefined)
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
     place: dict[str, Any] = {
         "scale": alt.Scale(domain=[0.5, last + 0.5], nice=False),
@@ -80,9 +72,7 @@ def strategy_ranks(
     return style.panels(
         [
             line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
-            base.mark_point(filled=True, size=60, opacity=1, color=style.ink()).encode(
-                x=alt.X("rank:Q", **place)
-            ),
+            style.dots(base, 60, color=style.ink()).encode(x=alt.X("rank:Q", **place)),
             alt.Chart()
             .mark_text(align="left", dx=8, color=style.ink())
             .encode(x=alt.value("width"), y=y, text="group:N"),
@@ -185,7 +175,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         named.mark_rule(color=style.DOUBT).encode(x=mean, y=alt.Y("axis:Q", **y), y2="row:Q"),
         named.mark_rule(color=style.DOUBT).encode(x=mean, x2="edge:Q", y=row),
         bar.mark_bar(size=4, color=written).encode(x=mean, x2="to:Q", y=row),
-        dot.mark_point(filled=True, size=45, opacity=1, color=written).encode(x=mean, y=row),
+        style.dots(dot, 45, color=written).encode(x=mean, y=row),
     ]
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
         text: Any = named.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))

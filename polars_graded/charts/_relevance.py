@@ -153,7 +153,7 @@ def relevance_function(
     layers = [
         cloud.mark_tick(orient="vertical", size=10, color=style.REST),
         line.mark_line(),
-        controls.mark_point(filled=True, size=80, opacity=1, color=style.ink()),
+        style.dots(controls, 80, color=style.ink()),
         names,
     ]
     said: dict[str, Any] = {"finding": shares, "description": f"relevance φ by {score}"}
@@ -194,12 +194,7 @@ def sample_boxes(
         Of rows with `group`, `samples`, `whisker_low`, `q1`, `median`, `q3`, `whisker_high`,
         `reference` where there is one and `panel` where it is drawn; and a row for each point, with
         `outlier`. Of many points, some at equal steps stand for all, the first and last of them
-        among them. A value that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the column has no value; if there are more than 60 panels, or more groups than fit.
+        among them.
 
     References
     ----------
@@ -236,7 +231,7 @@ def sample_boxes(
     groups = ordered["group"].to_list()
     step = min(36, style.name_step(len(groups)))
     ends = chart_data.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
-    y = alt.Y("group:N", title=group, axis=alt.Axis(labelLimit=300), **style.in_order(groups))
+    y = style.names_down("group", groups, group)
     # Each layer says so, for else the bars among them would have 0 on the axis.
     scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     low, q1, q3, median, outlier, line_at = (

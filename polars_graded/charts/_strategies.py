@@ -46,23 +46,14 @@ def strategy_bars(
     width
         How wide each panel is, in pixels; by default such that panels, two side by side, fit into
         a cell of a notebook.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `strategy` as text, and `panel` where it is drawn; the
-        strategy with the highest mean of the first measure is at the top. A mean that is null, NaN
-        or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no mean; if a panel has a strategy twice; if there are more than 60 panels
-        or 3000 rows.
+        strategy with the highest mean of the first measure is at the top.
 
     Examples
     --------
@@ -88,14 +79,13 @@ def strategy_bars(
         "summary", summary, "mean", strategy=strategy, panel=panel, once="strategy", every=True
     )
     names = chart_data.by_falling(table, "mean", "strategy")
-    few = len(names) <= style.MOST_COLOURS
-    colour = style.strategy_look(names, strategy, legends=False) if few else {}
+    colour = style.few_colours(names, strategy)
     ends = ["ci_low", "ci_high"] if {"ci_low", "ci_high"} <= set(table.columns) else []
     title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
     notes = titles.same_means(table)
     if ends and table["ci_low"].null_count() < table.height:
         notes.insert(0, "line: interval of one mean; that two overlap is no test")
-    y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
+    y = style.names_down("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
@@ -103,7 +93,7 @@ def strategy_bars(
     if show == "bars":
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
     else:
-        layers.append(base.mark_point(filled=True, size=70, opacity=1).encode(x=x))
+        layers.append(style.dots(base, 70).encode(x=x))
     numbers = alt.Chart().mark_text(align="left", dx=6, color=style.ink())
     text = alt.Text("mean:Q", format=".4f")
     layers.append(numbers.encode(x=alt.value("width"), y=y, text=text))
@@ -153,10 +143,8 @@ def comparison_forest(
     confidence
         A difference is significant if `p_corrected` is at most 1 - `confidence`, and not if it is
         null.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
@@ -164,13 +152,7 @@ def comparison_forest(
         Of the rows as they came, with `pair` (the strategy, and its baseline where there are
         several), `significance`, and `panel` where it is drawn; the largest difference of the first
         measure is at the top. With several baselines and one measure, each pair is turned so that
-        the one with the higher mean comes first. A difference that is null, NaN or infinite is
-        left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no difference; if there are more than 60 panels or 3000 rows.
+        the one with the higher mean comes first.
 
     Examples
     --------
@@ -253,16 +235,14 @@ def comparison_matrix(
         drawn from both sides.
     confidence
         As for `comparison_forest`.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of rows with `measure`, `strategy`, `baseline`, `difference`, `p_corrected`, `mark`, and
-        `panel` where it is drawn. A difference that is null, NaN or infinite is left out.
+        `panel` where it is drawn.
 
     Raises
     ------

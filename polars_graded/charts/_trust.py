@@ -70,12 +70,7 @@ def significance_curves(
     LayerChart or FacetChart
         Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
         height, and `panel` where it is drawn. With more than 3000, places in equal steps stand for
-        all. A p that is null, NaN or infinite is left out. The axis of p shows those near 0.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no p; if there are more than 60 panels.
+        all. The axis of p shows those near 0.
 
     See Also
     --------
@@ -181,12 +176,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     LayerChart or FacetChart
         Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
         height, and `panel` where it is drawn. With more than 3000, numbers of queries in equal
-        steps stand for all. A power that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no power; if there are more than 60 panels.
+        steps stand for all.
 
     See Also
     --------
@@ -232,9 +222,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     tooltip = style.decimals(*numbers)
     lines = _measure_lines(table, x, y, *tooltip, few=False)
     # A large point where the queries at hand are.
-    large = (
-        alt.Chart().transform_filter("datum.at_hand").mark_point(filled=True, size=90, opacity=1)
-    )
+    large = style.dots(alt.Chart().transform_filter("datum.at_hand"), 90)
     said = ["measure:N", "queries:Q", *tooltip]
     large = large.encode(x=x, y=y, color=_colours(table), tooltip=said)
     at_hand = table.filter("at_hand")
@@ -266,12 +254,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     LayerChart or FacetChart
         Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
         height, and `panel` where it is drawn. With more than 3000, numbers of queries in equal
-        steps stand for all. A correlation that is null, NaN or infinite is left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no correlation; if there are more than 60 panels.
+        steps stand for all.
 
     See Also
     --------
@@ -349,7 +332,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     rate
         The rate of swaps that is small enough, which is dashed.
     panel
-        A column whose values get a panel each: the measure, or None.
+        The column of panels, or None, as for every chart.
 
     Returns
     -------
@@ -359,13 +342,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         where it is drawn. Classes of fewer than 30 comparisons, and those of the largest
         differences, in which fewer than one in fifty comparisons of a line lie, are left out: their
         rates are of chance. With more than
-        3000 rows, classes in equal steps stand for all. A rate that is null, NaN or infinite is
-        left out.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no rate; if there are more than 60 panels, or more lines than fit.
+        3000 rows, classes in equal steps stand for all.
 
     See Also
     --------
@@ -482,18 +459,15 @@ def grading_profile(
         `"means"`; or their `"differences"` to the mean of all strategies under the same grading,
         where crossings are seen though a grading is harder for all; or the `"places"` of
         strategies, the best at the top, where all crossings are seen, and not how near means are.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `strategy` as text, `correlation`, what stands above a
         grading, `difference` where it is shown, and `panel` where it is drawn; without panels
-        `label_at`, the height of a name at the end of a line. A mean that is null, NaN or infinite
-        is left out.
+        `label_at`, the height of a name at the end of a line.
 
     Raises
     ------
@@ -587,7 +561,7 @@ def grading_profile(
     above = above.mark_text(baseline="top", fontSize=10, color=style.ink())
     layers = [
         base.mark_line(),
-        base.mark_point(filled=True, size=40, opacity=1).encode(tooltip=tooltip),
+        style.dots(base, 40).encode(tooltip=tooltip),
         above.encode(x=x, y=alt.value(3), text="correlation:N"),
     ]
     if not several:
@@ -623,10 +597,8 @@ def unjudged_bounds(
     ----------
     bounds
         One row per measure, strategy and query, as `trust.unjudged_bounds` returns it.
-    panel
-        A column whose values get a panel each: the measure, or None.
-    strategy
-        The column that tells strategies apart.
+    panel, strategy
+        The column of panels, or None, and that of strategies, as for every chart.
 
     Returns
     -------
@@ -635,11 +607,6 @@ def unjudged_bounds(
         `low`, `high` and `beyond` (of `low` and `residual`, null without one), and the number of
         `queries`. The strategy with the highest mean of the first measure is at the top. A query
         whose value is null, NaN or infinite counts in no mean.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no value; if there are more than 60 panels or 3000 lines.
 
     See Also
     --------
@@ -678,19 +645,18 @@ def unjudged_bounds(
     )
     chart_data.check_row_count("bounds", means)
     names = chart_data.by_falling(means, "mean", "strategy")
-    few = len(names) <= style.MOST_COLOURS
-    look = style.strategy_look(names, strategy, legends=False) if few else {}
+    look = style.few_colours(names, strategy)
     title, notes = style.mean_title(means), list[str]()
     if (means["low"] != means["high"]).any():
         notes.append("line: up to unjudged documents of the highest grade; no interval")
-    y = alt.Y("strategy:N", title=None, axis=alt.Axis(labelLimit=300), **style.in_order(names))
+    y = style.names_down("strategy", names)
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"]
     base = alt.Chart().encode(y=y, tooltip=tooltip, **look)
     scale = alt.Scale(zero=False)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis())
     layers = [
         style.interval(base, title, "low", "high", size=3, scale=scale),
-        base.mark_point(filled=True, size=70, opacity=1).encode(x=x),
+        style.dots(base, 70).encode(x=x),
     ]
     further: Any = (means["beyond"] - means["high"]).max()
     if further is not None and further > SEEN * (means["high"].max() - means["low"].min()):  # type: ignore[operator]
