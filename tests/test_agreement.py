@@ -183,6 +183,7 @@ def test_frames_in_any_form_say_the_same():
         ["a", "b", "c"], index=["query", "doc"], variable_name="grader", value_name="grade"
     )
     expected = agreement(wide, "a", "b", "c")
+    assert agreement(wide, ["a", "b", "c"]).equals(expected)
     shuffled = agreement(long.sample(fraction=1, shuffle=True, seed=0))
     assert_frame_equal(shuffled, expected, check_row_order=False)
     renamed = long.rename({"grader": "who", "grade": "label", "doc": "id"})

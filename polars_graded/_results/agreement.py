@@ -44,7 +44,7 @@ BLOCK = 2**22
 
 def agreement(
     frame: Any,
-    *graders: str,
+    *graders: Columns,
     trusted: str | None = None,
     query: Columns = "query",
     doc: str = "doc",
@@ -76,7 +76,8 @@ def agreement(
         makes it of several judgments (a document may come for each strategy); or long, one row per
         query, document and grader. A null grade is none.
     *graders
-        The columns of grades, or the graders of a long frame, which has all of them by default.
+        The columns of grades, one by one or as a list, or the graders of a long frame, which has
+        all of them by default.
     trusted
         The grader whom each of the others is compared with; by default each pair is.
     query
@@ -183,7 +184,8 @@ def agreement(
     check_level(confidence)
     check_whole_number("resamples", resamples)
     check_whole_number("seed", seed, at_least=0)
-    grades = Grades.of(*grades_of(frame, graders, query, doc, grader, grade))
+    named = [name for each in graders for name in settled_columns("graders", each)]
+    grades = Grades.of(*grades_of(frame, named, query, doc, grader, grade))
     if trusted is not None:
         check_choice("trusted", trusted, grades.names)
     grades.warn_of_scales(trusted)
