@@ -412,7 +412,8 @@ def outcome(mutant: Mutant, marks: str) -> str:
         for folder in ("polars_graded", "tests"):
             left = shutil.ignore_patterns("__pycache__", "benchmark")
             shutil.copytree(ROOT / folder, copy / folder, ignore=left)
-        for file in ("pyproject.toml", "README.md"):
+        (copy / "notebooks" / "book").mkdir(parents=True)
+        for file in ("pyproject.toml", "README.md", "notebooks/book/testing.md"):
             shutil.copy(ROOT / file, copy / file)
         path = copy / "polars_graded" / mutant.file
         code = path.read_text(encoding="utf-8")
