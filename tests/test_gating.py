@@ -126,6 +126,12 @@ def test_the_baseline_may_be_results_of_another_day(suffix, tmp_path):
     expected = gate(frame, baseline="main")
     for baseline in (file, old, old.with_columns(strategy=pl.lit("main"))):
         assert gate(new, baseline=baseline).equals(expected)
+    for values in ([True, False], [1.5, 2.5]):
+        named = frame.with_columns(pl.col("strategy").replace_strict(["main", "new"], values))
+        beside = [named.filter(strategy=name) for name in values]
+        odd = gate(beside[1], baseline=beside[0])
+        assert odd.select("strategy", "baseline").row(0) == (values[1], values[0])
+        assert odd["low"].equals(expected["low"])
     # Of several strategies that of the same name is the baseline.
     several = pl.concat([old.with_columns(strategy=pl.lit(name)) for name in ("new", "other")])
     [row] = gate(new, baseline=several).rows(named=True)

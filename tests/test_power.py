@@ -19,7 +19,7 @@ from results import close, drawn, frame_of, of_few, rng
 from polars_graded import (
     compare,
 )
-from polars_graded._results.power import power_of
+from polars_graded._results.power import fewest_queries, power_of
 from polars_graded.trust import (
     discriminative_power,
     power_curve,
@@ -227,6 +227,11 @@ def test_a_share_of_the_range_is_the_same_on_any_scale():
     assert power_curve(equal)["share_of_range"].null_count() == power_curve(equal).height
     with pytest.raises(ValueError, match="must have means that differ for a share"):
         power_curve(equal, unit="range")
+
+
+def test_two_queries_are_enough_for_what_is_large_beside_its_spread():
+    assert power_of(2, 1e3, 0.05) > 0.8
+    assert fewest_queries(1e3, 0.8, 0.05) == 2
 
 
 def test_a_difference_too_small_for_anyone_has_no_number_of_queries():

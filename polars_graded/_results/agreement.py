@@ -126,8 +126,6 @@ def agreement(
 
     Raises
     ------
-    TypeError
-        If a grade is not a number.
     ValueError
         If there are fewer than two graders; if a document has two grades of one; if there are more
         than 101 different grades.

@@ -257,7 +257,8 @@ def _held_against(
         bases = pl.Series("baseline", [base], dtype=strategies.dtype).new_from_index(0, len(others))
         return Held(rows, [(each, base) for each in others], others, bases)
     queries = settled_columns("query", keys["query"])
-    columns = [name, *{**dict.fromkeys(queries + settled_columns("segments", segments))}, *found]
+    own = dict.fromkeys([*queries, *settled_columns("segments", segments)])
+    columns = [name, *own, *found]
     older = results_of(baseline)
     check_columns("baseline", columns, older.schema)
     older = older.cast({query: rows.schema[query] for query in queries})
@@ -270,8 +271,8 @@ def _held_against(
         rows.select(columns).with_columns(text),
         older.select(columns).with_columns(text + OF_BASELINE),
     ]
-    names = [(str(new), f"{old}{OF_BASELINE}") for new, old in zip(strategies, bases, strict=True)]
-    return Held(pl.concat(both, how="vertical_relaxed"), names, strategies, bases)
+    names = zip(strategies.cast(pl.String), bases.cast(pl.String) + OF_BASELINE, strict=True)
+    return Held(pl.concat(both, how="vertical_relaxed"), [*names], strategies, bases)
 
 
 OF_BASELINE = " of the baseline"

@@ -88,7 +88,7 @@ class Pairs:
         for part in self.parts(self.n) if self.n else ():
             differences = self.differences(part)
             mean[part], std[part] = mean_and_std(differences)
-            if (std[part] <= self.results.rounding.max()).any():
+            if self.n > 1:
                 same = np.ptp(differences, axis=1) <= self.tolerances(part).max(axis=1)
                 std[part][same] = 0
             higher[part] = np.count_nonzero(differences > 0, axis=1)

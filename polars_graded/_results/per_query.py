@@ -445,13 +445,7 @@ class Results:
 
     def differences(self, a: Integers, b: Integers) -> Floats:
         """The differences between strategies, a row per pair; 0 where that is rounding."""
-        differences: Floats = self.values[a] - self.values[b]
-        doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
-        rows = np.flatnonzero(doubtful.any(axis=1))
-        if len(rows):
-            same = self.tolerances(a[rows], b[rows]) == 0
-            differences[rows] = np.where(same, 0, differences[rows])
-        return differences
+        return np.where(self.tolerances(a, b) == 0, 0.0, self.values[a] - self.values[b])
 
 
 # Which value is best

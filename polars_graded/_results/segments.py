@@ -78,11 +78,6 @@ def compare_segments(
         degrees of freedom `df`, `p_value` and `p_corrected` (Float64), null with fewer than two
         segments, or where the differences of one do not vary.
 
-    Raises
-    ------
-    ValueError
-        As `compare`.
-
     See Also
     --------
     compare : With `segments`, the differences in each segment.
