@@ -1920,8 +1920,8 @@ class Graded:
 
         As text: ``RBP = (1 - p) sum over i of rel(i) p^(i - 1)``
 
-        From 0 to 1; 0 without a relevant document. Source: Moffat, A. and Zobel, J. (2008). Rank-
-        Biased Precision for Measurement of Retrieval Effectiveness.
+        From 0 to 1; 0 without a relevant document. Source: Moffat, A. and Zobel, J. (2008).
+        Rank-Biased Precision for Measurement of Retrieval Effectiveness.
 
         Parameters
         ----------
@@ -2178,8 +2178,8 @@ class Graded:
         As text: ``|U| / |A|``
 
         Not below 0. A query without a relevant document, or for which nothing was retrieved, gets
-        0, or what `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides), user-
-        oriented measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
+        0, or what `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides),
+        user-oriented measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
         ----------

@@ -266,24 +266,9 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         return
     queries = noted.select(query).n_unique() if noted.height else 0
     if unjudged := _those(noted, pl.col("judged") == 0, query):
-        undefined = request.scale.undefined
-        count = "are undefined" if undefined is None else f"count as {undefined:g}"
-        yield Told(
-            DataWarning.unjudged,
-            f"no document is judged in {len(unjudged)} of {queries} queries, which {count}: "
-            f"{first_few(unjudged)}\n\n"
-            "Hint: judge(run, judgments) leaves such queries out, and adds the judged documents "
-            "that were not retrieved, which a join lacks; overview(frame) shows what there is",
-        )
+        yield _not_judged(request, unjudged, queries)
     elif queries >= FEW and joined and not lost:
-        yield Told(
-            DataWarning.join,
-            f"all documents that are judged were retrieved, in {queries} queries, while others "
-            "that were retrieved are not judged: right for what was logged; a join that starts "
-            "from the run looks so too, and makes measures that count what was missed too good\n\n"
-            "Hint: judge(run, judgments) adds the judged documents that were not retrieved; "
-            "overview(frame) shows what there is",
-        )
+        yield _joined_to_the_run(queries)
     yield from lost
     of_strategies = noted.group_by(strategy, maintain_order=True).agg(
         (pl.col("retrieved") > 0).any().alias("answered"),
@@ -293,6 +278,41 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
         pl.struct(query).n_unique().alias("queries"),
         pl.col("judged_at_the_top").filter(pl.col("retrieved") > 0).mean(),
     )
+    yield from _that_did_not_run(of_strategies, strategy, queries)
+    yield from _not_judged_alike(of_strategies, strategy)
+    yield from _ranked_upside_down(request, of_strategies)
+    if tied := _those(of_strategies, pl.col("decided_by_order") > 0, strategy):
+        among = noted.filter("decided_by_order").select(query).n_unique()
+        yield _decided_by_order(request, f"{among} of {queries} queries of {first_few(tied)}")
+
+
+def _not_judged(request: Request, unjudged: list[Any], queries: int) -> Told:
+    undefined = request.scale.undefined
+    count = "are undefined" if undefined is None else f"count as {undefined:g}"
+    return Told(
+        DataWarning.unjudged,
+        f"no document is judged in {len(unjudged)} of {queries} queries, which {count}: "
+        f"{first_few(unjudged)}\n\n"
+        "Hint: judge(run, judgments) leaves such queries out, and adds the judged documents "
+        "that were not retrieved, which a join lacks; overview(frame) shows what there is",
+    )
+
+
+def _joined_to_the_run(queries: int) -> Told:
+    return Told(
+        DataWarning.join,
+        f"all documents that are judged were retrieved, in {queries} queries, while others "
+        "that were retrieved are not judged: right for what was logged; a join that starts "
+        "from the run looks so too, and makes measures that count what was missed too good\n\n"
+        "Hint: judge(run, judgments) adds the judged documents that were not retrieved; "
+        "overview(frame) shows what there is",
+    )
+
+
+def _that_did_not_run(
+    of_strategies: pl.DataFrame, strategy: list[str], queries: int
+) -> Iterator[Told]:
+    """Strategies that retrieved nothing, or lack some of the queries."""
     if silent := _those(of_strategies, ~pl.col("answered"), strategy):
         yield Told(
             DataWarning.missing,
@@ -311,10 +331,14 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
             f"{named}\n\n"
             "Hint: judge(run, judgments) adds the queries that a run did not answer",
         )
+
+
+def _not_judged_alike(of_strategies: pl.DataFrame, strategy: list[str]) -> Iterator[Told]:
+    """The strategies of whose first documents the least and the most are judged."""
     shares = of_strategies.filter(pl.col("queries") >= FEW).drop_nulls("judged_at_the_top")
-    shares = shares.sort("judged_at_the_top")
+    shares = shares.sort("judged_at_the_top").select(*strategy, "judged_at_the_top")
     if shares.height > 1:
-        (least, low), *_, (most, high) = shares.select(*strategy, "judged_at_the_top").iter_rows()
+        (least, low), (most, high) = shares.row(0), shares.row(-1)
         if high - low >= UNFAIR:
             yield Told(
                 DataWarning.unjudged,
@@ -323,29 +347,32 @@ def _sentences(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterat
                 "irrelevant\n\n"
                 "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares",
             )
-    for name, some, every in of_strategies.select(
-        *strategy, "counts_up", "all_count_up"
-    ).iter_rows():
+
+
+def _ranked_upside_down(request: Request, of_strategies: pl.DataFrame) -> Iterator[Told]:
+    """The first strategy that is ranked by ranks, the highest of them first."""
+    counts = of_strategies.select(pl.first(), "counts_up", "all_count_up")
+    for name, some, every in counts.iter_rows():
         column = request.columns_of(name)[0]
-        if not (some if is_called_rank(column) else every):
-            continue
-        yield Told(
-            DataWarning.ranks,
-            f"{column!r} counts from 1 as ranks do, and its highest number is ranked first\n\n"
-            "Hint: descending=False ranks the lowest first",
-        )
-        break
-    if tied := _those(of_strategies, pl.col("decided_by_order") > 0, strategy):
-        among = noted.filter("decided_by_order").select(query).n_unique()
-        breaks = "ties= names the column of documents, which breaks them as in trec_eval"
-        if request.document is not None:
-            breaks = f"ties={request.document!r} ranks them by that column, as trec_eval does"
-        yield Told(
-            DataWarning.ties,
-            f"documents with the same score have different grades in {among} of {queries} queries "
-            f"of {first_few(tied)}, and the order of rows decides which comes first\n\n"
-            f"Hint: {breaks}; ties='order' says that the order of rows is meant",
-        )
+        if some if is_called_rank(column) else every:
+            yield Told(
+                DataWarning.ranks,
+                f"{column!r} counts from 1 as ranks do, and its highest number is ranked first\n\n"
+                "Hint: descending=False ranks the lowest first",
+            )
+            return
+
+
+def _decided_by_order(request: Request, where: str) -> Told:
+    breaks = "ties= names the column of documents, which breaks them as in trec_eval"
+    if request.document is not None:
+        breaks = f"ties={request.document!r} ranks them by that column, as trec_eval does"
+    return Told(
+        DataWarning.ties,
+        f"documents with the same score have different grades in {where}, and the order of rows "
+        "decides which comes first\n\n"
+        f"Hint: {breaks}; ties='order' says that the order of rows is meant",
+    )
 
 
 def _judged_apart(request: Request, noted: pl.DataFrame, keys: list[str]) -> Iterator[Told]:

@@ -102,17 +102,13 @@ def judgments_of_graders(
             return table, [grade]
         rows = table.lazy().collect()
     else:
-        tables = {
-            name: judgments_table(each, query, doc, grade).lazy()
+        tables = [
+            judgments_table(each, query, doc, grade)
+            .lazy()
+            .select(query, doc, grade, pl.lit(str(name)).alias(GRADER))
             for name, each in judgments.items()
-        }
-        rows = pl.concat(
-            [
-                table.select(query, doc, grade, pl.lit(str(name)).alias(GRADER))
-                for name, table in tables.items()
-            ],
-            how="vertical_relaxed",
-        ).collect()
+        ]
+        rows = pl.concat(tables, how="vertical_relaxed").collect()
     wide = graders_apart("judgments", rows, [query, doc], GRADER, grade)
     return wide, wide.columns[2:]
 

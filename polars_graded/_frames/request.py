@@ -156,8 +156,12 @@ class Request:
     @property
     def columns_of_rows(self) -> list[str]:
         """Those of them that say something of each document, each once."""
-        scores = [name for columns in self.by.values() for name in columns]
-        return list(dict.fromkeys([self.grade, *scores, *(self.ties or ())]))
+        return list(dict.fromkeys([self.grade, *self.scores, *(self.ties or ())]))
+
+    @property
+    def scores(self) -> list[str]:
+        """The columns to rank by of all strategies."""
+        return [name for columns in self.by.values() for name in columns]
 
     def opened(self, frame: Any, **others: str) -> pl.DataFrame | pl.LazyFrame:
         """The frame as one of Polars, which has what is asked for, and the columns of others."""
@@ -170,13 +174,11 @@ class Request:
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise where a column is missing or of the wrong kind."""
-        scores = [name for columns in self.by.values() for name in columns]
-        others = [] if self.strategy is None else [self.strategy]
         for argument, names in (
             ("query", self.query),
             ("grade", [self.grade]),
-            ("by", scores),
-            ("strategy", others),
+            ("by", self.scores),
+            ("strategy", [] if self.strategy is None else [self.strategy]),
             ("ties", self.ties or []),
         ):
             check_columns("frame", names, schema, argument=argument)
@@ -198,7 +200,7 @@ class Request:
         A column "strategy" that no argument names may hold one value only; how many it holds cannot
         be seen in a lazy frame, so there it must be named.
         """
-        used = {*self.keys, self.grade, *(name for columns in self.by.values() for name in columns)}
+        used = {*self.keys, self.grade, *self.scores}
         if "strategy" in used or "strategy" not in frame.collect_schema():
             return
         if isinstance(frame, pl.DataFrame):
