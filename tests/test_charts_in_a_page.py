@@ -66,7 +66,7 @@ def over(page: WebDriver, x: float, y: float, plot: int = 0) -> None:
 @pytest.mark.parametrize(("height", "name"), [(0.95, "low"), (0.62, "middle"), (0.03, "high")])
 @pytest.mark.parametrize("interval", [False, True])
 def test_the_line_next_to_the_pointer_stays(drawn: Any, height: float, name: str, interval: bool):
-    frame, options = (LISTS, {"interval": 0.95}) if interval else (CURVES, {})
+    frame, options = (LISTS, {"confidence": 0.95}) if interval else (CURVES, {})
     page = drawn(charts.dcg_curves(frame, "cg", **options))
     assert faded(page, "line") == dict.fromkeys(NAMES, 1)
     over(page, 0.5, height)

@@ -272,7 +272,7 @@ def marks(  # noqa: PLR0915 (one layer after the other)
     if most:
         ends = {"start": f"datum.column + {AT}", "end": f"datum.column + {bar}", **HEIGHT}
         # As light on a white ground as it is dark on a dark one.
-        bars = _part("document", "datum.adds > 0", **ends).mark_rect(color=DOUBT, opacity=0.35)
+        bars = _part("document", "datum.adds > 0", **ends).mark_rect(color=DOUBT, fillOpacity=0.35)
         shape = {"x": across("start"), "x2": "end:Q", "y": down("top"), "y2": "bottom:Q"}
         layers.append(bars.encode(**shape, tooltip=tooltip))
     # Words stand on tiles and beside them where they fit.
