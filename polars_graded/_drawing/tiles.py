@@ -10,7 +10,6 @@ import polars as pl
 from polars_graded._drawing import chart_data
 from polars_graded._drawing.style import (
     DOUBT,
-    FAINT,
     INK,
     MOST_COLOURS,
     REST,
@@ -251,7 +250,8 @@ def marks(  # noqa: PLR0915 (one layer after the other)
             x2="end:Q",
             y=down("y"),
             y2="y_next:Q",
-            stroke=alt.condition("datum.relevant", alt.value(ink()), alt.value(FAINT)),
+            stroke=alt.condition("datum.relevant", alt.value(ink()), alt.value(DOUBT)),
+            strokeOpacity=alt.condition("datum.relevant", alt.value(1), alt.value(0.35)),
             strokeWidth=alt.condition("datum.relevant", alt.value(1.5), alt.value(1)),
             **seen,
         )
