@@ -1027,7 +1027,7 @@ def test_a_million_queries_open(shown):
     page = shown(random_results(2, 1_000_000, "ap"))
     assert page.text("#about").startswith("2 strategies, 1,000,000 queries. 5,000 of them")
     assert page.text("#status") == "Means over 1,000,000 queries are shown."
-    assert 500 < len(page.bars()) <= 2000
+    assert len(page.bars()) == 5000
     assert "Of the 5,000 queries here, system " in page.text("#histogram .note")
     page.hit(0.5, 0.5)
     assert page.text("#status").startswith("Query ")
@@ -1035,30 +1035,19 @@ def test_a_million_queries_open(shown):
     page.quiet()
 
 
-def test_bars_that_neighbours_share_add_up_to_their_differences(shown):
+def test_each_of_thousands_of_queries_has_a_bar(shown):
     frame = random_results(2, 2500, "ap")
     page = shown(frame)
-    drawn = page.heights()
     a, b = summarise(frame, "ap").sort("mean", descending=True)["strategy"]
     expected = differences(frame, "ap", a, b)["difference"].to_numpy()
-    blocks = [expected[start : start + 3] for start in range(0, 2500, 3)]  # at most 1000 bars
-    means = [side(block) / len(block) for block in blocks for side in (positive, negative)]
-    ends = [bar["top"] + bar["bottom"] for bar in drawn]  # one of both is 0
-    assert ends == pytest.approx([mean for mean in means if mean], abs=2e-3)
+    ends = [bar["top"] + bar["bottom"] for bar in page.heights()]  # one of both is 0
+    assert ends == pytest.approx(expected, abs=2e-3)
     won = [(expected > 0).sum(), (expected < 0).sum()]
     assert page.texts("#histogram .legend li") == [
-        f"{a} is better in {won[0]}",
-        f"{b} is better in {won[1]}",
+        f"{a} is better in {won[0]:,}",
+        f"{b} is better in {won[1]:,}",
     ]
     page.quiet()
-
-
-def positive(differences: np.ndarray) -> float:
-    return differences[differences > 0].sum()
-
-
-def negative(differences: np.ndarray) -> float:
-    return differences[differences < 0].sum()
 
 
 ODD_NAMES = ["constructor", "__proto__", "two\nlines", "a\u2028b", "nul\0", "toString"]

@@ -709,14 +709,14 @@ def check_not_empty(argument: str, table: pl.DataFrame, value: str) -> None:
 
 def check_panels(table: pl.DataFrame, panel: str | None) -> None:
     """Raise where there are more panels than can be looked at."""
-    if (n := panel_count(table, panel)) > MOST_PANELS:
+    if panel is not None and (n := table["panel"].n_unique()) > MOST_PANELS:
         msg = f"`panel` must have at most {MOST_PANELS} values, got {n} in {panel!r}; filter them"
         raise ValueError(msg)
 
 
-def panel_count(table: pl.DataFrame, panel: str | None) -> int:
-    """How many panels there are, whose names stand in `panel` where a column of them is named."""
-    return 1 if panel is None else table["panel"].n_unique()
+def has_panels(table: pl.DataFrame) -> bool:
+    """Whether there are several panels."""
+    return "panel" in table.columns and table["panel"].n_unique() > 1
 
 
 def by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:

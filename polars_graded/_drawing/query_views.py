@@ -167,7 +167,7 @@ def _bins(queries: Queries) -> Any:
         .transform_calculate(under=under)
         .mark_bar(orient="vertical", size=alt.ExprRef(piece))
         .encode(
-            x=alt.X("middle:Q", title=queries.minus, scale=scale),
+            x=alt.X("middle:Q", title=queries.minus, scale=scale, axis=alt.Axis(tickCount=6)),
             y=alt.Y(
                 "place:Q",
                 title="queries",
@@ -225,7 +225,7 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     nice = queries.nice and "difference" not in columns
     scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
     title = f"mean of the chosen, {100 * queries.confidence:g} % interval"
-    axis = alt.Axis(grid=False, labelFlush=False)
+    axis = alt.Axis(grid=False, labelFlush=False, tickCount=6)
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
     names = alt.Axis(labels=False, ticks=False, domain=False)
     y = alt.Y(

@@ -10,7 +10,6 @@ import polars as pl
 from polars_graded._drawing import chart_data
 from polars_graded._drawing.style import (
     DOUBT,
-    FAINT,
     INK,
     MOST_COLOURS,
     REST,
@@ -251,7 +250,8 @@ def marks(  # noqa: PLR0915 (one layer after the other)
             x2="end:Q",
             y=down("y"),
             y2="y_next:Q",
-            stroke=alt.condition("datum.relevant", alt.value(ink()), alt.value(FAINT)),
+            stroke=alt.condition("datum.relevant", alt.value(ink()), alt.value(DOUBT)),
+            strokeOpacity=alt.condition("datum.relevant", alt.value(1), alt.value(0.35)),
             strokeWidth=alt.condition("datum.relevant", alt.value(1.5), alt.value(1)),
             **seen,
         )
@@ -272,7 +272,7 @@ def marks(  # noqa: PLR0915 (one layer after the other)
     if most:
         ends = {"start": f"datum.column + {AT}", "end": f"datum.column + {bar}", **HEIGHT}
         # As light on a white ground as it is dark on a dark one.
-        bars = _part("document", "datum.adds > 0", **ends).mark_rect(color=DOUBT, opacity=0.35)
+        bars = _part("document", "datum.adds > 0", **ends).mark_rect(color=DOUBT, fillOpacity=0.35)
         shape = {"x": across("start"), "x2": "end:Q", "y": down("top"), "y2": "bottom:Q"}
         layers.append(bars.encode(**shape, tooltip=tooltip))
     # Words stand on tiles and beside them where they fit.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_graded._drawing.chart_data import has_panels
 from polars_graded._results.correlation import kendall
 from polars_graded._results.per_query import best_in, bests, natural_order
 from polars_graded._sentences import (
@@ -98,11 +99,6 @@ def group_names(table: pl.DataFrame) -> tuple[list[str], str]:
         of_measures = "measure" in table.columns and (table["panel"] == table["measure"]).all()
         return ["panel"], "measures" if of_measures else "panels"
     return (["measure"], "measures") if "measure" in table.columns else ([], "")
-
-
-def has_panels(table: pl.DataFrame) -> bool:
-    """Whether there are several panels."""
-    return "panel" in table.columns and table["panel"].n_unique() > 1
 
 
 def in_panels(table: pl.DataFrame, value: str, verb: str, name: str = "strategy") -> str:

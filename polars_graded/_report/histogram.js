@@ -36,7 +36,6 @@ const showHistogram = () => {
   const names = both.map((side) => strategies[side]);
   const wins = [0, 1].map((side) => sorted.filter((row) => row.side === side).length);
   const ties = sorted.length - wins[0] - wins[1];
-  const size = Math.max(1, Math.ceil(sorted.length / page.mostBars));
   const { name } = measures[measure];
   const here = sorted.find((row) => row.query === query);
   const lower = sign(measure) < 0 ? " Lower is better." : "";
@@ -47,17 +46,18 @@ const showHistogram = () => {
   }
   const headline = `${name} of ${names[0]} minus that of ${names[1]}`;
   const counts =
-    `${headline}, ${size === 1 ? "one bar per query" : `one bar per ${size} queries side by side`}.${lower} ` +
-    `${queries.length < page.total ? `Of the ${nQueries(queries.length)} here, ` : ""}${names[0]} is better in ${nQueries(wins[0])}, ${names[1]} in ${wins[1]}, ${counted(ties, "tie", "ties")}. `;
+    `${headline}, one bar per query.${lower} ` +
+    `${queries.length < page.total ? `Of the ${nQueries(queries.length)} here, ` : ""}${names[0]} is better in ${nQueries(wins[0])}, ${names[1]} in ${amount(wins[1])}, ${counted(ties, "tie", "ties")}. `;
   $(".note", within).textContent =
     counts +
     (query === null
       ? "Click on a bar, or above or below it, to see its query everywhere; Previous and Next go from bar to bar."
       : `Query ${queries[query]}: ${here ? `${both.map((side) => written(valueOf(measure, side, query))).join(" − ")} = ${signed(here.difference)}` : "left out, for a strategy has no value"}.`);
   const colours = twoColours(...both);
-  showSides(within, names.map((name, i) => `${name} is better in ${wins[i]}`), colours);
+  showSides(within, names.map((name, i) => `${name} is better in ${amount(wins[i])}`), colours);
   const rows = sorted.map(({ query: q, difference, side }, i) => ({
     position: i + 1,
+    last: i + 1,
     query: asDrawn(queries[q]),
     queries: 1,
     difference,
@@ -75,7 +75,7 @@ const showHistogram = () => {
     const place = Math.floor((x / view.width()) * sorted.length);
     if (y >= 0 && place >= 0 && place < sorted.length) change({ query: sorted[place].query });
   };
-  const words = { size, beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline };
+  const words = { beyond: sorted.length + 0.5, place: sorted.indexOf(here) + 1, names: rows.map((row) => row.query), headline };
   const [highest, lowest] = [sorted[0], sorted.at(-1)].map((row) => `${signed(row.difference)} in query ${queries[row.query]}`);
   const said = `${counts}From ${highest} to ${lowest}.`;
   draw($(".chart", within), { key: form, spec: specs.bars[form], rows, said, signals: words, click });

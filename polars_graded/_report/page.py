@@ -55,9 +55,6 @@ if TYPE_CHECKING:
 
 __all__ = ["report"]
 
-MOST_BARS = 1000
-"""How many bars stand side by side; with more queries, several share one."""
-
 MOST_PAIRS = 4
 """Of up to this many strategies every pair is shown; of more, each is compared with one."""
 
@@ -212,8 +209,7 @@ def report(
     stand for all. Curves have fewer points, at ranks in equal steps, and then fewer queries. What
     is left out the page says; means, intervals and tests are of all. 25 strategies, 5000 queries,
     five measures and curves to rank 20 make less than 8 MB, of which the scripts are 1 MB; with the
-    frame too, as fewer queries have their documents then. How large it is the page says. Up to 1000
-    queries are a bar each, of more some neighbours share one.
+    frame too, as fewer queries have their documents then. How large it is the page says.
 
     Examples
     --------
@@ -394,7 +390,6 @@ def _payload(
         "mostColours": style.MOST_COLOURS,
         "rest": {"colour": style.REST, "dash": [1, 0]},
         "forestSteps": specs.FOREST_STEPS,
-        "mostBars": MOST_BARS,
         "looks": specs.strategy_looks(len(strategies)),
         "absent": ABSENT | without_value(curves, drawn) | {"comparison": alone},
         "corrected": tests.p,

@@ -155,9 +155,7 @@ def bars_specs(query: str) -> dict[str, Any]:
     }
     end = alt.ExprRef("beyond")
     specs["placed"] = marks.placed_bars(f"{query}, by falling difference", end, title, colour)
-    shared = specs["placed"][0]
-    shared.transform = [*_shared_by_neighbours().transform, *shared.transform]
-    signals: dict[str, Any] = {"place": 0, "names": [], "beyond": MOST_NAMED + 0.5, "size": 1}
+    signals: dict[str, Any] = {"place": 0, "names": [], "beyond": MOST_NAMED + 0.5}
     return {
         name: _spec([*layers, _chosen(layers[0])], signals=signals, height=240)
         for name, layers in specs.items()
@@ -209,24 +207,6 @@ def explore_spec(query: str) -> dict[str, Any]:
 def _told(words: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What a chart is told by the page, with the values that it has at first."""
     return [{"name": name, "value": value} for name, value in words.items()]
-
-
-def _shared_by_neighbours() -> alt.Chart:
-    """A bar for each query, or for each side of `size` neighbours: their sum over their number."""
-    bar = alt.Chart().transform_calculate(bar="floor((datum.position - 1) / size)")
-    bar = bar.transform_joinaggregate(last="max(position)", all="count()", groupby=["bar"])
-    sums = {"queries": "count", "first": "argmin", "final": "argmax"}
-    found: list[Any] = [{"op": op, "field": "position", "as": name} for name, op in sums.items()]
-    found.append({"op": "sum", "field": "difference", "as": "total"})
-    return (
-        bar.transform_filter("size === 1 || isValid(datum.better)")
-        .transform_aggregate(found, groupby=["bar", "last", "all", "better", "colour"])
-        .transform_calculate(
-            position="datum.bar * size + 1",
-            difference="datum.total / datum.all",
-            query="datum.first.query + (datum.queries > 1 ? ' … ' + datum.final.query : '')",
-        )
-    )
 
 
 def _chosen(bars: alt.Chart) -> alt.Chart:

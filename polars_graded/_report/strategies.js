@@ -40,7 +40,7 @@ const columnsOf = (measure, m) => {
   const isTop = (s) => best !== "none" && sign(m) * valueOf(m, s, query) === Math.max(...all);
   const inQuery = (s) => ({ class: isTop(s) ? "query best" : "query" });
   const value = { name: `${name} in query ${queries[query]}`, value: (s) => valueOf(m, s, query), form: written, cell: inQuery };
-  return [...columns, { ...value, title: "in query", head: { class: "query" } }];
+  return [...columns, { ...value, title: "query", head: { class: "query" } }];
 };
 
 // The strategies, which are chosen there, and the columns of all measures.

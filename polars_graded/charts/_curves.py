@@ -144,7 +144,7 @@ def dcg_curves(
         finding = titles.beside_baseline(table, "rank", rank, baseline, confidence or 0)
     said: dict[str, Any] = {"finding": finding}
     behind = []
-    if chart_data.panel_count(table, panel) == 1:
+    if not chart_data.has_panels(table):
         said["description"] = _ends_said(table, "rank", title)
         behind = [] if baseline is None else [style.rule(y=0)]
     # The baseline is not drawn, but the others have the colours that they have beside it.
@@ -252,7 +252,7 @@ def _drawn(
     """Curves with the names of strategies at their ends, or where there are panels, in a legend."""
     at = x.shorthand.removesuffix(":Q")
     best = chart_data.best_lines(table, at if at == "rank" else None, style.MOST_COLOURS)
-    several = chart_data.panel_count(table, panel) > 1
+    several = chart_data.has_panels(table)
     look = style.strategy_look(names, strategy, matter=best, legends=several)
     facts = _curve_facts(table, at) | {"seen": _seen(table, legend=several)}
     described = f"{title} by {x['title']}, {table['strategy'].n_unique()} strategies"
@@ -397,7 +397,7 @@ def threshold_profile(
         ),
     )
     best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
-    several = chart_data.panel_count(table, panel) > 1
+    several = chart_data.has_panels(table)
     look = style.strategy_look(strategies, strategy, matter=best, legends=several)
     ends = _unit_ends(table["mean"])
     scale = alt.Scale(domain=list(ends), nice=False)

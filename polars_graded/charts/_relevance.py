@@ -101,7 +101,7 @@ def relevance_function(
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
     chart_data.check_panels(scores, panel)
-    most = max(2, chart_data.MOST_ROWS // 3 // chart_data.panel_count(scores, panel))
+    most = max(2, chart_data.MOST_ROWS // 3 // (scores["panel"].n_unique() if panel else 1))
     phi = graded(named).phi_relevance(control_points, whisker)
     relevance = (phi.over("panel") if panel else phi).alias("relevance")
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}

@@ -101,7 +101,7 @@ def strategy_bars(
         groups = numbers.mark_text(align="left", dx=50, color=style.ink())
         layers.append(groups.encode(x=alt.value("width"), y=y, text="group:N"))
         notes.append(titles.SHARED_LETTERS)
-    several = chart_data.panel_count(table, panel) > 1
+    several = chart_data.has_panels(table)
     axis = style.measures_axis(table["mean"]) if show == "bars" else "independent"
     first = table.filter(panel=table["panel"][0]) if several else table
     where = f"mean {table['panel'][0]}" if several else title
@@ -181,7 +181,7 @@ def comparison_forest(
     table = chart_data.result_rows("comparison", comparison, *numbers, **keys, every=True)
     several = table["baseline"].n_unique() > 1
     finding = titles.settled(table, level)
-    if several and chart_data.panel_count(table, panel) == 1:
+    if several and not chart_data.has_panels(table):
         table = chart_data.higher_first(table)
     versus = [pl.lit(" - "), pl.col("baseline")] if several else []
     believed, doubted = f"corrected p ≤ {level:g}", "not significant"

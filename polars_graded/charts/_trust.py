@@ -517,7 +517,7 @@ def grading_profile(
     )
     gradings = table["grading"].unique(maintain_order=True).to_list()
     given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
-    several = chart_data.panel_count(table, panel) > 1
+    several = chart_data.has_panels(table)
     # Once above each grading but that with which the others are compared.
     one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_lines(table))
     tau = [None if tau is None else f"τ {tau:.2f}" for tau in table["tau"]]
@@ -664,7 +664,7 @@ def unjudged_bounds(
         # An axis needs two ends, in a panel where nothing lies beyond too.
         there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
         layers.insert(0, style.interval(there, title, "low", "end", size=1, scale=scale))
-    size: dict[str, Any] = {"width": 240 if chart_data.panel_count(means, panel) > 1 else 300}
+    size: dict[str, Any] = {"width": 240 if chart_data.has_panels(means) else 300}
     if len(names) > MOST_LINES:
         size["height"] = alt.Step(12)
     size["description"] = (
