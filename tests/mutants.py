@@ -97,12 +97,7 @@ MUTANTS = [
         "worse = (as_good >> bit & 1).astype(bool) & (bit > 0)",
         KERNELS,
     ),
-    Mutant(
-        C,
-        'return ndcg(queries, n, gain, "none", 2.0, ties)',
-        'return ndcg(queries, n, gain, "log2", 2.0, ties)',
-        KERNELS,
-    ),
+    Mutant("_measuring/definitions.py", '{"discount": "none"', '{"discount": "log2"', KERNELS),
     Mutant(
         C,
         "total = curve.sum(curve.values) + (ranks - ended) * curve.last()",
