@@ -346,7 +346,7 @@ MUTANTS = [
         "_results/per_query.py",
         "rounded = means.round(12)",
         "rounded = means",
-        "titles per_query verdicts findings",
+        "forms per_query verdicts findings",
     ),
     # Sentences
     Mutant(TITLE, "return [] if len(places) == len(names) else", "return", TITLES),

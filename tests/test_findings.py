@@ -237,6 +237,10 @@ SAID = {
         ),
         "base leads; 1 of 2 differences is settled at 99 %",
     ),
+    "the one difference is of what is best where it is low": (
+        lambda: charts.comparison_forest(pairs(("a", "base", -0.25, 0.01), measure="e_measure@5")),
+        "a leads base by 0.25, settled at 95 %",
+    ),
     "nothing is settled, and nobody is said to lead": (
         lambda: charts.comparison_forest(
             pairs(("a", "base", -0.25, 0.1), ("b", "base", -0.5, None))

@@ -90,6 +90,13 @@ def test_a_papers_table_has_the_best_in_bold_and_whom_it_beats():
     assert "| b | ours | **0.700** |" in strict
 
 
+def test_means_that_rounding_parts_are_both_bold():
+    keys = {"strategy": ["x", "x", "y", "y"], "query": [1, 2, 1, 2]}
+    frame = pl.DataFrame(keys | {"ap": [0.1, 0.2, 0.15, 0.15]})
+    assert (0.1 + 0.2) / 2 != 0.15
+    assert paper_table(frame, "ap", caption=False).count("**0.150**") == 2
+
+
 def test_names_do_not_break_a_papers_table():
     odd = PER_QUERY.with_columns(pl.col("strategy").replace("ours", r"a|b_<\&"))
     assert r"| b | a\|b_\<\\& |" in paper_table(odd, "ap")
