@@ -115,7 +115,7 @@ def warn_of_parts(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -
                 DataWarning.unjudged,
                 f"{request.grader!r} judged less than half of what another grader judged in "
                 f"{partly.height} of {some.height} queries, so that values differ by what was "
-                f"judged: {first_few(_those(partly, pl.lit(value=True), query))}\n\n"
+                f"judged: {first_few(partly.select(query).rows())}\n\n"
                 "Hint: whole queries are to be judged where graders are compared, or means "
                 "corrected (trusted=)",
             )
@@ -396,9 +396,9 @@ def _judged_apart(request: Request, noted: pl.DataFrame, keys: list[str]) -> Ite
     yield Told(
         DataWarning.join,
         f"the relevant documents of a query differ between strategies in {of} of {queries} queries "
-        f"(of {first!r} {few!r} has {least} and {many!r} {most}): a join of the run with judgments "
-        "loses those that were not retrieved, and makes measures that count what was missed too "
-        "good\n\n"
+        f"(of {first_few([first])} {few!r} has {least} and {many!r} {most}): a join of the run "
+        "with judgments loses those that were not retrieved, and makes measures that count what "
+        "was missed too good\n\n"
         "Hint: judge(run, judgments) has each judged document, once for each strategy, with one "
         "grade",
     )
@@ -422,5 +422,4 @@ def _are_joined_to_the_run(request: Request, noted: pl.DataFrame) -> bool:
 
 def _those(frame: pl.DataFrame, which: pl.Expr, columns: list[str]) -> list[Any]:
     """The keys of some rows, each once."""
-    rows = frame.filter(which).select(columns).unique(maintain_order=True).rows()
-    return [row[0] if len(columns) == 1 else row for row in rows]
+    return frame.filter(which).select(columns).unique(maintain_order=True).rows()

@@ -146,6 +146,11 @@ class Estimate(NamedTuple):
     error: Floats
     n: Any
 
+    @classmethod
+    def of(cls, mean: Floats, std: Floats, n: int) -> Estimate:
+        """Of means of n values, with the standard deviations of these."""
+        return cls(mean, np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1)), n)
+
     def p(self) -> Floats:
         """Student's p; 1 where all values are 0, NaN where they are else the same, or too few."""
         from scipy.special import stdtr
@@ -166,7 +171,7 @@ class Estimate(NamedTuple):
 def _estimated(pairs: Pairs) -> Estimate:
     """The mean differences."""
     mean, std, *_ = pairs.statistics
-    return Estimate(mean, np.where(std > 0, std, np.nan) / np.sqrt(pairs.n), pairs.n)
+    return Estimate.of(mean, std, pairs.n)
 
 
 def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:

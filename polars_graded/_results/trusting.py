@@ -37,9 +37,7 @@ HALVED = 4
 
 def _estimated(values: Floats) -> Estimate:
     """The means of rows of values."""
-    (mean, std), n = mean_and_std(values), values.shape[1]
-    error = np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1))
-    return Estimate(mean, error, np.full(len(mean), n))
+    return Estimate.of(*mean_and_std(values), values.shape[1])
 
 
 class Corrected(NamedTuple):
