@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import warnings
 
@@ -13,7 +12,6 @@ from polars.testing import assert_frame_equal
 
 from polars_graded import evaluate, judge, scan_qrels, scan_run
 from polars_graded._frames import joining, parts
-from polars_graded._frames.judged_rows import SEVERAL_ARE_SORTED
 from polars_graded._frames.measuring import ERRORS_OF_SOURCES_KEEP_THEIR_KIND
 
 # Strategies of these runs did not answer all the same queries, as those of real ones do.
@@ -79,48 +77,15 @@ def test_rows_are_those_of_an_eager_run_in_their_order(engine, lazy_judgments):
 
 
 @fits
-@pytest.mark.parametrize("keys", [["query"], ["query", "run"], ["run", "query"]])
-def test_rows_that_are_sorted_stay_so_and_missed_documents_stand_with_their_query(keys):
-    run = STACKED.sort(keys, maintain_order=True)
-    expected = judge(run, JUDGMENTS, **WITH_NAMES)
-    by = keys if keys[0] == "run" else ["query"]
-    for lazy in (run.lazy().set_sorted(*keys), STACKED.lazy().sort(keys, maintain_order=True)):
-        found = judge(lazy, JUDGMENTS, **WITH_NAMES)
-        assert parts.claims_to_be_sorted(found, by) or (len(by) > 1 and not SEVERAL_ARE_SORTED)
-        collected = found.collect()
-        assert_frame_equal(collected, collected.sort(by, maintain_order=True))
-        # Those that were missed are in the order of strategies here, which were not met in it.
-        order = ["run", "query", pl.col("score").is_null()]
-        assert_frame_equal(
-            collected.sort(order, maintain_order=True), expected.sort(order, maintain_order=True)
-        )
-
-
-@fits
-def test_one_run_that_is_sorted_stays_so():
-    run = RUN.sort("query", maintain_order=True)
-    for more in ({}, {"strategy": pl.lit("x")}):  # as files of TREC name it
-        found = judge(run.lazy().set_sorted("query").with_columns(**more), JUDGMENTS).collect()
-        expected = judge(run.with_columns(**more), JUDGMENTS)
-        assert_frame_equal(found, expected.sort("query", maintain_order=True))
-
-
-@fits
-@pytest.mark.parametrize("by_query", [True, False])
-def test_a_mapping_of_lazy_runs_is_several_strategies(by_query):
+def test_a_mapping_of_lazy_runs_is_several_strategies():
     runs = {
         name: rows.drop("run")
         for (name,), rows in STACKED.partition_by("run", as_dict=True).items()
     }
     runs["b"] = runs["b"].with_columns(rank=pl.lit(1))
     expected = judge(runs, JUDGMENTS)
-    lazy = {
-        name: run.lazy().sort("query") if by_query else run.lazy() for name, run in runs.items()
-    }
-    found = judge(lazy, JUDGMENTS)
-    is_sorted = by_query and SEVERAL_ARE_SORTED
-    assert parts.claims_to_be_sorted(found, ["strategy", "query"]) == is_sorted
-    assert_frame_equal(found.collect(), expected, check_row_order=not by_query)
+    lazy = {name: run.lazy() for name, run in runs.items()}
+    assert_frame_equal(judge(lazy, JUDGMENTS).collect(), expected)
     one_is_eager = judge({**lazy, "a": runs["a"]}, JUDGMENTS)
     assert_frame_equal(one_is_eager.collect(), expected, check_row_order=False)
 
@@ -132,69 +97,45 @@ def test_lists_of_documents_may_be_lazy():
 
 
 @fits
-@pytest.mark.parametrize("keys", [[], ["query"], ["run", "query"]])
-def test_an_empty_run_misses_what_it_does_when_it_is_eager(keys):
+def test_an_empty_run_misses_what_it_does_when_it_is_eager():
     for run, options in ((RUN.clear(), {}), (STACKED.clear(), WITH_NAMES)):
-        by = [key for key in keys if key in run.columns]
-        lazy = run.lazy().sort(by) if by else run.lazy()
         expected = judge(run, JUDGMENTS, **options)
-        found = judge(lazy, JUDGMENTS, **options).collect()
-        assert_frame_equal(found, expected, check_row_order=False)
+        assert_frame_equal(judge(run.lazy(), JUDGMENTS, **options).collect(), expected)
 
 
 @fits
 @pytest.mark.parametrize("strategy", [None, "x"])
 def test_a_column_of_one_strategy_need_not_be_named(strategy):
     run = RUN.with_columns(strategy=pl.lit(strategy, pl.String))
-    expected = judge(run, JUDGMENTS)
-    assert_frame_equal(judge(run.lazy(), JUDGMENTS).collect(), expected)
-    found = judge(run.lazy().sort("query"), JUDGMENTS).collect()
-    assert_frame_equal(found, expected, check_row_order=False)
-    expected = judge(run.clear(), JUDGMENTS)
-    found = judge(run.clear().lazy(), JUDGMENTS).collect()
-    assert_frame_equal(found, expected, check_row_order=False)
+    for rows in (run, run.clear()):
+        assert_frame_equal(judge(rows.lazy(), JUDGMENTS).collect(), judge(rows, JUDGMENTS))
 
 
 @fits
 def test_keys_may_be_categories():
     kinds = {"query": pl.Categorical(), "doc": pl.Enum([f"d{n}" for n in range(100)])}
     run, judgments = (frame.cast(kinds) for frame in (RUN, JUDGMENTS))
-    for lazy in (run.lazy(), run.lazy().set_sorted("query")):
-        assert_frame_equal(judge(lazy, judgments).collect(), judge(run, judgments))
+    assert_frame_equal(judge(run.lazy(), judgments).collect(), judge(run, judgments))
 
 
 # Composed
 
 
 @fits
-@pytest.mark.parametrize("way", [None, 3, "scratch", "sorted"])
-@pytest.mark.parametrize("keys", [[], ["query"], ["run", "query"]])
-def test_it_is_measured_as_an_eager_run_is(way, keys, monkeypatch):
+@pytest.mark.parametrize("way", [None, 3, "scratch"])
+def test_it_is_measured_as_an_eager_run_is(way, monkeypatch):
     monkeypatch.setattr(parts, "memory_at_hand", lambda: parts.ENGINE_BYTES + 200_000)
-    if way == "sorted" and not keys:
-        return
-    lazy = STACKED.lazy().sort(keys, maintain_order=True) if keys else STACKED.lazy()
     options = {**WITH_NAMES, "ties": "doc"}
     expected = evaluate(judge(STACKED, JUDGMENTS, **WITH_NAMES), MEASURES, **options)
-    judged = judge(lazy, JUDGMENTS.lazy(), **WITH_NAMES)
+    judged = judge(STACKED.lazy(), JUDGMENTS.lazy(), **WITH_NAMES)
     found = evaluate(judged, MEASURES, parts=way, **options).collect()
     assert_frame_equal(found, expected)
     assert expected.filter(query="q30").height == 3
 
 
 @fits
-def test_what_is_sorted_streams_through_both(caplog):
-    caplog.set_level(logging.INFO, "polars_graded")
-    judged = judge(RUN.lazy().sort("query"), JUDGMENTS)
-    evaluate(judged, "ap", ties="doc").collect()
-    assert [record.message for record in caplog.records] == ["rows stream by, sorted by 'query'"]
-
-
-@fits
-@pytest.mark.parametrize("keys", [[], ["query"]])
-def test_rows_and_columns_are_chosen_and_written(keys, tmp_path):
-    lazy = STACKED.lazy().sort(keys, maintain_order=True) if keys else STACKED.lazy()
-    judged = judge(lazy, JUDGMENTS, **WITH_NAMES)
+def test_rows_and_columns_are_chosen_and_written(tmp_path):
+    judged = judge(STACKED.lazy(), JUDGMENTS, **WITH_NAMES)
     whole = judged.collect()
     for chain in (
         lambda f: f.select("grade"),
@@ -336,40 +277,15 @@ def test_doubles_are_found_in_files_of_hashes_and_those_of_one_hash_are_told_apa
         assert_frame_equal(judge(few.lazy(), JUDGMENTS).collect(), judge(few, JUDGMENTS))
 
 
-@pytest.mark.parametrize("by_query", [True, False])
-def test_a_strategy_without_rows_is_refused(by_query):
+def test_a_strategy_without_rows_is_refused():
     runs = {"a": RUN.lazy(), "b": RUN.clear().lazy()}
-    if by_query:
-        runs = {name: run.sort("query") for name, run in runs.items()}
     with refused(ValueError, "`run` must have a row for each strategy, got none for 'b'"):
         judge(runs, JUDGMENTS).collect()
-
-
-@pytest.mark.parametrize(
-    ("run", "keys", "options", "got"),
-    [
-        (["q5", "q142"], ["query"], {}, "'query' must ascend, got 'q142' after 'q5'"),
-        (["q1", "q5", "q142"], ["query"], {}, "'query' must ascend, got 'q142' after 'q5'"),
-        (
-            ["q1", "q142", "q5"],
-            ["run", "query"],
-            WITH_NAMES,
-            "'run', 'query' must ascend, got 'a' after 'b'",
-        ),
-    ],
-)
-def test_rows_that_do_not_ascend_as_was_said_are_refused(run, keys, options, got):
-    rows = pl.concat(STACKED.filter(run=name, query=query) for name in "ba" for query in run)
-    rows = rows if options else rows.filter(run="b").drop("run")
-    lazy = rows.lazy().set_sorted(*keys)
-    with refused(ValueError, f"rows that are said to be sorted by {got}"):
-        judge(lazy, JUDGMENTS, **options).collect()
 
 
 # What is warned of
 
 
-@pytest.mark.parametrize("keys", [[], ["query"], ["run", "query"]])
 @pytest.mark.parametrize(
     ("run", "judgments"),
     [
@@ -385,10 +301,7 @@ def test_rows_that_do_not_ascend_as_was_said_are_refused(run, keys, options, got
         ),
     ],
 )
-def test_it_is_warned_of_what_an_eager_run_is(run, judgments, keys):
-    run = run.sort(keys, maintain_order=True) if keys else run
-    lazy = run.lazy().set_sorted(*keys) if keys else run.lazy()
-    judgments = judgments.sort("query", maintain_order=True)  # as those are named who are missing
+def test_it_is_warned_of_what_an_eager_run_is(run, judgments):
 
     def said(judge_them):
         with warnings.catch_warnings(record=True, action="always") as caught:
@@ -396,6 +309,6 @@ def test_it_is_warned_of_what_an_eager_run_is(run, judgments, keys):
         return [str(warning.message) for warning in caught]
 
     expected = said(lambda: judge(run, judgments, **WITH_NAMES))
-    judged = judge(lazy, judgments.lazy(), **WITH_NAMES)
+    judged = judge(run.lazy(), judgments.lazy(), **WITH_NAMES)
     assert said(judged.collect) == expected
     assert expected

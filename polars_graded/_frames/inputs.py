@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
-import polars.selectors as cs
 
 from polars_graded._checks import check_frame
 from polars_graded._frames.judge_checks import check_keys
@@ -26,16 +25,8 @@ class Runs(NamedTuple):
     table: Frame
     strategy: str | None
     """The column of strategies, where there is one."""
-    named: Mapping[str, pl.LazyFrame] = {}
-    """Of a mapping from names to lazy frames the rows of each, whose columns may differ."""
-
-    def select(self, columns: Sequence[str]) -> Runs:
-        """The same rows with some of their columns."""
-        named = {
-            name: rows.select(cs.by_name(columns, require_all=False))
-            for name, rows in self.named.items()
-        }
-        return self._replace(table=self.table.select(cs.by_name(columns)), named=named)
+    names: Sequence[str] = ()
+    """The strategies that a mapping of lazy frames names, of which each must have a row."""
 
 
 def runs_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
@@ -45,7 +36,7 @@ def runs_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
         table = _run("run", run, query, doc)
         return Runs(_ranked(table, query, doc, [strategy or "strategy"]), strategy)
     strategy = "strategy" if strategy is None else strategy
-    parts, lazy = {}, False
+    parts, lazy = [], False
     for name, one in run.items():
         table = _ranked(_run(f"run[{name!r}]", _plain(one), query, doc), query, doc)
         if isinstance(table, pl.LazyFrame):
@@ -53,9 +44,9 @@ def runs_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
         elif table.is_empty():
             raise no_row_for(name)
         rows = table.lazy().drop(strategy, strict=False)
-        parts[name] = rows.select(pl.lit(name).alias(strategy), "*")
-    stacked = pl.concat(parts.values(), how="diagonal_relaxed")
-    return Runs(stacked, strategy, parts) if lazy else Runs(stacked.collect(), strategy)
+        parts.append(rows.select(pl.lit(name).alias(strategy), "*"))
+    stacked = pl.concat(parts, how="diagonal_relaxed")
+    return Runs(stacked, strategy, [*run]) if lazy else Runs(stacked.collect(), strategy)
 
 
 def no_row_for(strategy: str) -> ValueError:

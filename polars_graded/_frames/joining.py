@@ -163,13 +163,10 @@ class Join:
                 self.unmatched = None
         return rows.drop(PLACE)
 
-    def missed(
-        self, start: int = 0, stop: int | None = None, strategies: Sequence[Any] | None = None
-    ) -> Iterator[pl.DataFrame]:
-        """The judgments from one row to another that a strategy did not find, by strategy."""
-        for name in self.strategies if strategies is None else strategies:
-            missed = pl.Series(~self._found[name][start:stop])
-            rows = self.judged.slice(start, len(missed)).filter(missed).drop(PLACE)
+    def missed(self) -> Iterator[pl.DataFrame]:
+        """The judgments that a strategy did not find, by strategy."""
+        for name, found in self._found.items():
+            rows = self.judged.filter(pl.Series(~found)).drop(PLACE)
             if self.strategy is not None:
                 dtype = self._counts[0].schema[self.strategy] if self._counts else pl.Null()
                 rows = rows.select(pl.lit(name, dtype).alias(self.strategy), pl.all())

@@ -96,11 +96,8 @@ def judge(
         and no row at all otherwise, since it names no strategy. What comes in rank order has `rank`
         and, so that the first is highest, `score`, minus the rank.
 
-        A lazy run, or a mapping with one, gives a LazyFrame of the same rows. They are in the same
-        order too, unless the plan has sorted the run by query, or by strategy and query
-        (`set_sorted`, `sort`): then documents that were not retrieved stand with their query, rows
-        stay sorted, and `evaluate` streams them. A run of Spark gives a frame of Spark, in no
-        order.
+        A lazy run, or a mapping with one, gives a LazyFrame of the same rows in the same order. A
+        run of Spark gives a frame of Spark, in no order.
 
     Raises
     ------
@@ -110,14 +107,13 @@ def judge(
         If the two have no (query, document) in common. If a query, document or strategy is null, or
         a document is in a frame more than once for a query (in `run`: and strategy). If both frames
         have another column of the same name, such as a grade. If the run has no column left to rank
-        by. If it holds several strategies and `strategy` is None. If a lazy run is said to be
-        sorted and is not.
+        by. If it holds several strategies and `strategy` is None.
 
         What the columns of a lazy run show is refused at once, what its rows show when it is
         collected, as they go by (within a ComputeError, in Polars before 2). To see that none comes
-        twice, eight bytes of each row are kept, in a temporary folder where they are many, unless
-        they are sorted. A run of Spark fails where a key is null, or where a document comes twice
-        for a judged query; whether it has anything in common with the judgments is not looked at.
+        twice, eight bytes of each row are kept, in a temporary folder where they are many. A run of
+        Spark fails where a key is null, or where a document comes twice for a judged query; whether
+        it has anything in common with the judgments is not looked at.
 
     Warns
     -----
