@@ -156,6 +156,15 @@ def check_column_name(name: str, value: Any) -> str:
     return value
 
 
+def check_column_names(name: str, value: Any) -> list[str]:
+    """`value`, which names a column or several, each once, as a list."""
+    columns = [check_column_name(name, each) for each in check_list(name, value)]
+    if len(set(columns)) < len(columns):
+        msg = f"`{name}` must name each column once, got {value!r}"
+        raise ValueError(msg)
+    return columns
+
+
 def check_column(name: str, value: Any) -> pl.Expr:
     """`value`, the name of a column or an expression, as an expression."""
     if isinstance(value, pl.Expr):

@@ -47,7 +47,7 @@ def test_a_segment_must_be_a_column_of_its_own():
         average_curves(FRAME.rename({"country": "rank"}), CG, segments="rank")
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="no column 'land'"):
         average_curves(FRAME, CG, segments="land")
-    with pytest.raises(ValueError, match="`query` must name at least one column, each once"):
+    with pytest.raises(ValueError, match="`query` must name each column once"):
         average_curves(FRAME, CG, segments="query")
 
 

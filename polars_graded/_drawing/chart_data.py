@@ -15,10 +15,16 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_collected, check_columns, check_level, first_few
+from polars_graded._checks import (
+    check_collected,
+    check_column_names,
+    check_columns,
+    check_level,
+    first_few,
+)
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import GRADER, settled_columns
+from polars_graded._results.keys import GRADER
 from polars_graded._results.per_query import (
     curve_means,
     length_of,
@@ -193,7 +199,7 @@ def one_query(
 
     Its texts are sorted as the columns are.
     """
-    several = settled_columns("query", query)
+    several = check_column_names("query", query)
     frame = check_collected(argument, frame)
     check_names(frame, [*several, strategy])
     if len(several) == 1:

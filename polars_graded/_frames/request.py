@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_graded._checks import (
     check_column_name,
+    check_column_names,
     check_columns,
     check_comparable,
     check_flag,
@@ -89,7 +90,7 @@ class Request:
         request = cls(
             settled_measures(measures),
             settled_by(by),
-            settled_columns("query", query),
+            tuple(check_column_names("query", query)),
             grade,
             None if strategy is None else check_column_name("strategy", strategy),
             settled_ties(ties),
@@ -254,13 +255,10 @@ def settled_graders(given: Grade) -> dict[str, str] | None:
     if isinstance(given, str):
         return None
     if isinstance(given, Mapping):
-        names = [check_column_name("grade", name) for name in given]
+        names = check_column_names("grade", given)
         columns = [check_column_name("grade", column) for column in given.values()]
     else:
-        columns = names = [*settled_columns("grade", given)]
-    if not names:
-        msg = "`grade` must name at least one column, got none"
-        raise ValueError(msg)
+        columns = names = check_column_names("grade", given)
     return dict(zip(names, columns, strict=True))
 
 
@@ -287,23 +285,12 @@ def _check_no_frame(entry: Any) -> None:
         raise TypeError(msg)
 
 
-def settled_columns(argument: str, given: Any) -> tuple[str, ...]:
-    """The columns that one name or several are."""
-    names = [given] if isinstance(given, str) else given
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        msg = f"`{argument}` must be the name of a column, or a list of them, got {given!r}"
-        raise TypeError(msg)
-    if not names or len(set(names)) < len(names):
-        msg = f"`{argument}` must name at least one column, each once, got {given!r}"
-        raise ValueError(msg)
-    return tuple(names)
-
-
 def settled_ties(given: Any) -> tuple[str, ...] | None:
     """The columns that break ties, none for the order of rows; None where nothing is said."""
     if given is None:
         return None
-    return () if isinstance(given, str) and given == "order" else settled_columns("ties", given)
+    is_order = isinstance(given, str) and given == "order"
+    return () if is_order else tuple(check_column_names("ties", given))
 
 
 def settled_by(by: Any) -> dict[str, tuple[str, ...]]:

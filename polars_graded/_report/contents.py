@@ -17,7 +17,7 @@ from polars_graded._report.packing import (
 )
 from polars_graded._report.words import axis_title, explained
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.keys import settled_columns
+from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import bests
 from polars_graded._results.segments import compare_segments
 from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
@@ -271,7 +271,7 @@ def segments_of(
     per_query: Any, grid: Grid, names: list[str], segments: Any, keys: Mapping[str, Any]
 ) -> dict[str, Any] | None:
     """The means of each measure in each segment, and which differences are not the same in all."""
-    own = settled_columns("segments", segments)
+    own = columns_of_segments(segments)
     if not own or not names:
         return None
     named, strategies = grid.named(names), grid.strategies.to_list()

@@ -11,6 +11,7 @@ import polars as pl
 from polars_graded._checks import (
     check_choice,
     check_collected,
+    check_column_names,
     check_columns,
     check_level,
     check_whole_number,
@@ -19,7 +20,6 @@ from polars_graded._checks import (
 from polars_graded._frames.inputs import GRADER, graders_apart
 from polars_graded._frames.judge_checks import check_distinct
 from polars_graded._measuring.ranking import check_grade
-from polars_graded._results.keys import Columns, settled_columns
 from polars_graded._results.per_query import check_named_once, table
 from polars_graded._results.significance import blocks_of, resampled_queries
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+    from polars_graded._results.keys import Columns
 
     Counts = npt.NDArray[np.uint8]
 
@@ -182,7 +183,7 @@ def agreement(
     check_level(confidence)
     check_whole_number("resamples", resamples)
     check_whole_number("seed", seed, at_least=0)
-    named = [name for each in graders for name in settled_columns("graders", each)]
+    named = [name for each in graders for name in check_column_names("graders", each)]
     grades = Grades.of(*grades_of(frame, named, query, doc, grader, grade))
     if trusted is not None:
         check_choice("trusted", trusted, grades.names)
@@ -209,7 +210,7 @@ def grades_of(
 ) -> tuple[pl.DataFrame, list[str]]:
     """The number of the query of each document, and a column of grades per grader."""
     rows = check_collected("frame", frame)
-    queries = settled_columns("query", query)
+    queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
     long = grader or (GRADER if not {*graders} & {*rows.columns} else None)
     if long is not None:

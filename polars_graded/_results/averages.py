@@ -10,7 +10,7 @@ from polars_graded._checks import check_frame, check_number
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import settled_columns
+from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import check_free_names, curve_means
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def average_curves(
     └──────────┴──────┴──────┘
     """
     name, positions = _positions([Measure.parse(curve) for curve in curves])
-    parts = settled_columns("segments", segments)
+    parts = columns_of_segments(segments)
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
     if parts:
         query = options.get("query", "query")

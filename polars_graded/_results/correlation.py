@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 import polars as pl  # noqa: TC002, examples use it
 
-from polars_graded._checks import check_choice
+from polars_graded._checks import check_choice, check_column_names
 from polars_graded._results.keys import (
     ResultOptions,
     by_grader,
     check_same_strategies,
     compares_graders,
     has_graders,
-    settled_columns,
 )
 from polars_graded._results.per_query import Named, check_per_query, columns_named, mean_of, table
 
@@ -133,7 +132,7 @@ def _between_graders(
 ) -> pl.DataFrame:
     """How alike two graders order the strategies, by the queries that both judged."""
     parts = by_grader(per_query, {**keys, "measures": measures})
-    query = settled_columns("query", keys["query"])
+    query = check_column_names("query", keys["query"])
     rows = []
     for x, y in _pairs([*parts], reference):
         grids = [

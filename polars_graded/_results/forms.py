@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_graded._checks import (
     check_choice,
+    check_column_names,
     check_columns,
     check_flag,
     check_frame,
@@ -21,7 +22,7 @@ from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import (
     Columns,
     ResultOptions,
-    settled_columns,
+    columns_of_segments,
     takes_results,
     takes_results_of_one,
 )
@@ -84,7 +85,7 @@ def long_form(
     """
     numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
     frame = check_frame("per_query", per_query).lazy()
-    keys = [strategy, *settled_columns("query", query)]
+    keys = [strategy, *check_column_names("query", query)]
     others = [
         name
         for name in frame.collect_schema()
@@ -190,7 +191,7 @@ def paper_table(
         raise ValueError(msg)
     per_query = per_query.lazy().collect()  # once for all of these
     means = summarise(per_query, *measures, segments=segments, **keys)
-    parts = ["measure", *settled_columns("segments", segments)]
+    parts = ["measure", *columns_of_segments(segments)]
     strategy = keys.get("strategy", "strategy")
     names = means.get_column(strategy).unique(maintain_order=True).to_list()
     if baseline is None and letters == "worse" and len(names) > len(LETTERS):

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_columns, check_frame, check_number
+from polars_graded._checks import (
+    check_choice,
+    check_column_names,
+    check_columns,
+    check_frame,
+    check_number,
+)
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import Columns, ResultOptions, settled_columns, takes_results
+from polars_graded._results.keys import Columns, ResultOptions, columns_of_segments, takes_results
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import (
     Named,
@@ -187,7 +193,7 @@ def gate(
             tables.append(of_measure(measure, segment, names, verdicts))
     every = pl.concat(tables)
     said = [
-        _sentence(row, keys["strategy"], settled_columns("segments", segments))
+        _sentence(row, keys["strategy"], columns_of_segments(segments))
         for row in every.rows(named=True)
     ]
     return every.with_columns(pl.Series("sentence", said))
@@ -256,8 +262,8 @@ def _held_against(
         others = strategies.filter(strategies != base)
         bases = pl.Series("baseline", [base], dtype=strategies.dtype).new_from_index(0, len(others))
         return Held(rows, [(each, base) for each in others], others, bases)
-    queries = settled_columns("query", keys["query"])
-    own = dict.fromkeys([*queries, *settled_columns("segments", segments)])
+    queries = check_column_names("query", keys["query"])
+    own = dict.fromkeys([*queries, *columns_of_segments(segments)])
     columns = [name, *own, *found]
     older = results_of(baseline)
     check_columns("baseline", columns, older.schema)
@@ -482,6 +488,6 @@ def _queries_that_lost(
             yield f"| query | {' | '.join(names)} | difference |"
             yield "|---|---:|---:|---:|"
         for row in lost.rows(named=True):
-            query = ", ".join(str(row[name]) for name in settled_columns("query", keys["query"]))
+            query = ", ".join(str(row[name]) for name in check_column_names("query", keys["query"]))
             values = [short(row[name]) for name in ("value_b", "value_a", "difference")]
             yield f"| {in_markdown(query)} | {' | '.join(values)} |"

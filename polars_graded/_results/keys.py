@@ -12,7 +12,7 @@ import polars as pl
 from polars_graded._checks import (
     HINT,
     check_choice,
-    check_column_name,
+    check_column_names,
     check_frame,
     check_list,
     first_few,
@@ -149,7 +149,7 @@ def by_grader(
     named = columns_of(*keys.get("measures", ()))
     values = [name for name in frame.columns if name in named or Measure.parsed(name)]
     known = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
-    query = settled_columns("query", keys.get("query", "query"))
+    query = check_column_names("query", keys.get("query", "query"))
     return {
         str(name): rows.filter(known.any().over(query)).drop(GRADER)
         for (name,), rows in frame.partition_by(GRADER, as_dict=True).items()
@@ -228,8 +228,6 @@ def columns_of(*given: Any) -> set[str]:
     return found
 
 
-def settled_columns(argument: str, given: Any) -> list[str]:
-    """The columns that an argument names, one or several; none where it is None."""
-    if given is None and argument == "segments":
-        return []
-    return [check_column_name(argument, name) for name in check_list(argument, given)]
+def columns_of_segments(segments: Columns | None) -> list[str]:
+    """The columns that tell segments apart; none where there are no segments."""
+    return [] if segments is None else check_column_names("segments", segments)

@@ -20,6 +20,7 @@ from polars_graded._checks import (
     HINT,
     check_choice,
     check_column_name,
+    check_column_names,
     check_columns,
     check_comparable,
     check_frame,
@@ -31,7 +32,7 @@ from polars_graded._frames import sorting
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
-from polars_graded._results.keys import settled_columns
+from polars_graded._results.keys import columns_of_segments
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
@@ -86,11 +87,11 @@ def check_segments(
     several query columns may tell segments apart.
     """
     check_choice("missing", missing, get_args(Missing))
-    keys = settled_columns("segments", segments)
+    keys = columns_of_segments(segments)
     schema = check_frame("per_query", per_query).collect_schema()
     check_columns("per_query", keys, schema)
     check_comparable(keys, schema)
-    queries = settled_columns("query", query)
+    queries = check_column_names("query", query)
     own = keys if {*queries} <= {*keys} else [name for name in keys if name not in queries]
     check_named_once([strategy, *queries, *own, *columns_named(measures)])
     numbers, _ = measures_and_curves(per_query.drop(own), measures, query=query, strategy=strategy)
@@ -121,7 +122,7 @@ def check_free_names(taken: Iterable[str], **keys: Columns | None) -> None:
     """Raise where a key, which an argument names, has the name of another column of the result."""
     columns = {*taken}
     for argument, named in keys.items():
-        for name in settled_columns(argument, named):
+        for name in [] if named is None else check_column_names(argument, named):
             if name in columns:
                 msg = (
                     f"`{argument}` must not have the name of a column of the result, got {name!r}"
@@ -144,7 +145,7 @@ def measures_and_curves(
     numbers are what is known of a query. A Boolean column has to be named.
     """
     schema = check_frame("per_query", per_query).collect_schema()
-    keys = [*settled_columns("query", query), check_column_name("strategy", strategy)]
+    keys = [*check_column_names("query", query), check_column_name("strategy", strategy)]
     named = columns_named(measures)
     check_columns("per_query", [*keys[::-1], *named], schema)
     check_comparable(keys, schema)
@@ -212,7 +213,7 @@ def collected_keys(
 
     Of several query columns it makes one, of structs.
     """
-    queries = settled_columns("query", query)
+    queries = check_column_names("query", query)
     one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
     frame = per_query.lazy().select(strategy, one, *columns).collect()
     keys = frame.columns[:2]

@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_level
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.keys import ResultOptions, settled_columns, takes_results
+from polars_graded._results.keys import ResultOptions, columns_of_segments, takes_results
 from polars_graded._results.per_query import WHOLE, Named, check_has_best, of_measure
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def rank_strategies(
     │ c        ┆ 0.375 ┆ 3    ┆ 2        ┆ 3         ┆ b     │
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
-    of_segments = settled_columns("segments", segments)
+    of_segments = columns_of_segments(segments)
     per_query = per_query.lazy().collect()  # once for both
     pairs = compare(
         per_query,
