@@ -39,7 +39,7 @@ from polars_graded._results.gating import BAD, gate, gate_summary, results_of
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 from polars_graded._sentences import listed, p_said
-from polars_graded._writing import check_writable, left_behind, whole_file
+from polars_graded._writing import check_writable, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -297,9 +297,6 @@ def _check_options(options: argparse.Namespace) -> dict[str, Measure]:
             raise ValueError(msg)
         if path:
             check_writable(path, [*(options.letor or []), *files])
-            for part in left_behind(path):
-                msg = f"{path} was being written when its writer was stopped, which left {part}"
-                warnings.warn(msg, stacklevel=2)
     if options.report:
         drawing_scripts()
     if options.unjudged_below is not None and not options.qrels:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["check_writable", "left_behind", "whole_file"]
+__all__ = ["check_writable", "whole_file"]
 
 
 @contextmanager
@@ -28,7 +28,8 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield path
         return
     path = path.resolve()  # a link stays, and what it leads to is replaced
-    part = path.with_name(f"{_beginning(path)}{os.getpid()}.part")
+    # Short, since a file's name may be as long as any.
+    part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
         yield part
         if before:
@@ -64,42 +65,11 @@ def check_writable(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) ->
             raise ValueError(msg)
 
 
-def left_behind(path: Path) -> list[Path]:
-    """The parts of `path` that writers left which are no more, as far as can be told."""
-    path = path.resolve()
-    beginning = _beginning(path)
-    found = []
-    for part in path.parent.iterdir():
-        process = part.name.removeprefix(beginning).removesuffix(".part")
-        is_part = process.isdecimal() and part.name == f"{beginning}{process}.part"
-        if is_part and not _runs(int(process)):
-            found.append(part)
-    return sorted(found)
-
-
-def _beginning(path: Path) -> str:
-    """What the name of a part begins with; short, since a file's name may be as long as any."""
-    return f".{path.name[:50]}."
-
-
 def _status(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
     except FileNotFoundError:
         return None
-
-
-def _runs(process: int) -> bool:
-    """Whether a process is there; on Windows, where asking would end it, every one is."""
-    if os.name != "posix":
-        return True
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _sync(path: Path, flags: int) -> None:

@@ -601,20 +601,6 @@ def test_a_file_that_is_read_is_not_written_over(refusal):
     assert Path("in.csv").read_text() == GOOD
 
 
-@pytest.mark.skipif(os.name != "posix", reason="cannot ask whether a process is there")
-def test_what_a_stopped_writer_left_is_told(command):
-    ended = subprocess.Popen([sys.executable, "-S", "-c", ""])
-    ended.wait()
-    part = Path(f".values.csv.{ended.pid}.part")
-    part.write_text("half")
-    told = command("--per-query", "values.csv").err
-    assert told == (
-        "warning: values.csv was being written when its writer was stopped, which left "
-        f"{part.resolve()}\n"
-    )
-    assert part.read_text() == "half"
-
-
 # Parquet.
 
 

@@ -62,7 +62,7 @@ def judged_rows(
             judged = usable(judged.collect(), pair, grades, unjudged_below)
         columns = [name for name in schema if name in {*key, *wanted}]
         judged = judged.select(cs.by_name([name for name in columns if name in theirs]))
-        run = runs.table.select([name for name in columns if name in ours])
+        run = runs.table.select(cs.by_name([name for name in columns if name in ours]))
         join = Join(judged, query, doc, strategy, runs.names)
         empty = schema.to_frame().select(cs.by_name(columns))
         for part in _parts(run, join, key, alone=alone):
