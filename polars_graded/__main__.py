@@ -19,7 +19,7 @@ import polars as pl
 import polars.selectors as cs
 
 from polars_graded import __version__, datasets
-from polars_graded._checks import check_columns, said
+from polars_graded._checks import check_choice, check_columns, said
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
 from polars_graded._frames.memory import memory_at_hand
@@ -36,6 +36,7 @@ from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
 from polars_graded._results.gating import BAD, gate, gate_summary, results_of
+from polars_graded._results.keys import GRADER, by_grader
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 from polars_graded._sentences import listed, p_said
@@ -339,8 +340,9 @@ def _check_graders(options: argparse.Namespace) -> list[str]:
             f"{', '.join(graders) or 'none'}"
         )
         raise ValueError(msg)
-    if options.report and len(graders) > 1 and options.trusted is None:
-        msg = "--report shows the grades of one grader, so it needs --trusted to name one"
+    if (options.report or options.gate) and len(graders) > 1 and options.trusted is None:
+        option = "--report" if options.report else "--gate"
+        msg = f"{option} goes by the grades of one grader, so it needs --trusted to name one"
         raise ValueError(msg)
     return [*qrels.values(), *runs]
 
@@ -543,43 +545,38 @@ def _write(per_query: pl.DataFrame, path: Path) -> None:
 def _printed(
     per_query: pl.DataFrame, measures: Mapping[str, Measure], options: argparse.Namespace
 ) -> str:
-    """The mean of each measure per strategy, the best of each marked; a table for each curve."""
+    """The means of each strategy, by each grader's grades; and how strategies compare."""
     numbers = {name: m.definition.best for name, m in measures.items() if not m.is_curve}
     if options.format != "text":
         return paper_table(per_query, numbers, format=options.format, **_comparing(options))
+    graders = {"": per_query}
+    if GRADER in per_query.columns:
+        graders = by_grader(per_query, {"measures": [[*measures]]})
     tables = []
-    if "grader" in per_query.columns:
-        return _printed_by_grader(per_query, measures, numbers, options)
-    if numbers:
-        means = per_query.group_by("strategy", maintain_order=True).agg(
-            pl.len().alias("queries"), pl.col(*numbers).mean()
-        )
-        tables.append(_shown(_marked_best(means, numbers)))
-    tables += [_curve_table(per_query, m, name) for name, m in measures.items() if m.is_curve]
-    tables.append("Means over the queries, the best of each column in brackets.")
+    for grader, rows in graders.items():
+        first, *others = _means(rows, measures, numbers)
+        tables += [f"Grades of {grader}\n{first}" if grader else first, *others]
+    if numbers and options.trusted is not None:
+        tables.append(_as_trusted(per_query, numbers, options.trusted))
     compared = options.baseline is not None or options.test or options.correction
     if compared and not options.gate:
         tables.append(_comparison(per_query, numbers, options))
     return "\n\n".join(tables)
 
 
-def _printed_by_grader(
-    per_query: pl.DataFrame,
-    measures: Mapping[str, Measure],
-    numbers: Mapping[str, Best],
-    options: argparse.Namespace,
-) -> str:
-    """The same of each grader's queries; and what the trusted one would say of all."""
-    alone = argparse.Namespace(**vars(options) | dict.fromkeys(("baseline", "test", "correction")))
-    parts = []
-    for (grader,), rows in per_query.group_by("grader", maintain_order=True):
-        judged = rows.filter(pl.any_horizontal(pl.col([*measures]).is_not_null())).drop("grader")
-        parts.append(f"Grades of {grader}\n{_printed(judged, measures, alone)}")
-    if numbers and options.trusted is not None:
-        parts.append(_as_trusted(per_query, numbers, options.trusted))
-    if numbers and (options.baseline is not None or options.test or options.correction):
-        parts.append(_comparison(per_query, numbers, options))
-    return "\n\n".join(parts)
+def _means(
+    per_query: pl.DataFrame, measures: Mapping[str, Measure], numbers: Mapping[str, Best]
+) -> Iterator[str]:
+    """The mean of each measure per strategy, the best of each marked; a table for each curve."""
+    if numbers:
+        means = per_query.group_by("strategy", maintain_order=True).agg(
+            pl.len().alias("queries"), pl.col(*numbers).mean()
+        )
+        yield _shown(_marked_best(means, numbers))
+    for name, measure in measures.items():
+        if measure.is_curve:
+            yield _curve_table(per_query, measure, name)
+    yield "Means over the queries, the best of each column in brackets."
 
 
 def _as_trusted(per_query: pl.DataFrame, numbers: Mapping[str, Best], trusted: str) -> str:
@@ -649,9 +646,12 @@ def _gated(
     """What a gate says of each strategy, and the exit status."""
     how = _comparing(options)
     held: dict[str, Any] = {"strategy": "strategy", "query": "query", "missing": how["missing"]}
-    of_file = _is_file(options.baseline)
-    held["baseline"] = results_of(Path(options.baseline)) if of_file else options.baseline
     best = {name: measures[name].definition.best for name in _under_names(options.gate)}
+    per_query = _of_trusted(per_query, best, options.trusted)
+    held["baseline"] = options.baseline
+    if _is_file(options.baseline):
+        older = results_of(Path(options.baseline))
+        held["baseline"] = _of_trusted(older, best, options.trusted)
     verdicts = gate(per_query, best, margin=options.margin, test=how["test"], **held)
     if options.markdown:
         with _named(options.markdown), whole_file(options.markdown) as part:
@@ -659,6 +659,16 @@ def _gated(
     found = {*verdicts["verdict"]}
     status = next((EXIT_STATUS[each] for each in BAD if each in found), 0)
     return "\n".join(map(_printable, verdicts["sentence"])), status
+
+
+def _of_trusted(
+    results: pl.DataFrame, measures: Mapping[str, Best], trusted: str | None
+) -> pl.DataFrame:
+    """The results of the trusted grader, where there are those of several."""
+    if trusted is None or GRADER not in results.columns:
+        return results
+    parts = by_grader(results, {"measures": [measures]})
+    return parts[check_choice("trusted", trusted, parts)]
 
 
 def _marked_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:

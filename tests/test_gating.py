@@ -266,7 +266,10 @@ def test_a_gate_lets_noise_pass_and_stops_a_loss(capsys):
 def test_the_exit_status_of_a_gate_says_undecided_and_what_is_bad_input(capsys):
     files = ("--qrels", "qrels", "main.run", "noise.run", "--baseline", "main")
     assert command(*files, *GATE) == 0
-    assert command(*files, *MEASURED, "--gate", "ndcg@10", "--margin", "0.0001") == 3
+    few = ("--gate", "ndcg@10", "--margin", "0.0001", "--markdown", "few.md")
+    assert command(*files, *MEASURED, *few) == 3
+    headline, *_ = pathlib.Path("few.md").read_text(encoding="utf-8").splitlines()
+    assert headline == "## Undecided whether worse than the baseline"
     for wrong, sentence in (
         (("--qrels", "qrels", "main.run", *GATE), "--gate needs a --baseline"),
         ((*files, *MEASURED, "--gate", "ap"), "--gate takes what --measure names, got ap"),

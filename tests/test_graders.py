@@ -206,8 +206,8 @@ def test_what_looks_at_grades_asks_for_those_of_one(call):
 @pytest.mark.parametrize(
     ("grade", "said"),
     [
-        ([], "at least one column"),
-        (["people", "people"], "each once"),
+        ([], "must not be empty"),
+        (["people", "people"], "each column once"),
         ({"a": "x"}, "no column 'x'"),
     ],
 )

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from polars_graded import (
     compare,
     datasets,
     evaluate,
+    gate,
     judge,
     paper_table,
     read_letor,
@@ -1047,6 +1048,26 @@ def test_grades_of_people_and_of_a_model_are_taken_together(command, graders):
     for value in [*means["mean"], *means["trusted_mean"], *differences["difference"]]:
         assert f"{value:.4f}" in report
     assert "as people would have them of all queries, if theirs are a random sample" in report
+
+
+def test_a_gate_of_several_graders_goes_by_the_trusted_one(command, graders, refusal, capsys):
+    graders = [*graders, "--measure", "ap", "--gate", "ap", "--baseline"]
+    assert "one grader, so it needs --trusted" in refusal(*graders, "b")
+    run, people = read_run(["a.run", "b.run"]), read_qrels("people")
+    judged = judge(run.join(people, on="query", how="semi"), people, strategy="strategy")
+    values = evaluate(judged, "ap", strategy="strategy", ties="doc")
+    expected = gate(values, "ap", baseline="b")["sentence"].item()
+    unchanged = "ap: b is no worse than b: 0 (0 to 0)"
+    command(*graders[:-3], "--trusted", "people", "--per-query", "old.parquet")
+    for baseline, said in (("b", expected), ("old.parquet", unchanged)):
+        given = (*graders, baseline, "--trusted", "people", "--markdown", "out.md")
+        with suppress(SystemExit):
+            main(given)
+        [*_, verdicts] = capsys.readouterr().out.split("\n\n")
+        assert said in verdicts
+        assert len(verdicts.splitlines()) == (1 if baseline == "b" else 2)
+        lost = re.findall(r"^\| q\d+ ", Path("out.md").read_text(), re.MULTILINE)
+        assert len(lost) == len({*lost}) <= 5
 
 
 def test_the_report_of_graders_shows_the_trusted_one(command, graders, refusal):

@@ -20,7 +20,12 @@ from polars_graded._checks import (
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import Columns, ResultOptions, columns_of_segments, takes_results
+from polars_graded._results.keys import (
+    Columns,
+    ResultOptions,
+    columns_of_segments,
+    takes_results_of_one,
+)
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import (
     Named,
@@ -53,7 +58,7 @@ BAD = ("worse", "undecided")
 """Verdicts that hold a change back, the worst first."""
 
 
-@takes_results
+@takes_results_of_one
 def gate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -116,7 +121,7 @@ def gate(
     ------
     ValueError
         As `compare` does; also if other results lack a measure, a strategy or all queries, or no
-        value of a measure is best.
+        value of a measure is best; or if there are several graders and `grader` names none.
 
     Warns
     -----
@@ -448,9 +453,10 @@ def gate_summary(
     """What a gate says in Markdown: a verdict, a table, and the queries that lost most."""
     bad = [each for each in BAD if each in {*verdicts["verdict"]}]
     better = (verdicts["verdict"] == "better").all()
-    headline = {"worse": "Worse", "undecided": "Undecided"}.get(bad[0] if bad else "", "No worse")
+    headlines = {"worse": "Worse", "undecided": "Undecided whether worse"}
+    headline = headlines[bad[0]] if bad else "Better" if better else "No worse"
     lines = [
-        f"## {'Better' if better else headline} than the baseline",
+        f"## {headline} than the baseline",
         "",
         *(f"- {in_markdown(sentence)}" for sentence in verdicts["sentence"]),
         "",
