@@ -13,7 +13,6 @@ from polars_graded._checks import (
     check_column_names,
     check_columns,
     check_flag,
-    check_frame,
     check_level,
     check_whole_number,
 )
@@ -46,7 +45,10 @@ LONG = ("measure", "cutoff", "value")
 
 @takes_results
 def long_form(
-    per_query: Any, *measures: Named, query: Columns = "query", strategy: str = "strategy"
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: Named,
+    query: Columns = "query",
+    strategy: str = "strategy",
 ) -> pl.DataFrame:
     """Put the measures of a result below one another, cutoffs in a column of their own, for charts.
 
@@ -84,7 +86,7 @@ def long_form(
     └──────────┴───────┴─────────┴────────┴───────┘
     """
     numbers, _ = measures_and_curves(per_query, measures, query=query, strategy=strategy)
-    frame = check_frame("per_query", per_query).lazy()
+    frame = per_query.lazy()
     keys = [strategy, *check_column_names("query", query)]
     others = [
         name

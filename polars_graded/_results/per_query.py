@@ -23,7 +23,6 @@ from polars_graded._checks import (
     check_column_names,
     check_columns,
     check_comparable,
-    check_frame,
     did_you_mean,
     first_few,
     made_by,
@@ -88,7 +87,7 @@ def check_segments(
     """
     check_choice("missing", missing, get_args(Missing))
     keys = columns_of_segments(segments)
-    schema = check_frame("per_query", per_query).collect_schema()
+    schema = per_query.collect_schema()
     check_columns("per_query", keys, schema)
     check_comparable(keys, schema)
     queries = check_column_names("query", query)
@@ -144,7 +143,7 @@ def measures_and_curves(
     Of either kind it is those that are named, or else those that are called as a measure is: other
     numbers are what is known of a query. A Boolean column has to be named.
     """
-    schema = check_frame("per_query", per_query).collect_schema()
+    schema = per_query.collect_schema()
     keys = [*check_column_names("query", query), check_column_name("strategy", strategy)]
     named = columns_named(measures)
     check_columns("per_query", [*keys[::-1], *named], schema)
