@@ -75,6 +75,7 @@ from polars_graded._results.gating import assert_no_worse as assert_no_worse
 from polars_graded._results.gating import gate as gate
 from polars_graded._results.ranks import rank_strategies as rank_strategies
 from polars_graded._results.segments import compare_segments as compare_segments
+from polars_graded._versions import __version__ as __version__
 from polars_graded._versions import show_versions as show_versions
 from polars_graded._warnings import DataWarning as DataWarning
 from polars_graded.namespace import Graded as Graded
@@ -85,8 +86,6 @@ if TYPE_CHECKING:
     from polars_graded import datasets as datasets
     from polars_graded import experiments as experiments
     from polars_graded import trust as trust
-
-__version__ = "0.1.0"
 
 _MODULES = ("charts", "datasets", "experiments", "trust")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
+__version__ = "0.1.0"
 NEEDED = ("polars", "numpy", "scipy", "altair")
 FURTHER = ("vl-convert-python", "pyarrow", "pandas", "narwhals", "duckdb", "pyspark", "ray", "tqdm")
 """What works with it where it is there."""
@@ -19,7 +20,7 @@ def show_versions() -> None:
     polars-graded      ...
     Python             ...
     """
-    versions = {"polars-graded": _version_of("polars-graded")}
+    versions = {"polars-graded": __version__}
     versions |= {"Python": platform.python_version(), "system": platform.platform()}
     versions |= {name: _version_of(name) for name in (*NEEDED, *FURTHER)}
     for name, version in versions.items():

@@ -19,7 +19,7 @@ def read(name: str) -> str:
 def test_the_version_stands_in_one_place():
     project = tomllib.loads(read("pyproject.toml"))
     assert "version" in project["project"]["dynamic"]
-    assert project["tool"]["hatch"]["version"] == {"path": "polars_graded/__init__.py"}
+    assert project["tool"]["hatch"]["version"] == {"path": "polars_graded/_versions.py"}
     assert re.fullmatch(r"\d+\.\d+\.\d+", polars_graded.__version__)
 
 

@@ -48,7 +48,15 @@ MAY_IMPORT = {
     },
     "_report": {
         *("numpy", "polars", "altair", "vl_convert", "_checks", "_sentences", "_writing"),
-        *("_measuring", "_measuring.kernels", "_results", "_drawing", "_frames", "namespace"),
+        *(
+            "_versions",
+            "_measuring",
+            "_measuring.kernels",
+            "_results",
+            "_drawing",
+            "_frames",
+            "namespace",
+        ),
         "charts",
     },
 }

@@ -43,6 +43,7 @@ from polars_graded._results.per_query import (
 )
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
 from polars_graded._sentences import listed
+from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, whole_file
 
 if TYPE_CHECKING:
@@ -454,7 +455,7 @@ def _settings(
         ("Correction", corrected),
         ("Level", f"p ≤ {ALPHA:g}; intervals of {100 * (1 - ALPHA):g} % confidence"),
     ]
-    versions = f"polars_graded {_version()}, Polars {pl.__version__}, Altair {alt.__version__}"
+    versions = f"polars_graded {__version__}, Polars {pl.__version__}, Altair {alt.__version__}"
     made = dt.datetime.now().astimezone().date() if date is None else date
     return [
         ("Data", payload["about"]),
@@ -472,13 +473,6 @@ def _are_texts(settings: Any) -> bool:
     return isinstance(given, Mapping) and all(
         isinstance(text, str) for pair in given.items() for text in pair
     )
-
-
-def _version() -> str:
-    """The version of this package."""
-    import polars_graded
-
-    return polars_graded.__version__
 
 
 # The page
