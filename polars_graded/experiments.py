@@ -15,6 +15,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.request import of_one_value
 from polars_graded._measuring.names import Measure
 from polars_graded.datasets import popularity_rankings, reference_rankings, swapped_rankings
 from polars_graded.namespace import graded
@@ -93,7 +94,7 @@ def robustness_to_levels(
     │ 50     ┆ 0     ┆ ndcg    ┆ 1.0  │
     └────────┴───────┴─────────┴──────┘
     """
-    names, numbers = _names(measures), check_list("swaps", swaps)
+    names, numbers = of_one_value([measures]), check_list("swaps", swaps)
     queries = check_whole_number("runs", runs)
     parts = []
     for count in check_list("levels", levels):
@@ -171,8 +172,8 @@ def threshold_profile(
     parts = []
     for judge in judges:
         at = _levels(frame.get_column(judge)) if given is None else given
-        names = [Measure.of("ap", threshold=threshold).name for threshold in at]
-        names += _names(measures)
+        precisions = [Measure.of("ap", threshold=threshold).name for threshold in at]
+        names = of_one_value([precisions, measures])
         per_query = evaluate(frame, *names, query=query, grade=judge, by=by, ties="order")
         means = _means(per_query.drop(query), "strategy")
         parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))
@@ -321,18 +322,6 @@ def popularity_scenarios(
         both = ndcg_by_relevance(rankings, by=scenarios, cutoffs=cutoff)
         parts.append(both.select(pl.lit(float(imbalance)).alias("imbalance"), pl.all()))
     return pl.concat(parts)
-
-
-def _names(measures: str | Sequence[str]) -> list[str]:
-    """The names of the columns of measures, which have one value per query."""
-    chosen = [
-        Measure.parse(name) for name in ([measures] if isinstance(measures, str) else measures)
-    ]
-    for measure in chosen:
-        if measure.is_curve:
-            msg = f"`measures` must have one value per query, got the curve {measure.name}"
-            raise ValueError(msg)
-    return [measure.name for measure in chosen]
 
 
 def _means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:

@@ -250,6 +250,16 @@ def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
     return dict(columns)
 
 
+def of_one_value(given: Sequence[Measures]) -> dict[str, Measure]:
+    """The measure of each column, which must have one value per query."""
+    measures = settled_measures(given)
+    for measure in measures.values():
+        if measure.is_curve:
+            msg = f"`measures` must have one value per query, got the curve {measure.name}"
+            raise ValueError(msg)
+    return measures
+
+
 def settled_graders(given: Grade) -> dict[str, str] | None:
     """The column of each grader's grades, under their name; None where there is one of all."""
     if isinstance(given, str):

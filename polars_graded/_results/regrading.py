@@ -20,8 +20,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.evaluating import FrameOptions, evaluate
-from polars_graded._frames.request import settled_by
-from polars_graded._measuring.names import Measure
+from polars_graded._frames.request import of_one_value, settled_by
 from polars_graded._results.comparing import compare
 from polars_graded._results.correlation import kendall, tau_ap
 from polars_graded._results.pairs import pairs_of
@@ -37,6 +36,7 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from polars_graded._measuring.names import Measure
     from polars_graded._results.per_query import Grid
 
 __all__ = ["robustness_to_grading", "unjudged_bounds"]
@@ -45,6 +45,8 @@ Grading: TypeAlias = "str | pl.Expr | Mapping[float, float]"
 
 AS_GIVEN = "as given"
 """The grading that all others are compared with."""
+DEPTH = "polars_graded: depth"
+"""The column of how many documents were retrieved: under a name that no frame has."""
 
 MOST_LEVELS = 5
 """With more levels there are too many ways to merge them."""
@@ -140,8 +142,8 @@ def unjudged_bounds(
         msg = "`condensed` must be False, since it leaves no unjudged document, got True"
         raise ValueError(msg)
     rows = check_collected("frame", frame)
-    chosen = _with_one_value(measures)
-    keys, names = _keys(rows, options), list(chosen)
+    chosen = of_one_value(measures)
+    keys, asked = _keys(rows, options), {name: each.name for name, each in chosen.items()}
     check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
     grade = check_column_name("grade", options.get("grade", "grade"))
     check_columns("frame", [grade], rows.columns)
@@ -154,15 +156,14 @@ def unjudged_bounds(
             f"no grade is relevant to {', '.join(map(repr, unknown))}, so that unjudged documents "
             "are not either\n\nHint: highest= says how relevant a document can be",
         )
-    depth_too = [] if "n_retrieved" in names else ["n_retrieved"]
-    now, filled = evaluate(rows, *names, *depth_too, **options), []
+    now, filled = evaluate(rows, asked | {DEPTH: "n_retrieved"}, **options), []
     for name, columns in settled_by(options.get("by", "score")).items():
         of_one: dict[str, Any] = {**options, "by": {name: columns}}
         unjudged = pl.col(grade).is_null() & pl.col(columns[0]).is_not_null()
         every = rows.with_columns(
             pl.when(unjudged).then(best).otherwise(pl.col(grade)).alias(grade)
         )
-        filled.append(_quietly(every, names, of_one))
+        filled.append(_quietly(every, asked, of_one))
     then = pl.concat(filled)
     tables = []
     for name, measure in chosen.items():
@@ -171,7 +172,7 @@ def unjudged_bounds(
         low, high = pl.min_horizontal(value, other), pl.max_horizontal(value, other)
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
-            depth = now.get_column("n_retrieved").clip(upper_bound=measure.n).cast(pl.Float64)
+            depth = now.get_column(DEPTH).clip(upper_bound=measure.n).cast(pl.Float64)
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
         exact = pl.lit(name not in unknown and _has_bounds(measure, options))
         named = pl.lit(name).alias("measure")
@@ -297,10 +298,10 @@ def robustness_to_grading(
     └──────────┴──────────┴──────┴───────┴──────┘
     """
     rows = check_collected("frame", frame)
-    chosen = _with_one_value(measures)
+    chosen = of_one_value(measures)
     strategy, *query = _keys(rows, options)
     check_free_names(["grading"], strategy=strategy)
-    level = check_level(confidence)
+    check_level(confidence)
     grade = check_column_name("grade", options.get("grade", "grade"))
     check_columns("frame", [grade], rows.columns)
     share = check_number("moved", moved, at_least=0, at_most=1)
@@ -318,14 +319,18 @@ def robustness_to_grading(
             name: _graded_by(rows, grade, name, each)
             for name, each in _check_gradings(gradings).items()
         }
-    names = list(chosen)
-    as_given = _Conclusions(evaluate(rows, *names, **options), names, strategy, query, level)
-    found = {AS_GIVEN: as_given}
+    asked = {name: measure.name for name, measure in chosen.items()}
+    each = {AS_GIVEN: evaluate(rows, asked, **options)}
     for name, grades in others.items():
-        values = _quietly(rows.with_columns(grades.alias(grade)), names, dict(options))
-        found[name] = _Conclusions(values, names, strategy, query, level)
+        each[name] = _quietly(rows.with_columns(grades.alias(grade)), asked, options)
+    said = {
+        name: _Conclusions(values, chosen, strategy, query, confidence)
+        for name, values in each.items()
+    }
     return pl.concat(
-        each.against(as_given, name, measure) for name, each in found.items() for measure in names
+        of_one.against(said[AS_GIVEN], name, measure)
+        for name, of_one in said.items()
+        for measure in chosen
     )
 
 
@@ -339,15 +344,16 @@ class _Conclusions:
     def __init__(
         self,
         values: pl.DataFrame,
-        measures: Sequence[str],
+        measures: Mapping[str, Measure],
         strategy: str,
         query: Sequence[str],
-        level: float,
+        confidence: float,
     ) -> None:
         keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": "drop"}
-        self.grid: Grid = check_per_query(values, measures, **keys)
-        compared = compare(values, *measures, **keys, confidence=1 - level)
-        found = (pl.col("p_corrected") <= level).fill_null(value=False)
+        named = {name: measure.definition.best for name, measure in measures.items()}
+        self.grid: Grid = check_per_query(values, [named], **keys)
+        compared = compare(values, named, **keys, confidence=confidence)
+        found = (pl.col("p_corrected") <= check_level(confidence)).fill_null(value=False)
         signs = compared.select(found * pl.col("difference").sign().fill_null(0)).to_numpy()
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
@@ -376,22 +382,6 @@ class _Conclusions:
         return rows.select(pl.lit(name).alias("grading"), "*")
 
 
-def _with_one_value(measures: Sequence[str]) -> dict[str, Measure]:
-    """The measures under the names of their columns, each with one value per query."""
-    chosen = {name: Measure.parse(name) for name in measures}
-    for name, measure in chosen.items():
-        if measure.is_curve:
-            msg = f"`measures` must have one value per query, got the curve {name}"
-            raise ValueError(msg)
-    if not chosen:
-        msg = "name at least one measure, such as 'ndcg@10'"
-        raise ValueError(msg)
-    if len(chosen) < len(measures):
-        msg = f"each measure must be named once, got {', '.join(measures)}"
-        raise ValueError(msg)
-    return chosen
-
-
 def _keys(rows: pl.DataFrame, options: Mapping[str, Any]) -> list[str]:
     """The columns of strategies and queries in what comes out of these options."""
     asked: dict[str, Any] = dict(options)
@@ -399,10 +389,10 @@ def _keys(rows: pl.DataFrame, options: Mapping[str, Any]) -> list[str]:
     return [name for name in schema if name != "n_relevant"]
 
 
-def _quietly(rows: pl.DataFrame, names: Sequence[str], options: dict[str, Any]) -> pl.DataFrame:
+def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:
     """The values of rows that are those warned of already, graded otherwise."""
     with warnings.catch_warnings(action="ignore"):
-        return evaluate(rows, *names, **options)
+        return evaluate(rows, asked, **options)
 
 
 # Gradings
