@@ -77,12 +77,6 @@ def rankings(
         ten are drawn: first those that another strategy has in its first n. `column`, `y` and
         `y_next` say where it stands.
 
-    Raises
-    ------
-    ValueError
-        If there is no such query, or a document of it is there twice; if there is more to draw than
-        can be looked at; as `evaluate`.
-
     See Also
     --------
     polars_graded.side_by_side : The same as a table.
