@@ -106,12 +106,6 @@ def gate(
         - `margin`, `difference` (strategy minus baseline), `low` and `high`, its interval;
         - `verdict` (String) and `sentence` (String), which says it in words.
 
-    Raises
-    ------
-    ValueError
-        As `compare` does; also if other results lack a measure, a strategy or all queries, or no
-        value of a measure is best.
-
     Warns
     -----
     DataWarning.missing
