@@ -140,10 +140,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
 
 
 def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
-    """Cells as bars and text, in a line for each strategy under the headings.
-
-    The headings are over the places, in pixels, where their cells begin.
-    """
+    """Cells as bars and text, a line per strategy, under headings by the pixel where they begin."""
     y = alt.Y(
         "strategy:N",
         title=None,

@@ -182,10 +182,8 @@ def query_heatmap(
 
     Queries stand below each other, the hardest, whose mean over strategies is worst, at the top;
     strategies side by side, the best first, so that those that are the same in every query are
-    neighbours. The title names them. A row of one colour is a query that tells nobody apart.
-
-    Up to 60 queries have their names beside them. Of more than fit, neighbours share a row, which
-    has their means.
+    neighbours. The title names them. A row of one colour is a query that tells nobody apart. Up to
+    60 queries have their names beside them; of more than fit, neighbours share a row of means.
 
     Parameters
     ----------
