@@ -125,9 +125,9 @@ class Graded:
 
         Notes
         -----
-        Where ties are left, `ties="pessimistic"` and `"optimistic"` bound what they can do to a
-        measure, unless it can fall where a better document moves up, as `q_measure` and
-        `ap(over="retrieved")` can with a cutoff.
+        Where ties are left, `ties="pessimistic"` and `"optimistic"` bound what they can do to
+        measures that never fall where a better document moves up: all but `q_measure` and
+        `ap(over="retrieved")` with a cutoff.
 
         References
         ----------
@@ -432,7 +432,7 @@ class Graded:
     def measures(self, *names: str) -> pl.Expr:
         """Several measures over one ranking, as a struct with one field each.
 
-        They are ranked once: eight measures take about half as long as eight methods side by side.
+        Rows are ranked once: eight measures take about half as long as eight methods side by side.
 
         Parameters
         ----------
@@ -495,6 +495,7 @@ class Graded:
         See Also
         --------
         recall : Their share of what there is to find.
+        precision_curve : At every rank.
         generalized_precision : Of grades.
 
         Examples
@@ -545,6 +546,7 @@ class Graded:
         See Also
         --------
         precision : Their share of what was retrieved.
+        recall_curve : At every rank.
         generalized_recall : Of grades.
 
         Examples
@@ -1364,7 +1366,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Ideal cumulated gain: the CG of all judged documents from the best to the worst.
 
-        `ideal_dcg` without a discount. It does not depend on the ranking.
+        `ideal_dcg` without a discount, as `ideal_dcg_curve(discount="none")` is the ICG curve. It
+        does not depend on the ranking.
 
         .. math:: ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
 
@@ -1525,7 +1528,7 @@ class Graded:
         See Also
         --------
         ndcng : Of gains over the highest.
-        ndcg_area : The mean over the ranks.
+        ndcg_curve, ndcg_area : At every rank, and the mean over the ranks.
 
         Examples
         --------
@@ -2327,12 +2330,10 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The last rank, from 1 to 16777216; the length of the list without.
+        n, threshold, ties
+            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
         beta
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold, ties
-            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         See Also
         --------
@@ -2376,12 +2377,10 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The last rank, from 1 to 16777216; the length of the list without.
+        n, threshold, ties
+            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
         b
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold, ties
-            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         See Also
         --------

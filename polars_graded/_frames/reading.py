@@ -123,7 +123,7 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     Parameters
     ----------
     paths
-        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes; of
+        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
         UTF-8, plain or gzipped.
 
     Returns
@@ -174,7 +174,7 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
     Parameters
     ----------
     paths
-        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes; of
+        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
         UTF-8, plain or gzipped.
 
     Returns
@@ -219,7 +219,7 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     Parameters
     ----------
     paths
-        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes; of
+        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
         UTF-8, plain or gzipped.
         A mapping of names to files names the strategies itself.
     named_by

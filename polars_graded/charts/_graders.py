@@ -51,7 +51,7 @@ def agreement(
     Returns
     -------
     LayerChart
-        Of rows with `one` and `other` (a grade, as text, of at most 30), `documents`, `share` and
+        Of rows with `one` and `other` (a grade, as text; at most 30), `documents`, `share` and
         `same`.
 
     See Also
