@@ -31,9 +31,7 @@ class DataWarning(UserWarning):
 
     See Also
     --------
-    evaluate : What it warns of.
-    judge : What it warns of.
-    overview : What there is to measure, before measuring.
+    evaluate, judge : What they warn of.
 
     Examples
     --------

@@ -1,6 +1,9 @@
 """Rankings to try measures on: the artificial ones of two papers, and the examples they work out.
 
-Queries and documents are numbered from 1. A higher score is a better rank.
+Queries and documents are numbered from 1. A higher score is a better rank. The same seed gives the
+same rankings. The papers are Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded
+relevance, 2011; and Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation,
+2016.
 """
 
 from __future__ import annotations
@@ -57,6 +60,8 @@ def reference_rankings(
 ) -> pl.DataFrame:
     """Make judged documents in their ideal order, with as many levels of relevance as you like.
 
+    Source: Scheel, Lommatzsch, Albayrak (2011), section 2.1 and figures 2 and 3.
+
     Parameters
     ----------
     queries
@@ -82,15 +87,10 @@ def reference_rankings(
     --------
     swapped_rankings : Worse rankings of the same documents.
 
-    References
-    ----------
-    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, section
-    2.1 and figures 2 and 3.
-
     Examples
     --------
-    >>> reference_rankings(documents=5, levels=3)
-    shape: (5, 3)
+    >>> reference_rankings(documents=4, levels=3)
+    shape: (4, 3)
     ┌───────┬─────┬───────┐
     │ query ┆ doc ┆ grade │
     │ ---   ┆ --- ┆ ---   │
@@ -99,8 +99,7 @@ def reference_rankings(
     │ 1     ┆ 1   ┆ 2     │
     │ 1     ┆ 2   ┆ 2     │
     │ 1     ┆ 3   ┆ 1     │
-    │ 1     ┆ 4   ┆ 1     │
-    │ 1     ┆ 5   ┆ 0     │
+    │ 1     ┆ 4   ┆ 0     │
     └───────┴─────┴───────┘
     """
     n_queries = check_whole_number("queries", queries)
@@ -133,7 +132,8 @@ def swapped_rankings(
 
     A swap exchanges the ranks of two documents of a query, any two with the same probability. Each
     number of swaps starts anew from the ideal order, which is by falling grade and, within it, by
-    row; so with 0 swaps a ranking is perfect.
+    row; so with 0 swaps a ranking is perfect. Source: Scheel, Lommatzsch, Albayrak (2011), section
+    2.1 and figure 1.
 
     Parameters
     ----------
@@ -154,30 +154,19 @@ def swapped_rankings(
         The rows of `rankings` for each number of swaps, in ideal order, between columns `swaps`
         and `score`. Scores are n for the first rank down to 1 for the last of n documents.
 
-    See Also
-    --------
-    reference_rankings : Documents to begin with.
-
-    References
-    ----------
-    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, section
-    2.1 and figure 1.
-
     Examples
     --------
-    >>> swapped_rankings(reference_rankings(documents=3, levels=3), [0, 1])
-    shape: (6, 5)
+    >>> swapped_rankings(reference_rankings(documents=2, levels=2), [0, 1])
+    shape: (4, 5)
     ┌───────┬───────┬─────┬───────┬───────┐
     │ swaps ┆ query ┆ doc ┆ grade ┆ score │
     │ ---   ┆ ---   ┆ --- ┆ ---   ┆ ---   │
     │ i64   ┆ i64   ┆ i64 ┆ i64   ┆ i64   │
     ╞═══════╪═══════╪═════╪═══════╪═══════╡
-    │ 0     ┆ 1     ┆ 1   ┆ 2     ┆ 3     │
-    │ 0     ┆ 1     ┆ 2   ┆ 1     ┆ 2     │
-    │ 0     ┆ 1     ┆ 3   ┆ 0     ┆ 1     │
-    │ 1     ┆ 1     ┆ 1   ┆ 2     ┆ 3     │
-    │ 1     ┆ 1     ┆ 2   ┆ 1     ┆ 1     │
-    │ 1     ┆ 1     ┆ 3   ┆ 0     ┆ 2     │
+    │ 0     ┆ 1     ┆ 1   ┆ 1     ┆ 2     │
+    │ 0     ┆ 1     ┆ 2   ┆ 0     ┆ 1     │
+    │ 1     ┆ 1     ┆ 1   ┆ 1     ┆ 1     │
+    │ 1     ┆ 1     ┆ 2   ┆ 0     ┆ 2     │
     └───────┴───────┴─────┴───────┴───────┘
     """
     rankings = check_collected("rankings", rankings)
@@ -234,28 +223,22 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
     Returns
     -------
     DataFrame
-        `query`, `doc`, `grade` from 0 to 4, and a column of scores a strategy: `strong`, `fair`
-        and `weak` swap 5, 20 and 60 random pairs of the ideal order.
-
-    See Also
-    --------
-    reference_rankings, swapped_rankings : What it is made of.
+        The `reference_rankings`, of grades from 0 to 4, and a column of scores for each strategy:
+        `strong`, `fair` and `weak` swap 5, 20 and 60 random pairs of the ideal order.
 
     Examples
     --------
-    >>> example(queries=2, documents=3)
-    shape: (6, 6)
+    >>> example(queries=1, documents=4)
+    shape: (4, 6)
     ┌───────┬─────┬───────┬────────┬──────┬──────┐
     │ query ┆ doc ┆ grade ┆ strong ┆ fair ┆ weak │
     │ ---   ┆ --- ┆ ---   ┆ ---    ┆ ---  ┆ ---  │
     │ i64   ┆ i64 ┆ i64   ┆ i64    ┆ i64  ┆ i64  │
     ╞═══════╪═════╪═══════╪════════╪══════╪══════╡
-    │ 1     ┆ 1   ┆ 4     ┆ 2      ┆ 1    ┆ 3    │
-    │ 1     ┆ 2   ┆ 4     ┆ 3      ┆ 3    ┆ 2    │
-    │ 1     ┆ 3   ┆ 3     ┆ 1      ┆ 2    ┆ 1    │
-    │ 2     ┆ 1   ┆ 4     ┆ 3      ┆ 3    ┆ 1    │
-    │ 2     ┆ 2   ┆ 0     ┆ 1      ┆ 2    ┆ 3    │
-    │ 2     ┆ 3   ┆ 0     ┆ 2      ┆ 1    ┆ 2    │
+    │ 1     ┆ 1   ┆ 4     ┆ 3      ┆ 2    ┆ 1    │
+    │ 1     ┆ 2   ┆ 4     ┆ 4      ┆ 3    ┆ 3    │
+    │ 1     ┆ 3   ┆ 3     ┆ 2      ┆ 1    ┆ 4    │
+    │ 1     ┆ 4   ┆ 0     ┆ 1      ┆ 4    ┆ 2    │
     └───────┴─────┴───────┴────────┴──────┴──────┘
     """
     judged = reference_rankings(queries, documents=documents, uniform=False, seed=seed)
@@ -269,6 +252,8 @@ def popularity_rankings(
     queries: int = 1000, *, documents: int = 100, imbalance: float = 0.0, seed: int = 0
 ) -> pl.DataFrame:
     """Make documents with popularity scores, ad-hoc grades, and two rankings that go wrong.
+
+    Source: Moniz, Torgo, Vinagre (2016), section 4.1.
 
     Parameters
     ----------
@@ -290,17 +275,8 @@ def popularity_rankings(
     DataFrame
         `query`, `doc`, `popularity`, `grade` as `ad_hoc_grade` makes it, and two columns of scores:
         in `scenario_1` the documents at ranks 10 and 11 of the ideal order are swapped, in
-        `scenario_2` its first 10 are inverted. By query and falling popularity.
-
-    Notes
-    -----
-    The paper prints scenario 2 as the inverted ideal ranking. Inverted as a whole, its first 10
-    documents would all be irrelevant, and every measure of them 0; so it is the first 10.
-
-    References
-    ----------
-    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, section
-    4.1.
+        `scenario_2` its first 10 are inverted (the paper prints the whole, of which every measure
+        would be 0). By query and falling popularity.
 
     Examples
     --------
@@ -363,8 +339,8 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     """Grade documents by their rank alone: how many of the cuts reach down to it.
 
     By default the 10 highest scores of a query get grade 3, those to rank 25 grade 2, those to
-    rank 50 grade 1 and the others 0, however far apart the scores are. That is what `phi_relevance`
-    does better.
+    rank 50 grade 1 and the others 0, however far apart the scores are; `phi_relevance` minds that.
+    Source: Moniz, Torgo, Vinagre (2016), section 3.
 
     Parameters
     ----------
@@ -378,15 +354,11 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     Expr
         `grade`, Int64 from 0 to the number of cuts; null where the score is null.
 
-    References
-    ----------
-    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, section 3.
-
     Examples
     --------
-    >>> df = pl.DataFrame({"day": [1, 1, 1, 2, 2], "popularity": [70, 90, None, 20, 10]})
+    >>> df = pl.DataFrame({"day": [1, 1, 1, 2], "popularity": [70, 90, None, 20]})
     >>> df.with_columns(ad_hoc_grade("popularity", cuts=[1, 2]).over("day"))
-    shape: (5, 3)
+    shape: (4, 3)
     ┌─────┬────────────┬───────┐
     │ day ┆ popularity ┆ grade │
     │ --- ┆ ---        ┆ ---   │
@@ -396,7 +368,6 @@ def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl
     │ 1   ┆ 90         ┆ 2     │
     │ 1   ┆ null       ┆ null  │
     │ 2   ┆ 20         ┆ 2     │
-    │ 2   ┆ 10         ┆ 1     │
     └─────┴────────────┴───────┘
     """
     ranks = check_increasing("cuts", cuts)

@@ -1,4 +1,8 @@
-"""The experiments of two papers, from rankings to tidy frames of what their figures draw."""
+"""The experiments of two papers, from rankings to tidy frames of what their figures draw.
+
+Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011. Moniz, Torgo,
+Vinagre: Data-driven relevance judgments for ranking evaluation, 2016.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +54,8 @@ def robustness_to_levels(
 ) -> pl.DataFrame:
     """Measure rankings that go wrong alike on scales of different numbers of levels.
 
-    A measure that depends on the number of levels gives curves that lie apart.
+    A measure that depends on the number of levels gives curves that lie apart. Source: Scheel,
+    Lommatzsch, Albayrak (2011), figures 4 and 5.
 
     Parameters
     ----------
@@ -73,11 +78,6 @@ def robustness_to_levels(
     -------
     DataFrame
         `levels`, `swaps`, `measure` and `mean`, sorted by measure, levels and swaps.
-
-    References
-    ----------
-    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 4
-    and 5.
 
     Examples
     --------
@@ -118,14 +118,14 @@ def threshold_profile(
 ) -> pl.DataFrame:
     """Average precision at each threshold beside the measures that need none.
 
+    Source: Scheel, Lommatzsch, Albayrak (2011), figures 6 to 8.
+
     Parameters
     ----------
     frame
-        A row is a document of a query, with a column of scores a strategy. A LazyFrame is
-        collected.
+        A row is a document of a query. A LazyFrame is collected.
     by
-        The column of scores, or several, each a strategy. A list in the list breaks ties, as for
-        `evaluate`.
+        The column of scores, or several, each a strategy; as for `evaluate`.
     grade
         The column of relevance grades, or several, each a judge of its own. A column of scores can
         stand in as a judge; a strategy that is its own judge scores 1.
@@ -141,11 +141,6 @@ def threshold_profile(
     -------
     DataFrame
         `grade`, `strategy`, `measure` and `mean`, the mean over queries, sorted by them in turn.
-
-    References
-    ----------
-    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 6
-    to 8.
 
     Examples
     --------
@@ -191,13 +186,14 @@ def ndcg_by_relevance(
 ) -> pl.DataFrame:
     """NDCG by given grades beside NDCG^φ, whose grades φ makes of scores.
 
+    Source: Moniz, Torgo, Vinagre (2016), figures 3 and 4.
+
     Parameters
     ----------
     frame
         A row is a document of a query. A LazyFrame is collected.
     by
-        The column to rank by, or several, each a strategy. A list in the list breaks ties, as for
-        `evaluate`.
+        The column of scores, or several, each a strategy; as for `evaluate`.
     popularity
         The column of scores that φ makes relevance of.
     grade
@@ -212,11 +208,6 @@ def ndcg_by_relevance(
     DataFrame
         `strategy`, the query, `n`, `ndcg`, `ndcg_phi` and `difference`, which is `ndcg` -
         `ndcg_phi`; sorted by strategy, query and n.
-
-    References
-    ----------
-    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figures 3
-    and 4.
 
     Examples
     --------
@@ -277,6 +268,7 @@ def popularity_scenarios(
     """NDCG and NDCG^φ of two ordering errors, in samples of balanced and imbalanced popularity.
 
     NDCG is the same in every sample; NDCG^φ depends on how far apart the wrong documents are.
+    Source: Moniz, Torgo, Vinagre (2016), figure 2.
 
     Parameters
     ----------
@@ -294,10 +286,6 @@ def popularity_scenarios(
     DataFrame
         `imbalance`, `strategy` (the scenario), `query` (the sample), `n`, `ndcg`, `ndcg_phi` and
         `difference`, one row per sample and scenario.
-
-    References
-    ----------
-    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figure 2.
 
     Examples
     --------

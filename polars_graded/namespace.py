@@ -125,17 +125,15 @@ class Graded:
 
         Notes
         -----
-        Where ties are left, every measure that they can change takes `ties`: `"pessimistic"` and
-        `"optimistic"` bound what they can do, `"average"` is the expected value over all orders of
-        the tied documents. Bounds hold for measures that never fall where a better document moves
-        up, which are all but `q_measure` and `ap(over="retrieved")` with a cutoff.
+        Where ties are left, `ties="pessimistic"` and `"optimistic"` bound what they can do to
+        measures that never fall where a better document moves up: all but `q_measure` and
+        `ap(over="retrieved")` with a cutoff.
 
         References
         ----------
-        Cabanac, G., Hubert, G., Boughanem, M. and Chrisment, C. (2010). Tie-breaking bias: effect
-        of an uncontrolled parameter on information retrieval evaluation. McSherry, F. and Najork,
-        M. (2008). Computing information retrieval performance measures efficiently in the presence
-        of tied scores.
+        Cabanac et al. (2010). Tie-breaking bias: effect of an uncontrolled parameter on
+        information retrieval evaluation. McSherry, F. and Najork, M. (2008). Computing information
+        retrieval performance measures efficiently in the presence of tied scores.
 
         Examples
         --------
@@ -179,29 +177,20 @@ class Graded:
 
         Examples
         --------
+        Above one star, 5 stars are worth 4 and 3 are worth 2, or nothing if below `relevant_from`:
+
         >>> df = pl.DataFrame({"stars": [1, 5, 3]})
-        >>> df.select(pl.col("stars").graded.scaled(irrelevant=1).cg(gain="linear"))
-        shape: (1, 1)
-        ┌─────────────────┐
-        │ cg(gain=linear) │
-        │ ---             │
-        │ f64             │
-        ╞═════════════════╡
-        │ 6.0             │
-        └─────────────────┘
-
-        Of half stars from 3.5 on, 5 stars are still worth 4 above one, and 3 stars nothing:
-
-        >>> g = pl.col("stars").graded.scaled(irrelevant=1, relevant_from=3.5)
-        >>> df.select(g.cg(gain="linear"), g.precision(), g.ap())
+        >>> g = pl.col("stars").graded.scaled(irrelevant=1)
+        >>> liked = g.scaled(irrelevant=1, relevant_from=3.5)
+        >>> df.select(g.cg(gain="linear"), liked=liked.cg(gain="linear"), ap=liked.ap())
         shape: (1, 3)
-        ┌─────────────────┬───────────┬─────┐
-        │ cg(gain=linear) ┆ precision ┆ ap  │
-        │ ---             ┆ ---       ┆ --- │
-        │ f64             ┆ f64       ┆ f64 │
-        ╞═════════════════╪═══════════╪═════╡
-        │ 4.0             ┆ 0.333333  ┆ 0.5 │
-        └─────────────────┴───────────┴─────┘
+        ┌─────────────────┬───────┬─────┐
+        │ cg(gain=linear) ┆ liked ┆ ap  │
+        │ ---             ┆ ---   ┆ --- │
+        │ f64             ┆ f64   ┆ f64 │
+        ╞═════════════════╪═══════╪═════╡
+        │ 6.0             ┆ 4.0   ┆ 0.5 │
+        └─────────────────┴───────┴─────┘
         """
         return self._with(self._ranking.scaled(irrelevant, highest, relevant_from))
 
@@ -240,16 +229,14 @@ class Graded:
     def exactly(self, grade: float) -> Graded:
         """Have one grade alone count as relevant, and all others as irrelevant.
 
-        Every measure then sees grades of 1 and 0. `scaled` before it no longer matters.
+        Every measure then sees grades of 1 and 0, and `scaled` before it no longer matters. With a
+        `threshold`, all grades from one on are relevant instead.
 
         Parameters
         ----------
         grade
             The grade that is relevant; compared in the data type of the column, as Polars does.
 
-        See Also
-        --------
-        ap : With `threshold`, from a grade on.
 
         Examples
         --------
@@ -369,38 +356,34 @@ class Graded:
         If all scores are equal, φ is undefined, since relevance 1 for all of them would make any
         ranking perfect: it is null, or what `undefined_as` says.
 
-        Between control points φ is what `scipy.interpolate.PchipInterpolator` gives. A measure
-        chained to φ computes it once for each list that it needs; for several measures, make φ a
-        column first.
+        Between control points φ is what `scipy.interpolate.PchipInterpolator` gives. For several
+        measures make φ a column first: each computes anew what it is chained to.
 
         Parameters
         ----------
         control_points
             Pairs (score, relevance) to run through instead: at least two, with scores that increase
             and relevance from 0 to 1, which may fall and rise. Scores outside get the relevance of
-            the nearest end. The same for all queries, or a column (its name or an expression) of
-            lists of pairs, of which each query has those in its first row; φ is undefined where
-            they are null. The other parameters then do not matter.
+            the nearest end. The same for all queries, or a column or expression of lists of pairs,
+            of which each query has those in its first row; where that is null, φ is undefined. The
+            other parameters then do not matter.
         whisker
             How many distances between the hinges a score may lie above the upper one before it is
             an outlier; at least 0.
         floor
-            Only scores above it take part in median, quartiles and whisker, and it takes the place
-            of the minimum: up to it relevance is 0. `floor=0` is what the authors' own code does
-            with news that nobody shared; their text, and the default, counts all scores. φ is
-            undefined for a query without a score above it.
+            Only scores above it take part in median, hinges and whisker, and it takes the place of
+            the minimum: up to it relevance is 0. `floor=0` is what the authors' own code does with
+            news that nobody shared. φ is undefined for a query without a score above it.
         direction
             Which scores are relevant: `"high"`; `"low"`, for which all of the above is mirrored; or
-            `"both"`, the extremes of either side, as in Ribeiro and Torgo's relevance functions:
-            from the lowest, (min, 1), to (median, 0) and up to the highest, (max, 1), by equation 2
-            beyond either whisker. Their points, relevance 1 from the whiskers on, can be given as
-            `control_points`.
+            `"both"`, the extremes of either side: from (min, 1) down to (median, 0) and up to
+            (max, 1), by equation 2 beyond either whisker. (Ribeiro and Torgo have relevance 1 from
+            the whiskers on: give that as `control_points`.)
 
         Returns
         -------
         Expr
-            Float64 from 0 to 1, as many as there are scores; null where the score is null, and in a
-            query for which φ is undefined. It keeps the column's name.
+            Float64 from 0 to 1 under the column's name; null where the score is, or φ undefined.
 
         See Also
         --------
@@ -409,43 +392,30 @@ class Graded:
 
         References
         ----------
-        Ribeiro, Torgo: Imbalanced regression and extreme value prediction, Machine Learning 109,
-        2020.
-
         Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, section
-        3.1 and equation 2.
-
-        Fritsch, Butland: A method for constructing local monotone piecewise cubic interpolants,
-        SIAM Journal on Scientific and Statistical Computing 5, 1984.
+        3.1 and equation 2. Ribeiro, Torgo: Imbalanced regression and extreme value prediction,
+        2020. Fritsch, Butland: A method for constructing local monotone piecewise cubic
+        interpolants, 1984.
 
         Examples
         --------
-        The most popular news of a day stands out, and the others are hardly relevant beside it:
+        The most popular news stands out. 30 is the upper whisker, with relevance 1 - 70 / 90:
 
-        >>> df = pl.DataFrame(
-        ...     {
-        ...         "day": [1, 1, 1, 1, 1, 2, 2, 2, 2, 2],
-        ...         "popularity": [10, 15, 20, 30, 100, 10, 15, 90, 95, None],
-        ...     }
-        ... )
+        >>> df = pl.DataFrame({"day": 1, "popularity": [10, 15, 20, 30, 100, None]})
         >>> phi = pl.col("popularity").graded.phi_relevance()
         >>> df.with_columns(phi.over("day").round(3).alias("relevance"))
-        shape: (10, 3)
+        shape: (6, 3)
         ┌─────┬────────────┬───────────┐
         │ day ┆ popularity ┆ relevance │
         │ --- ┆ ---        ┆ ---       │
-        │ i64 ┆ i64        ┆ f64       │
+        │ i32 ┆ i64        ┆ f64       │
         ╞═════╪════════════╪═══════════╡
         │ 1   ┆ 10         ┆ 0.0       │
         │ 1   ┆ 15         ┆ 0.0       │
         │ 1   ┆ 20         ┆ 0.0       │
         │ 1   ┆ 30         ┆ 0.222     │
         │ 1   ┆ 100        ┆ 1.0       │
-        │ 2   ┆ 10         ┆ 0.0       │
-        │ 2   ┆ 15         ┆ 0.0       │
-        │ 2   ┆ 90         ┆ 0.824     │
-        │ 2   ┆ 95         ┆ 1.0       │
-        │ 2   ┆ null       ┆ null      │
+        │ 1   ┆ null       ┆ null      │
         └─────┴────────────┴───────────┘
         """
         return phi_relevance(
@@ -462,9 +432,7 @@ class Graded:
     def measures(self, *names: str) -> pl.Expr:
         """Several measures over one ranking, as a struct with one field each.
 
-        The rows are made lists of once, and ranked once. Methods of one `.graded` that stand side
-        by side in a query share the ranking too, but each has lists of its own: eight of them take
-        about twice as long as this.
+        Rows are ranked once: eight measures take about half as long as eight methods side by side.
 
         Parameters
         ----------
@@ -475,9 +443,8 @@ class Graded:
         Returns
         -------
         Expr
-            A struct, named `measures`. `.unnest("measures")` of the frame that comes out makes
-            columns of it; `.struct.unnest()` of the expression does too, but has Polars call it
-            once for each of them.
+            A struct, named `measures`, which `.unnest("measures")` of the frame makes columns of.
+            (`.struct.unnest()` of the expression has Polars measure once for each.)
 
         Examples
         --------
@@ -495,22 +462,8 @@ class Graded:
         │ b     ┆ 1.0 ┆ 1.0         │
         └───────┴─────┴─────────────┘
 
-        Two strategies have the same measures, so name the structs:
-
-        >>> df = df.with_columns(bm25=pl.Series([2, 1, 1]), ours=pl.Series([1, 2, 1]))
-        >>> df.group_by("query", maintain_order=True).agg(
-        ...     pl.col("grade").graded.ranked_by(by).measures("ap", "precision@1").alias(by)
-        ...     for by in ("bm25", "ours")
-        ... )
-        shape: (2, 3)
-        ┌───────┬───────────┬───────────┐
-        │ query ┆ bm25      ┆ ours      │
-        │ ---   ┆ ---       ┆ ---       │
-        │ str   ┆ struct[2] ┆ struct[2] │
-        ╞═══════╪═══════════╪═══════════╡
-        │ a     ┆ {0.5,0.0} ┆ {1.0,1.0} │
-        │ b     ┆ {1.0,1.0} ┆ {1.0,1.0} │
-        └───────┴───────────┴───────────┘
+        Structs of two strategies need names: `.measures(...).alias("bm25")`. `evaluate` has each
+        strategy in rows of its own.
         """
         return several(map(Measure.parse, names), self._ranking, self._shared)
 
@@ -646,15 +599,13 @@ class Graded:
         --------
         e_measure : One minus it.
         max_f_measure : The highest at any rank.
-        f_measure_curve : At every rank.
 
         Examples
         --------
         Query a: P = 1/2 and R = 1/3 give 2 · 1/6 / (5/6).
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.f_measure(2))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.f_measure(2))
         shape: (2, 2)
         ┌───────┬─────────────┐
         │ query ┆ f_measure@2 │
@@ -697,15 +648,13 @@ class Graded:
         See Also
         --------
         f_measure : One minus it.
-        e_measure_curve : At every rank.
 
         Examples
         --------
         Query a: 1 - 2 / (3 + 2).
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.e_measure(2))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.e_measure(2))
         shape: (2, 2)
         ┌───────┬─────────────┐
         │ query ┆ e_measure@2 │
@@ -746,8 +695,7 @@ class Graded:
 
         See Also
         --------
-        f_measure : At one rank.
-        f_measure_curve : At every rank.
+        f_measure_curve : F at every rank.
 
         Examples
         --------
@@ -800,8 +748,7 @@ class Graded:
         Query a has R = 3, and 2 of its first 3 documents are relevant.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.r_precision())
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.r_precision())
         shape: (2, 2)
         ┌───────┬─────────────┐
         │ query ┆ r_precision │
@@ -842,28 +789,24 @@ class Graded:
 
         See Also
         --------
-        reciprocal_rank : Of the first relevant document.
         r_precision : At the rank R.
-        ap : The mean over all relevant documents.
 
         Examples
         --------
-        The second relevant document of query a is third, the third fourth.
+        The second relevant document of query a is third.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(
-        ...     g.precision_at_hit(k=2), g.precision_at_hit(k=3)
-        ... )
-        shape: (2, 3)
-        ┌───────┬───────────────────────┬───────────────────────┐
-        │ query ┆ precision_at_hit(k=2) ┆ precision_at_hit(k=3) │
-        │ ---   ┆ ---                   ┆ ---                   │
-        │ str   ┆ f64                   ┆ f64                   │
-        ╞═══════╪═══════════════════════╪═══════════════════════╡
-        │ a     ┆ 0.666667              ┆ 0.75                  │
-        │ b     ┆ 0.0                   ┆ 0.0                   │
-        └───────┴───────────────────────┴───────────────────────┘
+        >>> df.group_by("query", maintain_order=True).agg(g.precision_at_hit(k=2))
+        shape: (2, 2)
+        ┌───────┬───────────────────────┐
+        │ query ┆ precision_at_hit(k=2) │
+        │ ---   ┆ ---                   │
+        │ str   ┆ f64                   │
+        ╞═══════╪═══════════════════════╡
+        │ a     ┆ 0.666667              │
+        │ b     ┆ 0.0                   │
+        └───────┴───────────────────────┘
         """
         return self._one("precision_at_hit", k=k, threshold=threshold, ties=ties)
 
@@ -991,15 +934,13 @@ class Graded:
         --------
         roc_auc : Of all pairs of judged documents.
         condensed : Without the unjudged, for any measure.
-        judged : How many are judged.
 
         Examples
         --------
         Query a has R = 3 and N = 1: the other document is above two of three hits.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.bpref())
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.bpref())
         shape: (2, 2)
         ┌───────┬──────────┐
         │ query ┆ bpref    │
@@ -1051,8 +992,7 @@ class Graded:
         In query a one of the three relevant documents is above the other one.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.roc_auc())
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.roc_auc())
         shape: (2, 2)
         ┌───────┬──────────┐
         │ query ┆ roc_auc  │
@@ -1254,8 +1194,7 @@ class Graded:
         Query a has AP 0.8056, 0.4167 and 0.3333 at thresholds 1, 2 and 3.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.mu_ap())
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.mu_ap())
         shape: (2, 2)
         ┌───────┬──────────┐
         │ query ┆ mu_ap    │
@@ -1309,8 +1248,7 @@ class Graded:
         Query a: (1 + (1 + 3)/3 + (1 + 2 + 2)/4) / 6.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.gap())
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.gap())
         shape: (2, 2)
         ┌───────┬──────────┐
         │ query ┆ gap      │
@@ -1352,7 +1290,6 @@ class Graded:
         --------
         ncg : Over the most there is.
         dcg : With a discount for lower ranks.
-        cg_curve : At every rank.
 
         Examples
         --------
@@ -1400,27 +1337,24 @@ class Graded:
         See Also
         --------
         cg : Before it is normalised.
-        ideal_cg : The most there is.
         ndcg : With a discount for lower ranks; `ndcg_curve(discount="none")` is the NCG curve.
 
         Examples
         --------
-        Query a: 1 of 3 at rank 1, 4 of 6 at rank 3.
+        Query a: (1 + 0 + 3) / (3 + 2 + 1).
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(
-        ...     g.ncg(1, gain="linear"), g.ncg(3, gain="linear")
-        ... )
-        shape: (2, 3)
-        ┌───────┬────────────────────┬────────────────────┐
-        │ query ┆ ncg(gain=linear)@1 ┆ ncg(gain=linear)@3 │
-        │ ---   ┆ ---                ┆ ---                │
-        │ str   ┆ f64                ┆ f64                │
-        ╞═══════╪════════════════════╪════════════════════╡
-        │ a     ┆ 0.333333           ┆ 0.666667           │
-        │ b     ┆ 0.0                ┆ 0.0                │
-        └───────┴────────────────────┴────────────────────┘
+        >>> df.group_by("query", maintain_order=True).agg(g.ncg(3, gain="linear"))
+        shape: (2, 2)
+        ┌───────┬────────────────────┐
+        │ query ┆ ncg(gain=linear)@3 │
+        │ ---   ┆ ---                │
+        │ str   ┆ f64                │
+        ╞═══════╪════════════════════╡
+        │ a     ┆ 0.666667           │
+        │ b     ┆ 0.0                │
+        └───────┴────────────────────┘
         """
         return self._one("ncg", n, gain=gain, ties=ties)
 
@@ -1432,7 +1366,8 @@ class Graded:
     ) -> pl.Expr:
         r"""Ideal cumulated gain: the CG of all judged documents from the best to the worst.
 
-        `ideal_dcg` without a discount. It does not depend on the ranking.
+        `ideal_dcg` without a discount, as `ideal_dcg_curve(discount="none")` is the ICG curve. It
+        does not depend on the ranking.
 
         .. math:: ICG@n = \sum_{i=1}^{n} gain(i) \text{ in the best order}
 
@@ -1442,16 +1377,13 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; all judged documents without.
-        gain
-            What a grade is worth: see `Graded`.
+        n, gain
+            The cutoff and what a grade is worth: see `Graded`.
 
         See Also
         --------
         ncg : What was reached over it.
-        ideal_dcg : With a discount for lower ranks; `ideal_dcg_curve(discount="none")` is the ICG
-            curve.
+        ideal_dcg : With a discount for lower ranks.
 
         Examples
         --------
@@ -1501,8 +1433,6 @@ class Graded:
         --------
         cg : Without the discount.
         ndcg : Over the most there is.
-        ideal_dcg : The most there is.
-        dcg_curve : At every rank.
 
         Examples
         --------
@@ -1598,9 +1528,7 @@ class Graded:
         See Also
         --------
         ndcng : Of gains over the highest.
-        dcg : Before it is normalised.
-        ndcg_curve : At every rank.
-        ndcg_area : The mean over the ranks.
+        ndcg_curve, ndcg_area : At every rank, and the mean over the ranks.
 
         Examples
         --------
@@ -1657,16 +1585,13 @@ class Graded:
         See Also
         --------
         ndcg : Of gains as they are.
-        ndcng_curve : At every rank.
-        ndcng_area : The mean over the ranks.
 
         Examples
         --------
         Query a: (2^(1/3) - 1) / (2^1 - 1).
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.ndcng(1))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.ndcng(1))
         shape: (2, 2)
         ┌───────┬──────────┐
         │ query ┆ ndcng@1  │
@@ -1690,13 +1615,10 @@ class Graded:
     ) -> pl.Expr:
         r"""Area under the NDCG curve: the mean of NDCG over the ranks 1 to n.
 
-        The mean of `ndcg_curve`. With `discount="none"` it is the area under the NCG curve.
-
-        Its mean over queries is a mean of ratios. Chen's slides draw another curve, the ratio of
-        means: DCG averaged over the queries, over ideal DCG averaged likewise, in which queries
-        with many relevant documents weigh more. `average_curves` of `dcg_curve` and
-        `ideal_dcg_curve` gives that one. For the two queries of the slides (linear gain,
-        discount `"jarvelin"`, 15 ranks) the mean of ratios is 0.25, the ratio of means 0.24.
+        The mean of `ndcg_curve`. With `discount="none"` it is the area under the NCG curve. Its
+        mean over queries is a mean of ratios; Chen's slides draw the ratio of mean DCG to mean
+        ideal DCG, in which queries with many relevant documents weigh more: `average_curves` gives
+        both means.
 
         .. math:: \frac{1}{n} \sum_{k=1}^{n} NDCG@k
 
@@ -1707,14 +1629,11 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the length of the list without.
-        gain, discount, base, ties
-            Gains, discounts and how tied documents stand: see `Graded`.
+        n, gain, discount, base, ties
+            The cutoff, gains, discounts and how tied documents stand: see `Graded`.
 
         See Also
         --------
-        ndcg_curve : What it is the area under.
         ndcng_area : Of gains over the highest.
 
         Examples
@@ -1734,18 +1653,6 @@ class Graded:
         │ b     ┆ 0.0                      │
         └───────┴──────────────────────────┘
 
-        Beside it the area under the ratio of means, over queries a and c. The mean of the one is
-        (0.283986 + 1) / 2; the other is that of (1 + 1) / (3 + 1) and (1 + 1) / (4.26186 + 1).
-
-        >>> df = pl.DataFrame({"query": list("aaaacc"), "grade": [1, 0, 3, 2, 1, 0]})
-        >>> curves = [g.dcg_curve(2, gain="linear"), g.ideal_dcg_curve(2, gain="linear")]
-        >>> dcg, ideal = (
-        ...     df.group_by("query", maintain_order=True)
-        ...     .agg(pl.concat_list(curve.list.get(k) for k in range(2)) for curve in curves)
-        ...     .select(pl.exclude("query").list.to_array(2))
-        ... )
-        >>> round(float((dcg.to_numpy().mean(0) / ideal.to_numpy().mean(0)).mean()), 6)
-        0.440047
         """
         return self._one("ndcg_area", n, gain=gain, discount=discount, base=base, ties=ties)
 
@@ -1771,18 +1678,13 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The cutoff, at least 1; the length of the list without.
+        n, discount, base, ties
+            The cutoff, discounts and how tied documents stand: see `Graded`.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
-            then stand for the grades, that of the highest grade for m_q. With linear gain the value
-            is that of `ndcg`.
-        discount, base, ties
-            How ranks are discounted and how tied documents stand: see `Graded`.
+            As for `ndcng`.
 
         See Also
         --------
-        ndcng_curve : What it is the area under.
         ndcg_area : Of gains as they are.
 
         Examples
@@ -1843,8 +1745,7 @@ class Graded:
         Query a: 1/8 + 7/8 · 7/8 / 3 + 7/8 · 1/8 · 3/8 / 4.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.err())
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.err())
         shape: (2, 2)
         ┌───────┬──────────┐
         │ query ┆ err      │
@@ -1888,8 +1789,7 @@ class Graded:
         Query a: (1/8) / (7/8).
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.nerr(1))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.nerr(1))
         shape: (2, 2)
         ┌───────┬──────────┐
         │ query ┆ nerr@1   │
@@ -2002,8 +1902,7 @@ class Graded:
         Query a: ((1 + 1) / (1 + 3) + (2 + 4) / (3 + 6) + (3 + 6) / (4 + 6)) / 3.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.q_measure())
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.q_measure())
         shape: (2, 2)
         ┌───────┬───────────┐
         │ query ┆ q_measure │
@@ -2034,8 +1933,7 @@ class Graded:
         Parameters
         ----------
         known
-            The column, or an expression for it, of whether the user knew the document; null is
-            False.
+            Whether the user knew the document: a column, or an expression; null is False.
         threshold
             The lowest relevant grade: see `Graded`.
 
@@ -2048,13 +1946,8 @@ class Graded:
         --------
         Two relevant documents were known, one of them was retrieved.
 
-        >>> df = pl.DataFrame(
-        ...     {
-        ...         "grade": [1, 0, 1, 1],
-        ...         "rank": [1, 2, 3, None],
-        ...         "known": [True, False, False, True],
-        ...     }
-        ... )
+        >>> known = [True, False, False, True]
+        >>> df = pl.DataFrame({"grade": [1, 0, 1, 1], "rank": [1, 2, 3, None], "known": known})
         >>> g = pl.col("grade").graded.ranked_by("rank", descending=False)
         >>> df.select(g.coverage_ratio(known="known"))
         shape: (1, 1)
@@ -2084,8 +1977,7 @@ class Graded:
         Parameters
         ----------
         known
-            The column, or an expression for it, of whether the user knew the document; null is
-            False.
+            Whether the user knew the document: a column, or an expression; null is False.
         threshold
             The lowest relevant grade: see `Graded`.
 
@@ -2097,13 +1989,8 @@ class Graded:
         --------
         Two relevant documents were retrieved, one of them was new.
 
-        >>> df = pl.DataFrame(
-        ...     {
-        ...         "grade": [1, 0, 1, 1],
-        ...         "rank": [1, 2, 3, None],
-        ...         "known": [True, False, False, True],
-        ...     }
-        ... )
+        >>> known = [True, False, False, True]
+        >>> df = pl.DataFrame({"grade": [1, 0, 1, 1], "rank": [1, 2, 3, None], "known": known})
         >>> g = pl.col("grade").graded.ranked_by("rank", descending=False)
         >>> df.select(g.novelty_ratio(known="known"))
         shape: (1, 1)
@@ -2134,8 +2021,7 @@ class Graded:
         Parameters
         ----------
         known
-            The column, or an expression for it, of whether the user knew the document; null is
-            False.
+            Whether the user knew the document: a column, or an expression; null is False.
         threshold
             The lowest relevant grade: see `Graded`.
 
@@ -2148,13 +2034,8 @@ class Graded:
         --------
         Two relevant documents were retrieved and two were expected.
 
-        >>> df = pl.DataFrame(
-        ...     {
-        ...         "grade": [1, 0, 1, 1],
-        ...         "rank": [1, 2, 3, None],
-        ...         "known": [True, False, False, True],
-        ...     }
-        ... )
+        >>> known = [True, False, False, True]
+        >>> df = pl.DataFrame({"grade": [1, 0, 1, 1], "rank": [1, 2, 3, None], "known": known})
         >>> g = pl.col("grade").graded.ranked_by("rank", descending=False)
         >>> df.select(g.relative_recall(known="known"))
         shape: (1, 1)
@@ -2184,8 +2065,7 @@ class Graded:
         Parameters
         ----------
         known
-            The column, or an expression for it, of whether the user knew the document; null is
-            False.
+            Whether the user knew the document: a column, or an expression; null is False.
         threshold
             The lowest relevant grade: see `Graded`.
 
@@ -2197,13 +2077,8 @@ class Graded:
         --------
         Two relevant documents were expected, three documents were retrieved.
 
-        >>> df = pl.DataFrame(
-        ...     {
-        ...         "grade": [1, 0, 1, 1],
-        ...         "rank": [1, 2, 3, None],
-        ...         "known": [True, False, False, True],
-        ...     }
-        ... )
+        >>> known = [True, False, False, True]
+        >>> df = pl.DataFrame({"grade": [1, 0, 1, 1], "rank": [1, 2, 3, None], "known": known})
         >>> g = pl.col("grade").graded.ranked_by("rank", descending=False)
         >>> df.select(g.recall_effort(known="known"))
         shape: (1, 1)
@@ -2227,8 +2102,7 @@ class Graded:
     ) -> pl.Expr:
         """Share of the first n documents that was judged.
 
-        A list shorter than n has as many documents as it has: the divisor is the lower of n and
-        its length. 0 for an empty list.
+        The divisor is the lower of n and the length of the list; 0 for an empty list.
 
         From 0 to 1. `undefined_as` does not apply.
 
@@ -2245,8 +2119,7 @@ class Graded:
         Examples
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.judged(2))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.judged(2))
         shape: (2, 2)
         ┌───────┬──────────┐
         │ query ┆ judged@2 │
@@ -2273,8 +2146,7 @@ class Graded:
         Examples
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.n_retrieved())
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.n_retrieved())
         shape: (2, 2)
         ┌───────┬─────────────┐
         │ query ┆ n_retrieved │
@@ -2308,18 +2180,16 @@ class Graded:
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(
-        ...     g.n_relevant(), g.n_relevant(threshold=2)
-        ... )
-        shape: (2, 3)
-        ┌───────┬────────────┬─────────────────────────┐
-        │ query ┆ n_relevant ┆ n_relevant(threshold=2) │
-        │ ---   ┆ ---        ┆ ---                     │
-        │ str   ┆ u32        ┆ u32                     │
-        ╞═══════╪════════════╪═════════════════════════╡
-        │ a     ┆ 3          ┆ 2                       │
-        │ b     ┆ 0          ┆ 0                       │
-        └───────┴────────────┴─────────────────────────┘
+        >>> df.group_by("query", maintain_order=True).agg(g.n_relevant(threshold=2))
+        shape: (2, 2)
+        ┌───────┬─────────────────────────┐
+        │ query ┆ n_relevant(threshold=2) │
+        │ ---   ┆ ---                     │
+        │ str   ┆ u32                     │
+        ╞═══════╪═════════════════════════╡
+        │ a     ┆ 2                       │
+        │ b     ┆ 0                       │
+        └───────┴─────────────────────────┘
         """
         return self._one("n_relevant", threshold=threshold)
 
@@ -2345,24 +2215,21 @@ class Graded:
         --------
         n_relevant : All there are.
         precision : Their share of what was retrieved.
-        success : Whether there is one.
 
         Examples
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(
-        ...     g.n_relevant_retrieved(), g.n_relevant_retrieved(2)
-        ... )
-        shape: (2, 3)
-        ┌───────┬──────────────────────┬────────────────────────┐
-        │ query ┆ n_relevant_retrieved ┆ n_relevant_retrieved@2 │
-        │ ---   ┆ ---                  ┆ ---                    │
-        │ str   ┆ u32                  ┆ u32                    │
-        ╞═══════╪══════════════════════╪════════════════════════╡
-        │ a     ┆ 3                    ┆ 1                      │
-        │ b     ┆ 0                    ┆ 0                      │
-        └───────┴──────────────────────┴────────────────────────┘
+        >>> df.group_by("query", maintain_order=True).agg(g.n_relevant_retrieved(2))
+        shape: (2, 2)
+        ┌───────┬────────────────────────┐
+        │ query ┆ n_relevant_retrieved@2 │
+        │ ---   ┆ ---                    │
+        │ str   ┆ u32                    │
+        ╞═══════╪════════════════════════╡
+        │ a     ┆ 1                      │
+        │ b     ┆ 0                      │
+        └───────┴────────────────────────┘
         """
         return self._one("n_relevant_retrieved", n, threshold=threshold, ties=ties)
 
@@ -2379,30 +2246,22 @@ class Graded:
 
         The value at rank k is `precision(k)`, also below the end of the list.
 
-        .. math:: k \mapsto P@k
-
-        As text: ``P@1, P@2, … P@n``
-
         One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
 
         Parameters
         ----------
-        n
-            The last rank, at least 1; a list is as long as what was retrieved without.
-        threshold, ties
-            The lowest relevant grade and how tied documents stand: see `Graded`.
+        n, threshold, ties
+            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
 
         See Also
         --------
-        precision : At one rank.
         interpolated_precision : At levels of recall.
 
         Examples
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.precision_curve(3))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.precision_curve(3))
         shape: (2, 2)
         ┌───────┬──────────────────────┐
         │ query ┆ precision_curve@3    │
@@ -2426,19 +2285,13 @@ class Graded:
 
         The value at rank k is `recall(k)`: below its end a list keeps its last value.
 
-        .. math:: k \mapsto R@k
-
-        As text: ``R@1, R@2, … R@n``
-
         One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
 
         Parameters
         ----------
-        n
-            The last rank, at least 1; a list is as long as what was retrieved without.
-        threshold, ties
-            The lowest relevant grade and how tied documents stand: see `Graded`.
+        n, threshold, ties
+            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
 
         See Also
         --------
@@ -2447,8 +2300,7 @@ class Graded:
         Examples
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.recall_curve(3))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.recall_curve(3))
         shape: (2, 2)
         ┌───────┬────────────────────────────────┐
         │ query ┆ recall_curve@3                 │
@@ -2478,16 +2330,13 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The last rank, from 1 to 16777216; the length of the list without.
+        n, threshold, ties
+            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
         beta
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold, ties
-            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         See Also
         --------
-        f_measure : At one rank.
         max_f_measure : The highest of the curve.
         e_measure_curve : One minus it.
 
@@ -2496,8 +2345,7 @@ class Graded:
         Query a: 2/4, 2/5 and 4/6.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.f_measure_curve(3))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.f_measure_curve(3))
         shape: (2, 2)
         ┌───────┬──────────────────────┐
         │ query ┆ f_measure_curve@3    │
@@ -2529,12 +2377,10 @@ class Graded:
 
         Parameters
         ----------
-        n
-            The last rank, from 1 to 16777216; the length of the list without.
+        n, threshold, ties
+            The last rank, the lowest relevant grade and how tied documents stand: see `Graded`.
         b
             Above 1 recall counts more, below 1 precision does; above 0, at most 1e100.
-        threshold, ties
-            The lowest relevant grade and how tied documents stand: see `Graded`.
 
         See Also
         --------
@@ -2546,8 +2392,7 @@ class Graded:
         Query a: 1 - 2/4, 1 - 2/5 and 1 - 4/6.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.e_measure_curve(3))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.e_measure_curve(3))
         shape: (2, 2)
         ┌───────┬──────────────────────┐
         │ query ┆ e_measure_curve@3    │
@@ -2590,7 +2435,6 @@ class Graded:
         See Also
         --------
         precision_curve : At ranks.
-        recall_curve : The recall at ranks.
 
         Examples
         --------
@@ -2598,9 +2442,7 @@ class Graded:
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(
-        ...     g.interpolated_precision(recall_levels=3)
-        ... )
+        >>> df.group_by("query", maintain_order=True).agg(g.interpolated_precision(recall_levels=3))
         shape: (2, 2)
         ┌───────┬─────────────────────────────────┐
         │ query ┆ interpolated_precision(recall_… │
@@ -2626,23 +2468,16 @@ class Graded:
 
         The value at rank k is `cg(k)`: below its end a list keeps its last value.
 
-        .. math:: k \mapsto CG@k
-
-        As text: ``CG@1, CG@2, … CG@n``
-
         One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
 
         Parameters
         ----------
-        n
-            The last rank, at least 1; a list is as long as what was retrieved without.
-        gain, ties
-            What a grade is worth and how tied documents stand: see `Graded`.
+        n, gain, ties
+            The last rank, what a grade is worth and how tied documents stand: see `Graded`.
 
         See Also
         --------
-        cg : At one rank.
         dcg_curve : With a discount for lower ranks.
 
         Examples
@@ -2675,30 +2510,22 @@ class Graded:
 
         The value at rank k is `dcg(k)`: below its end a list keeps its last value.
 
-        .. math:: k \mapsto DCG@k
-
-        As text: ``DCG@1, DCG@2, … DCG@n``
-
         One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
 
         Parameters
         ----------
-        n
-            The last rank, at least 1; a list is as long as what was retrieved without.
-        gain, discount, base, ties
-            Gains, discounts and how tied documents stand: see `Graded`.
+        n, gain, discount, base, ties
+            The last rank, gains, discounts and how tied documents stand: see `Graded`.
 
         See Also
         --------
-        dcg : At one rank.
         ideal_dcg_curve : The most there is.
 
         Examples
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.dcg_curve(3))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.dcg_curve(3))
         shape: (2, 2)
         ┌───────┬─────────────────┐
         │ query ┆ dcg_curve@3     │
@@ -2723,10 +2550,6 @@ class Graded:
 
         The value at rank k is `ideal_dcg(k)`: below its end a list keeps its last value.
 
-        .. math:: k \mapsto IDCG@k
-
-        As text: ``IDCG@1, IDCG@2, … IDCG@n``
-
         One value per rank, not below 0; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides).
 
@@ -2739,14 +2562,12 @@ class Graded:
 
         See Also
         --------
-        ideal_dcg : At one rank.
         dcg_curve : What was reached of it.
 
         Examples
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.ideal_dcg_curve(3))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.ideal_dcg_curve(3))
         shape: (2, 2)
         ┌───────┬───────────────────────────┐
         │ query ┆ ideal_dcg_curve@3         │
@@ -2772,31 +2593,23 @@ class Graded:
 
         The value at rank k is `ndcg(k)`. With `discount="none"` it is the NCG curve.
 
-        .. math:: k \mapsto NDCG@k
-
-        As text: ``NDCG@1, NDCG@2, … NDCG@n``
-
         One value per rank, from 0 to 1; all 0 without a relevant document. Source: Chen, B.
         Retrieval evaluation (slides). Scheel et al. (2011), table 2.
 
         Parameters
         ----------
-        n
-            The last rank, at least 1; a list is as long as what was retrieved without.
-        gain, discount, base, ties
-            Gains, discounts and how tied documents stand: see `Graded`.
+        n, gain, discount, base, ties
+            The last rank, gains, discounts and how tied documents stand: see `Graded`.
 
         See Also
         --------
-        ndcg : At one rank.
         ndcg_area : The mean over the ranks.
         ndcng_curve : Of gains over the highest.
 
         Examples
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.ndcg_curve(3))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.ndcg_curve(3))
         shape: (2, 2)
         ┌───────┬────────────────────────────────┐
         │ query ┆ ndcg_curve@3                   │
@@ -2822,35 +2635,25 @@ class Graded:
 
         The value at rank k is `ndcng(k)`.
 
-        .. math:: k \mapsto NDCNG@k
-
-        As text: ``NDCNG@1, NDCNG@2, … NDCNG@n``
-
         One value per rank, from 0 to 1; all 0 without a relevant document. Source: Scheel et al.
         (2011), table 2.
 
         Parameters
         ----------
-        n
-            The last rank, at least 1; a list is as long as what was retrieved without.
+        n, discount, base, ties
+            The last rank, discounts and how tied documents stand: see `Graded`.
         gain
-            `"exp2"` (2^ngain - 1), `"linear"` (ngain), or a mapping from grade to gain, whose gains
-            then stand for the grades, that of the highest grade for m_q. With linear gain the value
-            is that of `ndcg`.
-        discount, base, ties
-            How ranks are discounted and how tied documents stand: see `Graded`.
+            As for `ndcng`.
 
         See Also
         --------
-        ndcng : At one rank.
         ndcng_area : The mean over the ranks.
         ndcg_curve : Of gains as they are.
 
         Examples
         --------
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
-        >>> g = pl.col("grade").graded
-        >>> df.group_by("query", maintain_order=True).agg(g.ndcng_curve(3))
+        >>> df.group_by("query", maintain_order=True).agg(pl.col("grade").graded.ndcng_curve(3))
         shape: (2, 2)
         ┌───────┬────────────────────────────────┐
         │ query ┆ ndcng_curve@3                  │

@@ -122,10 +122,7 @@ def number(column: str) -> pl.Expr:
 
 
 def of_one_grader(argument: str, frame: Frame, *named: Any) -> pl.DataFrame:
-    """The frame, collected; raise where it mixes what several graders say.
-
-    Where one of the columns that are `named` tells them apart, they are not mixed.
-    """
+    """The frame, collected; raise where it mixes graders that no column in `named` tells apart."""
     collected = check_collected(argument, frame)
     if GRADER in collected.columns and GRADER not in named:
         graders = natural_order(names_in(collected, GRADER))
@@ -195,10 +192,7 @@ def check_names(frame: pl.DataFrame, columns: Iterable[str]) -> None:
 def one_query(
     argument: str, frame: Frame, query: Columns, strategy: str
 ) -> tuple[pl.DataFrame, str]:
-    """The frame with a column that tells its queries apart, where several do, and its name.
-
-    Its texts are sorted as the columns are.
-    """
+    """The frame with one column that tells queries apart, sorted as several are, and its name."""
     several = check_column_names("query", query)
     frame = check_collected(argument, frame)
     check_names(frame, [*several, strategy])
@@ -217,10 +211,7 @@ def query_rows(
     numbers: Mapping[str, str],
     others: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """The rows of a frame that have all of the numbers, the columns under the names that are given.
-
-    The others are numbers too, which a row may lack.
-    """
+    """The rows that have all of the numbers, under the names that are given, with the others."""
     every = {**numbers, **(others or {})}
     check_columns("frame", [*keys.values(), *every.values()], frame.columns)
     check_numbers("frame", frame, every.values())
@@ -272,10 +263,7 @@ def curve_points(
     query: str,
     strategy: str,
 ) -> pl.DataFrame:
-    """The points of curves, at ranks or levels of recall, of a frame of points or of lists.
-
-    With a baseline, those of the differences to it in the same query.
-    """
+    """The points of curves, or of differences to a baseline, of a frame of points or of lists."""
     keys = {"strategy": strategy} | ({"panel": panel} if panel else {})
     values = {"value": curve} | ({"ideal": ideal} if ideal is not None else {})
     check_columns("frame", [*keys.values(), *values.values()], frame.columns)
@@ -334,10 +322,7 @@ def curve_points(
 def panel_of(
     frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, at: str
 ) -> str | None:
-    """The panel that is named, or else the column that sets apart the curves of a strategy.
-
-    Of segments of queries, a strategy has a curve for each: in one panel they would be one line.
-    """
+    """The panel that is named, or else the column that sets apart the curves of a strategy."""
     columns = [strategy, at, curve]
     if panel is not None or not set(columns) <= set(frame.columns):
         return panel

@@ -41,10 +41,7 @@ def check_sum(measure: str) -> Measure:
 
 
 def ranked_documents(request: Request, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The rows of a query for each strategy, those retrieved first, with their ranks in `RANK`.
-
-    A document that was not retrieved has no rank. Rows are in the order of ranks.
-    """
+    """The rows of a query for each strategy in the order of their ranks, which are in `RANK`."""
     stacked = request.strategy
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
     found = {}

@@ -50,10 +50,9 @@ def evaluate(
     Parameters
     ----------
     frame
-        Any data frame: Polars, pandas (whose NaN is a missing value, so null here, and whose named
-        index counts as columns), pyarrow, DuckDB, or another that narwhals or Arrow's PyCapsule
-        interface knows. A LazyFrame gives a LazyFrame. A frame of Spark gives one of Spark, a
-        dataset of Ray one of Ray: rows stay where they are but for one shuffle.
+        Any data frame: Polars, pandas (whose NaN is null here, and whose named index counts as
+        columns), pyarrow, DuckDB, or another that narwhals or Arrow's PyCapsule interface knows. A
+        LazyFrame gives a LazyFrame; Spark and Ray give their own, after one shuffle of the rows.
     *measures
         Measures as their columns are called: `"mu_ap"`, `"ndcg@10"`, `"ap(threshold=2)@100"`; lists
         of them; or mappings that give a column another name: `{"nDCG": "ndcg(gain=linear)@10"}`.
@@ -109,17 +108,10 @@ def evaluate(
 
     Raises
     ------
-    ColumnNotFoundError
-        If a column is not there.
-    TypeError
-        If the grade or the score is not a number.
     ValueError
-        If no measure is named, one twice, or one that does not exist; if `query` or `strategy` has
-        a measure's name; if two strategies have one name, or `strategy` is given along with several
-        columns in `by`; if the frame has a column "strategy" that no argument names, be it that it
-        has several values or that the frame is lazy; if a grade or a score is NaN or infinite; if
-        rows said to be sorted have a query in several places. The last two errors of a LazyFrame
-        come when it is collected.
+        If two strategies have one name; if the frame has a column "strategy" of several values, or
+        is lazy and has one, that no argument names; if a grade or a score is NaN or infinite, or
+        rows said to be sorted have a query in several places, of a LazyFrame when it is collected.
 
     Warns
     -----
@@ -157,6 +149,7 @@ def evaluate(
     --------
     overview : What there is to measure, before measuring.
     judge : A run and its judgments as such a frame.
+    summarise : The means of the result, that go into a table.
     long_form : The result with one row per measure and cutoff.
 
     Examples
@@ -181,21 +174,6 @@ def evaluate(
     │ ours     ┆ a     ┆ 1.0             ┆ 1.0         │
     │ ours     ┆ b     ┆ 0.5             ┆ 0.0         │
     └──────────┴───────┴─────────────────┴─────────────┘
-
-    The means that go into a table:
-
-    >>> evaluate(df, "reciprocal_rank", by=["bm25", "ours"]).group_by(
-    ...     "strategy", maintain_order=True
-    ... ).agg(pl.col("reciprocal_rank").mean())
-    shape: (2, 2)
-    ┌──────────┬─────────────────┐
-    │ strategy ┆ reciprocal_rank │
-    │ ---      ┆ ---             │
-    │ str      ┆ f64             │
-    ╞══════════╪═════════════════╡
-    │ bm25     ┆ 0.75            │
-    │ ours     ┆ 0.75            │
-    └──────────┴─────────────────┘
     """
     requests, engine = Request.of_graders(measures, **options), engine_of(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)

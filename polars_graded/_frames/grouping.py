@@ -37,10 +37,7 @@ class Groups:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
-        """The rows of some columns that have the same keys, put together where they are not.
-
-        In files and in what `judge` returns they are, so that nothing has to be moved.
-        """
+        """The rows of some columns that have the same keys, put together where they are not."""
         values, keyed = frame.select(columns), frame.select(keys)
         starts = starts_of_runs(keyed)
         runs = keyed[starts]

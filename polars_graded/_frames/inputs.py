@@ -82,10 +82,7 @@ def graders_apart(
 def judgments_of_graders(
     judgments: Any, query: str, doc: str, grade: str
 ) -> tuple[Frame, list[str]]:
-    """The judged documents, and their columns of grades: one, or one per grader.
-
-    Graders are those of a mapping from their names to judgments, or of a column that names them.
-    """
+    """The judged documents, and their columns of grades: one, or one per grader."""
     judgments = _plain(judgments)
     if not isinstance(judgments, Mapping) or not judgments or _is_of_queries(judgments):
         table = judgments_table(judgments, query, doc, grade)

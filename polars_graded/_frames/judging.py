@@ -101,13 +101,11 @@ def judge(
 
     Raises
     ------
-    TypeError
-        If `query` or `doc` has another data type in one frame than in the other.
     ValueError
-        If the two have no (query, document) in common. If a query, document or strategy is null, or
-        a document is in a frame more than once for a query (in `run`: and strategy). If both frames
-        have another column of the same name, such as a grade. If the run has no column left to rank
-        by. If it holds several strategies and `strategy` is None.
+        If the two have no (query, document) in common, or another column of the same name, such as
+        a grade. If a query, document or strategy is null, or a document is in a frame more than
+        once for a query (in `run`: and strategy). If the run holds several strategies and
+        `strategy` is None.
 
         What the columns of a lazy run show is refused at once, what its rows show when it is
         collected, as they go by (within a ComputeError, in Polars before 2). To see that none comes
@@ -137,7 +135,6 @@ def judge(
     Nothing says whether d9 is relevant, and "a" missed d2 of q1 and d1 of q2.
 
     >>> import polars as pl
-    >>> import polars_graded as pg
     >>> runs = {
     ...     "a": {"q1": {"d1": 0.9, "d9": 0.4}, "q2": {"d9": 0.3}},
     ...     "b": {"q1": {"d1": 0.7, "d2": 0.1}, "q2": {"d1": 0.5}},
@@ -145,7 +142,7 @@ def judge(
     >>> judgments = pl.DataFrame(
     ...     {"query": ["q1", "q1", "q2"], "doc": ["d1", "d2", "d1"], "grade": [2, 1, 1]}
     ... )
-    >>> pg.judge(runs, judgments)
+    >>> judge(runs, judgments)
     shape: (8, 5)
     ┌──────────┬───────┬─────┬───────┬───────┐
     │ strategy ┆ query ┆ doc ┆ score ┆ grade │
@@ -167,7 +164,7 @@ def judge(
     >>> answers = pl.DataFrame(
     ...     {"query": [1], "retrieved": [["c", "a"]], "relevant": [["a", "b"]]}
     ... )
-    >>> pg.judge(answers, answers)
+    >>> judge(answers, answers)
     shape: (3, 5)
     ┌───────┬─────┬──────┬───────┬───────┐
     │ query ┆ doc ┆ rank ┆ score ┆ grade │
@@ -178,20 +175,6 @@ def judge(
     │ 1     ┆ a   ┆ 2    ┆ -2    ┆ 1     │
     │ 1     ┆ b   ┆ null ┆ null  ┆ 1     │
     └───────┴─────┴──────┴───────┴───────┘
-
-    A lazy run is joined when it is measured:
-
-    >>> run = pl.LazyFrame({"query": ["q1", "q2"], "doc": ["d2", "d1"], "score": [0.9, 0.3]})
-    >>> pg.evaluate(pg.judge(run, judgments), "recall", "reciprocal_rank").collect()
-    shape: (2, 4)
-    ┌──────────┬───────┬────────┬─────────────────┐
-    │ strategy ┆ query ┆ recall ┆ reciprocal_rank │
-    │ ---      ┆ ---   ┆ ---    ┆ ---             │
-    │ str      ┆ str   ┆ f64    ┆ f64             │
-    ╞══════════╪═══════╪════════╪═════════════════╡
-    │ score    ┆ q1    ┆ 0.5    ┆ 1.0             │
-    │ score    ┆ q2    ┆ 1.0    ┆ 1.0             │
-    └──────────┴───────┴────────┴─────────────────┘
     """
     check_not_forked()
     for argument, name in (("query", query), ("doc", doc), ("grade", grade)):

@@ -33,10 +33,7 @@ def measured(
     *,
     shown: bool = True,
 ) -> pl.DataFrame:
-    """The values of all queries of a frame, part by part, and strategy by strategy in a part.
-
-    Several requests are the same of several graders.
-    """
+    """The values of all queries, part by part and in it by strategy; a request for each grader."""
     request = requests[0]
     at_hand: Iterable[pl.DataFrame]
     if isinstance(frame, pl.DataFrame) and parts is None:

@@ -66,11 +66,6 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
         - `none_judged` and `none_relevant` (of those with a judged document): the queries that are
           so.
 
-    Raises
-    ------
-    ColumnNotFoundError, TypeError, ValueError
-        As `evaluate`.
-
     See Also
     --------
     evaluate : Measures, which warns of some of this.
@@ -180,14 +175,6 @@ def side_by_side(
         grade is an unjudged document. A strategy that retrieved fewer documents ends in nulls; the
         table ends where all do, or at rank `n`.
 
-    Raises
-    ------
-    TypeError
-        If `of` is no value that the column `query` could have; as `evaluate`.
-    ValueError
-        If there is no such query; if the columns of a strategy would have the names of others, as
-        those of one called "rank"; as `evaluate`.
-
     Warns
     -----
     DataWarning
@@ -195,15 +182,8 @@ def side_by_side(
 
     Examples
     --------
-    >>> df = pl.DataFrame(
-    ...     {
-    ...         "query": ["q1", "q1", "q1"],
-    ...         "doc": ["x", "y", "z"],
-    ...         "grade": [0, 2, None],
-    ...         "bm25": [3.0, 2.0, 1.0],
-    ...         "ours": [0.1, 0.9, None],
-    ...     }
-    ... )
+    >>> df = pl.DataFrame({"query": "q1", "doc": ["x", "y", "z"], "grade": [0, 2, None]})
+    >>> df = df.with_columns(bm25=pl.Series([3, 2, 1]), ours=pl.Series([0.1, 0.9, None]))
     >>> side_by_side(df, "q1", by=["bm25", "ours"])
     shape: (3, 5)
     ┌──────┬──────┬───────────────┬──────┬───────────────┐

@@ -1,9 +1,8 @@
 """Runs, judgments and features from the files they come in: TREC's, BEIR's and LETOR's formats.
 
-A file is read a block of lines at a time. Lines of the same fields, parted by single blanks or by
-tabs, are what Polars reads as CSV. Where it finds anything odd, and in LETOR's files, lines are
-taken apart with expressions: every rule picks the first row that breaks it, and the first such line
-is the error. A good file is never looped over in Python.
+Lines of the same fields, parted by single blanks or by tabs, are what Polars reads as CSV. Where it
+finds anything odd, and in LETOR's files, a block of lines is taken apart with expressions: every
+rule picks the first row that breaks it, and the first such line is the error.
 """
 
 from __future__ import annotations
@@ -124,8 +123,8 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     Parameters
     ----------
     paths
-        A file, or several: paths, patterns such as `"runs/*.gz"`, open files, or text as bytes.
-        Plain text in UTF-8 or compressed with gzip, told by content.
+        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
+        UTF-8, plain or gzipped.
 
     Returns
     -------
@@ -138,20 +137,18 @@ def read_letor(paths: Paths) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If a line is malformed: file, line number, rule and the line are named.
-        Grades and features must be finite, and a grade that is written whole below 2**53, to be
-        exact. A feature number must not leave nearly all values out where that takes more than half
-        a gigabyte, since every number up to the highest becomes a column.
+        If a line is malformed: file, line number, rule and the line are named. Grades and features
+        must be finite, and a grade that is written whole below 2**53, to be exact. Feature numbers
+        so high that columns of mostly missing values exceed half a gigabyte are refused.
 
     See Also
     --------
-    scan_letor : the same as a lazy frame.
+    scan_letor : The same as a lazy frame.
 
     Examples
     --------
-    >>> import polars_graded as pg
     >>> lines = b"2 qid:1 1:3.0 2:0.5 #docid = 40626\n0 qid:1 2:0.25 #docid = 7612\n"
-    >>> pg.read_letor(lines)
+    >>> read_letor(lines)
     shape: (2, 5)
     ┌───────┬───────┬───────┬─────┬──────┐
     │ query ┆ doc   ┆ grade ┆ f1  ┆ f2   │
@@ -169,17 +166,16 @@ def read_letor(paths: Paths) -> pl.DataFrame:
 def read_qrels(paths: Paths) -> pl.DataFrame:
     r"""Read TREC judgments (qrels).
 
-    A row is a judged document of a query. Rows are in the order of the lines, one file after the
-    other. A line is ``query iteration doc grade``, between any number of blanks or tabs; the
-    iteration is not kept. Below the header of BEIR's files, ``query-id corpus-id score``, it is
-    these three. Blank lines are skipped. A line ends in LF or CR LF. A grade may be negative: it is
-    below irrelevant, as NIST marks spam and documents that were pooled but not judged.
+    A row is a judged document of a query, in the order of the lines, one file after the other. A
+    line is ``query iteration doc grade``, between any number of blanks or tabs; the iteration is
+    not kept. Below the header of BEIR's files, ``query-id corpus-id score``, it is these three. A
+    grade may be negative, as NIST marks spam and documents that were pooled but not judged.
 
     Parameters
     ----------
     paths
-        A file, or several: paths, patterns such as `"runs/*.gz"`, open files, or text as bytes.
-        Plain text in UTF-8 or compressed with gzip, told by content.
+        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
+        UTF-8, plain or gzipped.
 
     Returns
     -------
@@ -190,17 +186,16 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If a line is malformed: file, line number, rule and the line are named.
-        A grade must be finite, and one that is written whole below 2**53, to be exact.
+        If a line is malformed: file, line number, rule and the line are named. A grade must be
+        finite, and one that is written whole below 2**53, to be exact.
 
     See Also
     --------
-    scan_qrels : the same as a lazy frame.
+    scan_qrels : The same as a lazy frame.
 
     Examples
     --------
-    >>> import polars_graded as pg
-    >>> pg.read_qrels(b"301 0 FBIS3-10082 1\n301 0 CR93E-1282 -1\n")
+    >>> read_qrels(b"301 0 FBIS3-10082 1\n301 0 CR93E-1282 -1\n")
     shape: (2, 3)
     ┌───────┬─────────────┬───────┐
     │ query ┆ doc         ┆ grade │
@@ -217,22 +212,20 @@ def read_qrels(paths: Paths) -> pl.DataFrame:
 def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     r"""Read TREC runs: what a strategy retrieved.
 
-    A row is a document that a strategy retrieved for a query. Rows are in the order of the lines,
-    one file after the other. A line is ``query Q0 doc rank score tag``, between any number of
-    blanks or tabs; the second field is not kept, nor is text after the tag. Blank lines are
-    skipped. A line ends in LF or CR LF.
+    A row is a document that a strategy retrieved for a query, in the order of the lines, one file
+    after the other. A line is ``query Q0 doc rank score tag``, between any number of blanks or
+    tabs; the second field is not kept, nor is text after the tag.
 
     Parameters
     ----------
     paths
-        A file, or several: paths, patterns such as `"runs/*.gz"`, open files, or text as bytes.
-        Plain text in UTF-8 or compressed with gzip, told by content.
+        One or several: files, patterns such as `"runs/*.gz"`, open files, or text as bytes, in
+        UTF-8, plain or gzipped.
         A mapping of names to files names the strategies itself.
     named_by
         What a strategy is called: by the `"tag"` in its lines, or by the name of its `"file"`
-        (its whole path where two files have one name). Where a document comes in several files
-        under one tag, these are runs of their own, and are named after files in either case, which
-        is warned of.
+        (its whole path where two files have one name). Files that have one tag and a document in
+        common are runs of their own, named after files in either case, with a warning.
 
     Returns
     -------
@@ -244,23 +237,18 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     Raises
     ------
     ValueError
-        If a line is malformed: file, line number, rule and the line are named.
-        A rank must be whole and a score finite. If a file whose strategy is not named by its tag
-        has several tags.
+        If a line is malformed: file, line number, rule and the line are named. A rank must be whole
+        and a score finite. If a file whose strategy is not named by its tag has several tags.
 
     See Also
     --------
-    scan_run : the same as a lazy frame.
+    scan_run : The same as a lazy frame.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> import polars_graded as pg
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "run.txt"
-    ...     _ = path.write_text("301 Q0 FBIS3-10082 1 2.5 bm25\n301 Q0 CR93E-1282 2 1.75 bm25\n")
-    ...     pg.read_run(path)
+    Text instead of a file; `{"ours": text}` would name the strategy:
+
+    >>> read_run(b"301 Q0 FBIS3-10082 1 2.5 bm25\n301 Q0 CR93E-1282 2 1.75 bm25\n")
     shape: (2, 5)
     ┌───────┬─────────────┬───────┬──────┬──────────┐
     │ query ┆ doc         ┆ score ┆ rank ┆ strategy │
@@ -270,18 +258,6 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     │ 301   ┆ FBIS3-10082 ┆ 2.5   ┆ 1    ┆ bm25     │
     │ 301   ┆ CR93E-1282  ┆ 1.75  ┆ 2    ┆ bm25     │
     └───────┴─────────────┴───────┴──────┴──────────┘
-
-    Text instead of a file, under a name of its own:
-
-    >>> pg.read_run({"ours": b"301 Q0 CR93E-1282 1 0.5 tag\n"})
-    shape: (1, 5)
-    ┌───────┬────────────┬───────┬──────┬──────────┐
-    │ query ┆ doc        ┆ score ┆ rank ┆ strategy │
-    │ ---   ┆ ---        ┆ ---   ┆ ---  ┆ ---      │
-    │ str   ┆ str        ┆ f64   ┆ i64  ┆ str      │
-    ╞═══════╪════════════╪═══════╪══════╪══════════╡
-    │ 301   ┆ CR93E-1282 ┆ 0.5   ┆ 1    ┆ ours     │
-    └───────┴────────────┴───────┴──────┴──────────┘
     """
     files = _named_files(paths, named_by)
     runs = [_whole(_RUN_SCHEMA, _runs([file], len(files))) for file in files]
@@ -310,19 +286,14 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
         As `read_letor`, but ``grade`` is Float64 always, and the columns are ``f1`` to ``fm`` for
         m = `n_features`.
 
-    See Also
-    --------
-    read_letor : the same at once.
-
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import polars_graded as pg
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "fold1.txt"
     ...     _ = path.write_text("2 qid:1 1:3.0 2:0.5 #docid = 40626\n0 qid:1 2:0.25\n")
-    ...     pg.scan_letor(path).select("query", "grade", "f2").collect()
+    ...     scan_letor(path).select("query", "grade", "f2").collect()
     shape: (2, 3)
     ┌───────┬───────┬──────┐
     │ query ┆ grade ┆ f2   │
@@ -361,23 +332,16 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     Returns
     -------
     LazyFrame
-        As `read_qrels`, but ``grade`` is Float64 always, since a lazy frame has to know before it
-        reads.
-
-    See Also
-    --------
-    read_qrels : the same at once.
+        As `read_qrels`, but ``grade`` is Float64 always.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import polars as pl
-    >>> import polars_graded as pg
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "qrels.txt"
     ...     _ = path.write_text("301 0 FBIS3-10082 1\n301 0 CR93E-1282 -1\n")
-    ...     pg.scan_qrels(path).filter(pl.col("grade") > 0).collect()
+    ...     scan_qrels(path).filter(pl.col("grade") > 0).collect()
     shape: (1, 3)
     ┌───────┬─────────────┬───────┐
     │ query ┆ doc         ┆ grade │
@@ -410,20 +374,14 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     LazyFrame
         The columns of `read_run`.
 
-    See Also
-    --------
-    read_run : the same at once.
-
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> import polars as pl
-    >>> import polars_graded as pg
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "bm25.run"
     ...     _ = path.write_text("301 Q0 FBIS3-10082 1 2.5 a\n301 Q0 CR93E-1282 2 1.75 a\n")
-    ...     run = pg.scan_run(path, named_by="file")
+    ...     run = scan_run(path, named_by="file")
     ...     run.group_by("strategy", "query").agg(retrieved=pl.len()).collect()
     shape: (1, 3)
     ┌──────────┬───────┬───────────┐
@@ -495,10 +453,7 @@ def _names_of(files: Sequence[tuple[TextFile, str | None]]) -> list[str]:
 def _names_of_clashing(
     files: Sequence[tuple[TextFile, str | None]], runs: Iterable[pl.DataFrame]
 ) -> list[pl.Expr] | None:
-    """What strategies of files are called where a document comes in several under one tag.
-
-    None where none does: these are runs of their own, or parts of one.
-    """
+    """What strategies are called of files that share a document and a tag; None where none do."""
     names = _names_of(files)
     named_by_tag = all(isinstance(file.source, Path) and name is None for file, name in files)
     if not named_by_tag or len(set(names)) < len(names) or len(names) == 1:
@@ -513,11 +468,7 @@ def _names_of_clashing(
 
 
 def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr] | None:
-    """What strategies are called whose tags stand in several files; None where none does.
-
-    Tags that two runs share do not tell them apart: their files do. What has several tags has them
-    after the name of its file.
-    """
+    """What strategies are called whose tags stand in several files; None where none does."""
     found = Counter(tag for of_file in tags for tag in of_file)
     again = [tag for tag, n in found.items() if n > 1]
     if not again:

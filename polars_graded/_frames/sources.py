@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 def read_later(
     schema: pl.Schema, frames: Callable[[Collection[str]], Iterator[pl.DataFrame]]
 ) -> pl.LazyFrame:
-    """A lazy frame of what comes out of `frames`, which is called each time it is collected.
-
-    It is told which columns are wanted, and may leave others out.
-    """
+    """A lazy frame of what `frames` gives, called at each collection with the columns wanted."""
 
     def source(
         columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _: int | None

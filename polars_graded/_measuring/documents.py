@@ -68,10 +68,7 @@ class _Order:
 
     @classmethod
     def of(cls, scores: Lists, keys: Sequence[Lists], descending: Sequence[bool]) -> _Order | None:
-        """The order of documents by further keys, nulls last; None where no scores are tied.
-
-        Only documents that are tied are sorted.
-        """
+        """The order of documents by further keys, nulls last; None where no scores are tied."""
         places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.tied)))
         if not len(places):
             return None

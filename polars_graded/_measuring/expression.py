@@ -120,11 +120,7 @@ def _computed(
 
 
 def places(ranking: Ranking) -> pl.Expr:
-    """Where each row stands in its query: a struct of two fields.
-
-    They are `rank`, from 1 and null where it was not retrieved, and `tied`, whether it was and
-    another one is equal in all that is ranked by.
-    """
+    """Where each row stands in its query: its `rank`, null if not retrieved, and whether `tied`."""
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
         documents, _ = _documents(ranking, [*map(Lists.of, columns)])

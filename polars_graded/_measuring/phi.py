@@ -1,8 +1,7 @@
 """φ: relevance from scores such as popularity, sales or dwell time, after Moniz, Torgo and Vinagre.
 
-φ runs through control points of a query's scores. Between two of them it is a cubic whose slopes at
-the ends keep it monotone there: a piecewise cubic Hermite interpolating polynomial, PCHIP for
-short.
+It runs through control points of a query's scores, between two of which it is a cubic whose slopes
+at the ends keep it monotone there: a piecewise cubic Hermite interpolating polynomial (PCHIP).
 """
 
 from __future__ import annotations
@@ -103,11 +102,6 @@ def phi_control_points(
         median is the highest score (with `direction="low"` the lowest), that score has two rows: φ
         steps there, and the score itself is relevant.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As in `phi_relevance`; also if a column is called "relevance", as one of the result is.
-
     See Also
     --------
     phi_curve : What lies between the points.
@@ -161,18 +155,8 @@ def phi_curve(
     Returns
     -------
     DataFrame
-        Query, score and `relevance`, as many rows per query as there are `points`, by rising score;
-        queries in the order in which they first appear. A query for which φ is undefined has no
-        row.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `phi_control_points`, and if `points` is not a whole number or below 2.
-
-    See Also
-    --------
-    phi_control_points : The points that the curve runs through.
+        Query, score and `relevance`, as many rows per query as there are `points`, by rising score,
+        else as from `phi_control_points`.
 
     Examples
     --------

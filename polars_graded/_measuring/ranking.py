@@ -1,12 +1,4 @@
-"""From the rows of a query to its rankings: order, ties, missing and unjudged, the scale.
-
-| score | grade | meaning |
-|---|---|---|
-| value | value | retrieved and judged |
-| value | null | retrieved, unjudged: takes its rank, is not relevant |
-| null | value | judged, not retrieved: no rank, but could have been found |
-| null | null | ignored |
-"""
+"""From the rows of a query to its rankings, as `Graded` describes them."""
 
 from __future__ import annotations
 

@@ -102,8 +102,7 @@ def report(
     The page needs neither a network nor a server: it is a file to open, to send and to keep. What
     is chosen in one part shows in all others: a measure, a query by its name or a click on its bar,
     strategies in their table. The address remembers it, so that a link shows what was seen. Tables
-    can be saved as CSV, charts as SVG and PNG. It has these parts, each for what there
-    is:
+    can be saved as CSV, charts as SVG and PNG. It has these parts, each for what there is:
 
     - the verdict: who leads in the measure that is chosen, by how much, whether that is settled,
       and how many more queries would settle it;
@@ -123,8 +122,7 @@ def report(
       there too: means, or those of the query that is chosen;
     - recall-precision curves, for which there has to be an `interpolated_precision`, likewise;
     - the precision histogram of two strategies: by how much one is better, one bar per query;
-    - the same queries to choose from, as `charts.explore` draws them: the means of what a rectangle
-      holds, or lies between two differences that are typed, are made in the page;
+    - the same queries to choose from, as `charts.explore` draws them, with their means;
     - the first ten documents of both in the query that is chosen, as `side_by_side` has them, where
       the page is given the `frame`;
     - of results of several graders, the order of strategies under each, as `charts.grader_orders`
@@ -157,8 +155,7 @@ def report(
         a query that any strategy lacks is in no mean and has no bar; the values that are there
         still show where it is chosen.
     segments
-        The column that tells segments of queries apart, such as a country, or several, as for
-        `compare`; by default there is no table of them.
+        The column that tells segments of queries apart, or several, as for `compare`.
     grader
         Of results of several graders the one whose values are shown, by default the trusted one.
     trusted
@@ -193,38 +190,26 @@ def report(
         If vl-convert is not installed, which has the scripts that draw charts:
         ``pip install "vl-convert-python>=1.9"``.
     ValueError
-        If there is no row or no column to show; if curves in a column, or their ideal curves,
-        differ in length, as those without a cutoff do; if `frame` has none of the strategies or
-        queries; as `compare`, and for `frame` as `evaluate`.
+        If curves in a column, or their ideal curves, differ in length, as those without a cutoff
+        do; if `frame` has none of the strategies or queries; as `compare`.
 
     Notes
     -----
-    The page has each value of a measure with 24 bits, about seven digits; values that differ by
-    less than a four millionth of the largest are ties there, and values beyond 3.4e38 are refused.
-    The point of a query's curve is right to a hundred thousandth of the height of that query's
-    curves. Means, intervals, p values and counts of the comparison are as `summarise` and `compare`
-    have them.
+    The page has each value of a measure with about seven digits; values that differ by less than a
+    four millionth of the largest are ties there, and values beyond 3.4e38 are refused. Means,
+    intervals, p values and counts of the comparison are as `summarise` and `compare` have them.
 
-    A page stays a file to send: up to 5000 queries can be looked at one by one, and fewer where
-    many strategies and measures have values for them; of more, those at equal steps in their order
-    stand for all. Curves have fewer points, at ranks in equal steps, and then fewer queries. What
-    is left out the page says; means, intervals and tests are of all. 25 strategies, 5000 queries,
-    five measures and curves to rank 20 make less than 8 MB, of which the scripts are 1 MB; with the
-    frame too, as fewer queries have their documents then. How large it is the page says.
+    A page stays a file to send, of less than 8 MB with 25 strategies, 5000 queries, five measures
+    and curves to rank 20. Up to 5000 queries can be looked at one by one, fewer where many
+    strategies and measures have values for them; of more, those at equal steps stand for all, as do
+    ranks of curves. What is left out the page says; means, intervals and tests are of all.
 
     Examples
     --------
     >>> import tempfile
     >>> from polars_graded import datasets, evaluate
-    >>> per_query = evaluate(
-    ...     datasets.example(10),
-    ...     "ndcg@10",
-    ...     "r_precision",
-    ...     "dcg_curve@20",
-    ...     "ideal_dcg_curve@20",
-    ...     "interpolated_precision",
-    ...     by=["strong", "fair", "weak"],
-    ... )
+    >>> measures = ["ndcg@10", "r_precision", "dcg_curve@20", "interpolated_precision"]
+    >>> per_query = evaluate(datasets.example(10), measures, by=["strong", "fair", "weak"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     page = report(per_query, f"{folder}/page.html", baseline="weak")
     ...     page.name, page.stat().st_size > 0
@@ -413,10 +398,7 @@ def _of_graders(
     grader: str,
     trusted: str | None,
 ) -> dict[str, str]:
-    """Whose grades a page rests on, among what it was made with.
-
-    Its verdicts say so too, and who has the best mean by the grades of others.
-    """
+    """Whose grades a page rests on, and who has the best mean by the grades of others."""
     from polars_graded._report.graders import graders_drawn
 
     keys = {name: how[name] for name in ("query", "strategy")}

@@ -125,12 +125,6 @@ def agreement(
         (Fleiss' :math:`\kappa`), `alpha_ordinal`, `alpha_interval` and `ac2`, each document having
         as many grades as it was given.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than two graders; if a document has two grades of one; if there are more
-        than 101 different grades.
-
     Warns
     -----
     DataWarning
@@ -146,7 +140,7 @@ def agreement(
     Notes
     -----
     Grades are numbers here: 0 and 2 are twice as far apart as 0 and 1, whether or not anybody gave
-    1. Where a value is null, resamples without one do not count in any interval.
+    1. There are at most 101 different ones. Resamples without a value count in no interval.
 
     References
     ----------
@@ -157,11 +151,7 @@ def agreement(
     Examples
     --------
     >>> df = pl.DataFrame(
-    ...     {
-    ...         "query": [1, 1, 1, 2, 2, 2],
-    ...         "people": [0, 0, 2, 1, 0, None],
-    ...         "model": [0, 1, 2, 2, 0, 1],
-    ...     }
+    ...     {"query": [1, 1, 1, 2, 2], "people": [0, 0, 2, 1, 0], "model": [0, 1, 2, 2, 0]}
     ... )
     >>> agreement(df, "people", "model").select("coefficient", "documents", "value")
     shape: (8, 3)

@@ -52,8 +52,7 @@ def average_curves(
         Curves with a cutoff, the same in all: `"dcg_curve@20"`, `"ndcg_curve(gain=linear)@20"`;
         or `"interpolated_precision"` alone.
     segments
-        The column that tells segments of queries apart, such as a country, or several. Each segment
-        is averaged by itself.
+        The column that tells segments of queries apart, or several: each is averaged by itself.
     **options
         The keywords of `evaluate`.
 

@@ -1,8 +1,7 @@
 """Strategies against each other: what goes into a paper.
 
-Everything starts from the frame that `evaluate` returns, one row per strategy and query and one
-column per measure. A measure of it becomes one array, a row per strategy and a column per query,
-and every statistic is read off that.
+A measure of the frame that `evaluate` returns becomes one array, a row per strategy and a column
+per query, and every statistic is read off that.
 """
 
 from __future__ import annotations
@@ -88,8 +87,7 @@ def compare(
         The columns to compare, in the order in which they are wanted; by default all that are
         called as a measure is. A mapping says what a column under another name measures, just as
         `evaluate` took it: `{"E": "e_measure(b=2)@10"}`; or which of its values is best,
-        `"highest"`, `"lowest"` or `"none"`: `{"seconds": "lowest"}`. No frame keeps that for a
-        column, be it filtered, joined, written or in pandas, so it is said here.
+        `"highest"`, `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
         The column that tells the queries apart, or several. By default `"query"`, or the only
         other column that could be one; where several could, they are asked for.
@@ -229,8 +227,6 @@ def compare(
     - :math:`\alpha` for `"none"`. With `"randomised_tukey"` all intervals hold together.
 
     So for a statement about all differences at once take `"bonferroni"`, or `"randomised_tukey"`.
-    Of ten differences to a baseline of which nine are large, all intervals at 0.95 held their true
-    differences in 0.924 of 3,000 simulations with Holm, and in 0.959 with Bonferroni.
 
     For `"permutation"` it holds every difference that the test, applied to what is left when it is
     taken off, does not reject. For `"wilcoxon"` it is null: its p value speaks of ranks, and no
@@ -245,11 +241,9 @@ def compare(
 
     As text: ``P(better) = F((d - r) / (s / sqrt(n)), n - 1)``, and P(worse) the same of -d.
 
-    **A skew** matters where queries are few. With differences as skewed as squared exponential ones
-    the permutation test finds strategies of the same mean to differ at 0.05 in 0.232 of the cases
-    at 10 queries and in 0.127 at 50, the t test in 0.240 and 0.123, the bootstrap in 0.152 and
-    0.087. The page of the book on how it is tested has the tables of what was simulated: of these,
-    of intervals that hold together, of `"bootstrap"` and of a trusted grader.
+    **A skew** of the differences matters where queries are few: tests then find strategies of the
+    same mean to differ too often, the bootstrap least. How often, and how often intervals hold
+    together, has tables in the book, on the page on how it is tested.
 
     A frame of one measure with one column per strategy becomes what is wanted here by
     ``wide.unpivot(index="query", variable_name="strategy", value_name="ndcg@10")``.
@@ -258,21 +252,21 @@ def compare(
     ----------
     Smucker, Allan, Carterette: A comparison of statistical significance tests for information
     retrieval evaluation, 2007. Phipson, Smyth: Permutation p-values should never be zero, 2010.
-    Efron, Tibshirani: An introduction to the bootstrap, 1993, section 12.5; Hall: The bootstrap and
-    Edgeworth expansion, 1992. Carterette: Multiple
-    testing in statistical analysis of systems-based information retrieval experiments, 2012.
-    Hartigan: Using subsample values as typical values, 1969. Benavoli, Corani, Demšar, Zaffalon:
-    Time for a change: a tutorial for comparing multiple classifiers through Bayesian analysis,
-    2017. Ihemelandu, Ekstrand: Inference at scale: significance testing for large search and
-    recommendation experiments, 2023. Strassburger, Bretz: Compatible simultaneous lower confidence
-    bounds for the Holm procedure and other Bonferroni-based closed tests, 2008. Benjamini,
-    Yekutieli: False discovery rate-adjusted multiple confidence intervals for selected parameters,
-    2005. Cohen: Statistical power analysis for the behavioral sciences, 1988, section 2.3.5. Holm:
-    A simple sequentially rejective multiple test procedure, 1979. Benjamini, Hochberg: Controlling
+    Efron, Tibshirani: An introduction to the bootstrap, 1993, section 12.5. Hall: The bootstrap and
+    Edgeworth expansion, 1992. Carterette: Multiple testing in statistical analysis of systems-based
+    information retrieval experiments, 2012. Hartigan: Using subsample values as typical values,
+    1969. Benavoli, Corani, Demšar, Zaffalon: Time for a change: a tutorial for comparing multiple
+    classifiers through Bayesian analysis, 2017. Ihemelandu, Ekstrand: Inference at scale, 2023.
+    Strassburger, Bretz: Compatible simultaneous lower confidence bounds for the Holm procedure,
+    2008. Benjamini, Yekutieli: False discovery rate-adjusted multiple confidence intervals, 2005.
+    Cohen: Statistical power analysis for the behavioral sciences, 1988, section 2.3.5. Holm: A
+    simple sequentially rejective multiple test procedure, 1979. Benjamini, Hochberg: Controlling
     the false discovery rate, 1995.
 
     Examples
     --------
+    Of the 16 ways to sign the differences 0.25, 0.25, 0 and 0.25, four are as far from 0:
+
     >>> per_query = pl.DataFrame(
     ...     {
     ...         "strategy": ["bm25"] * 4 + ["ours"] * 4,
@@ -281,27 +275,15 @@ def compare(
     ...     }
     ... )
     >>> result = compare(per_query, baseline="bm25", test="permutation", confidence=0.8)
-    >>> result.select("strategy", "mean", "baseline_mean", "difference", "relative_difference")
-    shape: (1, 5)
-    ┌──────────┬────────┬───────────────┬────────────┬─────────────────────┐
-    │ strategy ┆ mean   ┆ baseline_mean ┆ difference ┆ relative_difference │
-    │ ---      ┆ ---    ┆ ---           ┆ ---        ┆ ---                 │
-    │ str      ┆ f64    ┆ f64           ┆ f64        ┆ f64                 │
-    ╞══════════╪════════╪═══════════════╪════════════╪═════════════════════╡
-    │ ours     ┆ 0.6875 ┆ 0.5           ┆ 0.1875     ┆ 0.375               │
-    └──────────┴────────┴───────────────┴────────────┴─────────────────────┘
-
-    Of the 16 ways to sign the differences 0.25, 0.25, 0 and 0.25, four are as far from 0:
-
-    >>> result.select("queries", "wins", "ties", "losses", "d_z", "p_value")
-    shape: (1, 6)
-    ┌─────────┬──────┬──────┬────────┬─────┬─────────┐
-    │ queries ┆ wins ┆ ties ┆ losses ┆ d_z ┆ p_value │
-    │ ---     ┆ ---  ┆ ---  ┆ ---    ┆ --- ┆ ---     │
-    │ u32     ┆ u32  ┆ u32  ┆ u32    ┆ f64 ┆ f64     │
-    ╞═════════╪══════╪══════╪════════╪═════╪═════════╡
-    │ 4       ┆ 3    ┆ 1    ┆ 0      ┆ 1.5 ┆ 0.25    │
-    └─────────┴──────┴──────┴────────┴─────┴─────────┘
+    >>> result.select("mean", "baseline_mean", "difference", "wins", "ties", "d_z", "p_value")
+    shape: (1, 7)
+    ┌────────┬───────────────┬────────────┬──────┬──────┬─────┬─────────┐
+    │ mean   ┆ baseline_mean ┆ difference ┆ wins ┆ ties ┆ d_z ┆ p_value │
+    │ ---    ┆ ---           ┆ ---        ┆ ---  ┆ ---  ┆ --- ┆ ---     │
+    │ f64    ┆ f64           ┆ f64        ┆ u32  ┆ u32  ┆ f64 ┆ f64     │
+    ╞════════╪═══════════════╪════════════╪══════╪══════╪═════╪═════════╡
+    │ 0.6875 ┆ 0.5           ┆ 0.1875     ┆ 3    ┆ 1    ┆ 1.5 ┆ 0.25    │
+    └────────┴───────────────┴────────────┴──────┴──────┴─────┴─────────┘
     """
     correction = correction_of(test, correction)
     options = Options(test, correction, confidence, seed, resamples, progress)
@@ -348,9 +330,8 @@ def summarise(
         As for `compare`.
     trusted
         The grader whose grades count, where they judged some queries and a model all (Notes): the
-        queries that they judged must be **a random sample of all queries**. Nothing in the data
-        can show that. Picked by hand, or the easy or the disputed ones, they make the result
-        wrong, and its interval does not tell.
+        queries that they judged must be **a random sample of all queries**. Picked by hand, or the
+        easy or the disputed ones, they make the result wrong, and nothing in the data tells.
     confidence
         The confidence of the interval, between 0 and 1.
 
@@ -373,8 +354,8 @@ def summarise(
         With `trusted` one row per model, measure, segment and strategy:
 
         - `grader` (String), the model that judged all queries; `measure`, the segments, the
-          strategy; `queries`
-          that both judged and `model_queries` that the model alone did (UInt32); `best`;
+          strategy; `queries` that both judged and `model_queries` that the model alone did
+          (UInt32); `best`;
         - what the trusted grader alone says, `trusted_mean` with `trusted_low` and `trusted_high`,
           and the model alone of all queries, `model_mean` with `model_low` and `model_high`;
         - `weight` of the model, from 0 to 1, and the `correlation` of both graders' values; the
@@ -406,10 +387,9 @@ def summarise(
     linear in grades, so people must have judged **whole queries**: all that the model judged there;
     `evaluate` warns where they did not.
 
-    Of normal values 0.947 to 0.955 of intervals at 0.95 held the true mean, from 10 queries on and
-    however good the model; with one that correlates by 0.9 they are about half as wide. What is
-    skewed is missed more often, with a model as without: of exponential values 0.90 of them at 10
-    queries, 0.946 at 200. The page of the book on how it is tested has the table.
+    Intervals hold the true mean as often as they say, from 10 queries on and however good the
+    model, but of skewed values less often; with a model that correlates by 0.9 they are about half
+    as wide. The page of the book on how it is tested has the table.
 
     References
     ----------

@@ -71,7 +71,6 @@ def rank_correlation(
     other has none counts as disagreement.
 
     A measure known to be best at its lowest, as `e_measure`, orders the strategies from there.
-    `scipy.stats.weightedtau` is another coefficient.
 
     References
     ----------

@@ -162,8 +162,7 @@ def paper_table(
     Raises
     ------
     ValueError
-        If there are more than 25 strategies, as many as there are raised letters, and no baseline;
-        with `letters="groups"` if there are more than 25 groups.
+        If there are more than 25 strategies, or groups, and so not enough raised letters.
 
     Examples
     --------

@@ -120,8 +120,8 @@ def gate(
     Raises
     ------
     ValueError
-        As `compare` does; also if other results lack a measure, a strategy or all queries, or no
-        value of a measure is best; or if there are several graders and `grader` names none.
+        As `compare` does; also if other results lack a measure, a strategy or all queries, or if
+        there are several graders and `grader` names none.
 
     Warns
     -----

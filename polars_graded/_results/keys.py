@@ -141,10 +141,7 @@ def has_graders(schema: Mapping[str, pl.DataType], keys: Mapping[str, Any]) -> b
 def by_grader(
     per_query: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]
 ) -> dict[str, pl.DataFrame]:
-    """The results of each grader, without the queries for which there is no value of them at all.
-
-    These are the queries that a grader did not judge.
-    """
+    """The results of each grader, of the queries for which there is any value of it."""
     frame = per_query.lazy().collect()
     named = columns_of(*keys.get("measures", ()))
     values = [name for name in frame.columns if name in named or Measure.parsed(name)]
@@ -188,9 +185,8 @@ def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Se
 def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of strategies and queries: as arguments name them, or else as they can be told.
 
-    A key that no argument names is the column that is called so. Where there is none, and as many
-    columns could be keys as are looked for, they are those, in the order of `evaluate`; where more
-    could be, they are asked for.
+    A key that no argument names is the column called so, or else those columns that could be keys,
+    in the order of `evaluate`; where more could be than are looked for, they are asked for.
     """
     keys = {key: given[key] for key in KEYS if key in given}
     keys |= {key: key for key in KEYS if key not in keys and key in schema}

@@ -65,10 +65,7 @@ class Pairs:
         return self.results.tolerances(self.a[part], self.b[part])
 
     def snapped(self, part: slice) -> Floats:
-        """The differences of some pairs in steps so small that nothing but rounding is lost.
-
-        Those of a pair that differ by rounding alone are then the same.
-        """
+        """The differences of some pairs in steps so small that nothing but rounding is lost."""
         _, exponents = np.frexp(self.tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)
         snapped: Floats = np.rint(self.differences(part) / steps) * steps

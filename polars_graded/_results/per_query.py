@@ -208,10 +208,7 @@ def collected_keys(
     query: Columns,
     strategy: str,
 ) -> pl.DataFrame:
-    """The strategy, the query and some columns, each strategy with each query once.
-
-    Of several query columns it makes one, of structs.
-    """
+    """The strategy, the query (of several columns a struct) and some columns, each pair once."""
     queries = check_column_names("query", query)
     one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
     frame = per_query.lazy().select(strategy, one, *columns).collect()
@@ -250,10 +247,7 @@ natural_order = sorting.natural_order
 
 
 def as_they_come(strategies: pl.Series) -> pl.Series:
-    """Each strategy once, in the order of rows where those of each are together, else sorted.
-
-    They are together as `evaluate` returns them, in the order that strategies are named in.
-    """
+    """Each strategy once, in the order of rows where those of each are together, else sorted."""
     together = strategies.rle().struct.field("value").alias(strategies.name)
     return together if together.n_unique() == len(together) else sorting.in_order(strategies)
 
@@ -513,10 +507,7 @@ def bests(means: pl.Series, which: Best | None) -> list[int]:
 def table(
     statistics: Mapping[str, Any] | Sequence[Mapping[str, Any]], **dtypes: pl.DataType
 ) -> pl.DataFrame:
-    """Statistics in columns or in rows as a frame: counts are UInt32, and what is NaN is null.
-
-    Counts that may be larger have another type.
-    """
+    """Statistics in columns or in rows as a frame: counts UInt32 or of `dtypes`, NaN as null."""
     frame = pl.DataFrame(statistics, schema_overrides=dtypes, infer_schema_length=None)
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 

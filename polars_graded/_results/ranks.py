@@ -70,11 +70,6 @@ def rank_strategies(
           apart, as in a compact letter display. With more than 25 sets they are numbers, with
           commas.
 
-    Raises
-    ------
-    ValueError
-        As `compare` does; also if no value of a measure is best, as of `n_retrieved`.
-
     See Also
     --------
     compare : The differences behind the ranks.

@@ -233,9 +233,8 @@ def robustness_to_grading(
         default every way to merge neighbouring levels, of which there may be five, each group
         taking its lowest grade; and `moved`.
     moved
-        The share of judged documents whose grade is moved by one level at random, up or down, as a
-        grading "10 % moved"; 0 for none. The lowest level can only go up and the highest only
-        down, so where most documents are irrelevant most steps go up. It is only there by default.
+        The share of judged documents whose grade is moved by one level at random, as a grading
+        "10 % moved" (the lowest level can only go up); 0 for none. It is only there by default.
     doc
         The column that tells documents apart where strategies are stacked, so that a document is
         moved alike for all.
@@ -278,23 +277,21 @@ def robustness_to_grading(
     Which of both is better depends on whether grade 1 is relevant:
 
     >>> df = pl.DataFrame(
-    ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [3, 4, 2, 1]}
+    ...     {"query": "a", "grade": [2, 1, 1, 0], "x": [4, 1, 2, 3], "y": [1, 4, 3, 2]}
     ... )
-    >>> robustness_to_grading(df, "precision@1", by=["x", "y"], moved=0).select(
-    ...     "grading", "strategy", "mean", "place", "tau"
-    ... )
-    shape: (6, 5)
+    >>> gradings = {"1 is 0": {1: 0}}
+    >>> robustness = robustness_to_grading(df, "precision@2", by=["x", "y"], gradings=gradings)
+    >>> robustness.select("grading", "strategy", "mean", "place", "tau")
+    shape: (4, 5)
     ┌──────────┬──────────┬──────┬───────┬──────┐
     │ grading  ┆ strategy ┆ mean ┆ place ┆ tau  │
     │ ---      ┆ ---      ┆ ---  ┆ ---   ┆ ---  │
     │ str      ┆ str      ┆ f64  ┆ u32   ┆ f64  │
     ╞══════════╪══════════╪══════╪═══════╪══════╡
-    │ as given ┆ x        ┆ 1.0  ┆ 1     ┆ null │
-    │ as given ┆ y        ┆ 1.0  ┆ 1     ┆ null │
-    │ 0, 1+2   ┆ x        ┆ 1.0  ┆ 1     ┆ null │
-    │ 0, 1+2   ┆ y        ┆ 1.0  ┆ 1     ┆ null │
-    │ 0+1, 2   ┆ x        ┆ 1.0  ┆ 1     ┆ null │
-    │ 0+1, 2   ┆ y        ┆ 0.0  ┆ 2     ┆ null │
+    │ as given ┆ x        ┆ 0.5  ┆ 2     ┆ 1.0  │
+    │ as given ┆ y        ┆ 1.0  ┆ 1     ┆ 1.0  │
+    │ 1 is 0   ┆ x        ┆ 0.5  ┆ 1     ┆ -1.0 │
+    │ 1 is 0   ┆ y        ┆ 0.0  ┆ 2     ┆ -1.0 │
     └──────────┴──────────┴──────┴───────┴──────┘
     """
     rows = check_collected("frame", frame)

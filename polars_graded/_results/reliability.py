@@ -40,8 +40,8 @@ def swap_rate(
     """Say how often other queries put two strategies the other way round.
 
     Two samples of queries that share none are drawn; a pair of strategies is swapped where its
-    difference of means is above 0 in one and below 0 in the other. The larger the difference in the
-    first sample, the rarer that is.
+    difference of means is above 0 in one and below 0 in the other; a tie is no swap. The larger the
+    difference in the first sample, the rarer that is.
 
     Parameters
     ----------
@@ -71,10 +71,6 @@ def swap_rate(
     --------
     trust.order_stability : How alike the order of all strategies is.
     charts.swap_rates : The rates drawn, one line per size.
-
-    Notes
-    -----
-    A tie in either sample is a comparison, and no swap.
 
     References
     ----------
@@ -176,8 +172,7 @@ def order_stability(
 
     References
     ----------
-    Buckley, Voorhees: Evaluating evaluation measure stability, SIGIR 2000. Yilmaz, Aslam,
-    Robertson: A new rank correlation coefficient for information retrieval, 2008.
+    Buckley, Voorhees: Evaluating evaluation measure stability, SIGIR 2000.
 
     Examples
     --------

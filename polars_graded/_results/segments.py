@@ -38,12 +38,11 @@ def compare_segments(
 ) -> pl.DataFrame:
     r"""Test whether the difference of two strategies is another in each segment of queries.
 
-    A difference that is significant in one country and not in another does not differ between them
-    for that: Gelman, Stern 2006. Whether it does is the interaction of strategies and segments. It
-    is tested by Welch's analysis of variance of the differences of each query, which for two
-    segments is Welch's t test: segments may differ in how many queries they have and in how far
-    these vary. Of k segments with :math:`n_j` queries, whose differences have the mean
-    :math:`\bar d_j` and the standard deviation :math:`s_j`, it is
+    A difference that is significant in one country and not in another need not differ between them
+    (Gelman, Stern 2006). Whether it does is tested by Welch's analysis of variance of the
+    differences of each query, for two segments Welch's t test: segments may differ in how many
+    queries they have and in how far these vary. Of k segments with :math:`n_j` queries, whose
+    differences have the mean :math:`\bar d_j` and the standard deviation :math:`s_j`, it is
 
     .. math:: w_j = \frac{n_j}{s_j^2} \qquad
         \bar d = \frac{\sum_j w_j \bar d_j}{\sum_j w_j} \qquad

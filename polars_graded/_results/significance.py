@@ -175,10 +175,7 @@ def _estimated(pairs: Pairs) -> Estimate:
 
 
 def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
-    """The signed rank test, with the interval of the t test.
-
-    Its p value speaks of ranks: no interval of the mean can always agree with it.
-    """
+    """The signed rank test, with the interval of the t test: none of a mean agrees with ranks."""
     from scipy.stats import rankdata
 
     p = np.empty(len(pairs))
@@ -218,9 +215,8 @@ def _p_of_ranks(ranks: Floats) -> Floats:
 def _permutation(pairs: Pairs, options: Options) -> Outcome:
     """Fisher's randomisation test, with the interval of the t test.
 
-    The interval that agrees with it holds every difference that the test does not reject. By a toss
-    of signs it does not reject what lies between the mean of those differences whose sign is kept
-    and the mean of those whose sign is turned (Hartigan 1969).
+    The interval that agrees holds what the test does not reject: by a toss of signs, what lies
+    between the means of the differences whose sign is kept and of those turned (Hartigan 1969).
     """
     n = pairs.n
     exact = 2**n <= options.resamples
@@ -533,10 +529,7 @@ def _holm(p: Floats) -> Floats:
 
 
 def _levels_of_holm(p: Floats, level: float) -> Floats:
-    """Bonferroni's, which hold together, unless Holm finds a difference that it does not.
-
-    Then it is the level of the step at which Holm finds it.
-    """
+    """Bonferroni's; of a difference that Holm alone finds, that of the step at which he does."""
     levels = _levels_of_bonferroni(p, level)
     order = np.argsort(p)
     steps = level / np.arange(len(p), 0, -1)

@@ -6,17 +6,16 @@ leads, how many queries are won, how many differences are settled; one that show
 none. What marks mean stands below it, with strategies that are the same everywhere and how many are
 grey. The description that is read out begins with the title. A title of one's own, size and theme
 are the caller's: `.properties(title=...)`, `alt.theme`. The frame that is drawn is `chart.data`:
-Polars makes it, with a few thousand rows at most however many come in, under the column names that
-each function states. What is null, NaN or infinite is not drawn, but where `differences` or φ
-refuse it; a strategy, query or panel that is null is called so.
+Polars makes it, under the column names that each function states, and `panel` where panels are
+drawn. Of more than 3000 rows, some in equal steps stand for all. What is null, NaN or infinite is
+not drawn, but where `differences` or φ refuse it; a strategy, query or panel that is null is called
+so.
 
-Up to ten strategies have colours that every kind of eye tells apart, the same in all charts that
-show the same ones; a theme that has colours of its own for names is followed. Of more lines, the
-ten that end highest have a colour, and the rest are grey; bars, and points without lines, of more
-have one colour. Measures that have a line each have these colours in the order of their names. Any
-two charts stand side by side: they share the colours of strategies, and nothing else. A chart in
-which something is chosen can stand beside itself, where the choice holds for both; over itself
-Altair cannot layer it.
+Up to ten strategies, or measures, have colours that every kind of eye tells apart, the same in all
+charts that show the same ones; a theme that has colours of its own for names is followed. Of more
+lines, the ten that end highest have a colour, and the rest are grey; more bars, or points without
+lines, have one colour. Any two charts stand side by side, and share the colours of strategies; one
+in which something is chosen can stand beside itself, but Altair cannot layer it over itself.
 
 Altair's own way to show a chart in Jupyter needs a network and a notebook that is trusted, neither
 of which Python can know of: ``alt.renderers.enable("png", ppi=144)`` needs neither.

@@ -54,14 +54,12 @@ def dcg_curves(
         The column to draw: of CG, DCG, NDCG, precision, or one's own, such as a ratio of two. By
         default the only curve there is that is no ideal one.
     ideal
-        The column of the ideal curve, which is drawn dashed. With True, for `cg_curve` and
-        `dcg_curve`, the `ideal_dcg_curve` of the same gain, discount and cutoff, where the frame
-        has it. Far above all curves, it leaves them little room.
+        The column of the ideal curve, which is drawn dashed; True, for `cg_curve` and `dcg_curve`,
+        is the `ideal_dcg_curve` of the same gain, discount and cutoff, where the frame has it.
     baseline
-        A strategy. What is drawn are the differences of the others to it: the mean over queries of
-        the differences within a query, with a band of 95 % or `confidence`. Queries differ by more
-        than strategies do, so that bands around means overlap where this one is clear of 0. It
-        needs the lists of `evaluate`, and leaves out queries that one of the two lacks.
+        A strategy. What is drawn are the mean differences of the others to it in the same query,
+        with a band of 95 % or `confidence`: it may be clear of 0 where bands around means overlap.
+        It needs the lists of `evaluate`, and leaves out queries that one of the two lacks.
     confidence
         The confidence of a band around each line, such as 0.95: Student's interval of the mean
         over queries, as in `summarise`. It needs the lists of `evaluate`.
@@ -76,16 +74,8 @@ def dcg_curves(
     LayerChart or FacetChart
         Of rows with `strategy`, `rank`, `value`, and where they are drawn `ideal`, `ci_low`,
         `ci_high`, `panel`, and without panels `label_at`, the height of a name. Null, NaN and
-        infinity count in no mean, and a rank without a value is left out. With more than 3000
-        points, ranks in equal steps stand for all. A frame with ranks keeps its other columns, but
-        for lists and the like.
-
-    Raises
-    ------
-    ValueError
-        If the frame has no value; if it has several curves and `curve` does not say which, or none;
-        if lists differ in their length; if a query or a rank of a strategy comes twice and no other
-        column sets them apart; if there are more than 60 panels, or more lines than fit.
+        infinity count in no mean, and a rank without a value is left out. A frame with ranks keeps
+        its other columns, but for lists and the like.
 
     References
     ----------
@@ -164,12 +154,12 @@ def recall_precision_curves(
 ) -> Chart:
     r"""Draw interpolated precision at levels of recall, a mean over queries, as lines.
 
+    Source: Chen, B. Retrieval evaluation (slides), average recall-precision graphs.
+
     Parameters
     ----------
     frame
-        Either one row per strategy and recall level and one column per curve, as `average_curves`
-        returns it; or one row per strategy and query and one list per curve, as `evaluate` does, of
-        which means are drawn.
+        As for `dcg_curves`, with levels of recall in place of ranks.
     curve
         The column to draw; by default the only `interpolated_precision` there is.
     confidence
@@ -183,17 +173,7 @@ def recall_precision_curves(
     -------
     LayerChart or FacetChart
         Of rows with `strategy`, `recall`, `value`, and where they are drawn `ci_low`, `ci_high` and
-        `panel`, and else `label_at`, the height of a name at the end of a line; both axes from 0 to
-        1. Missing values are as for `dcg_curves`.
-
-    Raises
-    ------
-    ValueError
-        As `dcg_curves`.
-
-    References
-    ----------
-    Chen, B. Retrieval evaluation (slides), average recall-precision graphs.
+        `panel`, and else `label_at`, the height of a name; both axes from 0 to 1.
 
     Examples
     --------
@@ -310,6 +290,8 @@ def threshold_profile(
 ) -> Chart:
     """Draw average precision at each threshold beside measures that need none.
 
+    Source: Scheel et al. (2011), figures 6 to 8.
+
     Parameters
     ----------
     frame
@@ -328,15 +310,6 @@ def threshold_profile(
         points; `place`, where that is, points without a line side by side; `joined`, which is the
         mean at a threshold; `panel` where it is drawn, and else `label_at`, the height of a name.
         Of more than 30 thresholds, some in equal steps stand for all.
-
-    References
-    ----------
-    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 6
-    to 8.
-
-    See Also
-    --------
-    polars_graded.experiments.threshold_profile : The frame that is drawn here.
 
     Examples
     --------
@@ -424,6 +397,8 @@ def robustness_curves(
 ) -> Chart:
     """Draw how a measure falls as rankings go wrong, one line per number of relevance levels.
 
+    Source: Scheel et al. (2011), figures 4 and 5.
+
     Parameters
     ----------
     frame
@@ -437,13 +412,7 @@ def robustness_curves(
     Returns
     -------
     LayerChart or FacetChart
-        Of the rows as they came, with `levels`, `swaps` and `mean`, and `panel` where it is drawn.
-        With more than 3000, numbers of swaps in equal steps stand for all.
-
-    References
-    ----------
-    Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011, figures 4
-    and 5.
+        Of the rows as they came, with `levels`, `swaps` and `mean`.
 
     Examples
     --------

@@ -54,7 +54,8 @@ def explore(
     Parameters
     ----------
     per_query
-        One row per strategy and query with one column per measure, as `evaluate` returns it.
+        One row per strategy and query with one column per measure, as `evaluate` returns it, of at
+        most 5000 queries.
     a, b
         The two strategies; the difference is that of `a` minus that of `b`.
     measure
@@ -79,15 +80,8 @@ def explore(
         `known` where there is a `colour`, and a column for each of at most 20 ranks in equal steps,
         `rank_1` …, where there is a curve.
 
-    Raises
-    ------
-    ValueError
-        As `differences`; also if no query is left, or more than 5000 are; if a query has two values
-        in `colour`; if the lists of a curve differ in length.
-
     See Also
     --------
-    precision_histogram : The differences as a picture.
     polars_graded.compare : The numbers for all queries, with a test.
 
     Examples

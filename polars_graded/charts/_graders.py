@@ -42,25 +42,21 @@ def agreement(
     Parameters
     ----------
     frame
-        Wide or long, as for `agreement`.
+        Wide or long, as for `polars_graded.agreement`.
     one, other
         Two graders: the trusted one first, where one is.
     query, doc, grader, grade
-        As for `agreement`.
+        As for `polars_graded.agreement`.
 
     Returns
     -------
     LayerChart
-        Of rows with `one` and `other` (a grade, as text), `documents`, `share` and `same`.
-
-    Raises
-    ------
-    ValueError
-        If no document has grades of both; if there are more than 30 different grades.
+        Of rows with `one` and `other` (a grade, as text; at most 30), `documents`, `share` and
+        `same`.
 
     See Also
     --------
-    agreement : The coefficients.
+    polars_graded.agreement : The coefficients.
 
     Examples
     --------

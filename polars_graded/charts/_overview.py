@@ -60,9 +60,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     """Draw what there is to measure as a table of bars, one line per strategy.
 
     Cells are filled by the share of documents or queries that they say, in red where it makes means
-    wrong: queries without a judged document, or with nothing retrieved, count as 0. After a left
-    join all judged documents are retrieved, few of the retrieved are judged, and there are queries
-    with none.
+    wrong: queries without a judged document, or with nothing retrieved, count as 0.
 
     Parameters
     ----------
@@ -78,11 +76,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     LayerChart or FacetChart
         Of one row per bar and number: `strategy`, `what` (the column of the table, and of grades
         which), `text` (what is printed), `start` and `end` (of a bar, in pixels), `fill` (its
-        colour), and `panel` where it is drawn. Strategies stand in the order of the table.
-
-    See Also
-    --------
-    polars_graded.overview : The table that is drawn here, with what its columns are.
+        colour). Strategies stand in the order of the table.
 
     Examples
     --------
@@ -146,10 +140,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
 
 
 def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
-    """Cells as bars and text, in a line for each strategy under the headings.
-
-    The headings are over the places, in pixels, where their cells begin.
-    """
+    """Cells as bars and text, a line per strategy, under headings by the pixel where they begin."""
     y = alt.Y(
         "strategy:N",
         title=None,

@@ -58,9 +58,9 @@ def precision_histogram(
     As text: ``RP(A/B, q) = RP(A, q) - RP(B, q)``
 
     Up to 60 queries have their names under their bars; of more, the three that differ most in
-    either direction are named below the title. Up to 300 have one bar each. Of more, several
-    neighbours share a bar, which above the axis is what A is better by and below it what B is, each
-    summed over the queries and divided by their number.
+    either direction are named below the title. Of more than 300, neighbours share a bar, which
+    above the axis is what A is better by and below it what B is, each summed over the queries and
+    divided by their number. Source: Chen, B. Retrieval evaluation (slides), method 3.
 
     Parameters
     ----------
@@ -73,8 +73,7 @@ def precision_histogram(
     order
         Whether bars come by falling `"difference"`, or by `"query"`.
     query, strategy, missing, grader
-        As for `differences`: where a value is missing, that is an error, or the query is dropped,
-        or the value is zero.
+        As for `differences`.
 
     Returns
     -------
@@ -82,15 +81,6 @@ def precision_histogram(
         Of rows with `position` (of the first query of a bar, from 1), `last`, `query` (its name, or
         those of its first and last), `queries` (how many), `difference`, `better` (which of the
         two). Ties have no bar; the title says how many queries each strategy is better with.
-
-    Raises
-    ------
-    ValueError
-        As `differences`; also if no query is left.
-
-    References
-    ----------
-    Chen, B. Retrieval evaluation (slides), method 3, precision histograms.
 
     Examples
     --------
@@ -192,10 +182,8 @@ def query_heatmap(
 
     Queries stand below each other, the hardest, whose mean over strategies is worst, at the top;
     strategies side by side, the best first, so that those that are the same in every query are
-    neighbours. The title names them. A row of one colour is a query that tells nobody apart.
-
-    Up to 60 queries have their names beside them. Of more than fit, neighbours share a row, which
-    has their means.
+    neighbours. The title names them. A row of one colour is a query that tells nobody apart. Up to
+    60 queries have their names beside them; of more than fit, neighbours share a row of means.
 
     Parameters
     ----------
@@ -211,12 +199,7 @@ def query_heatmap(
     LayerChart
         Of rows with `strategy`, `position` (of the first query of a row, from 1) and `last`,
         `query` (its name, or those of its first and last), `queries` (how many), and `value`, their
-        mean. There are at most 150 rows of fields, and 3000 fields.
-
-    Raises
-    ------
-    ValueError
-        As `compare`; if there are more than 1000 strategies.
+        mean. There are at most 150 rows of fields, 3000 fields and 1000 strategies.
 
     See Also
     --------
@@ -226,11 +209,7 @@ def query_heatmap(
     Examples
     --------
     >>> per_query = pl.DataFrame(
-    ...     {
-    ...         "strategy": ["bm25"] * 2 + ["ours"] * 2,
-    ...         "query": ["a", "b"] * 2,
-    ...         "ap": [0.5, 0.25, 1.0, 0.25],
-    ...     }
+    ...     {"strategy": ["bm25", "ours"] * 2, "query": [*"aabb"], "ap": [0.5, 1.0, 0.25, 0.25]}
     ... )
     >>> query_heatmap(per_query, "ap").data.select("strategy", "query", "value")
     shape: (4, 3)
@@ -311,8 +290,7 @@ def measure_agreement(
 ) -> Chart:
     """Draw one measure against another, one point per query, or how their difference lies.
 
-    They stand side by side as
-    ``measure_agreement(frame, x, y) | measure_agreement(frame, x, y, show="difference")``.
+    Source: Moniz, Torgo and Vinagre (2016), figures 3 and 4.
 
     Parameters
     ----------
@@ -337,36 +315,19 @@ def measure_agreement(
     -------
     LayerChart or FacetChart
         For `"agreement"`, rows with `strategy`, `query`, `x` and `y`, which for
-        `"difference_by_x"` is the difference; of more than 3000 rows, some in equal steps by x
-        stand for all. For `"difference"`,
-        rows with `strategy`, `low`, `high` and `queries`, of bins of equal width, 0 in the middle
-        of one. `panel` where it is drawn. A row where a measure is null, NaN or infinite is left
-        out. More than ten strategies have no colours, and are counted together.
+        `"difference_by_x"` is the difference. For `"difference"`, rows with `strategy`, `low`,
+        `high` and `queries`, of bins of equal width, 0 in the middle of one. More than ten
+        strategies have no colours, and are counted together.
 
         Both axes of `"agreement"` have the same ends, unless one measure spans ten times as much as
         the other: then each has its own, and there is no diagonal.
 
-    Raises
-    ------
-    ValueError
-        If no row has both measures; if there are more than 60 panels.
-
-    References
-    ----------
-    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figures 3
-    and 4.
-
     Examples
     --------
     >>> per_query = pl.DataFrame(
-    ...     {
-    ...         "strategy": "bm25",
-    ...         "query": ["a", "b", "c"],
-    ...         "ndcg": [0.75, 0.5, 1.0],
-    ...         "ndcg_phi": [0.25, 0.5, 1.0],
-    ...     }
+    ...     {"strategy": "bm25", "query": [1, 2, 3], "ndcg": [0.75, 0.5, 1], "phi": [0.25, 0.5, 1]}
     ... )
-    >>> measure_agreement(per_query, "ndcg", "ndcg_phi", show="difference").data
+    >>> measure_agreement(per_query, "ndcg", "phi", show="difference").data
     shape: (2, 4)
     ┌──────────┬────────┬───────┬─────────┐
     │ strategy ┆ low    ┆ high  ┆ queries │

@@ -77,12 +77,6 @@ def rankings(
         ten are drawn: first those that another strategy has in its first n. `column`, `y` and
         `y_next` say where it stands.
 
-    Raises
-    ------
-    ValueError
-        If there is no such query, or a document of it is there twice; if there is more to draw than
-        can be looked at; as `evaluate`.
-
     See Also
     --------
     polars_graded.side_by_side : The same as a table.
@@ -92,15 +86,8 @@ def rankings(
     A relevant document adds :math:`(2^g - 1) / \log_2(i + 1)` over the best that can be had, which
     here is 3 + 1 / log2(3):
 
-    >>> df = pl.DataFrame(
-    ...     {
-    ...         "query": ["q1", "q1", "q1"],
-    ...         "doc": ["x", "y", "z"],
-    ...         "grade": [1, 2, None],
-    ...         "bm25": [3.0, None, 1.0],
-    ...         "ours": [0.1, 0.9, None],
-    ...     }
-    ... )
+    >>> df = pl.DataFrame({"query": "q1", "doc": ["x", "y", "z"], "grade": [1, 2, None]})
+    >>> df = df.with_columns(bm25=pl.Series([3, None, 1]), ours=pl.Series([0.1, 0.9, None]))
     >>> drawn = rankings(df, "q1", by=["bm25", "ours"]).data.filter(part="document")
     >>> drawn.select("strategy", "rank", "doc", "level", "adds")
     shape: (5, 5)

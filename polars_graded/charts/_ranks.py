@@ -42,11 +42,7 @@ def strategy_ranks(
     --------
     >>> from polars_graded import rank_strategies
     >>> per_query = pl.DataFrame(
-    ...     {
-    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
-    ...         "query": ["a", "b", "c"] * 2,
-    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
-    ...     }
+    ...     {"strategy": ["bm25", "ours"] * 2, "query": [1, 1, 2, 2], "ap": [0.25, 0.5, 0.5, 1.0]}
     ... )
     >>> chart = per_query.pipe(rank_strategies).pipe(strategy_ranks)
     >>> print(chart.title["text"])
@@ -94,10 +90,10 @@ def strategy_ranks(
 def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
     """Draw means on a line, with a bar over strategies that are not told apart.
 
-    It is Demšar's critical difference diagram. His bars span one critical difference of mean ranks;
-    these are the groups of `rank_strategies`, thus of its test, and of the means that it compares.
-    A bar has a dot at each strategy of its group, for where they vary differently one in between
-    may be told apart.
+    It is Demšar's critical difference diagram (2006, figure 1). His bars span one critical
+    difference of mean ranks; these are the groups of `rank_strategies`, thus of its test and means.
+    A bar has a dot at each strategy of its group: one in between that varies more or less may be
+    told apart.
 
     Parameters
     ----------
@@ -111,42 +107,29 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     LayerChart
         Of rows with `part`: a `"strategy"` with `mean` and the `row` of its name, a `"bar"` of a
         `set` from the `mean` of its first strategy to that of the last, `to`, and a `"dot"` on it
-        for each, both at the `row` of the bar,
-        which is in pixels. The title says who may be first.
-
-    Raises
-    ------
-    ValueError
-        If there are several measures, or more than 60 strategies.
-
-    References
-    ----------
-    Demšar: Statistical comparisons of classifiers over multiple data sets, 2006, figure 1.
+        for each, both at the `row` of the bar, in pixels. The title says who may be first. There
+        are at most 60 strategies.
 
     Examples
     --------
     >>> from polars_graded import rank_strategies
     >>> per_query = pl.DataFrame(
-    ...     {
-    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
-    ...         "query": ["a", "b", "c"] * 2,
-    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
-    ...     }
+    ...     {"strategy": ["bm25", "ours"] * 2, "query": [1, 1, 2, 2], "ap": [0.25, 0.5, 0.5, 1.0]}
     ... )
     >>> chart = per_query.pipe(rank_strategies).pipe(critical_differences)
     >>> chart.data.select("part", "strategy", "mean", "to", "row")
     shape: (5, 5)
-    ┌──────────┬──────────┬──────────┬──────────┬─────┐
-    │ part     ┆ strategy ┆ mean     ┆ to       ┆ row │
-    │ ---      ┆ ---      ┆ ---      ┆ ---      ┆ --- │
-    │ str      ┆ str      ┆ f64      ┆ f64      ┆ i64 │
-    ╞══════════╪══════════╪══════════╪══════════╪═════╡
-    │ strategy ┆ bm25     ┆ 0.333333 ┆ null     ┆ 28  │
-    │ strategy ┆ ours     ┆ 0.833333 ┆ null     ┆ 28  │
-    │ bar      ┆ bm25     ┆ 0.333333 ┆ 0.833333 ┆ 8   │
-    │ dot      ┆ bm25     ┆ 0.333333 ┆ null     ┆ 8   │
-    │ dot      ┆ ours     ┆ 0.833333 ┆ null     ┆ 8   │
-    └──────────┴──────────┴──────────┴──────────┴─────┘
+    ┌──────────┬──────────┬───────┬──────┬─────┐
+    │ part     ┆ strategy ┆ mean  ┆ to   ┆ row │
+    │ ---      ┆ ---      ┆ ---   ┆ ---  ┆ --- │
+    │ str      ┆ str      ┆ f64   ┆ f64  ┆ i64 │
+    ╞══════════╪══════════╪═══════╪══════╪═════╡
+    │ strategy ┆ bm25     ┆ 0.375 ┆ null ┆ 28  │
+    │ strategy ┆ ours     ┆ 0.75  ┆ null ┆ 28  │
+    │ bar      ┆ bm25     ┆ 0.375 ┆ 0.75 ┆ 8   │
+    │ dot      ┆ bm25     ┆ 0.375 ┆ null ┆ 8   │
+    │ dot      ┆ ours     ┆ 0.75  ┆ null ┆ 8   │
+    └──────────┴──────────┴───────┴──────┴─────┘
     """
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy}
     numbers = ["mean", "rank", "rank_low", "rank_high"]

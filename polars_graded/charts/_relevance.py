@@ -34,6 +34,8 @@ def relevance_function(
 ) -> Chart:
     """Draw φ over the scores it is made of, with its control points and the scores themselves.
 
+    Source: Moniz, Torgo and Vinagre (2016), figure 1.
+
     Parameters
     ----------
     frame
@@ -46,28 +48,16 @@ def relevance_function(
     control_points, whisker
         As in `Graded.phi_relevance`.
     scale
-        How scores stand on their axis: `"linear"`, or `"symlog"`, which spreads the many low
-        scores of a popularity. By default this where the highest score is more than 20 times
-        the median.
+        How scores stand on their axis: `"linear"`, or `"symlog"`, which spreads low scores, the
+        default where the highest score is more than 20 times the median.
 
     Returns
     -------
     LayerChart or FacetChart
         Of rows with `part` (what is drawn: `φ`, `score` or `control point`), `score` and
-        `relevance`; `name`, what a control point is; `panel` where it is drawn. The title
-        says how many scores have relevance 0, and how many at least 0.5. Of many scores, some at
-        equal steps by rank stand for all, the lowest and the highest among them. A score that is
-        null is left out, and a query without any.
-
-    Raises
-    ------
-    ValueError
-        As `phi_curve`, so if a score is NaN or infinite; also if the frame has no score, or there
-        are more than 60 panels.
-
-    References
-    ----------
-    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figure 1.
+        `relevance`; and `name`, what a control point is. The title says how many scores have
+        relevance 0, and how many at least 0.5. Of many scores, some at equal steps by rank stand
+        for all, the lowest and the highest among them. NaN and infinity are refused.
 
     Examples
     --------
@@ -171,9 +161,9 @@ def sample_boxes(
     """Draw the distribution of a measure as one box per group, with a reference line across each.
 
     A box reaches from the lower to the upper quartile with the median in it, its whiskers to the
-    last values within 1.5 times its length; what lies beyond is a point each. Boxes lie below each
-    other, the one with the highest median at the top; in panels, that with the highest mean of its
-    medians.
+    last values within 1.5 times its length; what lies beyond is a point each. The box with the
+    highest median is at the top; in panels, that with the highest mean of its medians. Source:
+    Moniz, Torgo and Vinagre (2016), figure 2.
 
     Parameters
     ----------
@@ -191,14 +181,9 @@ def sample_boxes(
     Returns
     -------
     LayerChart or FacetChart
-        Of rows with `group`, `samples`, `whisker_low`, `q1`, `median`, `q3`, `whisker_high`,
-        `reference` where there is one and `panel` where it is drawn; and a row for each point, with
-        `outlier`. Of many points, some at equal steps stand for all, the first and last of them
-        among them.
-
-    References
-    ----------
-    Moniz, Torgo, Vinagre: Data-driven relevance judgments for ranking evaluation, 2016, figure 2.
+        Of rows with `group`, `samples`, `whisker_low`, `q1`, `median`, `q3`, `whisker_high` and
+        `reference` where there is one; and a row for each point, with `outlier`. Of many points,
+        some at equal steps stand for all, the first and last among them.
 
     Examples
     --------

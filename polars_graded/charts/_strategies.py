@@ -44,8 +44,7 @@ def strategy_bars(
     show
         `"points"`, or `"bars"` from 0.
     width
-        How wide each panel is, in pixels; by default such that panels, two side by side, fit into
-        a cell of a notebook.
+        How wide each panel is, in pixels; by default two fit side by side into a notebook.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
@@ -158,11 +157,7 @@ def comparison_forest(
     --------
     >>> from polars_graded import compare
     >>> per_query = pl.DataFrame(
-    ...     {
-    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
-    ...         "query": ["a", "b", "c"] * 2,
-    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
-    ...     }
+    ...     {"strategy": ["bm25", "ours"] * 2, "query": [1, 1, 2, 2], "ap": [0.25, 0.5, 0.5, 0.8]}
     ... )
     >>> comparison = compare(per_query, baseline="bm25")
     >>> comparison.pipe(comparison_forest, confidence=0.9).data.select("pair", "significance")
@@ -242,12 +237,7 @@ def comparison_matrix(
     -------
     LayerChart or FacetChart
         Of rows with `measure`, `strategy`, `baseline`, `difference`, `p_corrected`, `mark`, and
-        `panel` where it is drawn.
-
-    Raises
-    ------
-    ValueError
-        As `comparison_forest`; there are at most 1500 pairs.
+        `panel` where it is drawn, of at most 1500 pairs.
 
     See Also
     --------
@@ -257,11 +247,7 @@ def comparison_matrix(
     --------
     >>> from polars_graded import compare
     >>> per_query = pl.DataFrame(
-    ...     {
-    ...         "strategy": ["bm25"] * 3 + ["ours"] * 3,
-    ...         "query": ["a", "b", "c"] * 2,
-    ...         "ap": [0.25, 0.5, 0.25, 0.75, 0.75, 1.0],
-    ...     }
+    ...     {"strategy": ["bm25", "ours"] * 2, "query": [1, 1, 2, 2], "ap": [0.25, 0.5, 0.5, 0.8]}
     ... )
     >>> matrix = compare(per_query).pipe(comparison_matrix, confidence=0.9)
     >>> matrix.data.drop("measure", "p_corrected")
@@ -271,8 +257,8 @@ def comparison_matrix(
     │ ---      ┆ ---      ┆ ---        ┆ ---  │
     │ str      ┆ str      ┆ f64        ┆ str  │
     ╞══════════╪══════════╪════════════╪══════╡
-    │ bm25     ┆ ours     ┆ -0.5       ┆ −    │
-    │ ours     ┆ bm25     ┆ 0.5        ┆ +    │
+    │ bm25     ┆ ours     ┆ -0.275     ┆ −    │
+    │ ours     ┆ bm25     ┆ 0.275      ┆ +    │
     └──────────┴──────────┴────────────┴──────┘
     """
     level = check_level(confidence)

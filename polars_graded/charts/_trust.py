@@ -50,14 +50,14 @@ def significance_curves(
 
     The lower a line, the more pairs its measure tells apart. Where it crosses the dashed line of
     1 - `confidence` is how many pairs stay undecided; beside its name stands how many are told
-    apart, their share being the discriminative power. The test is the one that
-    `trust.significance_levels` was asked for, by default Tukey's: `compare` by default has another,
-    and other p values.
+    apart, their share being the discriminative power. These are Sakai's achieved significance level
+    curves (SIGIR 2006, figure 4).
 
     Parameters
     ----------
     levels
-        One row per measure and pair, as `trust.significance_levels` returns it.
+        One row per measure and pair, as `trust.significance_levels` returns it, whose test by
+        default is not that of `compare`.
     confidence
         A pair is told apart where p is at most 1 - `confidence`.
     panel
@@ -69,18 +69,7 @@ def significance_curves(
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
-        height, and `panel` where it is drawn. With more than 3000, places in equal steps stand for
-        all. The axis of p shows those near 0.
-
-    See Also
-    --------
-    polars_graded.trust.significance_levels : The frame that is drawn here.
-    polars_graded.trust.discriminative_power : The shares alone.
-
-    References
-    ----------
-    Sakai: Evaluating evaluation metrics based on the bootstrap, SIGIR 2006, figure 4, achieved
-    significance level curves.
+        height. The axis of p shows those near 0.
 
     Examples
     --------
@@ -157,10 +146,9 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     """Draw how probable it is that a number of queries shows a difference, one line per measure.
 
     The large point on a line is where the queries at hand are. Where a line crosses the dashed one
-    is how many queries would be enough. Which difference is looked for stands in the title: lines
-    of several measures are compared by the same share of their ranges,
-    `power_curve(..., unit="range")`; the same number is a large step on one scale and a small one
-    on another, and the title then says which shares of the ranges it is.
+    is how many queries would be enough (`trust.queries_needed` has it exactly). The title says
+    which difference is looked for. Measures on different scales are comparable by the same share of
+    their ranges, `power_curve(..., unit="range")`.
 
     Parameters
     ----------
@@ -175,13 +163,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
-        height, and `panel` where it is drawn. With more than 3000, numbers of queries in equal
-        steps stand for all.
-
-    See Also
-    --------
-    polars_graded.trust.power_curve : The frame that is drawn here.
-    polars_graded.trust.queries_needed : Where lines cross the dashed one, exactly.
+        height.
 
     Examples
     --------
@@ -253,16 +235,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     -------
     LayerChart or FacetChart
         Of the rows as they came, with `label` and `label_at`, the name at the end of a line and its
-        height, and `panel` where it is drawn. With more than 3000, numbers of queries in equal
-        steps stand for all.
-
-    See Also
-    --------
-    polars_graded.trust.order_stability : The frame that is drawn here.
-
-    References
-    ----------
-    Buckley, Voorhees: Evaluating evaluation measure stability, SIGIR 2000.
+        height.
 
     Examples
     --------
@@ -322,7 +295,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     """Draw how often other queries contradict a difference, by its size, one line per sample size.
 
     The number of queries stands where its line falls below the dashed `rate`: a difference that is
-    larger would be contradicted by as many other queries less often than that.
+    larger would be contradicted by as many other queries less often than that. After Voorhees and
+    Buckley (SIGIR 2002), figure 1.
 
     Parameters
     ----------
@@ -341,17 +315,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         `label_y`, where the number of queries stands, of those that do not hide each other; `panel`
         where it is drawn. Classes of fewer than 30 comparisons, and those of the largest
         differences, in which fewer than one in fifty comparisons of a line lie, are left out: their
-        rates are of chance. With more than
-        3000 rows, classes in equal steps stand for all.
-
-    See Also
-    --------
-    polars_graded.trust.swap_rate : The frame that is drawn here.
-
-    References
-    ----------
-    Voorhees, Buckley: The effect of topic set size on retrieval experiment error, SIGIR 2002,
-    figure 1.
+        rates are of chance.
 
     Examples
     --------
@@ -469,14 +433,8 @@ def grading_profile(
         grading, `difference` where it is shown, and `panel` where it is drawn; without panels
         `label_at`, the height of a name at the end of a line.
 
-    Raises
-    ------
-    ValueError
-        If the frame has no mean; if there are more than 60 panels, or more than 3000 rows.
-
     See Also
     --------
-    polars_graded.trust.robustness_to_grading : The frame that is drawn here.
     threshold_profile : Average precision at each threshold.
 
     Examples
@@ -608,14 +566,6 @@ def unjudged_bounds(
         `queries`. The strategy with the highest mean of the first measure is at the top. A query
         whose value is null, NaN or infinite counts in no mean.
 
-    See Also
-    --------
-    polars_graded.trust.unjudged_bounds : The frame that is drawn here.
-
-    References
-    ----------
-    Moffat, Zobel: Rank-biased precision for measurement of retrieval effectiveness, 2008, section
-    3.3.
 
     Examples
     --------

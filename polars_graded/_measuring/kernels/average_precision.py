@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties: str) -> Floats:
-    """Equations 1 and 2: the mean over R of the precision at each relevant document.
-
-    `over` names the divisor: R, the relevant documents seen, or min(n, R).
-    """
+    """Equations 1 and 2: the sum of precisions at relevant documents, over what `over` names."""
     if ties == "average":
         expected = expected_precisions(queries, threshold).head(n)
         return expected.sum(expected.values) / queries.most_hits(n, threshold, over)

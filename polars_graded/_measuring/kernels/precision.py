@@ -137,10 +137,7 @@ def expected_at_first_hit(
 
 
 def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
-    """The share of pairs of a relevant and another judged document in the right order.
-
-    Tied pairs count half, unless ties are broken by the order of rows.
-    """
+    """The share of pairs in the right order; tied ones count half, unless ties are broken."""
     ranked, hits = queries.ranked, queries.hits(None, threshold)
     n_relevant = queries.judged.n_relevant(threshold)
     n_other = queries.judged.n - n_relevant
