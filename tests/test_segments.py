@@ -115,6 +115,17 @@ def test_several_columns_make_segments():
     assert by_both.equals(compare_segments(frame, segments="country"))
 
 
+def test_what_is_missing_is_counted_in_all_segments_each_query_once():
+    frame = segmented([6, 9]).with_columns(
+        pl.when(pl.col("query").str.ends_with("2")).then(None).otherwise("ap").alias("ap")
+    )
+    with pytest.raises(ValueError, match="in 2 of 15 queries: query '0 2' of 'a', query '1 2' of"):
+        summarise(frame, segments="country")
+    again = pl.concat([frame, frame.with_columns(country=pl.lit(7))], how="vertical_relaxed")
+    with pytest.raises(ValueError, match="in 2 of 15 queries"):
+        summarise(again, segments="country")
+
+
 # Tables and pages of segments.
 
 

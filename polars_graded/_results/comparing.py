@@ -14,13 +14,14 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_list, check_number
 from polars_graded._results.keys import ResultOptions, takes_results
-from polars_graded._results.pairs import Pairs, mean_and_std, pairs_of
+from polars_graded._results.pairs import Pairs, mean_and_std, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
+    Grid,
     Named,
     Results,
     check_free_names,
+    check_graders,
     check_per_query,
-    check_segments,
     collected_keys,
     mean_margin,
     measures_and_curves,
@@ -285,25 +286,14 @@ def compare(
     │ 0.6875 ┆ 0.5           ┆ 0.1875     ┆ 3    ┆ 1    ┆ 1.5 ┆ 0.25    │
     └────────┴───────────────┴────────────┴──────┴──────┴─────┴─────────┘
     """
-    correction = correction_of(test, correction)
-    options = Options(test, correction, confidence, seed, resamples, progress)
+    options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
         _check_none(rope=rope, test=None if test == "t" else test)
-        compared = baseline, correction
-        return trusted_table(per_query, measures, trusted, segments, keys, confidence, compared)
-    grids = check_segments(per_query, measures, segments, **keys)
-    strategies = grids[0][1].strategies
-    a, b = pairs_of(strategies, baseline)
-    names = strategies.gather(a), strategies.gather(b).alias("baseline")
-    tables, told = [], dict[str, None]()
-    for measure in grids[0][1].measures:
-        pairs = [Pairs(grid.results(measure), a, b) for _, grid in grids]
-        found = zip(grids, _statistics(pairs, options, margin), strict=True)
-        tables += [of_measure(measure, segment, names, rows) for (segment, _), rows in found]
-        told |= dict.fromkeys(told_of_tests(pairs, options))
-    warn_of_tests(told)
-    return pl.concat(tables)
+        graders = check_graders(per_query, measures, segments, **keys)
+        return trusted_table(graders, trusted, confidence, (baseline, options.correction))
+    grid = check_per_query(per_query, measures, segments, **keys)
+    return comparison_of(grid, options, baseline, margin)
 
 
 @takes_results
@@ -433,13 +423,9 @@ def summarise(
     """
     check_level(confidence)
     if trusted is not None:
-        return trusted_table(per_query, measures, trusted, segments, keys, confidence)
-    grids = check_segments(per_query, measures, segments, **keys)
-    return pl.concat(
-        of_measure(measure, segment, [grid.strategies], _summary(grid.results(measure), confidence))
-        for measure in grids[0][1].measures
-        for segment, grid in grids
-    )
+        graders = check_graders(per_query, measures, segments, **keys)
+        return trusted_table(graders, trusted, confidence)
+    return summary_of(check_per_query(per_query, measures, segments, **keys), confidence)
 
 
 @takes_results
@@ -548,6 +534,32 @@ def _side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl
 
 
 # From arrays to a frame
+
+
+def comparison_of(
+    grid: Grid, options: Options, baseline: Any = None, rope: float | None = None
+) -> pl.DataFrame:
+    """What `compare` says of these results."""
+    a, b = pairs_of(grid.strategies, baseline)
+    names = names_of_pairs(grid.strategies, a, b)
+    tables, told = [], dict[str, None]()
+    for measure in grid.measures:
+        segments, each = zip(*grid.in_segments(measure), strict=True)
+        pairs = [Pairs(results, a, b) for results in each]
+        found = zip(segments, _statistics(pairs, options, rope), strict=True)
+        tables += [of_measure(measure, segment, names, rows) for segment, rows in found]
+        told |= dict.fromkeys(told_of_tests(pairs, options))
+    warn_of_tests(told)
+    return pl.concat(tables)
+
+
+def summary_of(grid: Grid, confidence: float) -> pl.DataFrame:
+    """What `summarise` says of these results."""
+    return pl.concat(
+        of_measure(measure, segment, [grid.strategies], _summary(results, confidence))
+        for measure in grid.measures
+        for segment, results in grid.in_segments(measure)
+    )
 
 
 def _check_none(**given: Any) -> None:

@@ -13,21 +13,25 @@ from polars_graded._checks import (
     check_column_names,
     check_columns,
     check_flag,
-    check_level,
     check_whole_number,
 )
 from polars_graded._measuring.names import Measure
-from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.keys import (
     Columns,
     ResultOptions,
-    columns_of_segments,
     takes_results,
     takes_results_of_one,
 )
-from polars_graded._results.per_query import Named, bests, check_known, measures_and_curves
-from polars_graded._results.ranks import LETTERS, rank_strategies
-from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
+from polars_graded._results.per_query import (
+    Named,
+    bests,
+    check_known,
+    check_per_query,
+    measures_and_curves,
+)
+from polars_graded._results.ranks import LETTERS, ranks_of
+from polars_graded._results.significance import CORRECTIONS, TESTS, Options, correction_of
 from polars_graded._sentences import in_markdown
 
 if TYPE_CHECKING:
@@ -184,17 +188,15 @@ def paper_table(
     """
     check_choice("format", format, WRITERS)
     check_whole_number("digits", digits, at_least=0)
-    level = check_level(confidence)
     check_flag("caption", caption)
     check_choice("letters", letters, ("worse", "groups"))
     if letters == "groups" and baseline is not None:
         msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
         raise ValueError(msg)
-    per_query = per_query.lazy().collect()  # once for all of these
-    means = summarise(per_query, *measures, segments=segments, **keys)
-    parts = ["measure", *columns_of_segments(segments)]
-    strategy = keys.get("strategy", "strategy")
-    names = means.get_column(strategy).unique(maintain_order=True).to_list()
+    options = Options(test, correction_of(test, correction), confidence)
+    grid = check_per_query(per_query, measures, segments, **keys)
+    means, parts = summary_of(grid, confidence), ["measure", *grid.apart]
+    strategy, names = grid.strategies.name, grid.strategies.to_list()
     if baseline is None and letters == "worse" and len(names) > len(LETTERS):
         msg = (
             f"there must be at most {len(LETTERS)} strategies, a letter for each, unless "
@@ -203,17 +205,16 @@ def paper_table(
         raise ValueError(msg)
     signs = dict(zip(names, LETTERS, strict=False)) if baseline is None else {}
     marked = means.select(*parts, strategy, mark=pl.lit(""))
-    how: dict[str, Any] = {"segments": segments, "test": test, "correction": correction}
-    how |= {"confidence": confidence, **keys}
     if letters == "groups" and len(names) > 1:
         signs = {}
-        marked = rank_strategies(per_query, *measures, **how).select(*parts, strategy, mark="group")
+        marked = ranks_of(grid, options).select(*parts, strategy, mark="group")
         if not {*"".join(marked["mark"])} <= {*LETTERS}:
             msg = f"there must be at most {len(LETTERS)} groups, a letter for each"
             raise ValueError(msg)
     elif len(names) > 1 or baseline is not None:
-        pairs = compare(per_query, *measures, baseline=baseline, **how)
-        marked = _beaten(pairs.filter(pl.col("p_corrected") <= level), parts, strategy, signs)
+        pairs = comparison_of(grid, options, baseline)
+        found = pairs.filter(pl.col("p_corrected") <= options.level)
+        marked = _beaten(found, parts, strategy, signs)
     columns: dict[str, list[Cell]] = {}
     beside = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
@@ -233,7 +234,7 @@ def paper_table(
         stands = "strategies that share a letter do not differ significantly"
     elif baseline is not None:
         stands = f"+ stands for significantly better than {baseline}, - for worse"
-    said = _caption(means, test, correction, stands, level) if caption else ""
+    said = _caption(means, options, stands) if caption else ""
     return WRITERS[format](strategy, list(columns), rows, said)
 
 
@@ -258,21 +259,15 @@ def _beaten(
     return found.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
-def _caption(
-    means: pl.DataFrame,
-    test: TestName,
-    correction: CorrectionName | None,
-    signs: str,
-    level: float,
-) -> str:
+def _caption(means: pl.DataFrame, options: Options, signs: str) -> str:
     """What is bold, and what the raised signs stand for."""
     counts = means.get_column("queries").unique().sort().to_list()
     queries = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries"
-    corrections = CORRECTIONS[correction_of(test, correction)].words
-    corrected = "" if TESTS[test].simultaneous else f", p values {corrections}"
+    test, correction = TESTS[options.test], CORRECTIONS[options.correction]
+    corrected = "" if test.simultaneous else f", p values {correction.words}"
     return (
         f"Means of {queries}, the best of each column in bold; {signs} "
-        f"(p of at most {level:g}) by {TESTS[test].words}{corrected}."
+        f"(p of at most {options.level:g}) by {test.words}{corrected}."
     )
 
 

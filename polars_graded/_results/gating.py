@@ -31,7 +31,7 @@ from polars_graded._results.per_query import (
     Named,
     as_they_come,
     check_has_best,
-    check_segments,
+    check_per_query,
     measures_and_curves,
     of_measure,
     place_of,
@@ -180,18 +180,17 @@ def gate(
     if not held.names:
         msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
         raise ValueError(msg)
-    grids = check_segments(held.rows, measures, segments, **keys)
-    whole = grids[0][1]
+    grid = check_per_query(held.rows, measures, segments, **keys)
     a, b = (
-        np.array([place_of(whole.strategies, name) for name in side])
+        np.array([place_of(grid.strategies, name) for name in side])
         for side in zip(*held.names, strict=True)
     )
-    level = options.level / (len(a) * len(grids) * len(whole.measures))
+    level = options.level / (len(a) * len(grid.segments) * len(grid.measures))
     tables = []
-    for measure in whole.measures:
+    for measure in grid.measures:
         allowed = _margin_of(measure, margin)
-        for segment, grid in grids:
-            pairs = Pairs(grid.results(measure), a, b)
+        for segment, results in grid.in_segments(measure):
+            pairs = Pairs(results, a, b)
             check_has_best(measure, pairs.results.best, "say what is worse")
             verdicts = _verdicts(pairs, allowed, options, level)
             names = held.strategies, held.baselines

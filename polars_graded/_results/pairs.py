@@ -136,3 +136,8 @@ def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Int
     ]
     a, b = np.array(pairs, dtype=np.int64).T
     return a, b
+
+
+def names_of_pairs(strategies: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
+    """The names of both strategies of each pair, the second as its baseline."""
+    return [strategies.gather(a), strategies.gather(b).alias("baseline")]

@@ -31,7 +31,7 @@ from polars_graded._frames import sorting
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
-from polars_graded._results.keys import columns_of_segments
+from polars_graded._results.keys import by_grader, columns_of_segments
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
@@ -63,51 +63,41 @@ SHOWN = 3
 def check_per_query(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
-    **options: Unpack[ResultOptions],
-) -> Grid:
-    """The measures that are named, or all that there are, of each strategy for each query."""
-    [(_, grid)] = check_segments(per_query, measures, None, **options)
-    return grid
-
-
-def check_segments(
-    per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
-    segments: Columns | None,
+    segments: Columns | None = None,
     *,
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results has chosen it
-) -> list[tuple[pl.DataFrame, Grid]]:
-    """As `check_per_query`, for the queries of each segment: a row of its key, and its grid.
+) -> Grid:
+    """The measures that are named, or all that there are, of each strategy for each query.
 
-    All have the same strategies. Without segments it is one, whose key has no column. One of
-    several query columns may tell segments apart.
+    One of several query columns may tell segments apart; so may any that is no key.
     """
     check_choice("missing", missing, get_args(Missing))
-    keys = columns_of_segments(segments)
+    apart = columns_of_segments(segments)
     schema = per_query.collect_schema()
-    check_columns("per_query", keys, schema)
-    check_comparable(keys, schema)
+    check_columns("per_query", apart, schema)
+    check_comparable(apart, schema)
     queries = check_column_names("query", query)
-    own = keys if {*queries} <= {*keys} else [name for name in keys if name not in queries]
+    own = apart if {*queries} <= {*apart} else [name for name in apart if name not in queries]
     check_named_once([strategy, *queries, *own, *columns_named(measures)])
     numbers, _ = measures_and_curves(per_query.drop(own), measures, query=query, strategy=strategy)
-    wanted = [strategy, *queries, *own, *numbers]
-    frame = per_query.lazy().select(wanted).collect()
-    parts = (frame.partition_by(keys) if keys else []) or [frame]
-    strategies = as_they_come(frame[strategy])
-    found = []
-    for part in parts:
-        rows = collected_keys(part, numbers, query=query, strategy=strategy)
-        found.append((part.select(keys).head(1), Grid(rows, missing, strategies, measures)))
-    if not keys:
-        return [(WHOLE, grid) for _, grid in found]
-    if frame.is_empty():
-        return found
-    rising = pl.concat([key for key, _ in found]).select(pl.struct(keys).arg_sort()).to_series()
-    return [found[place] for place in rising]
+    rows = collected_keys(per_query, numbers, query=query, strategy=strategy, segments=apart)
+    return Grid(rows, missing, measures=measures, segments=apart)
+
+
+def check_graders(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    measures: Sequence[Named],
+    segments: Columns | None = None,
+    **keys: Unpack[ResultOptions],
+) -> dict[str, Grid]:
+    """As `check_per_query`, the results of each grader by themselves."""
+    parts = by_grader(per_query, {**keys, "measures": measures})
+    return {
+        grader: check_per_query(rows, measures, segments, **keys) for grader, rows in parts.items()
+    }
 
 
 def check_named_once(columns: Sequence[str]) -> None:
@@ -207,17 +197,21 @@ def collected_keys(
     *,
     query: Columns,
     strategy: str,
+    segments: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """The strategy, the query (of several columns a struct) and some columns, each pair once."""
+    """The strategy, the query (of several columns a struct), segments and some columns.
+
+    Each strategy has each query once in a segment.
+    """
     queries = check_column_names("query", query)
     one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries).alias(", ".join(queries))
-    frame = per_query.lazy().select(strategy, one, *columns).collect()
-    keys = frame.columns[:2]
+    frame = per_query.lazy().select(strategy, one, *segments, *columns).collect()
+    keys = frame.columns[: 2 + len(segments)]
     if nulls := frame[strategy].null_count():
         msg = f"strategy {strategy!r} must not be null, got {nulls} nulls"
         raise ValueError(msg)
     if frame.select(pl.struct(keys).n_unique()).item() < frame.height:
-        again = frame.filter(frame.select(keys).is_duplicated()).select(keys).unique().sort(keys)
+        again = frame.select(keys).filter(frame.select(keys).is_duplicated()).unique().sort(keys)
         msg = (
             f"each strategy must have each query once, got {again.height} more often: "
             f"{_first(again)}{made_by('per_query')}"
@@ -254,7 +248,8 @@ def as_they_come(strategies: pl.Series) -> pl.Series:
 
 def _first(keys: pl.DataFrame) -> str:
     """The first few strategies and queries."""
-    shown = [f"query {query!r} of {strategy!r}" for strategy, query in keys.head(SHOWN).iter_rows()]
+    few = keys.head(SHOWN).iter_rows()
+    shown = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in few]
     return ", ".join(shown if keys.height <= SHOWN else [*shown, "..."])
 
 
@@ -262,7 +257,10 @@ def _first(keys: pl.DataFrame) -> str:
 
 
 class Grid:
-    """A frame with a row for each strategy and query, also where it had none."""
+    """A frame with a row for each strategy and query, also where it had none.
+
+    Where columns tell segments apart, a query is one of a segment, and all strategies are in each.
+    """
 
     def __init__(
         self,
@@ -270,22 +268,30 @@ class Grid:
         missing: Missing,
         strategies: pl.Series | None = None,
         measures: Sequence[Named] = (),
+        segments: Sequence[str] = (),
     ) -> None:
-        strategy, query, *self.measures = frame.columns
+        strategy, query, *others = frame.columns
+        self.apart, self.measures = [*segments], others[len(segments) :]
         self.best = {name: best_of(name) for name in self.measures}
         self.best.update(directions_of(measures))
         self.strategies = as_they_come(frame[strategy]) if strategies is None else strategies
-        self.queries = frame[query].unique().sort()
+        queries = frame.select(query, *segments).unique().sort(*segments, query)
+        self.queries = queries[query]
         self.missing = missing
-        keys = self.strategies.to_frame().join(self.queries.to_frame(), how="cross")
+        keys = self.strategies.to_frame().join(queries, how="cross")
+        on = keys.columns
         # What `evaluate` returns mostly is such a grid already.
         self.frame = (
             frame
-            if keys.equals(frame.select(strategy, query))
-            else keys.join(
-                frame, on=[strategy, query], how="left", nulls_equal=True, maintain_order="left"
-            )
+            if keys.equals(frame.select(on))
+            else keys.join(frame, on=on, how="left", nulls_equal=True, maintain_order="left")
         )
+        parts = (queries.partition_by(segments) if segments else []) or [queries]
+        ends = np.cumsum([part.height for part in parts])
+        keys_of = [part.select(segments).head(1) if segments else WHOLE for part in parts]
+        places = np.split(np.arange(queries.height), ends[:-1])
+        self.segments = [*zip(keys_of, places, strict=True)]
+        """The key of each segment, in one row, and where its queries are."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -299,6 +305,16 @@ class Grid:
 
     def results(self, measure: str) -> Results:
         """The values of a measure for the queries that count."""
+        every, counts = self._every(measure)
+        return every.at(np.flatnonzero(counts))
+
+    def in_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
+        """The key of each segment, and the values of a measure for its queries that count."""
+        every, counts = self._every(measure)
+        return [(key, every.at(places[counts[places]])) for key, places in self.segments]
+
+    def _every(self, measure: str) -> tuple[Results, Mask]:
+        """The values of a measure for all queries, and which of these count."""
         values = self.values(measure)
         name = f"measure {measure!r}"
         self._check(np.isinf(values), name, "must be finite, got infinity")
@@ -306,9 +322,8 @@ class Grid:
         self._check(np.abs(values) > LARGEST, name, rule)
         absent = np.isnan(values)
         self._check_present(absent, name)
-        whole = ~absent.any(axis=0)
-        queries = self.queries.filter(pl.Series(whole))
-        return Results(measure, queries, values[:, whole], self.best[measure])
+        counts = np.logical_not(absent.any(axis=0))
+        return Results(measure, self.queries, values, self.best[measure]), counts
 
     def named(self, measures: Sequence[str]) -> dict[str, str]:
         """Measures with which value of each is best."""
@@ -364,8 +379,8 @@ class Grid:
     def _check(self, wrong: Mask, name: str, rule: str, hint: str = "") -> None:
         """Raise where a value is wrong, with how many queries have one and some of them."""
         if wrong.any():
-            rows = self.frame[:, :2].filter(pl.Series(wrong.ravel()))
-            count = f"{rows.to_series(1).n_unique()} of {len(self.queries)} queries"
+            rows = self.frame[:, :2].filter(pl.Series(wrong.ravel())).unique(maintain_order=True)
+            count = f"{rows.to_series(1).n_unique()} of {self.queries.n_unique()} queries"
             msg = f"{name} {rule} in {count}: {_first(rows)}"
             raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
 
@@ -385,11 +400,14 @@ class Results:
         """How many queries there are."""
         return len(self.queries)
 
+    def at(self, places: Integers) -> Results:
+        """The values of the queries at these places."""
+        return replace(self, queries=self.queries[places], values=self.values[:, places])
+
     def among(self, queries: pl.Series, *, inside: bool = True) -> Results:
         """The values of the queries that are among these, or else of all others."""
         wanted = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
-        values = self.values[:, wanted.to_numpy()]
-        return replace(self, queries=self.queries.filter(wanted), values=values)
+        return self.at(wanted.arg_true().to_numpy())
 
     @cached_property
     def floor(self) -> float:

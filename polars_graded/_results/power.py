@@ -16,7 +16,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._results.keys import ResultOptions, takes_results
-from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
     ROUNDING,
     WHOLE,
@@ -204,9 +204,8 @@ def significance_levels(
     tables = []
     for pairs, p in _achieved(grid, options):
         falling = np.argsort(-p, kind="stable")
-        a, b = (grid.strategies.gather(each[falling]) for each in (pairs.a, pairs.b))
+        names = names_of_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
         levels = table({"place": np.arange(1, len(p) + 1), "p_corrected": p[falling]})
-        names = a, b.alias("baseline")
         rows = of_measure(pairs.results.measure, WHOLE, names, levels)
         tables.append(rows.select("measure", "place", pl.exclude("measure", "place")))
     return pl.concat(tables)

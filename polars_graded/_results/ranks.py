@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_level
-from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.keys import ResultOptions, columns_of_segments, takes_results
-from polars_graded._results.per_query import WHOLE, Named, check_has_best, of_measure
+from polars_graded._results.comparing import comparison_of, summary_of
+from polars_graded._results.keys import ResultOptions, takes_results
+from polars_graded._results.per_query import (
+    WHOLE,
+    Named,
+    check_has_best,
+    check_per_query,
+    of_measure,
+)
+from polars_graded._results.significance import Options, correction_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_graded._measuring.kernels.ragged import Integers, Mask
+    from polars_graded._results.per_query import Grid
     from polars_graded._results.significance import CorrectionName, Progress, TestName
 
 __all__ = ["rank_strategies"]
@@ -117,27 +124,18 @@ def rank_strategies(
     │ c        ┆ 0.375 ┆ 3    ┆ 2        ┆ 3         ┆ b     │
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
-    of_segments = columns_of_segments(segments)
-    per_query = per_query.lazy().collect()  # once for both
-    pairs = compare(
-        per_query,
-        *measures,
-        segments=segments,
-        test=test,
-        correction=correction,
-        confidence=confidence,
-        seed=seed,
-        resamples=resamples,
-        progress=progress,
-        **keys,
-    )
-    means = summarise(per_query, *measures, segments=segments, confidence=confidence, **keys)
-    both = (
-        table.partition_by("measure", *of_segments, maintain_order=True) for table in (means, pairs)
-    )
+    options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
+    return ranks_of(check_per_query(per_query, measures, segments, **keys), options)
+
+
+def ranks_of(grid: Grid, options: Options) -> pl.DataFrame:
+    """What `rank_strategies` says of these results."""
+    means, pairs = summary_of(grid, options.confidence), comparison_of(grid, options)
+    both = zip(*(each.partition_by("measure", *grid.apart) for each in (means, pairs)), strict=True)
+    strategy = grid.strategies.name
     return pl.concat(
-        _ranked(of_strategies, of_pairs, of_segments, keys["strategy"], check_level(confidence))
-        for of_strategies, of_pairs in zip(*both, strict=True)
+        _ranked(of_strategies, of_pairs, grid.apart, strategy, options.level)
+        for of_strategies, of_pairs in both
     )
 
 

@@ -21,7 +21,7 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import of_one_value, settled_by
-from polars_graded._results.comparing import compare
+from polars_graded._results.comparing import comparison_of
 from polars_graded._results.correlation import kendall, tau_ap
 from polars_graded._results.pairs import pairs_of
 from polars_graded._results.per_query import (
@@ -31,13 +31,13 @@ from polars_graded._results.per_query import (
     of_measure,
     table,
 )
+from polars_graded._results.significance import Options
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_graded._measuring.names import Measure
-    from polars_graded._results.per_query import Grid
 
 __all__ = ["robustness_to_grading", "unjudged_bounds"]
 
@@ -346,11 +346,11 @@ class _Conclusions:
         query: Sequence[str],
         confidence: float,
     ) -> None:
-        keys: dict[str, Any] = {"query": query, "strategy": strategy, "missing": "drop"}
         named = {name: measure.definition.best for name, measure in measures.items()}
-        self.grid: Grid = check_per_query(values, [named], **keys)
-        compared = compare(values, named, **keys, confidence=confidence)
-        found = (pl.col("p_corrected") <= check_level(confidence)).fill_null(value=False)
+        self.grid = check_per_query(values, [named], query=query, strategy=strategy, missing="drop")
+        options = Options("t", "holm", confidence)
+        compared = comparison_of(self.grid, options)
+        found = (pl.col("p_corrected") <= options.level).fill_null(value=False)
         signs = compared.select(found * pl.col("difference").sign().fill_null(0)).to_numpy()
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 

@@ -9,11 +9,11 @@ import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._results.keys import ResultOptions, takes_results
-from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
     WHOLE,
     Named,
-    check_segments,
+    check_per_query,
     of_measure,
     table,
 )
@@ -112,13 +112,11 @@ def compare_segments(
     └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    grids = [grid for _, grid in check_segments(per_query, measures, segments, **keys)]
-    strategies = grids[0].strategies
-    a, b = pairs_of(strategies, baseline)
+    grid = check_per_query(per_query, measures, segments, **keys)
+    a, b = pairs_of(grid.strategies, baseline)
     tables = []
-    for measure in grids[0].measures:
-        each = [Pairs(grid.results(measure), a, b) for grid in grids]
-        each = [pairs for pairs in each if pairs.n > 1]
+    for measure in grid.measures:
+        each = [Pairs(results, a, b) for _, results in grid.in_segments(measure) if results.n > 1]
         n = np.array([pairs.n for pairs in each], dtype=np.float64)[:, np.newaxis]
         shape = len(each), len(a)
         mean, std = (
@@ -139,8 +137,7 @@ def compare_segments(
                 "p_corrected": corrected(correction, p),
             }
         )
-        names = strategies.gather(a), strategies.gather(b).alias("baseline")
-        tables.append(of_measure(measure, WHOLE, names, numbers))
+        tables.append(of_measure(measure, WHOLE, names_of_pairs(grid.strategies, a, b), numbers))
     return pl.concat(tables)
 
 

@@ -10,10 +10,9 @@ import polars as pl
 
 from polars_graded._checks import check_level
 from polars_graded._frames.inputs import GRADER
-from polars_graded._results.keys import by_grader, check_same_strategies
-from polars_graded._results.pairs import mean_and_std, pairs_of
+from polars_graded._results.keys import check_same_strategies
+from polars_graded._results.pairs import mean_and_std, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
-    check_segments,
     of_measure,
     table,
 )
@@ -21,11 +20,10 @@ from polars_graded._results.significance import Estimate, tests_of
 from polars_graded._sentences import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
-    from polars_graded._measuring.kernels.ragged import Floats
-    from polars_graded._results.keys import Columns
-    from polars_graded._results.per_query import Grid, Named, Results
+    from polars_graded._measuring.kernels.ragged import Floats, Integers
+    from polars_graded._results.per_query import Grid, Results
     from polars_graded._results.significance import CorrectionName
 
 FEW = 10
@@ -33,6 +31,10 @@ FEW = 10
 
 HALVED = 4
 """From so many trusted queries on either half has a covariance."""
+
+
+NOWHERE = np.arange(0)
+"""The places of no query."""
 
 
 def _estimated(values: Floats) -> Estimate:
@@ -88,28 +90,23 @@ def _covariance(x: Floats, y: Floats) -> Floats:
 
 
 def trusted_table(
-    per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
+    graders: Mapping[str, Grid],
     trusted: str,
-    segments: Columns | None,
-    keys: Mapping[str, Any],
     confidence: float,
     compared: tuple[Any, CorrectionName] | None = None,
 ) -> pl.DataFrame:
     """What `summarise` says with a trusted grader, or `compare`, by its baseline and correction."""
     what = "mean" if compared is None else "difference"
     level, tables = check_level(confidence), []
-    for model, strategies, each in _shared(per_query, measures, trusted, segments, keys):
-        tests: list[dict[str, Floats]] = [{} for _ in each]
-        if compared is None:
-            names = [strategies]
-            found = [corrected_means(*(of.values for of in shared.results)) for shared in each]
-        else:
+    for model, strategies, segments in _shared(graders, trusted):
+        names, each = [strategies], segments
+        if compared is not None:
             a, b = pairs_of(strategies, compared[0])
-            names = [strategies.gather(a), strategies.gather(b).alias("baseline")]
-            found = [
-                corrected_means(*(of.differences(a, b) for of in shared.results)) for shared in each
-            ]
+            names = names_of_pairs(strategies, a, b)
+            each = [shared.compared(a, b) for shared in segments]
+        found = [corrected_means(*(of.values for of in shared.results)) for shared in each]
+        tests: list[dict[str, Floats]] = [{} for _ in each]
+        if compared is not None:
             p, ends = [of.both.p() for of in found], [of.both.ends for of in found]
             tests = tests_of(p, ends, compared[1], level)
         for shared, of, tested in zip(each, found, tests, strict=True):
@@ -126,12 +123,9 @@ def trusted_table(
                 "confidence": confidence,
                 **tested,
                 **_with_ends(what, "ci", of.both, level),
-                "p_corrected": tested.get("p_corrected"),
                 "note": _notes(trusted, shared, of.correlation),
             }
             statistics = table(columns, best=pl.String(), note=pl.String())
-            if compared is None:
-                statistics = statistics.drop("p_corrected")
             rows = of_measure(y.measure, shared.segment, names, statistics)
             tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
     return pl.concat(tables)
@@ -147,60 +141,48 @@ class Shared(NamedTuple):
     """What both graders have by a measure in a segment."""
 
     segment: pl.DataFrame
-    results: tuple[Results, Results, Results]
+    results: tuple[Results, ...]
     """The trusted grader's values, the model's of the same queries, and its other ones."""
     left_out: int
     """How many queries the trusted grader alone has."""
 
+    def compared(self, a: Integers, b: Integers) -> Shared:
+        """The same with the differences of pairs in the place of values."""
+        results = (replace(each, values=each.differences(a, b)) for each in self.results)
+        return self._replace(results=tuple(results))
+
 
 def _shared(
-    per_query: pl.DataFrame | pl.LazyFrame,
-    measures: Sequence[Named],
-    trusted: str,
-    segments: Columns | None,
-    keys: Mapping[str, Any],
+    graders: Mapping[str, Grid], trusted: str
 ) -> Iterator[tuple[str, pl.Series, list[Shared]]]:
     """For each model and measure the strategies, and what both have in each segment."""
-    parts = by_grader(per_query, {**keys, "measures": measures})
-    own = _by_segment(parts.pop(trusted), measures, segments, keys)
-    if not parts:
+    own = graders[trusted]
+    models = {name: grid for name, grid in graders.items() if name != trusted}
+    if not models:
         msg = f"`per_query` must have the results of another grader than {trusted!r}, got none"
         raise ValueError(msg)
-    for model, rows in parts.items():
-        of_model = _by_segment(rows, measures, segments, keys)
-        (_, people), (_, guesses) = (next(iter(each.values())) for each in (own, of_model))
-        order = check_same_strategies(model, trusted, guesses.strategies, people.strategies)
-        every = {key: segment for key, (segment, _) in (of_model | own).items() if segment.height}
-        for measure in guesses.measures:
-            found = []
-            for key, segment in every.items():
-                y, f = (_results_in(each, key, measure) for each in (own, of_model))
+    for model, grid in models.items():
+        order = check_same_strategies(model, trusted, grid.strategies, own.strategies)
+        for measure in grid.measures:
+            people, guesses = (
+                {tuple(key.rows()): (key, found) for key, found in each.in_segments(measure)}
+                for each in (own, grid)
+            )
+            shared = []
+            for key, (segment, _) in (guesses | people).items():
+                y, f = (
+                    each[key][1] if key in each else whole.results(measure).at(NOWHERE)
+                    for each, whole in ((people, own), (guesses, grid))
+                )
                 y = replace(y, values=y.values[order])
                 known = y.among(f.queries)
                 both = known, f.among(y.queries), f.among(y.queries, inside=False)
-                found.append(Shared(segment, both, y.n - known.n))
-            if not any(shared.results[0].n for shared in found):
+                if segment.height:
+                    shared.append(Shared(segment, both, y.n - known.n))
+            if not any(each.results[0].n for each in shared):
                 msg = f"{trusted!r} and {model!r} must have a query of {measure!r} in common"
                 raise ValueError(msg)
-            yield model, guesses.strategies, found
-
-
-def _by_segment(
-    rows: pl.DataFrame,
-    measures: Sequence[Named],
-    segments: Columns | None,
-    keys: Mapping[str, Any],
-) -> dict[tuple[Any, ...], tuple[pl.DataFrame, Grid]]:
-    """The results of one grader by the values of each segment's columns."""
-    found = check_segments(rows, measures, segments, **keys)
-    return {tuple(segment.rows()): (segment, grid) for segment, grid in found}
-
-
-def _results_in(grids: Mapping[Any, tuple[pl.DataFrame, Grid]], key: Any, measure: str) -> Results:
-    """The results of a segment, of no query where a grader has none there."""
-    _, grid = grids.get(key) or next(iter(grids.values()))
-    results = grid.results(measure)
-    return results if key in grids else results.among(results.queries.clear())
+            yield model, grid.strategies, shared
 
 
 def _notes(trusted: str, shared: Shared, correlations: Floats) -> list[str | None]:
