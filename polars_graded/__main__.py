@@ -35,10 +35,10 @@ from polars_graded._measuring.names import Measure
 from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
-from polars_graded._results.gating import BAD, gate, gate_summary, results_of
+from polars_graded._results.gating import BAD, gate_summary, held_against, results_of, verdicts_of
 from polars_graded._results.keys import GRADER, by_grader
 from polars_graded._results.per_query import bests, curve_means
-from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
+from polars_graded._results.significance import CORRECTIONS, TESTS, Options, correction_of
 from polars_graded._sentences import listed, p_said
 from polars_graded._writing import check_writable, whole_file
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from polars_graded._measuring.ranking import Undefined
+    from polars_graded._results.keys import ResultOptions
     from polars_graded._results.significance import TestName
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
@@ -645,17 +646,17 @@ def _gated(
 ) -> tuple[str, int]:
     """What a gate says of each strategy, and the exit status."""
     how = _comparing(options)
-    held: dict[str, Any] = {"strategy": "strategy", "query": "query", "missing": how["missing"]}
     best = {name: measures[name].definition.best for name in _under_names(options.gate)}
     per_query = _of_trusted(per_query, best, options.trusted)
-    held["baseline"] = options.baseline
-    if _is_file(options.baseline):
-        older = results_of(Path(options.baseline))
-        held["baseline"] = _of_trusted(older, best, options.trusted)
-    verdicts = gate(per_query, best, margin=options.margin, test=how["test"], **held)
+    baseline = options.baseline
+    if _is_file(baseline):
+        baseline = _of_trusted(results_of(Path(baseline)), best, options.trusted)
+    keys: ResultOptions = {"strategy": "strategy", "query": "query", "missing": how["missing"]}
+    held = held_against(per_query, [best], baseline, None, keys)
+    verdicts = verdicts_of(held, options.margin, Options(how["test"], "none"))
     if options.markdown:
         with _named(options.markdown), whole_file(options.markdown) as part:
-            part.write_text(gate_summary(per_query, best, verdicts, **held), encoding="utf-8")
+            part.write_text(gate_summary(held, verdicts), encoding="utf-8")
     found = {*verdicts["verdict"]}
     status = next((EXIT_STATUS[each] for each in BAD if each in found), 0)
     return "\n".join(map(_printable, verdicts["sentence"])), status

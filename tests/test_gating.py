@@ -145,6 +145,19 @@ def test_the_baseline_may_be_results_of_another_day(suffix, tmp_path):
         )
 
 
+def test_a_strategy_may_have_any_name_beside_other_results():
+    frame = per_query(np.random.default_rng(1), 30)
+    odd = {"main": "new", "new": "new of the baseline"}
+    both = frame.with_columns(pl.col("strategy").replace(odd))
+    found = gate(both, baseline=frame.filter(strategy="main"))
+    assert found["strategy"].to_list() == [*odd.values()]
+    assert found["baseline"].to_list() == ["main"] * 2
+    assert found["difference"].to_list() == [0, gate(frame, baseline="main")["difference"][0]]
+    same = gate(both, baseline=both)
+    assert same["baseline"].equals(same["strategy"], check_names=False)
+    assert same["difference"].to_list() == [0, 0]
+
+
 def test_queries_that_one_of_both_lacks_are_named_and_left_out():
     frame = per_query(np.random.default_rng(1), 30)
     old, new = (frame.filter(strategy=name) for name in ("main", "new"))

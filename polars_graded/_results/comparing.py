@@ -14,7 +14,7 @@ import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_list, check_number
 from polars_graded._results.keys import ResultOptions, takes_results
-from polars_graded._results.pairs import Pairs, mean_and_std, names_of_pairs, pairs_of
+from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
     Grid,
     Named,
@@ -23,6 +23,7 @@ from polars_graded._results.per_query import (
     check_graders,
     check_per_query,
     collected_keys,
+    mean_and_std,
     mean_margin,
     measures_and_curves,
     of_measure,
@@ -505,7 +506,7 @@ def differences(
     both = per_query.lazy().filter(pl.col(one).is_in(chosen.implode()))
     grid = check_per_query(both, named, **keys)
     i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
-    tables = [_side_by_side(grid.results(name), grid.strategies, i, j) for name in names]
+    tables = [side_by_side(grid.results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
         falling = pl.col("difference").round(12)
         tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
@@ -515,7 +516,7 @@ def differences(
     return pl.concat(each.select(name, "*") for name, each in zip(first, tables, strict=True))
 
 
-def _side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
+def side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
     """The values of two strategies query by query, and which of them is better."""
     [difference] = results.differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * (1 if results.higher_is_better else -1)

@@ -12,11 +12,17 @@ from polars_graded._checks import check_choice, check_column_names
 from polars_graded._results.keys import (
     ResultOptions,
     by_grader,
-    check_same_strategies,
     compares_graders,
     has_graders,
 )
-from polars_graded._results.per_query import Named, check_per_query, columns_named, mean_of, table
+from polars_graded._results.per_query import (
+    Named,
+    check_per_query,
+    check_same_strategies,
+    columns_named,
+    mean_of,
+    table,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -19,14 +18,14 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
-from polars_graded._results.comparing import differences
+from polars_graded._results.comparing import side_by_side
 from polars_graded._results.keys import (
     Columns,
     ResultOptions,
     columns_of_segments,
     takes_results_of_one,
 )
-from polars_graded._results.pairs import Pairs
+from polars_graded._results.pairs import Pairs, names_of_pairs
 from polars_graded._results.per_query import (
     Named,
     as_they_come,
@@ -45,6 +44,9 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from polars_graded._measuring.kernels.ragged import Integers
+    from polars_graded._results.per_query import Grid
 
 __all__ = ["assert_no_worse", "gate"]
 
@@ -175,31 +177,26 @@ def gate(
     ap: new is no worse than main: 0.005 (-0.0109 to 0.0209), margin 0.05
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
-    check_choice("test", test, TESTS)
-    held = _held_against(per_query, measures, baseline, segments, keys)
-    if not held.names:
-        msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
-        raise ValueError(msg)
-    grid = check_per_query(held.rows, measures, segments, **keys)
-    a, b = (
-        np.array([place_of(grid.strategies, name) for name in side])
-        for side in zip(*held.names, strict=True)
-    )
-    level = options.level / (len(a) * len(grid.segments) * len(grid.measures))
+    held = held_against(per_query, measures, baseline, segments, keys)
+    return verdicts_of(held, margin, options)
+
+
+def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Options) -> pl.DataFrame:
+    """What `gate` says of strategies and what they are held against."""
+    check_choice("test", options.test, TESTS)
+    grid = held.grid
+    level = options.level / (len(held.a) * len(grid.segments) * len(grid.measures))
     tables = []
     for measure in grid.measures:
         allowed = _margin_of(measure, margin)
         for segment, results in grid.in_segments(measure):
-            pairs = Pairs(results, a, b)
-            check_has_best(measure, pairs.results.best, "say what is worse")
+            pairs = Pairs(results, held.a, held.b)
+            check_has_best(measure, results.best, "say what is worse")
             verdicts = _verdicts(pairs, allowed, options, level)
-            names = held.strategies, held.baselines
-            tables.append(of_measure(measure, segment, names, verdicts))
+            tables.append(of_measure(measure, segment, held.names, verdicts))
     every = pl.concat(tables)
-    said = [
-        _sentence(row, keys["strategy"], columns_of_segments(segments))
-        for row in every.rows(named=True)
-    ]
+    strategy = held.names[0].name
+    said = [_sentence(row, strategy, grid.apart) for row in every.rows(named=True)]
     return every.with_columns(pl.Series("sentence", said))
 
 
@@ -240,17 +237,17 @@ def assert_no_worse(
 
 
 class Held(NamedTuple):
-    """Strategies and the baseline of each, in one frame."""
+    """Strategies and the baseline of each, in one grid."""
 
-    rows: pl.DataFrame
-    names: list[tuple[Any, Any]]
-    """What each strategy and its baseline are called there."""
-    strategies: pl.Series
-    baselines: pl.Series
+    grid: Grid
+    a: Integers
+    b: Integers
+    """Where each strategy and its baseline stand there."""
+    names: Sequence[pl.Series]
     """What they are called in their own results."""
 
 
-def _held_against(
+def held_against(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
     baseline: Any,
@@ -258,31 +255,51 @@ def _held_against(
     keys: ResultOptions,
 ) -> Held:
     """Each strategy and what it is held against: a strategy beside it, or one of other results."""
-    name, rows = keys["strategy"], per_query.lazy().collect()
-    found, _ = measures_and_curves(rows, measures, query=keys["query"], strategy=name)
-    strategies = as_they_come(rows[name])
-    if not _are_results(baseline):
-        base = strategies[place_of(strategies, baseline)]
-        others = strategies.filter(strategies != base)
-        bases = pl.Series("baseline", [base], dtype=strategies.dtype).new_from_index(0, len(others))
-        return Held(rows, [(each, base) for each in others], others, bases)
-    queries = check_column_names("query", keys["query"])
-    own = dict.fromkeys([*queries, *columns_of_segments(segments)])
-    columns = [name, *own, *found]
-    older = results_of(baseline)
+    if _are_results(baseline):
+        rows = per_query.lazy().collect()
+        return _beside(rows, measures, results_of(baseline), segments, keys)
+    grid = check_per_query(per_query, measures, segments, **keys)
+    base = place_of(grid.strategies, baseline)
+    a = np.array([place for place in range(len(grid.strategies)) if place != base])
+    if not len(a):
+        msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
+        raise ValueError(msg)
+    b = np.full(len(a), base)
+    return Held(grid, a, b, names_of_pairs(grid.strategies, a, b))
+
+
+def _beside(
+    rows: pl.DataFrame,
+    measures: Sequence[Named],
+    older: pl.DataFrame,
+    segments: Columns | None,
+    keys: ResultOptions,
+) -> Held:
+    """Each strategy and, of older results, their only one or that of the same name."""
+    name, queries = keys["strategy"], check_column_names("query", keys["query"])
+    found, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
+    columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *found]
     check_columns("baseline", columns, older.schema)
     older = older.cast({query: rows.schema[query] for query in queries})
-    known = as_they_come(older[name])
+    strategies, known = as_they_come(rows[name]), as_they_come(older[name])
     places = [0 if len(known) == 1 else place_of(known, each) for each in strategies]
     bases = known[places].alias("baseline")
     rows, older = _of_both(rows, older.filter(pl.col(name).is_in(bases.implode())), queries)
+    new, ending = strategies.cast(pl.String), OF_BASELINE
+    while new.is_in((bases.cast(pl.String) + ending).implode()).any():
+        ending += OF_BASELINE
     text = pl.col(name).cast(pl.String)
     both = [
         rows.select(columns).with_columns(text),
-        older.select(columns).with_columns(text + OF_BASELINE),
+        older.select(columns).with_columns(text + ending),
     ]
-    names = zip(strategies.cast(pl.String), bases.cast(pl.String) + OF_BASELINE, strict=True)
-    return Held(pl.concat(both, how="vertical_relaxed"), [*names], strategies, bases)
+    together = pl.concat(both, how="vertical_relaxed")
+    grid = check_per_query(together, measures, segments, **keys)
+    a, b = (
+        np.array([place_of(grid.strategies, each) for each in names])
+        for names in (new, bases.cast(pl.String) + ending)
+    )
+    return Held(grid, a, b, [strategies, bases])
 
 
 OF_BASELINE = " of the baseline"
@@ -440,15 +457,7 @@ MOST_LOST = 5
 """How many queries a summary names."""
 
 
-def gate_summary(
-    per_query: pl.DataFrame,
-    measures: Mapping[str, str],
-    verdicts: pl.DataFrame,
-    *,
-    baseline: Any,
-    missing: Any,
-    **keys: Any,
-) -> str:
+def gate_summary(held: Held, verdicts: pl.DataFrame) -> str:
     """What a gate says in Markdown: a verdict, a table, and the queries that lost most."""
     bad = [each for each in BAD if each in {*verdicts["verdict"]}]
     better = (verdicts["verdict"] == "better").all()
@@ -463,36 +472,28 @@ def gate_summary(
         "|---|---|---|---:|---:|---:|---|",
     ]
     for row in verdicts.rows(named=True):
-        both = [in_markdown(name_said(row[name])) for name in (keys["strategy"], "baseline")]
+        both = [in_markdown(name_said(row[each.name])) for each in held.names]
         numbers = [short(row[name]) for name in ("difference", "low", "high", "margin")]
         difference, low, high, margin = numbers
         cells = [in_markdown(row["measure"]), *both, difference, f"{low} to {high}", margin]
         lines.append(f"| {' | '.join(cells)} | **{row['verdict']}** |")
-    lines += _queries_that_lost(per_query, measures, baseline, {"missing": missing, **keys})
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_queries_that_lost(held)]) + "\n"
 
 
-def _queries_that_lost(
-    per_query: pl.DataFrame, measures: Mapping[str, str], baseline: Any, keys: Any
-) -> Iterator[str]:
+def _queries_that_lost(held: Held) -> Iterator[str]:
     """A table of the queries that each strategy lost most by the first measure."""
-    measure, best = next(iter(measures.items()))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # the gate has told them
-        held = _held_against(per_query, [measures], baseline, None, keys)
-    of_both = {name: keys[name] for name in ("strategy", "query")}
-    for (new, old), strategy, base in zip(held.names, held.strategies, held.baselines, strict=True):
-        each = differences(held.rows, {measure: best}, new, old, missing="drop", **of_both)
-        each = each if best == "lowest" else each.reverse()
-        lost = each.filter(pl.col("winner") == old).head(MOST_LOST)
+    results = held.grid.results(held.grid.measures[0])
+    gain = pl.col("difference") * (1 if results.higher_is_better else -1)
+    for a, b, *names in zip(held.a, held.b, *held.names, strict=True):
+        each = side_by_side(results, held.grid.strategies, a, b)
+        lost = each.filter(gain < 0).sort(gain.round(12), maintain_order=True).head(MOST_LOST)
         if lost.height:
+            strategy, base = (in_markdown(name_said(name)) for name in names)
             yield ""
-            names = [in_markdown(name_said(each)) for each in (base, strategy)]
-            yield f"Queries that {names[1]} lost most by {in_markdown(measure)}:"
+            yield f"Queries that {strategy} lost most by {in_markdown(results.measure)}:"
             yield ""
-            yield f"| query | {' | '.join(names)} | difference |"
+            yield f"| query | {base} | {strategy} | difference |"
             yield "|---|---:|---:|---:|"
-        for row in lost.rows(named=True):
-            query = ", ".join(str(row[name]) for name in check_column_names("query", keys["query"]))
-            values = [short(row[name]) for name in ("value_b", "value_a", "difference")]
-            yield f"| {in_markdown(query)} | {' | '.join(values)} |"
+        for *query, new, old, difference, _ in lost.iter_rows():
+            values = [short(value) for value in (old, new, difference)]
+            yield f"| {in_markdown(', '.join(map(str, query)))} | {' | '.join(values)} |"

@@ -173,15 +173,6 @@ def of_one_grader(
     return name, parts[name]
 
 
-def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
-    """Where the strategies of one grader's results stand among another's, who has the same."""
-    if not own.sort().equals(others.sort(), check_names=False):
-        msg = f"{grader!r} and {other!r} must have results of the same strategies"
-        raise ValueError(msg)
-    places = {name: place for place, name in enumerate(others.to_list())}
-    return [places[name] for name in own.to_list()]
-
-
 def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of strategies and queries: as arguments name them, or else as they can be told.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from polars_graded._results.per_query import listed, place_of
+from polars_graded._results.per_query import listed, mean_and_std, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,24 +91,6 @@ class Pairs:
             higher[part] = np.count_nonzero(differences > 0, axis=1)
             lower[part] = np.count_nonzero(differences < 0, axis=1)
         return Statistics(mean, std, higher, lower)
-
-
-def mean_and_std(values: Floats) -> tuple[Floats, Floats]:
-    """The mean and the standard deviation of each row, NaN where there is none."""
-    count, n = values.shape
-    mean = values.mean(axis=1) if n else np.full(count, np.nan)
-    if n < 2:  # noqa: PLR2004
-        return mean, np.full(count, np.nan)
-    deviations = values - mean[:, np.newaxis]
-    highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
-    largest = np.maximum(highest, -lowest)
-    # Squares of what is smaller would be 0. A power of 2 changes no digit.
-    scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
-    if (scale > 1).any():
-        deviations *= scale[:, np.newaxis]
-    std = np.sqrt(np.einsum("ij,ij->i", deviations, deviations) / (n - 1)) / scale
-    std[highest == lowest] = 0
-    return mean, std
 
 
 def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:

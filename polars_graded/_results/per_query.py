@@ -100,6 +100,15 @@ def check_graders(
     }
 
 
+def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
+    """Where the strategies of one grader's results stand among another's, who has the same."""
+    if not own.sort().equals(others.sort(), check_names=False):
+        msg = f"{grader!r} and {other!r} must have results of the same strategies"
+        raise ValueError(msg)
+    places = {name: place for place, name in enumerate(others.to_list())}
+    return [places[name] for name in own.to_list()]
+
+
 def check_named_once(columns: Sequence[str]) -> None:
     """Raise where two arguments name one column."""
     if len({*columns}) < len(columns):
@@ -560,6 +569,24 @@ def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
 def mean_of(values: Floats) -> float:
     """The mean, NaN of no value."""
     return float(values.mean()) if len(values) else np.nan
+
+
+def mean_and_std(values: Floats) -> tuple[Floats, Floats]:
+    """The mean and the standard deviation of each row, NaN where there is none."""
+    count, n = values.shape
+    mean = values.mean(axis=1) if n else np.full(count, np.nan)
+    if n < 2:  # noqa: PLR2004
+        return mean, np.full(count, np.nan)
+    deviations = values - mean[:, np.newaxis]
+    highest, lowest = deviations.max(axis=1), deviations.min(axis=1)
+    largest = np.maximum(highest, -lowest)
+    # Squares of what is smaller would be 0. A power of 2 changes no digit.
+    scale = np.where(largest < 1e-100, 2.0**400, 1.0)  # noqa: PLR2004
+    if (scale > 1).any():
+        deviations *= scale[:, np.newaxis]
+    std = np.sqrt(np.einsum("ij,ij->i", deviations, deviations) / (n - 1)) / scale
+    std[highest == lowest] = 0
+    return mean, std
 
 
 def ratio(above: Floats, below: Floats) -> Floats:

@@ -10,9 +10,10 @@ import polars as pl
 
 from polars_graded._checks import check_level
 from polars_graded._frames.inputs import GRADER
-from polars_graded._results.keys import check_same_strategies
-from polars_graded._results.pairs import mean_and_std, names_of_pairs, pairs_of
+from polars_graded._results.pairs import names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
+    check_same_strategies,
+    mean_and_std,
     of_measure,
     table,
 )
