@@ -5,7 +5,6 @@ Each function takes the frame that `evaluate` returns, or the rows that it was m
 
 from __future__ import annotations
 
-from polars_graded._results.correlation import rank_correlation
 from polars_graded._results.power import (
     discriminative_power,
     power_curve,
@@ -13,7 +12,7 @@ from polars_graded._results.power import (
     significance_levels,
 )
 from polars_graded._results.regrading import robustness_to_grading, unjudged_bounds
-from polars_graded._results.reliability import order_stability, swap_rate
+from polars_graded._results.reliability import order_stability, rank_correlation, swap_rate
 
 __all__ = [
     "discriminative_power",

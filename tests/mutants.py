@@ -299,21 +299,19 @@ MUTANTS = [
     Mutant(SIGNIFICANCE, "level * max(1, findings) / len(p)", "level / len(p)", TESTED),
     Mutant(
         SIGNIFICANCE,
-        "there = ~np.isnan(p)\n    if there.any():\n        result[there] = "
-        "CORRECTIONS[correction].of(p[there])",
-        "there = ~np.isnan(p)\n    if there.any():\n        result[there] = "
-        "CORRECTIONS[correction].of(np.nan_to_num(p, nan=1))[there]",
+        "result[there] = of(p[there])",
+        "result[there] = of(np.nan_to_num(p, nan=1))[there]",
         TESTED,
     ),
     Mutant(COMPARING, '"wins": higher if better else lower', '"wins": higher', TESTED),
     Mutant(COMPARING, "for way in (up, -up)", "for way in (mean, -mean)", TESTED),
     Mutant(COMPARING, "GEOMETRIC_FLOOR = 1e-5", "GEOMETRIC_FLOOR = 1e-6", f"{TESTED} peers"),
-    Mutant(PAIRS, "/ (n - 1)) / scale", "/ n) / scale", TESTED),
+    Mutant("_results/per_query.py", "/ (n - 1)) / scale", "/ n) / scale", TESTED),
     Mutant(PAIRS, "if i != base and i not in bases[:rank]", "if i != base", TESTED),
     Mutant(
-        "_results/correlation.py",
-        "return np.sign(order[a] - order[b])",
-        "return np.sign(order[a] - order[b] + 1e-9)",
+        "_results/reliability.py",
+        "others = np.sign(reference[a] - reference[b])",
+        "others = np.sign(reference[a] - reference[b] + 1e-9)",
         "correlation reliability",
     ),
     Mutant(

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from polars_graded._drawing.chart_data import has_panels
-from polars_graded._results.correlation import kendall
 from polars_graded._results.per_query import best_in, bests, natural_order
+from polars_graded._results.reliability import kendall
 from polars_graded._sentences import (
     FEW_NAMES,
     counted,

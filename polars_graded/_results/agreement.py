@@ -20,8 +20,9 @@ from polars_graded._checks import (
 from polars_graded._frames.inputs import GRADER, graders_apart
 from polars_graded._frames.judge_checks import check_distinct
 from polars_graded._measuring.ranking import check_grade
-from polars_graded._results.per_query import check_named_once, table
-from polars_graded._results.significance import blocks_of, resampled_queries
+from polars_graded._results.pairs import in_parts
+from polars_graded._results.per_query import check_named_once, middle, table
+from polars_graded._results.significance import resampled_queries
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 if TYPE_CHECKING:
@@ -179,19 +180,16 @@ def agreement(
         check_choice("trusted", trusted, grades.names)
     grades.warn_of_scales(trusted)
     weights = _resamples(grades.n_queries, resamples, seed)
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     found: list[dict[str, Any]] = []
     for i, name in enumerate(grades.names):
         if trusted in (None, name):
             others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
             # As many at a time as fit what is worked on.
             rows = max(grades.n_queries, resamples + 1) * len(grades.values) ** 2
-            most = max(rows, len(grades.codes))
-            step = max(1, BLOCK // most)
-            for start in range(0, len(others), step):
-                found += grades.pairs(i, others[start : start + step], weights, tails)
+            for part in in_parts(len(others), max(rows, len(grades.codes)), BLOCK):
+                found += grades.pairs(i, others[part], weights, confidence)
     if len(grades.names) > 2:  # noqa: PLR2004
-        found += grades.together(weights, tails)
+        found += grades.together(weights, confidence)
     return table(found, note=pl.String())
 
 
@@ -281,7 +279,7 @@ class Grades:
                 )
 
     def pairs(
-        self, i: int, others: Sequence[int], weights: Sequence[Counts], tails: Sequence[float]
+        self, i: int, others: Sequence[int], weights: Sequence[Counts], confidence: float
     ) -> Iterator[dict[str, Any]]:
         """How one grader agrees with some others."""
         k, count = len(self.values), len(others)
@@ -291,14 +289,12 @@ class Grades:
         joint = np.bincount(cells[both], minlength=self.n_queries * count * k * k)
         by_query = joint.reshape(self.n_queries, count * k * k).astype(np.float64)
         tables = _resampled(weights, by_query).reshape(-1, count, k, k)
-        found = _with_intervals(_of_pairs(tables, self.values), tails)
+        found = _with_intervals(_of_pairs(tables, self.values), confidence)
         for place, j in enumerate(others):
             of_pair = {name: each[:, place] for name, each in found.items()}
             yield from self._rows((self.names[i], self.names[j]), both[:, place], of_pair)
 
-    def together(
-        self, weights: Sequence[Counts], tails: Sequence[float]
-    ) -> Iterator[dict[str, Any]]:
+    def together(self, weights: Sequence[Counts], confidence: float) -> Iterator[dict[str, Any]]:
         """How all graders agree, each document with as many grades as it has."""
         k, near = len(self.values), _nearness(self.values)
         given = np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
@@ -327,8 +323,7 @@ class Grades:
                 **_alphas(tables, self.values),
                 "ac2": _ac2(nearly / n, shares, near),
             }
-        ends = {name: each[:, 0] for name, each in _with_intervals(found, tails).items()}
-        return self._rows((None, None), several[:, 0], ends)
+        return self._rows((None, None), several[:, 0], _with_intervals(found, confidence))
 
     def _rows(
         self, graders: tuple[str | None, str | None], judged: Mask, found: Mapping[str, Floats]
@@ -361,7 +356,7 @@ def _resamples(n: int, resamples: int, seed: int) -> list[Counts]:
     Hardly any is drawn ten times, so that a byte holds how often.
     """
     rng = np.random.default_rng(seed)
-    blocks = blocks_of(resamples, n)
+    blocks = in_parts(resamples, n, BLOCK)
     drawn = [resampled_queries(each, n, rng).astype(np.uint8) for each in blocks] if n else []
     return [np.ones((1, n), dtype=np.uint8), *(drawn or [np.ones((resamples, 0), np.uint8)])]
 
@@ -371,20 +366,12 @@ def _resampled(weights: Sequence[Counts], of_query: Floats) -> Floats:
     return np.concatenate([block.astype(np.float64) @ of_query for block in weights])
 
 
-def _with_intervals(found: Mapping[str, Floats], tails: Sequence[float]) -> dict[str, Floats]:
+def _with_intervals(found: Mapping[str, Floats], confidence: float) -> dict[str, Floats]:
     """Each coefficient of the data with the ends of its interval, of what is its own resample."""
-    every = {}
-    for name, values in found.items():
-        value, *_ = rows = values.reshape(len(values), -1)
-        resampled = rows[1:]
-        undefined = np.isnan(resampled).any(axis=0)
-        ends = np.full((2, *value.shape), np.nan)
-        ends[:, ~undefined] = np.quantile(resampled[:, ~undefined], tails, axis=0)
-        for place in np.flatnonzero(undefined):
-            known = resampled[:, place][~np.isnan(resampled[:, place])]
-            ends[:, place] = np.quantile(known, tails) if len(known) else np.nan
-        every[name] = np.concatenate([value[np.newaxis], ends])
-    return every
+    return {
+        name: np.concatenate([values[:1], middle(values[1:], confidence)])
+        for name, values in found.items()
+    }
 
 
 # Coefficients of tables, whose last two axes are the grades of the one and of the other

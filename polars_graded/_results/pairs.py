@@ -52,9 +52,7 @@ class Pairs:
 
     def parts(self, per_pair: int, most: int = PART) -> Iterator[slice]:
         """The pairs in parts of at most `most` numbers, where each pair has `per_pair`."""
-        step = max(1, most // max(1, per_pair))
-        for start in range(0, len(self), step):
-            yield slice(start, start + step)
+        return in_parts(len(self), per_pair, most)
 
     def differences(self, part: slice) -> Floats:
         """The differences of some pairs: a row per pair and a column per query."""
@@ -91,6 +89,13 @@ class Pairs:
             higher[part] = np.count_nonzero(differences > 0, axis=1)
             lower[part] = np.count_nonzero(differences < 0, axis=1)
         return Statistics(mean, std, higher, lower)
+
+
+def in_parts(count: int, size: int, most: int) -> Iterator[slice]:
+    """Some things of this size in parts of at most `most` numbers."""
+    step = max(1, most // max(1, size))
+    for start in range(0, count, step):
+        yield slice(start, min(count, start + step))
 
 
 def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:

@@ -7,6 +7,7 @@ best, and how far a mean is to be trusted.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -569,6 +570,13 @@ def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
 def mean_of(values: Floats) -> float:
     """The mean, NaN of no value."""
     return float(values.mean()) if len(values) else np.nan
+
+
+def middle(values: Floats, confidence: float) -> Floats:
+    """Both ends of what this share of the values that are known lie between, NaN of none."""
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of none
+        ends: Floats = np.nanquantile(values, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    return ends
 
 
 def mean_and_std(values: Floats) -> tuple[Floats, Floats]:

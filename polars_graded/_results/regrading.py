@@ -22,7 +22,6 @@ from polars_graded._checks import (
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import of_one_value, settled_by
 from polars_graded._results.comparing import comparison_of
-from polars_graded._results.correlation import kendall, tau_ap
 from polars_graded._results.pairs import pairs_of
 from polars_graded._results.per_query import (
     WHOLE,
@@ -31,6 +30,7 @@ from polars_graded._results.per_query import (
     of_measure,
     table,
 )
+from polars_graded._results.reliability import kendall, tau_ap
 from polars_graded._results.significance import Options
 from polars_graded._warnings import DataWarning, warn_the_caller
 

@@ -1,24 +1,46 @@
-"""How sure the order of strategies is: what fewer queries would have said."""
+"""How sure the order of strategies is: what fewer queries, or another measure, would have said."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Unpack
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
-from polars_graded._checks import check_choice, check_list, check_number, check_whole_number
-from polars_graded._results.correlation import kendalls, tau_ap
-from polars_graded._results.keys import ResultOptions, takes_results
-from polars_graded._results.per_query import Named, check_per_query, mean_of, table
+from polars_graded._checks import (
+    check_choice,
+    check_column_names,
+    check_level,
+    check_list,
+    check_number,
+    check_whole_number,
+)
+from polars_graded._results.keys import (
+    ResultOptions,
+    by_grader,
+    compares_graders,
+    has_graders,
+    takes_results,
+)
+from polars_graded._results.pairs import in_parts
+from polars_graded._results.per_query import (
+    Named,
+    check_per_query,
+    check_same_strategies,
+    columns_named,
+    mean_of,
+    middle,
+    table,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats, Integers
     from polars_graded._results.per_query import Results
 
-__all__ = ["order_stability", "swap_rate"]
+__all__ = ["order_stability", "rank_correlation", "swap_rate"]
 
 BLOCK = 2**20
 """How many numbers are worked on at a time, 8 MB."""
@@ -198,28 +220,23 @@ def order_stability(
     """
     check_choice("method", method, ("kendall", "ap"))
     draws = check_whole_number("samples", samples)
-    share = check_number("confidence", confidence, above=0, below=1)
+    check_level(confidence)
     check_whole_number("seed", seed, at_least=0)
-    tails = [(1 - share) / 2, (1 + share) / 2]
     grid = check_per_query(per_query, measures, **keys)
     correlation = kendalls if method == "kendall" else _taus_ap
     rows = []
     for results in grid.several():
         for size in _sizes(sizes, results.n):
-            tau = np.concatenate(
-                [
-                    correlation(_signs(results, drawn), results.order)
-                    for drawn in _samples(results, size, draws, seed)
-                ]
-            )
-            tau = tau[~np.isnan(tau)]
-            low, high = np.quantile(tau, tails) if len(tau) else (np.nan, np.nan)
+            samples_of = _samples(results, size, draws, seed)
+            taus = [correlation(_signs(results, drawn), results.order) for drawn in samples_of]
+            tau = np.concatenate(taus)
+            low, high = middle(tau, confidence)
             rows.append(
                 {
                     "measure": results.measure,
                     "strategies": len(results.values),
                     "queries": size,
-                    "tau": mean_of(tau),
+                    "tau": mean_of(tau[~np.isnan(tau)]),
                     "tau_low": low,
                     "tau_high": high,
                 }
@@ -239,10 +256,8 @@ def _samples(results: Results, size: int, samples: int, seed: int) -> Iterator[I
     """Queries drawn without putting them back, a row of places per sample, in blocks."""
     rng = np.random.default_rng(seed)
     n, count = results.n, len(results.values)
-    step = max(1, BLOCK // max(n, count * count))
-    for start in range(0, samples, step):
-        rows = min(step, samples - start)
-        places = np.broadcast_to(np.arange(n), (rows, n))
+    for block in in_parts(samples, max(n, count * count), BLOCK):
+        places = np.broadcast_to(np.arange(n), (block.stop - block.start, n))
         yield rng.permuted(places, axis=1)[:, :size]
 
 
@@ -272,3 +287,187 @@ def _taus_ap(signs: Floats, whole: Floats) -> Floats:
     square[:, a, b], square[:, b, a] = signs, -signs
     places = (square > 0).sum(axis=2).astype(np.float64)
     return np.array([tau_ap(sample, whole) for sample in places])
+
+
+# Correlations of orders
+
+
+@compares_graders
+def rank_correlation(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    *measures: Named,
+    reference: str | None = None,
+    method: Literal["kendall", "ap"] = "kendall",
+    **keys: Unpack[ResultOptions],
+) -> pl.DataFrame:
+    r"""Say how alike two measures order the strategies by their means: 1 the same, -1 reversed.
+
+    Kendall's :math:`\tau` counts every pair of strategies alike. AP correlation counts those near
+    the top more: it goes down one order, from the second of its N strategies, and takes the share
+    of those above the i-th that the other order puts above it too, :math:`C(i)` of them:
+
+    .. math:: \tau_{AP} = \frac{2}{N - 1} \sum_{i=2}^{N} \frac{C(i)}{i - 1} - 1
+
+    As text: ``τ_AP = 2 / (N - 1) * ∑ C(i) / (i - 1) - 1``, summed over i = 2 … N.
+
+    Parameters
+    ----------
+    per_query, *measures, query, strategy, missing, grader
+        As for `compare`, with at least two measures.
+    reference
+        The measure whose order is the true one, for the others to be compared with; it is among
+        the measures, or is added to them. Without it each pair of measures is compared once. Of
+        results of several graders it is a grader.
+    method
+        `"kendall"` (`scipy.stats.kendalltau`, which is :math:`\tau_b`) or `"ap"`. AP correlation
+        goes down the order of the measure that is compared with the reference; without a
+        reference it is the mean of both directions.
+
+    Returns
+    -------
+    DataFrame
+        `measure`, `reference` (both String), `strategies` (UInt32) and `tau` (Float64), from -1 to
+        1, null where a measure gives all strategies the same mean, or there are fewer than two.
+
+    Notes
+    -----
+    Strategies whose means are tied in the order that is gone down count as one place there: each is
+    compared with those above the tie, and those at the top with none, as in Urbano and Marrero's
+    :math:`\tau_{AP,b}`, which is what the mean of both directions is. A tie in one order where the
+    other has none counts as disagreement.
+
+    A measure known to be best at its lowest, as `e_measure`, orders the strategies from there.
+
+    References
+    ----------
+    Kendall: A new measure of rank correlation, 1938. Yilmaz, Aslam, Robertson: A new rank
+    correlation coefficient for information retrieval, 2008. Urbano, Marrero: The treatment of ties
+    in AP correlation, 2017.
+
+    Examples
+    --------
+    Both measures agree but for the two best of four strategies, which is one pair of six:
+
+    >>> per_query = pl.DataFrame(
+    ...     {
+    ...         "strategy": ["w", "x", "y", "z"],
+    ...         "query": "a",
+    ...         "ap": [0.75, 0.5, 0.25, 0.0],
+    ...         "ndcg": [0.5, 1.0, 0.25, 0.0],
+    ...     }
+    ... )
+    >>> pl.concat([rank_correlation(per_query, method=method) for method in ("kendall", "ap")])
+    shape: (2, 4)
+    ┌─────────┬───────────┬────────────┬──────────┐
+    │ measure ┆ reference ┆ strategies ┆ tau      │
+    │ ---     ┆ ---       ┆ ---        ┆ ---      │
+    │ str     ┆ str       ┆ u32        ┆ f64      │
+    ╞═════════╪═══════════╪════════════╪══════════╡
+    │ ap      ┆ ndcg      ┆ 4          ┆ 0.666667 │
+    │ ap      ┆ ndcg      ┆ 4          ┆ 0.333333 │
+    └─────────┴───────────┴────────────┴──────────┘
+    """
+    check_choice("method", method, ("kendall", "ap"))
+    if has_graders(per_query.collect_schema(), keys):
+        return _between_graders(per_query, measures, reference, method, keys)
+    if reference is not None and measures and reference not in columns_named(measures):
+        measures = (*measures, reference)
+    grid = check_per_query(per_query, measures, **keys)
+    order = {measure: grid.results(measure).order for measure in grid.measures}
+    if len(order) < 2:  # noqa: PLR2004
+        msg = f"name at least two measures to correlate, got {', '.join(order)}"
+        raise ValueError(msg)
+    pairs = _pairs([*order], reference)
+    return table(
+        {
+            "measure": [name for name, _ in pairs],
+            "reference": [name for _, name in pairs],
+            "strategies": [len(grid.strategies)] * len(pairs),
+            "tau": [_tau(order[x], order[y], reference, method) for x, y in pairs],
+        }
+    )
+
+
+def _between_graders(
+    per_query: pl.DataFrame | pl.LazyFrame,
+    measures: Sequence[Named],
+    reference: str | None,
+    method: str,
+    keys: Mapping[str, Any],
+) -> pl.DataFrame:
+    """How alike two graders order the strategies, by the queries that both judged."""
+    parts = by_grader(per_query, {**keys, "measures": measures})
+    query = check_column_names("query", keys["query"])
+    rows = []
+    for x, y in _pairs([*parts], reference):
+        grids = [
+            check_per_query(
+                parts[one].join(parts[other], on=query, how="semi", nulls_equal=True),
+                measures,
+                **keys,
+            )
+            for one, other in ((x, y), (y, x))
+        ]
+        strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
+        for measure in grids[0].measures:
+            one, other = (grid.results(measure) for grid in grids)
+            rows.append(
+                {
+                    "measure": measure,
+                    "grader": x,
+                    "reference": y,
+                    "queries": one.n,
+                    "strategies": len(strategies),
+                    "tau": _tau(one.order, other.order[strategies], reference, method),
+                }
+            )
+    return table(rows).sort("measure", maintain_order=True)
+
+
+def _pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
+    """What is compared with what: everything with the reference, or each pair once."""
+    if reference is None:
+        return list(combinations(names, 2))
+    if reference in names:
+        return [(name, reference) for name in names if name != reference]
+    msg = f"`reference` must be one of {', '.join(names)}, got {reference!r}"
+    raise ValueError(msg)
+
+
+def _tau(x: Floats, y: Floats, reference: str | None, method: str) -> float:
+    """The correlation of two orders, of both directions where none is the true one."""
+    if method == "kendall":
+        return kendall(x, y)
+    return tau_ap(x, y) if reference is not None else (tau_ap(x, y) + tau_ap(y, x)) / 2
+
+
+def kendall(x: Floats, reference: Floats) -> float:
+    """Kendall's tau-b of two orders, NaN where all of one are tied.
+
+    It may be of many thousand points, so it does not look at each pair of them as `kendalls` does.
+    """
+    if min(len(np.unique(order)) for order in (x, reference)) <= 1:
+        return float("nan")
+    from scipy.stats import kendalltau
+
+    # What scipy works out of a square root is rounded: tau of equal orders is 1.
+    return round(float(kendalltau(x, reference).statistic), 15)
+
+
+def kendalls(signs: Floats, reference: Floats) -> Floats:
+    """Kendall's tau-b of many orders with another, each a row of the signs of its pairs."""
+    a, b = np.triu_indices(len(reference), 1)
+    others = np.sign(reference[a] - reference[b])
+    pairs = np.sqrt(np.count_nonzero(others) * np.count_nonzero(signs, axis=1).astype(np.float64))
+    tau = np.full(len(signs), np.nan)
+    np.divide(signs @ others, pairs, out=tau, where=pairs > 0)
+    return tau
+
+
+def tau_ap(x: Floats, reference: Floats) -> float:
+    """Going down x: the share of those above that the reference puts above too, doubled, less 1."""
+    above = x > x[:, np.newaxis]
+    agree = above & (reference > reference[:, np.newaxis])
+    n_above, n_agree = above.sum(axis=1), agree.sum(axis=1)
+    below_top = n_above > 0
+    return 2 * mean_of(n_agree[below_top] / n_above[below_top]) - 1

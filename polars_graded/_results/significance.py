@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
+from polars_graded._results.pairs import in_parts
 from polars_graded._results.per_query import ROUNDING
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -436,7 +437,7 @@ def _parts(
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
     """The pairs in parts, and with each the same resamples of its queries, block by block."""
     parts = list(pairs.parts(pairs.n + count, KEPT))
-    steps = list(blocks_of(count, pairs.n))
+    steps = list(in_parts(count, pairs.n, BLOCK))
     shown = iter(options.shown(range(len(parts) * len(steps))))
 
     def blocks() -> Iterator[tuple[slice, Floats]]:
@@ -468,13 +469,6 @@ def resampled_queries(block: slice, n: int, rng: Generator) -> Integers:
     return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
 
 
-def blocks_of(count: int, n: int) -> Iterator[slice]:
-    """A number of resamples of n queries in blocks."""
-    step = max(1, BLOCK // max(n, 1))
-    for start in range(0, count, step):
-        yield slice(start, min(count, start + step))
-
-
 def _shuffled_ranges(results: Results, options: Options) -> Floats:
     """How far the best and the worst mean are apart when each query's values are shuffled."""
     values = np.ascontiguousarray(results.values.T)
@@ -483,16 +477,16 @@ def _shuffled_ranges(results: Results, options: Options) -> Floats:
     bits = strategies.bit_length()
     rng = np.random.default_rng(options.seed)
     ranges = np.empty(options.resamples)
-    step = max(1, BLOCK // values.size)
-    for start in options.shown(range(0, options.resamples, step)):
-        rows = min(step, options.resamples - start)
+    blocks = list(in_parts(options.resamples, values.size, BLOCK))
+    for place in options.shown(range(len(blocks))):
+        rows = len(ranges[blocks[place]])
         # Each strategy has a random number, whose last bits say which it is: in the order of the
         # numbers they are shuffled. Sorting numbers takes half the time of permuting places.
         numbers = rng.integers(0, 2**63, (rows, n, strategies)) >> bits << bits
         numbers |= np.arange(strategies)
         numbers.sort(axis=2)
         shuffled = (numbers & (2**bits - 1)) + rows_before
-        ranges[start : start + rows] = np.ptp(values.take(shuffled).sum(axis=1), axis=1) / n
+        ranges[blocks[place]] = np.ptp(values.take(shuffled).sum(axis=1), axis=1) / n
     return ranges
 
 
@@ -569,19 +563,19 @@ def hold_together(test: TestName, correction: CorrectionName) -> bool:
 
 def corrected(correction: CorrectionName, p: Floats) -> Floats:
     """The p values as corrected for their number; what is NaN does not count."""
-    result = np.full(len(p), np.nan)
-    there = ~np.isnan(p)
-    if there.any():
-        result[there] = CORRECTIONS[correction].of(p[there])
-    return result
+    return _of_known(p, CORRECTIONS[correction].of, np.nan)
 
 
 def agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floats:
     """The chance of error of intervals that agree with corrected p values; 0 without a p value."""
-    result = np.zeros(len(p))
-    there = ~np.isnan(p)
+    return _of_known(p, lambda known: CORRECTIONS[correction].levels(known, level), 0)
+
+
+def _of_known(p: Floats, of: Callable[[Floats], Floats], otherwise: float) -> Floats:
+    """What is worked out of the p values that there are."""
+    result, there = np.full(len(p), otherwise, dtype=np.float64), ~np.isnan(p)
     if there.any():
-        result[there] = CORRECTIONS[correction].levels(p[there], level)
+        result[there] = of(p[there])
     return result
 
 
