@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
 
 import polars as pl
 
@@ -35,7 +35,7 @@ from polars_graded._results.significance import CORRECTIONS, TESTS, Options, cor
 from polars_graded._sentences import in_markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from polars_graded._results.significance import CorrectionName, TestName
 
@@ -215,19 +215,22 @@ def paper_table(
         pairs = comparison_of(grid, options, baseline)
         found = pairs.filter(pl.col("p_corrected") <= options.level)
         marked = _beaten(found, parts, strategy, signs)
-    columns: dict[str, list[Cell]] = {}
     beside = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
     )
+    writer, head, columns = WRITERS[format], [strategy], []
     for part, of_it in beside.group_by(parts, maintain_order=True):
         best = bests(of_it["mean"], check_known(str(part[0]), of_it["best"][0]))
-        columns[", ".join(map(str, part))] = [
-            ("–" if mean is None else f"{mean:.{digits}f}", place in best, mark or "")
-            for place, (mean, mark) in enumerate(of_it.select("mean", "mark").iter_rows())
-        ]
+        head.append(", ".join(map(str, part)))
+        columns.append(
+            [
+                writer.cell("–" if mean is None else f"{mean:.{digits}f}", place in best, mark)
+                for place, (mean, mark) in enumerate(of_it.select("mean", "mark").iter_rows())
+            ]
+        )
     rows = [
-        (signs.get(name, ""), str(name), [column[place] for column in columns.values()])
-        for place, name in enumerate(names)
+        [signs.get(name, ""), writer.plain(str(name)), *cells]
+        for name, *cells in zip(names, *columns, strict=True)
     ]
     stands = "a letter stands for a strategy that is significantly worse"
     if letters == "groups":
@@ -235,11 +238,7 @@ def paper_table(
     elif baseline is not None:
         stands = f"+ stands for significantly better than {baseline}, - for worse"
     said = _caption(means, options, stands) if caption else ""
-    return WRITERS[format](strategy, list(columns), rows, said)
-
-
-Cell = tuple[str, bool, str]
-Row = tuple[str, str, list[Cell]]
+    return "\n".join(writer.whole([*map(writer.plain, head)], rows, said))
 
 
 def _beaten(
@@ -271,63 +270,67 @@ def _caption(means: pl.DataFrame, options: Options, signs: str) -> str:
     )
 
 
+# Formats
+
+
+class Writer(NamedTuple):
+    """How a format shows a table."""
+
+    plain: Callable[[str], str]
+    """A text as it is."""
+    bold: str
+    raised: Callable[[str], str]
+    whole: Callable[[list[str], list[list[str]], str], list[str]]
+    """The lines of a table: of the cells of its head, behind that of letters, and of its rows."""
+
+    def cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
+        """A mean with its signs."""
+        return (self.bold.format(mean) if best else mean) + (self.raised(signs) if signs else "")
+
+
 SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ⁺⁻", strict=True))
 
 
-def _markdown(strategy: str, measures: Sequence[str], rows: Sequence[Row], caption: str) -> str:
-    def cell(mean: str, best: bool, beaten: str) -> str:  # noqa: FBT001
-        raised = "".join(SUPERSCRIPTS[sign] for sign in beaten)
-        return (f"**{mean}**" if best else mean) + raised
-
-    lines = [f"|   | {' | '.join(map(in_markdown, [strategy, *measures]))} |"]
-    lines.append("|---" * (len(measures) + 2) + "|")
-    for letter, name, cells in rows:
-        lines.append(
-            f"| {' | '.join([letter, in_markdown(name), *(cell(*each) for each in cells)])} |"
-        )
-    return "\n".join([*lines, *(["", fill(in_markdown(caption), 92)] if caption else [])])
+def _markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+    first, *lines = (f"| {' | '.join(cells)} |" for cells in ([" ", *head], *rows))
+    said = ["", fill(in_markdown(caption), 92)] if caption else []
+    return [first, "|---" * (len(head) + 1) + "|", *lines, *said]
 
 
-def _latex(strategy: str, measures: Sequence[str], rows: Sequence[Row], caption: str) -> str:
-    special = {c: f"\\{c}" for c in "&%$#_{}"} | {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-    }
-
-    def plain(text: str) -> str:
-        return "".join(special.get(character, character) for character in text)
-
-    def cell(mean: str, best: bool, beaten: str) -> str:  # noqa: FBT001
-        written = f"\\textbf{{{mean}}}" if best else mean
-        return f"{written}$^{{{beaten}}}$" if beaten else written
-
-    lines = [f"\\begin{{tabular}}{{ll{'r' * len(measures)}}}", "\\toprule"]
-    lines += [" & ".join(["", *map(plain, [strategy, *measures])]) + r" \\", "\\midrule"]
-    for letter, name, cells in rows:
-        lines.append(" & ".join([letter, plain(name), *(cell(*each) for each in cells)]) + r" \\")
-    lines += ["\\bottomrule", "\\end{tabular}"]
-    if caption:
-        lines = ["\\begin{table}", "\\centering", f"\\caption{{{plain(caption)}}}", *lines]
-        lines.append("\\end{table}")
-    return "\n".join(lines)
+def _latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+    first, *lines = (" & ".join(cells) + r" \\" for cells in (["", *head], *rows))
+    lines = ["\\toprule", first, "\\midrule", *lines, "\\bottomrule"]
+    lines = [f"\\begin{{tabular}}{{ll{'r' * (len(head) - 1)}}}", *lines, "\\end{tabular}"]
+    said = ["\\begin{table}", "\\centering", f"\\caption{{{_in_latex(caption)}}}"]
+    return [*said, *lines, "\\end{table}"] if caption else lines
 
 
-def _html(strategy: str, measures: Sequence[str], rows: Sequence[Row], caption: str) -> str:
-    def cell(mean: str, best: bool, beaten: str) -> str:  # noqa: FBT001
-        written = f"<b>{mean}</b>" if best else mean
-        return f"<td>{written}{f'<sup>{beaten}</sup>' if beaten else ''}</td>"
-
-    head = "".join(f"<th>{escape(text)}</th>" for text in ["", strategy, *measures])
-    lines = [
-        "<table>",
-        *([f"<caption>{escape(caption, quote=False)}</caption>"] if caption else []),
-    ]
-    lines += [f"<thead><tr>{head}</tr></thead>", "<tbody>"]
-    for letter, name, cells in rows:
-        inner = "".join(cell(*each) for each in cells)
-        lines.append(f"<tr><td>{letter}</td><td>{escape(name)}</td>{inner}</tr>")
-    return "\n".join([*lines, "</tbody>", "</table>"])
+def _in_latex(text: str) -> str:
+    return "".join(IN_LATEX.get(character, character) for character in text)
 
 
-WRITERS = {"markdown": _markdown, "latex": _latex, "html": _html}
+IN_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
+def _html(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
+    said = [f"<caption>{escape(caption, quote=False)}</caption>"] if caption else []
+    first = "".join(f"<th>{cell}</th>" for cell in ["", *head])
+    lines = (f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for cells in rows)
+    first = f"<thead><tr>{first}</tr></thead>"
+    return ["<table>", *said, first, "<tbody>", *lines, "</tbody>", "</table>"]
+
+
+WRITERS = {
+    "markdown": Writer(
+        in_markdown,
+        "**{}**",
+        lambda signs: "".join(map(SUPERSCRIPTS.__getitem__, signs)),
+        _markdown,
+    ),
+    "latex": Writer(_in_latex, "\\textbf{{{}}}", "$^{{{}}}$".format, _latex),
+    "html": Writer(escape, "<b>{}</b>", "<sup>{}</sup>".format, _html),
+}

@@ -37,7 +37,7 @@ from polars_graded._results.significance import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats
     from polars_graded._results.per_query import Grid
@@ -318,14 +318,13 @@ def queries_needed(
     │ 0.125 ┆ 34             ┆ 0.1113 ┆ 0.266               │
     └───────┴────────────────┴────────┴─────────────────────┘
     """
-    looked_for = _looked_for(difference, unit)
     wanted = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
     grid = check_per_query(per_query, measures, **keys)
     rows = []
     for pairs in _all_pairs(grid, 2):
         std, n = _pooled_std(pairs), pairs.n
-        looked, _ = looked_for(pairs)
+        looked, _ = _looked_for(pairs, difference, unit)
         effect = looked / std
         rows.append(
             {
@@ -395,7 +394,6 @@ def power_curve(
     │ 34      ┆ 0.8078 ┆ false   ┆ 0.0625     ┆ 0.333333       │
     └─────────┴────────┴─────────┴────────────┴────────────────┘
     """
-    looked_for = _looked_for(difference, unit)
     level = check_level(confidence)
     numbers = None
     if queries is not None:
@@ -407,7 +405,7 @@ def power_curve(
     tables = []
     for pairs in _all_pairs(grid, 2):
         std, n = _pooled_std(pairs), pairs.n
-        looked, share = looked_for(pairs)
+        looked, share = _looked_for(pairs, difference, unit)
         asked = np.geomspace(5, max(20, 4 * n), 30).astype(int) if numbers is None else numbers
         at = np.unique([*asked, n])
         columns = {
@@ -422,25 +420,21 @@ def power_curve(
     return pl.concat(tables)
 
 
-def _looked_for(difference: float, unit: Unit) -> Callable[[Pairs], tuple[float, float | None]]:
+def _looked_for(pairs: Pairs, difference: float, unit: Unit) -> tuple[float, float | None]:
     """The difference that is looked for by a measure, in its unit and in that of its range."""
     amount = check_number("difference", difference, above=0)
     check_choice("unit", unit, ("measure", "range"))
-
-    def of(pairs: Pairs) -> tuple[float, float | None]:
-        span = float(np.ptp(pairs.results.values.mean(axis=1)))
-        span = span if span > ROUNDING * pairs.results.floor else 0.0
-        if unit == "measure":
-            return amount, amount / span if span else None
-        if not span:
-            msg = (
-                f"measure {pairs.results.measure!r} must have means that differ for a share of "
-                "their range, got the same for all strategies"
-            )
-            raise ValueError(msg)
-        return amount * span, amount
-
-    return of
+    span = float(np.ptp(pairs.results.values.mean(axis=1)))
+    span = span if span > ROUNDING * pairs.results.floor else 0.0
+    if unit == "measure":
+        return amount, amount / span if span else None
+    if not span:
+        msg = (
+            f"measure {pairs.results.measure!r} must have means that differ for a share of "
+            "their range, got the same for all strategies"
+        )
+        raise ValueError(msg)
+    return amount * span, amount
 
 
 def power_of(n: Any, effect: Any, alpha: float) -> Any:
