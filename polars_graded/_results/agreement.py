@@ -190,7 +190,7 @@ def agreement(
                 found += grades.pairs(i, others[part], weights, confidence)
     if len(grades.names) > 2:  # noqa: PLR2004
         found += grades.together(weights, confidence)
-    return table(found, note=pl.String())
+    return table(found)
 
 
 def grades_of(

@@ -29,7 +29,6 @@ from polars_graded._results.per_query import (
     of_measure,
     place_of,
     ratio,
-    table,
 )
 from polars_graded._results.significance import (
     CorrectionName,
@@ -548,7 +547,7 @@ def comparison_of(
         segments, each = zip(*grid.in_segments(measure), strict=True)
         pairs = [Pairs(results, a, b) for results in each]
         found = zip(segments, _statistics(pairs, options, rope), strict=True)
-        tables += [of_measure(measure, segment, names, rows) for segment, rows in found]
+        tables += [of_measure(measure, segment, names, columns) for segment, columns in found]
         told |= dict.fromkeys(told_of_tests(pairs, options))
     warn_of_tests(told)
     return pl.concat(tables)
@@ -574,7 +573,7 @@ def _check_none(**given: Any) -> None:
 
 def _statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None
-) -> Iterator[pl.DataFrame]:
+) -> Iterator[dict[str, Any]]:
     """What is said of each pair, segment by segment: what decides comes last."""
     found = [outcome_of(each, options) for each in pairs]
     p, agreeing = [each.p for each in found], [each.agreeing for each in found]
@@ -601,7 +600,7 @@ def _statistics(
             "ci_low": low,
             "ci_high": high,
         }
-        yield table(statistics).select(pl.exclude("p_corrected"), "p_corrected")
+        yield statistics | {"p_corrected": statistics.pop("p_corrected")}
 
 
 def _equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
@@ -623,23 +622,20 @@ def _equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
     }
 
 
-def _summary(results: Results, confidence: float) -> pl.DataFrame:
+def _summary(results: Results, confidence: float) -> dict[str, Any]:
     """The statistics of each strategy."""
     values, n = results.values, results.n
     mean, std = mean_and_std(values)
     margin = mean_margin(np.where(std > 0, std, np.nan), n, confidence)
     known = values if n else np.full((len(values), 1), np.nan)
-    return table(
-        {
-            "queries": np.full(len(values), n),
-            "median": np.median(known, axis=1),
-            "geometric_mean": np.exp(np.log(np.maximum(known, GEOMETRIC_FLOOR)).mean(axis=1)),
-            "best": [results.best] * len(values),
-            "confidence": np.full(len(values), confidence),
-            "mean": mean,
-            "std": std,
-            "ci_low": mean - margin,
-            "ci_high": mean + margin,
-        },
-        best=pl.String(),
-    )
+    return {
+        "queries": np.full(len(values), n),
+        "median": np.median(known, axis=1),
+        "geometric_mean": np.exp(np.log(np.maximum(known, GEOMETRIC_FLOOR)).mean(axis=1)),
+        "best": [results.best] * len(values),
+        "confidence": np.full(len(values), confidence),
+        "mean": mean,
+        "std": std,
+        "ci_low": mean - margin,
+        "ci_high": mean + margin,
+    }

@@ -35,7 +35,6 @@ from polars_graded._results.per_query import (
     of_measure,
     place_of,
     ratio,
-    table,
 )
 from polars_graded._results.power import fewest_queries
 from polars_graded._results.significance import Options, TestName, outcome_of
@@ -193,7 +192,8 @@ def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Option
             pairs = Pairs(results, held.a, held.b)
             check_has_best(measure, results.best, "say what is worse")
             verdicts = _verdicts(pairs, allowed, options, level)
-            tables.append(of_measure(measure, segment, held.names, verdicts))
+            of_it = measure, segment, held.names, verdicts
+            tables.append(of_measure(*of_it, more_queries=pl.UInt64()))
     every = pl.concat(tables)
     strategy = held.names[0].name
     said = [_sentence(row, strategy, grid.apart) for row in every.rows(named=True)]
@@ -387,7 +387,7 @@ def _margin_of(measure: str, margin: float | Mapping[str, float]) -> float:
     return check_number("margin", margin, at_least=0)
 
 
-def _verdicts(pairs: Pairs, margin: float, options: Options, level: float) -> pl.DataFrame:
+def _verdicts(pairs: Pairs, margin: float, options: Options, level: float) -> dict[str, Any]:
     """The statistics of strategies beside their baselines, and the verdicts."""
     mean, std, *_ = pairs.statistics
     low, high = outcome_of(pairs, options).agreeing(np.full(len(pairs), level))
@@ -399,7 +399,7 @@ def _verdicts(pairs: Pairs, margin: float, options: Options, level: float) -> pl
     verdict = np.select(verdicts, ["better", "no worse", "worse"], "undecided")
     gap = np.abs((mean if up else -mean) + margin)
     means, baseline_means = pairs.means
-    statistics = {
+    return {
         "queries": np.full(len(pairs), pairs.n),
         "best": pairs.results.best,
         "baseline_mean": baseline_means,
@@ -414,7 +414,6 @@ def _verdicts(pairs: Pairs, margin: float, options: Options, level: float) -> pl
         "high": high,
         "verdict": verdict.astype(object),
     }
-    return table(statistics, more_queries=pl.UInt64(), verdict=pl.String())
 
 
 def _more_queries(effect: float, n: int, level: float) -> int | None:

@@ -76,16 +76,11 @@ def check_per_query(
     One of several query columns may tell segments apart; so may any that is no key.
     """
     check_choice("missing", missing, get_args(Missing))
-    apart = columns_of_segments(segments)
-    schema = per_query.collect_schema()
-    check_columns("per_query", apart, schema)
-    check_comparable(apart, schema)
-    queries = check_column_names("query", query)
-    own = apart if {*queries} <= {*apart} else [name for name in apart if name not in queries]
-    check_named_once([strategy, *queries, *own, *columns_named(measures)])
-    numbers, _ = measures_and_curves(per_query.drop(own), measures, query=query, strategy=strategy)
-    rows = collected_keys(per_query, numbers, query=query, strategy=strategy, segments=apart)
-    return Grid(rows, missing, measures=measures, segments=apart)
+    keys: dict[str, Any] = {"query": query, "strategy": strategy}
+    keys["segments"] = columns_of_segments(segments)
+    numbers, _ = measures_and_curves(per_query, measures, **keys)
+    rows = collected_keys(per_query, numbers, **keys)
+    return Grid(rows, missing, measures=measures, segments=keys["segments"])
 
 
 def check_graders(
@@ -136,6 +131,7 @@ def measures_and_curves(
     *,
     query: Columns,
     strategy: str,
+    segments: Sequence[str] = (),
     curves: bool = False,
 ) -> tuple[list[str], list[str]]:
     """The columns of measures, and of curves where these are wanted too.
@@ -144,9 +140,11 @@ def measures_and_curves(
     numbers are what is known of a query. A Boolean column has to be named.
     """
     schema = per_query.collect_schema()
-    keys = [*check_column_names("query", query), check_column_name("strategy", strategy)]
-    named = columns_named(measures)
-    check_columns("per_query", [*keys[::-1], *named], schema)
+    queries, named = check_column_names("query", query), columns_named(measures)
+    of_queries = [] if {*queries} <= {*segments} else queries
+    apart = [name for name in segments if name not in of_queries]
+    keys = [check_column_name("strategy", strategy), *queries, *apart]
+    check_columns("per_query", [*keys, *named], schema)
     check_comparable(keys, schema)
     for name in keys:
         if isinstance(schema[name], pl.List | pl.Array) or (
@@ -156,7 +154,7 @@ def measures_and_curves(
                 f"column {name!r} must hold single values that tell rows apart, got {schema[name]}"
             )
             raise TypeError(msg)
-    check_named_once([strategy, *keys[:-1], *named])
+    check_named_once([*keys, *named])
 
     def kind(name: str) -> str | None:
         dtype = schema[name]
@@ -531,25 +529,33 @@ def bests(means: pl.Series, which: Best | None) -> list[int]:
 
 # What comes out
 
+TEXTS = {"best": pl.String(), "verdict": pl.String(), "note": pl.String()}
+"""The columns of statistics that hold texts, also where all are null."""
+
 
 def table(
     statistics: Mapping[str, Any] | Sequence[Mapping[str, Any]], **dtypes: pl.DataType
 ) -> pl.DataFrame:
     """Statistics in columns or in rows as a frame: counts UInt32 or of `dtypes`, NaN as null."""
-    frame = pl.DataFrame(statistics, schema_overrides=dtypes, infer_schema_length=None)
+    frame = pl.DataFrame(statistics, schema_overrides={**TEXTS, **dtypes}, infer_schema_length=None)
     return frame.with_columns(cs.signed_integer().cast(pl.UInt32), cs.float().fill_nan(None))
 
 
 def of_measure(
-    measure: str, segment: pl.DataFrame, names: Sequence[pl.Series], statistics: pl.DataFrame
+    measure: str,
+    segment: pl.DataFrame,
+    names: Sequence[pl.Series],
+    statistics: Mapping[str, Any],
+    **dtypes: pl.DataType,
 ) -> pl.DataFrame:
     """The statistics of a measure in a segment, behind what they are of: the strategy and more."""
     strategy, *others = (each.name for each in names)
-    taken = ["measure", *others, *statistics.columns]
+    taken = ["measure", *others, *statistics]
     check_free_names(taken, strategy=strategy, segments=segment.columns or None)
+    columns = table(statistics, **dtypes)
     first = segment.select(pl.lit(measure).alias("measure"), *segment.columns)
-    repeated = first[[0] * statistics.height].get_columns()
-    return pl.DataFrame([*repeated, *names, *statistics])
+    repeated = first[[0] * columns.height].get_columns()
+    return pl.DataFrame([*repeated, *names, *columns])
 
 
 # Means

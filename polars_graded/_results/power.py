@@ -205,7 +205,7 @@ def significance_levels(
     for pairs, p in _achieved(grid, options):
         falling = np.argsort(-p, kind="stable")
         names = names_of_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
-        levels = table({"place": np.arange(1, len(p) + 1), "p_corrected": p[falling]})
+        levels = {"place": np.arange(1, len(p) + 1), "p_corrected": p[falling]}
         rows = of_measure(pairs.results.measure, WHOLE, names, levels)
         tables.append(rows.select("measure", "place", pl.exclude("measure", "place")))
     return pl.concat(tables)

@@ -167,7 +167,7 @@ def _ranked(
         rank_high=pl.Series(len(ahead) - ahead.sum(axis=1), dtype=pl.UInt32),
     )[order].with_columns(group=pl.Series(letters(cliques(falling | falling.T), len(falling))))
     key = means.select(segments).head(1) if segments else WHOLE
-    return of_measure(means["measure"][0], key, [means[strategy][order]], statistics)
+    return of_measure(means["measure"][0], key, [means[strategy][order]], statistics.to_dict())
 
 
 def cliques(apart: Mask) -> list[Integers]:

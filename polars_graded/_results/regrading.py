@@ -28,7 +28,6 @@ from polars_graded._results.per_query import (
     check_free_names,
     check_per_query,
     of_measure,
-    table,
 )
 from polars_graded._results.reliability import kendall, tau_ap
 from polars_graded._results.significance import Options
@@ -176,14 +175,10 @@ def unjudged_bounds(
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
         exact = pl.lit(name not in unknown and _has_bounds(measure, options))
         named = pl.lit(name).alias("measure")
-        bounds: dict[str, Any] = {
-            "value": value,
-            "low": low,
-            "high": high,
-            "exact": exact,
-            "residual": residual,
-        }
-        tables.append(now.select(named, *keys, **bounds))
+        of_it = now.select(
+            named, *keys, value=value, low=low, high=high, exact=exact, residual=residual
+        )
+        tables.append(of_it)
     return pl.concat(tables)
 
 
@@ -359,7 +354,10 @@ class _Conclusions:
         results, before = self.grid.results(measure), first.grid.results(measure)
         order, signs, earlier = results.order, self.signs[measure], first.signs[measure]
         strategies = self.grid.strategies
-        of_both = {
+        a, b = pairs_of(strategies)
+        is_flipped = np.zeros((len(order), len(order)), dtype=bool)
+        is_flipped[a, b] = is_flipped[b, a] = earlier != signs
+        statistics = {
             "mean": results.values.mean(axis=1) if results.n else np.full(len(order), np.nan),
             "place": (order > order[:, np.newaxis]).sum(axis=1) + 1,
             "tau": kendall(order, before.order),
@@ -367,15 +365,10 @@ class _Conclusions:
             "lost": np.count_nonzero((earlier != 0) & (signs == 0)),
             "gained": np.count_nonzero((earlier == 0) & (signs != 0)),
             "reversed": np.count_nonzero(earlier * signs < 0),
+            "flipped": [strategies.filter(pl.Series(row)) for row in is_flipped],
         }
-        is_flipped = np.zeros((len(order), len(order)), dtype=bool)
-        a, b = pairs_of(strategies)
-        is_flipped[a, b] = is_flipped[b, a] = earlier != signs
-        flipped = [strategies.filter(pl.Series(row)) for row in is_flipped]
-        statistics = table(of_both).with_columns(
-            pl.Series("flipped", flipped, dtype=pl.List(strategies.dtype))
-        )
-        rows = of_measure(measure, WHOLE, [strategies], statistics)
+        flipped = pl.List(strategies.dtype)
+        rows = of_measure(measure, WHOLE, [strategies], statistics, flipped=flipped)
         return rows.select(pl.lit(name).alias("grading"), "*")
 
 

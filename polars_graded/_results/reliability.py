@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import (
     check_choice,
-    check_column_names,
     check_level,
     check_list,
     check_number,
@@ -18,7 +17,6 @@ from polars_graded._checks import (
 )
 from polars_graded._results.keys import (
     ResultOptions,
-    by_grader,
     compares_graders,
     has_graders,
     takes_results,
@@ -26,6 +24,7 @@ from polars_graded._results.keys import (
 from polars_graded._results.pairs import in_parts
 from polars_graded._results.per_query import (
     Named,
+    check_graders,
     check_per_query,
     check_same_strategies,
     columns_named,
@@ -35,7 +34,7 @@ from polars_graded._results.per_query import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from polars_graded._measuring.kernels.ragged import Floats, Integers
     from polars_graded._results.per_query import Results
@@ -393,24 +392,16 @@ def _between_graders(
     measures: Sequence[Named],
     reference: str | None,
     method: str,
-    keys: Mapping[str, Any],
+    keys: ResultOptions,
 ) -> pl.DataFrame:
     """How alike two graders order the strategies, by the queries that both judged."""
-    parts = by_grader(per_query, {**keys, "measures": measures})
-    query = check_column_names("query", keys["query"])
+    grids = check_graders(per_query, measures, **keys)
     rows = []
-    for x, y in _pairs([*parts], reference):
-        grids = [
-            check_per_query(
-                parts[one].join(parts[other], on=query, how="semi", nulls_equal=True),
-                measures,
-                **keys,
-            )
-            for one, other in ((x, y), (y, x))
-        ]
-        strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
-        for measure in grids[0].measures:
-            one, other = (grid.results(measure) for grid in grids)
+    for x, y in _pairs([*grids], reference):
+        strategies = check_same_strategies(x, y, grids[x].strategies, grids[y].strategies)
+        for measure in grids[x].measures:
+            own, others = grids[x].results(measure), grids[y].results(measure)
+            one, other = own.among(others.queries), others.among(own.queries)
             rows.append(
                 {
                     "measure": measure,

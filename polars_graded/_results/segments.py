@@ -15,7 +15,6 @@ from polars_graded._results.per_query import (
     Named,
     check_per_query,
     of_measure,
-    table,
 )
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, corrected
 
@@ -125,19 +124,18 @@ def compare_segments(
         )
         f, df, p = _welch(n, mean, std)
         known = mean if each else np.full((1, len(a)), np.nan)
-        numbers = table(
-            {
-                "segments": np.full(len(a), len(each)),
-                "queries": np.full(len(a), int(n.sum())),
-                "smallest": known.min(axis=0),
-                "largest": known.max(axis=0),
-                "f": f,
-                "df": df,
-                "p_value": p,
-                "p_corrected": corrected(correction, p),
-            }
-        )
-        tables.append(of_measure(measure, WHOLE, names_of_pairs(grid.strategies, a, b), numbers))
+        statistics = {
+            "segments": np.full(len(a), len(each)),
+            "queries": int(n.sum()),
+            "smallest": known.min(axis=0),
+            "largest": known.max(axis=0),
+            "f": f,
+            "df": df,
+            "p_value": p,
+            "p_corrected": corrected(correction, p),
+        }
+        names = names_of_pairs(grid.strategies, a, b)
+        tables.append(of_measure(measure, WHOLE, names, statistics))
     return pl.concat(tables)
 
 

@@ -15,7 +15,6 @@ from polars_graded._results.per_query import (
     check_same_strategies,
     mean_and_std,
     of_measure,
-    table,
 )
 from polars_graded._results.significance import Estimate, tests_of
 from polars_graded._sentences import counted
@@ -126,8 +125,7 @@ def trusted_table(
                 **_with_ends(what, "ci", of.both, level),
                 "note": _notes(trusted, shared, of.correlation),
             }
-            statistics = table(columns, best=pl.String(), note=pl.String())
-            rows = of_measure(y.measure, shared.segment, names, statistics)
+            rows = of_measure(y.measure, shared.segment, names, columns)
             tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
     return pl.concat(tables)
 
