@@ -496,14 +496,14 @@ def differences(
     one, several = keys.get("strategy", "strategy"), keys.get("query", "query")
     check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=several)
     names, _ = measures_and_curves(per_query, named, query=several, strategy=one)
-    frame = collected_keys(per_query, names, query=several, strategy=one)
-    known = frame[one].unique().sort()
-    if place_of(known, a) == place_of(known, b):
+    rows = collected_keys(per_query, names, query=several, strategy=one)
+    known = rows[one].unique().sort()
+    both = known[[place_of(known, a), place_of(known, b)]]
+    if both.n_unique() == 1:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
-    chosen = known[[place_of(known, a), place_of(known, b)]]
-    both = per_query.lazy().filter(pl.col(one).is_in(chosen.implode()))
-    grid = check_per_query(both, named, **keys)
+    rows = rows.filter(pl.col(one).is_in(both.implode()))
+    grid = Grid(rows, keys.get("missing", "error"), measures=named)
     i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
     tables = [side_by_side(grid.results(name), grid.strategies, i, j) for name in names]
     if order == "difference":

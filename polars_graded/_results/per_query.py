@@ -75,7 +75,6 @@ def check_per_query(
 
     One of several query columns may tell segments apart; so may any that is no key.
     """
-    check_choice("missing", missing, get_args(Missing))
     keys: dict[str, Any] = {"query": query, "strategy": strategy}
     keys["segments"] = columns_of_segments(segments)
     numbers, _ = measures_and_curves(per_query, measures, **keys)
@@ -141,19 +140,13 @@ def measures_and_curves(
     """
     schema = per_query.collect_schema()
     queries, named = check_column_names("query", query), columns_named(measures)
-    of_queries = [] if {*queries} <= {*segments} else queries
-    apart = [name for name in segments if name not in of_queries]
+    # One of several query columns may tell segments apart, but not all of them.
+    sharing = queries if {*queries} - {*segments} else []
+    apart = [name for name in segments if name not in sharing]
     keys = [check_column_name("strategy", strategy), *queries, *apart]
     check_columns("per_query", [*keys, *named], schema)
     check_comparable(keys, schema)
-    for name in keys:
-        if isinstance(schema[name], pl.List | pl.Array) or (
-            name == strategy and schema[name].is_nested()
-        ):
-            msg = (
-                f"column {name!r} must hold single values that tell rows apart, got {schema[name]}"
-            )
-            raise TypeError(msg)
+    _check_single(keys[: 1 + len(queries)], schema)
     check_named_once([*keys, *named])
 
     def kind(name: str) -> str | None:
@@ -197,6 +190,15 @@ def measures_and_curves(
         f"one, got {first_few(numbers)}{made_by('per_query', told)}"
     )
     raise ValueError(msg)
+
+
+def _check_single(keys: Sequence[str], schema: Mapping[str, pl.DataType]) -> None:
+    """Raise where a column, the first of which is the strategy's, holds several values in a row."""
+    for place, name in enumerate(keys):
+        dtype = schema[name]
+        if isinstance(dtype, pl.List | pl.Array) or (place == 0 and dtype.is_nested()):
+            msg = f"column {name!r} must hold single values that tell rows apart, got {dtype}"
+            raise TypeError(msg)
 
 
 def collected_keys(
@@ -278,6 +280,7 @@ class Grid:
         measures: Sequence[Named] = (),
         segments: Sequence[str] = (),
     ) -> None:
+        check_choice("missing", missing, get_args(Missing))
         strategy, query, *others = frame.columns
         self.apart, self.measures = [*segments], others[len(segments) :]
         self.best = {name: best_of(name) for name in self.measures}

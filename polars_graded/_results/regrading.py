@@ -140,12 +140,10 @@ def unjudged_bounds(
     if options.get("condensed"):
         msg = "`condensed` must be False, since it leaves no unjudged document, got True"
         raise ValueError(msg)
-    rows = check_collected("frame", frame)
+    rows, grade, keys = _found(frame, options)
     chosen = of_one_value(measures)
-    keys, asked = _keys(rows, options), {name: each.name for name, each in chosen.items()}
+    asked = {name: each.name for name, each in chosen.items()}
     check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
-    grade = check_column_name("grade", options.get("grade", "grade"))
-    check_columns("frame", [grade], rows.columns)
     highest = options.get("highest")
     best: Any = rows.get_column(grade).max() if highest is None else highest
     unknown = [] if highest is not None else _unknown(chosen, best, options.get("irrelevant", 0.0))
@@ -289,13 +287,10 @@ def robustness_to_grading(
     │ 1 is 0   ┆ y        ┆ 0.0  ┆ 2     ┆ -1.0 │
     └──────────┴──────────┴──────┴───────┴──────┘
     """
-    rows = check_collected("frame", frame)
+    rows, grade, (strategy, *query) = _found(frame, options)
     chosen = of_one_value(measures)
-    strategy, *query = _keys(rows, options)
     check_free_names(["grading"], strategy=strategy)
     check_level(confidence)
-    grade = check_column_name("grade", options.get("grade", "grade"))
-    check_columns("frame", [grade], rows.columns)
     share = check_number("moved", moved, at_least=0, at_most=1)
     check_whole_number("seed", seed, at_least=0)
     if gradings is None:
@@ -372,11 +367,13 @@ class _Conclusions:
         return rows.select(pl.lit(name).alias("grading"), "*")
 
 
-def _keys(rows: pl.DataFrame, options: Mapping[str, Any]) -> list[str]:
-    """The columns of strategies and queries in what comes out of these options."""
-    asked: dict[str, Any] = dict(options)
-    schema = evaluate(rows.lazy(), "n_relevant", **asked).collect_schema()
-    return [name for name in schema if name != "n_relevant"]
+def _found(frame: Any, options: Mapping[str, Any]) -> tuple[pl.DataFrame, str, list[str]]:
+    """The rows, the column of grades, and those of strategies and queries in what comes out."""
+    rows = check_collected("frame", frame)
+    grade = check_column_name("grade", options.get("grade", "grade"))
+    schema = evaluate(rows.lazy(), "n_relevant", **options).collect_schema()
+    check_columns("frame", [grade], rows.columns)
+    return rows, grade, [name for name in schema if name != "n_relevant"]
 
 
 def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:
