@@ -36,6 +36,7 @@ from polars_graded._results.significance import (
     Progress,
     TestName,
     correction_of,
+    estimated,
     outcome_of,
     tests_of,
     told_of_tests,
@@ -576,8 +577,7 @@ def _statistics(
 ) -> Iterator[dict[str, Any]]:
     """What is said of each pair, segment by segment: what decides comes last."""
     found = [outcome_of(each, options) for each in pairs]
-    p, agreeing = [each.p for each in found], [each.agreeing for each in found]
-    tests = tests_of(p, agreeing, options.correction, options.level)
+    tests = tests_of(found, options.correction, options.level)
     for each, outcome, tested in zip(pairs, found, tests, strict=True):
         difference, std, higher, lower = each.statistics
         mean, baseline_mean = each.means
@@ -608,8 +608,7 @@ def _equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics
-    error = np.where(std > 0, std, np.nan) / np.sqrt(max(pairs.n, 1))
-    ties = (std == 0) & (mean == 0)
+    error, ties = estimated(pairs).error, (std == 0) & (mean == 0)
     up = mean if pairs.results.higher_is_better else -mean
     better, worse = (
         np.where(ties, 0, stdtr(pairs.n - 1, (way - rope) / error)) for way in (up, -up)

@@ -10,11 +10,10 @@ import polars as pl
 from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.per_query import (
-    WHOLE,
     Named,
+    check_free_names,
     check_has_best,
     check_per_query,
-    of_measure,
 )
 from polars_graded._results.significance import Options, correction_of
 
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     from polars_graded._results.significance import CorrectionName, Progress, TestName
 
 __all__ = ["rank_strategies"]
+
+OF_RANKS = ("rank", "rank_low", "rank_high", "group")
+"""What `rank_strategies` adds to what `summarise` has."""
 
 LETTERS = "abcdefghijklmnoprstuvwxyz"
 """What sets, and strategies in a table, are called: all letters that there is a raised form of."""
@@ -133,6 +135,7 @@ def ranks_of(grid: Grid, options: Options) -> pl.DataFrame:
     means, pairs = summary_of(grid, options.confidence), comparison_of(grid, options)
     both = zip(*(each.partition_by("measure", *grid.apart) for each in (means, pairs)), strict=True)
     strategy = grid.strategies.name
+    check_free_names(OF_RANKS, strategy=strategy, segments=grid.apart or None)
     return pl.concat(
         _ranked(of_strategies, of_pairs, grid.apart, strategy, options.level)
         for of_strategies, of_pairs in both
@@ -160,14 +163,16 @@ def _ranked(
     ahead[b, a] = found & (places[b] < places[a])
     order = np.argsort(places, kind="stable")
     falling = ahead[np.ix_(order, order)]
-    statistics = means.select(
+    ranked = means.select(
+        *("measure", *segments, strategy),
         *("queries", "best", "confidence", "mean", "ci_low", "ci_high"),
         rank=rank.cast(pl.UInt32),
         rank_low=pl.Series(1 + ahead.sum(axis=0), dtype=pl.UInt32),
         rank_high=pl.Series(len(ahead) - ahead.sum(axis=1), dtype=pl.UInt32),
-    )[order].with_columns(group=pl.Series(letters(cliques(falling | falling.T), len(falling))))
-    key = means.select(segments).head(1) if segments else WHOLE
-    return of_measure(means["measure"][0], key, [means[strategy][order]], statistics.to_dict())
+    )
+    return ranked[order].with_columns(
+        group=pl.Series(letters(cliques(falling | falling.T), len(falling)))
+    )
 
 
 def cliques(apart: Mask) -> list[Integers]:

@@ -136,8 +136,7 @@ def _nothing(levels: Floats) -> Ends:
 
 def _t(pairs: Pairs, _options: Options) -> Outcome:
     """The paired t test."""
-    found = _estimated(pairs)
-    return Outcome(found.p(), found.ends, found.ends)
+    return estimated(pairs).outcome
 
 
 class Estimate(NamedTuple):
@@ -146,6 +145,11 @@ class Estimate(NamedTuple):
     mean: Floats
     error: Floats
     n: Any
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the t test says of them."""
+        return Outcome(self.p(), self.ends, self.ends)
 
     @classmethod
     def of(cls, mean: Floats, std: Floats, n: int) -> Estimate:
@@ -169,7 +173,7 @@ class Estimate(NamedTuple):
         return self.mean - margin, self.mean + margin
 
 
-def _estimated(pairs: Pairs) -> Estimate:
+def estimated(pairs: Pairs) -> Estimate:
     """The mean differences."""
     mean, std, *_ = pairs.statistics
     return Estimate.of(mean, std, pairs.n)
@@ -186,7 +190,7 @@ def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
         zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
         ranks = rankdata(np.abs(differences), axis=1) - zeros
         p[part] = _p_of_ranks(np.sign(differences) * ranks)
-    return Outcome(p, _estimated(pairs).ends, _nothing)
+    return Outcome(p, estimated(pairs).ends, _nothing)
 
 
 def _p_of_ranks(ranks: Floats) -> Floats:
@@ -252,7 +256,7 @@ def _permutation(pairs: Pairs, options: Options) -> Outcome:
     def agreeing(levels: Floats) -> Ends:
         return _finite(-tosses.reached(lowest, levels)), _finite(tosses.reached(highest, levels))
 
-    return Outcome(p, _estimated(pairs).ends, agreeing)
+    return Outcome(p, estimated(pairs).ends, agreeing)
 
 
 def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
@@ -261,10 +265,9 @@ def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
     draws = Tosses(options.resamples, exact=False)
     kept = draws.rejecting(options.level) + 1
     mean, std, *_ = pairs.statistics
-    varies = std > 0
+    varies, error = std > 0, estimated(pairs).error
     p = np.where(varies | (mean != 0), np.nan, 1)
     largest = np.empty((len(pairs), kept))
-    error = np.where(varies, std, np.nan) / np.sqrt(n)
     for part, blocks in _parts(pairs, draws.count, options, resampled_queries):
         scale = np.where(varies[part], std[part], 1)[:, np.newaxis]
         deviations = (pairs.differences(part) - mean[part, np.newaxis]) / scale
@@ -580,15 +583,15 @@ def _of_known(p: Floats, of: Callable[[Floats], Floats], otherwise: float) -> Fl
 
 
 def tests_of(
-    p: Sequence[Floats], agreeing: Sequence[Interval], correction: CorrectionName, level: float
+    found: Sequence[Outcome], correction: CorrectionName, level: float
 ) -> list[dict[str, Floats]]:
     """The p values of each segment, corrected for those of all, and intervals that agree."""
-    every = np.array(p)
+    every = np.array([each.p for each in found])
     p_corrected = corrected(correction, every.ravel()).reshape(every.shape)
     levels = agreeing_levels(correction, every.ravel(), level).reshape(every.shape)
     tests = []
-    for place, interval in enumerate(agreeing):
-        low, high = interval(levels[place])
+    for place, each in enumerate(found):
+        low, high = each.agreeing(levels[place])
         ends = {"simultaneous_low": low, "simultaneous_high": high}
-        tests.append({"p_value": p[place], **ends, "p_corrected": p_corrected[place]})
+        tests.append({"p_value": each.p, **ends, "p_corrected": p_corrected[place]})
     return tests

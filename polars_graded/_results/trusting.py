@@ -107,8 +107,7 @@ def trusted_table(
         found = [corrected_means(*(of.values for of in shared.results)) for shared in each]
         tests: list[dict[str, Floats]] = [{} for _ in each]
         if compared is not None:
-            p, ends = [of.both.p() for of in found], [of.both.ends for of in found]
-            tests = tests_of(p, ends, compared[1], level)
+            tests = tests_of([of.both.outcome for of in found], compared[1], level)
         for shared, of, tested in zip(each, found, tests, strict=True):
             y, _, rest = shared.results
             columns = {
