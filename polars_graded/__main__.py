@@ -340,8 +340,10 @@ def _check_graders(options: argparse.Namespace) -> list[str]:
             f"{', '.join(graders) or 'none'}"
         )
         raise ValueError(msg)
-    if (options.report or options.gate) and len(graders) > 1 and options.trusted is None:
-        option = "--report" if options.report else "--gate"
+    given = {"--report": options.report, "--gate": options.gate}
+    given[f"--format {options.format}"] = options.format != "text"
+    if len(graders) > 1 and options.trusted is None and any(given.values()):
+        option = next(name for name, is_given in given.items() if is_given)
         msg = f"{option} goes by the grades of one grader, so it needs --trusted to name one"
         raise ValueError(msg)
     return [*qrels.values(), *runs]
@@ -548,7 +550,8 @@ def _printed(
     """The means of each strategy, by each grader's grades; and how strategies compare."""
     numbers = {name: m.definition.best for name, m in measures.items() if not m.is_curve}
     if options.format != "text":
-        return paper_table(per_query, numbers, format=options.format, **_comparing(options))
+        rows = _of_trusted(per_query, numbers, options.trusted)
+        return paper_table(rows, numbers, format=options.format, **_comparing(options))
     graders = {"": per_query}
     if GRADER in per_query.columns:
         graders = by_grader(per_query, {"measures": [[*measures]]})

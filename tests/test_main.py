@@ -1070,6 +1070,16 @@ def test_a_gate_of_several_graders_goes_by_the_trusted_one(command, graders, ref
         assert len(lost) == len({*lost}) <= 5
 
 
+def test_a_papers_table_of_several_graders_is_of_the_trusted_one(command, graders, refusal):
+    given = [*graders, "--measure", "ap", "--format", "markdown"]
+    assert "--format markdown goes by the grades of one grader" in refusal(*given)
+    table, _ = command(*given, "--trusted", "people")
+    run, people = read_run(["a.run", "b.run"]), read_qrels("people")
+    judged = judge(run.join(people, on="query", how="semi"), people, strategy="strategy")
+    values = evaluate(judged, "ap", strategy="strategy", ties="doc")
+    assert table.rstrip("\n") == paper_table(values)
+
+
 def test_the_report_of_graders_shows_the_trusted_one(command, graders, refusal):
     needed("vl_convert")
     assert "one grader, so it needs --trusted" in refusal(*graders, "--report", "page.html")
