@@ -571,15 +571,22 @@ def _means(
     per_query: pl.DataFrame, measures: Mapping[str, Measure], numbers: Mapping[str, Best]
 ) -> Iterator[str]:
     """The mean of each measure per strategy, the best of each marked; a table for each curve."""
+    left_out = []
     if numbers:
-        means = per_query.group_by("strategy", maintain_order=True).agg(
-            pl.len().alias("queries"), pl.col(*numbers).mean()
-        )
+        of_each = per_query.group_by("strategy", maintain_order=True)
+        means = of_each.agg(pl.len().alias("queries"), pl.col(*numbers).mean())
         yield _shown(_marked_best(means, numbers))
+        for column in of_each.agg(pl.col(*numbers).is_null().sum())[:, 1:]:
+            few, most = min(column), max(column)
+            count = f"{most}" if few == most else f"{few} to {most}"
+            left_out += [f"{count} of {column.name}"] if most else []
     for name, measure in measures.items():
         if measure.is_curve:
             yield _curve_table(per_query, measure, name)
-    yield "Means over the queries, the best of each column in brackets."
+    said = "Means over the queries, the best of each column in brackets."
+    if left_out:
+        said += f"\nQueries without a value are left out: {', '.join(left_out)}."
+    yield said
 
 
 def _as_trusted(per_query: pl.DataFrame, numbers: Mapping[str, Best], trusted: str) -> str:
