@@ -91,7 +91,6 @@ class RankedFrame:
         named = {argument: name for argument, name in given.items() if name is not None}
         opened = request.opened(frame, **named)
         check_comparable(named.values(), opened.collect_schema())
-        request.check_not_stacked(opened)
         chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *named.values()]))
         collected, query = one_query("frame", chosen, request.query, strategy)
         return cls(collected, options | {"query": query}, doc, titles)
