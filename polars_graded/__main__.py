@@ -341,8 +341,10 @@ def _check_graders(options: argparse.Namespace) -> list[str]:
             f"{', '.join(graders) or 'none'}"
         )
         raise ValueError(msg)
-    if (options.report or options.gate) and len(graders) > 1 and options.trusted is None:
-        option = "--report" if options.report else "--gate"
+    given = {"--report": options.report, "--gate": options.gate}
+    given[f"--format {options.format}"] = options.format != "text"
+    if len(graders) > 1 and options.trusted is None and any(given.values()):
+        option = next(name for name, is_given in given.items() if is_given)
         msg = f"{option} goes by the grades of one grader, so it needs --trusted to name one"
         raise ValueError(msg)
     return [*qrels.values(), *runs]
@@ -549,7 +551,8 @@ def _printed(
     """The means of each strategy, by each grader's grades; and how strategies compare."""
     numbers = {name: m.definition.best for name, m in measures.items() if not m.is_curve}
     if options.format != "text":
-        return paper_table(per_query, numbers, format=options.format, **_comparing(options))
+        rows = _of_trusted(per_query, numbers, options.trusted)
+        return paper_table(rows, numbers, format=options.format, **_comparing(options))
     graders = {"": per_query}
     if GRADER in per_query.columns:
         graders = by_grader(per_query, {"measures": [[*measures]]})
@@ -569,15 +572,22 @@ def _means(
     per_query: pl.DataFrame, measures: Mapping[str, Measure], numbers: Mapping[str, Best]
 ) -> Iterator[str]:
     """The mean of each measure per strategy, the best of each marked; a table for each curve."""
+    left_out = []
     if numbers:
-        means = per_query.group_by("strategy", maintain_order=True).agg(
-            pl.len().alias("queries"), pl.col(*numbers).mean()
-        )
+        of_each = per_query.group_by("strategy", maintain_order=True)
+        means = of_each.agg(pl.len().alias("queries"), pl.col(*numbers).mean())
         yield _shown(_marked_best(means, numbers))
+        for column in of_each.agg(pl.col(*numbers).is_null().sum())[:, 1:]:
+            few, most = min(column), max(column)
+            count = f"{most}" if few == most else f"{few} to {most}"
+            left_out += [f"{count} of {column.name}"] if most else []
     for name, measure in measures.items():
         if measure.is_curve:
             yield _curve_table(per_query, measure, name)
-    yield "Means over the queries, the best of each column in brackets."
+    said = "Means over the queries, the best of each column in brackets."
+    if left_out:
+        said += f"\nQueries without a value are left out: {', '.join(left_out)}."
+    yield said
 
 
 def _as_trusted(per_query: pl.DataFrame, numbers: Mapping[str, Best], trusted: str) -> str:

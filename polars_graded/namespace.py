@@ -237,7 +237,6 @@ class Graded:
         grade
             The grade that is relevant; compared in the data type of the column, as Polars does.
 
-
         Examples
         --------
         Of grades from 2 on the first is first; the first of grade 2 itself is third.

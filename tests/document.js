@@ -17,6 +17,9 @@ const made = (tag) => {
     },
     querySelectorAll: () => [],
     scrollIntoView: () => {},
+    cloneNode: () => made(tag),
+    get content() { return self; },
+    get firstElementChild() { return self.querySelector(":first-child"); },
     focus: () => {},
     get textContent() { return self.children.map((child) => child?.textContent ?? String(child)).join(""); },
     set textContent(text) { self.children = [text]; },
@@ -29,7 +32,7 @@ const made = (tag) => {
 
 const body = made("body");
 const drawings = [];
-const view = { data: () => [], addSignalListener: () => {}, addEventListener: () => {}, signal: () => {}, runAsync: async () => {}, container: () => made("div"), toSVG: async () => "" };
+const view = { data: () => [], finalize: () => {}, addSignalListener: () => {}, addEventListener: () => {}, signal: () => {}, runAsync: async () => {}, container: () => made("div"), toSVG: async () => "" };
 Object.assign(globalThis, {
   drawings,
   document: Object.assign(body, { createElement: made, createElementNS: (_, tag) => made(tag), activeElement: null }),
@@ -37,6 +40,7 @@ Object.assign(globalThis, {
   location: { hash: "", pathname: "/", search: "" },
   history: { replaceState: (_, __, address) => { location.hash = address.startsWith("#") ? address : ""; } },
   ResizeObserver: class { observe() {} },
+  MutationObserver: class { observe() {} },
   InputEvent: class {},
   vegaEmbed: async (_, spec) => { drawings.push(spec); return { view, finalize: () => {} }; },
 });

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from polars_graded import Graded
 
+COLLECTED = (ValueError, pl.exceptions.ComputeError)
+"""The errors of rows of a lazy frame: before Polars 2 they come within one of its own."""
+
 Query: TypeAlias = "list[tuple[float | None, float | None]]"
 """The rows of a query: a score, None if not retrieved, and a grade, None if unjudged."""
 

@@ -1050,6 +1050,21 @@ def test_grades_of_people_and_of_a_model_are_taken_together(command, graders):
     assert "as people would have them of all queries, if theirs are a random sample" in report
 
 
+def test_a_mean_says_of_how_many_queries_it_is(command):
+    Path("some.txt").write_text("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 1\nq2 0 d2 1\nq3 0 d1 0\n")
+    lines = (f"{query} Q0 d{doc} 0 {doc} a" for query in ("q1", "q2", "q3") for doc in (1, 2))
+    Path("all.run").write_text("\n".join(lines) + "\n")
+    given = ("--qrels", "some.txt", "all.run", "--measure", "ap", "roc_auc")
+    for options, said in (
+        ((), "2 of roc_auc"),
+        (("--undefined-as", "none"), "1 of ap, 2 of roc_auc"),
+    ):
+        report, _ = command(*given, *options)
+        assert report.endswith(f"\nQueries without a value are left out: {said}.\n")
+    report, _ = command(*given, "--undefined-as", "0")
+    assert report.endswith("in brackets.\n")
+
+
 def test_a_gate_of_several_graders_goes_by_the_trusted_one(command, graders, refusal, capsys):
     graders = [*graders, "--measure", "ap", "--gate", "ap", "--baseline"]
     assert "one grader, so it needs --trusted" in refusal(*graders, "b")
@@ -1068,6 +1083,16 @@ def test_a_gate_of_several_graders_goes_by_the_trusted_one(command, graders, ref
         assert len(verdicts.splitlines()) == (1 if baseline == "b" else 2)
         lost = re.findall(r"^\| q\d+ ", Path("out.md").read_text(), re.MULTILINE)
         assert len(lost) == len({*lost}) <= 5
+
+
+def test_a_papers_table_of_several_graders_is_of_the_trusted_one(command, graders, refusal):
+    given = [*graders, "--measure", "ap", "--format", "markdown"]
+    assert "--format markdown goes by the grades of one grader" in refusal(*given)
+    table, _ = command(*given, "--trusted", "people")
+    run, people = read_run(["a.run", "b.run"]), read_qrels("people")
+    judged = judge(run.join(people, on="query", how="semi"), people, strategy="strategy")
+    values = evaluate(judged, "ap", strategy="strategy", ties="doc")
+    assert table.rstrip("\n") == paper_table(values)
 
 
 def test_the_report_of_graders_shows_the_trusted_one(command, graders, refusal):

@@ -129,8 +129,8 @@ def test_differences_are_those_of_compare_from_the_better_side(page, per_query, 
 def test_queries_stand_by_falling_difference_and_say_who_won(page, per_query):
     found = answers(
         page,
-        rows="(change({a: 0, b: 2}), differences())",
-        note="$('.note', $('#histogram')).textContent",
+        rows="(change({a: 0, b: 2}), seen.rows)",
+        note="$('#histogram .note').textContent",
     )
     expected = differences(per_query, "ap", STRATEGIES[0], STRATEGIES[2])
     got = [row["difference"] for row in found["rows"]]
@@ -160,7 +160,7 @@ def test_curves_unpack_to_the_values_of_each_query(page, per_query):
 
 @pytest.mark.parametrize(
     "changes",
-    ["measure: 1", "query: 3, a: 2, b: 1", "against: -1", "chosen: new Set([0, 2])", "query: null"],
+    ["measure: 1", "query: 3, a: 2, b: 1", "against: 3", "chosen: new Set([0, 2])", "query: null"],
 )
 def test_an_address_leads_back_to_what_was_chosen(page, changes):
     found = answers(

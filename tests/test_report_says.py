@@ -225,6 +225,8 @@ def test_every_test_has_a_verdict(made, test):
 
 # How sure the order is.
 
+TAU = ["tau", "tau_low", "tau_high"]
+
 
 @pytest.fixture(scope="module")
 def per_query() -> pl.DataFrame:
@@ -235,21 +237,20 @@ def per_query() -> pl.DataFrame:
 
 def test_certainty_is_what_the_functions_of_that_name_say(made, per_query):
     page = made(per_query)
-    assert [page["measures"][row["measure"]]["name"] for row in page["certainty"]] == [
-        "ap",
-        "ndcg@10",
-    ]
+    assert [row["measure"] for row in page["certainty"]] == ["ap", "ndcg@10"]
     for row, name in zip(page["certainty"], ("ap", "ndcg@10"), strict=True):
         best = per_query.group_by("strategy").agg(pl.col(name).mean())[name].max()
-        assert row["step"] == pytest.approx(0.05 * best, rel=1e-6)
+        assert row["difference"] == pytest.approx(0.05 * best, rel=1e-6)
         expected = queries_needed(per_query, name, difference=0.05 * best).row(0, named=True)
-        assert row["needed"] == expected["queries_needed"]
-        assert row["smallest"] == pytest.approx(expected["smallest_difference"], rel=1e-6)
+        assert row["queries_needed"] == expected["queries_needed"]
+        assert row["smallest_difference"] == pytest.approx(
+            expected["smallest_difference"], rel=1e-6
+        )
         told = discriminative_power(per_query, name, test="t", correction="holm").row(0, named=True)
-        assert (row["apart"], row["pairs"]) == (told["told_apart"], 3)
+        assert (row["told_apart"], row["pairs"]) == (told["told_apart"], 3)
         tau = order_stability(per_query, name, sizes=30, samples=200).row(0, named=True)
-        ends = [tau[end] for end in ("tau", "tau_low", "tau_high")]
-        assert row["stability"] == pytest.approx(ends, rel=1e-6)
+        ends = [tau[end] for end in TAU]
+        assert [row[end] for end in TAU] == pytest.approx(ends, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -271,22 +272,22 @@ def test_a_measure_may_have_any_name(made):
         frame_of(FOUR, "value").rename({"query": "topic"}).with_columns(query=pl.col("value") / 2)
     )
     page = made(frame, {"value": "highest", "query": "highest"}, query="topic")
-    assert [row["measure"] for row in page["certainty"]] == [0, 1]
-    assert page["certainty"][0]["needed"] == page["certainty"][1]["needed"]
+    assert [row["measure"] for row in page["certainty"]] == ["value", "query"]
+    assert page["certainty"][0]["queries_needed"] == page["certainty"][1]["queries_needed"]
 
 
 def test_the_best_mean_is_the_lowest_where_lower_is_better(made):
     frame = frame_of({"x": [0.1, 0.2, 0.3], "y": [0.4, 0.5, 0.2]}, "e_measure@5")
     (row,) = made(frame)["certainty"]
     expected = queries_needed(frame, difference=0.05 * 0.2).row(0, named=True)
-    assert row["step"] == pytest.approx(0.05 * 0.2)
-    assert row["needed"] == expected["queries_needed"]
+    assert row["difference"] == pytest.approx(0.05 * 0.2)
+    assert row["queries_needed"] == expected["queries_needed"]
     # Of a mean of 0 there is no share.
     frame = frame_of({"x": [0.0, 0.0, 0.0], "y": [0.25, 0.5, 0.25]}, "e_measure@5")
     (row,) = made(frame)["certainty"]
-    assert (row["step"], row["needed"]) == (None, None)
+    assert (row["difference"], row["queries_needed"]) == (None, None)
     expected = queries_needed(frame)["smallest_difference"][0]
-    assert row["smallest"] == pytest.approx(expected, rel=1e-6)
+    assert row["smallest_difference"] == pytest.approx(expected, rel=1e-6)
 
 
 # Measures in words.

@@ -79,7 +79,6 @@ def ranks_added(
     opened = request.opened(frame, doc=doc, **others)
     check_comparable([doc], opened.collect_schema())
     rows = rows_of_query(request, opened, of)
-    request.check_not_stacked(rows)
     parts, values = [], {}
     for name, its in ranked_documents(request, rows).items():
         table = its.select(

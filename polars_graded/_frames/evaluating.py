@@ -182,7 +182,6 @@ def evaluate(
         return reduce(lambda one, other: one.union(other), each)
     for number, request in enumerate(requests):
         frame = request.opened(frame)
-        request.check_not_stacked(frame)
         doc = column_of_documents(request, frame.collect_schema())
         requests[number] = replace(request, document=doc)
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured

@@ -56,7 +56,7 @@ def judged_rows(
         judgments = usable(judgments, pair, grades, unjudged_below)
     schema = pl.Schema({**ours, **{name: theirs[name] for name in theirs if name not in ours}})
 
-    def rows(wanted: Collection[str]) -> Iterator[pl.DataFrame]:
+    def rows(wanted: Collection[str], _: object = None) -> Iterator[pl.DataFrame]:
         judged = judgments
         if isinstance(judged, pl.LazyFrame):
             judged = usable(judged.collect(), pair, grades, unjudged_below)

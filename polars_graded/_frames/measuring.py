@@ -7,23 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from polars_graded._frames.data_warnings import warn_of_doubles
 from polars_graded._frames.parts import Cut, check_together, chosen
 from polars_graded._frames.progress import progress
+from polars_graded._frames.sources import read_later
 from polars_graded._frames.values import finished, grouped, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from polars_graded._frames.parts import Parts
     from polars_graded._frames.request import Request
 
 LOGGER = logging.getLogger("polars_graded")
-
-ERRORS_OF_SOURCES_KEEP_THEIR_KIND = tuple(map(int, pl.__version__.split(".")[:1])) >= (2,)
-"""Before, Polars made a `ComputeError` of every error in a source that is written in Python."""
 
 
 def measured(
@@ -66,31 +63,15 @@ def measured_later(
 ) -> pl.LazyFrame:
     """A lazy frame that measures when it is collected: the columns and queries that are wanted."""
 
-    def source(
-        columns: list[str] | None = None,
-        wanted: pl.Expr | None = None,
-        n_rows: int | None = None,
-        _batch_rows: int | None = None,
-    ) -> Iterator[pl.DataFrame]:
-        of_rows, asked = frame, requests
-        looked_at = set() if wanted is None else set(wanted.meta.root_names())
-        if wanted is not None and looked_at <= set(requests[0].keys):
-            of_rows = frame.filter(wanted)
-        if columns is not None:
-            asked = [_of_columns(request, {*columns, *looked_at}) for request in requests]
-        values = measured(asked, of_rows, parts, shown=shown)
-        if wanted is not None:
-            values = values.filter(wanted)
-        if columns is not None:
-            values = values.select(columns)
-        yield values if n_rows is None else values.head(n_rows)
+    def values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
+        of_keys = wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].keys}
+        rows = frame.filter(wanted) if wanted is not None and of_keys else frame
+        asked = [_of_columns(request, columns) for request in requests]
+        yield measured(asked, rows, parts, shown=shown)
 
     given = frame.collect_schema()
     check_without_rows(requests, given)
-    schema = requests[0].schema(given)
-    if ERRORS_OF_SOURCES_KEEP_THEIR_KIND:
-        return register_io_source(source, schema=schema)
-    return pl.LazyFrame().map_batches(lambda _: next(source()), schema=schema)
+    return read_later(requests[0].schema(given), values)
 
 
 def check_without_rows(requests: Sequence[Request], schema: pl.Schema) -> None:
@@ -98,7 +79,7 @@ def check_without_rows(requests: Sequence[Request], schema: pl.Schema) -> None:
     measured(requests, schema.to_frame(), shown=False)
 
 
-def _of_columns(request: Request, columns: set[str]) -> Request:
+def _of_columns(request: Request, columns: Collection[str]) -> Request:
     """The same request for some of its columns, for one measure if these are keys alone."""
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     return replace(request, measures={name: request.measures[name] for name in names})

@@ -93,7 +93,6 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     """
     request = Request.of(["n_relevant", JUDGED_AT_THE_TOP.name], **options)
     opened = request.opened(frame)
-    request.check_not_stacked(opened)
     rows = opened.lazy().select(request.columns).collect()
     queries = in_order(request, pl.concat(values_of(request, grouped([request], rows)))).unnest(
         NOTES
@@ -199,7 +198,6 @@ def side_by_side(
     request = Request.of(["n_relevant"], **options)
     check_whole_number("n", n)
     rows = rows_of_query(request, request.opened(frame, doc=doc), of)
-    request.check_not_stacked(rows)
     columns: dict[str, pl.Series] = {}
     tied = {}
     for name, its in ranked_documents(request, rows).items():

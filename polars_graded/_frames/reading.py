@@ -312,7 +312,7 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     features = {f"f{number}": pl.Float64() for number in range(1, n_features + 1)}
     schema = pl.Schema({**_JUDGMENT_SCHEMA, **features})
 
-    def frames(_: object) -> Iterator[pl.DataFrame]:
+    def frames(*_: object) -> Iterator[pl.DataFrame]:
         for frame in _documents(files, _Width(n_features)):
             yield _whole(schema, [frame]).with_columns(pl.col(list(features)).fill_null(0.0))
 
@@ -352,7 +352,7 @@ def scan_qrels(paths: Paths) -> pl.LazyFrame:
     └───────┴─────────────┴───────┘
     """
     files = _read_again(files_of(paths))
-    return read_later(_JUDGMENT_SCHEMA, lambda _: _judgments(files))
+    return read_later(_JUDGMENT_SCHEMA, lambda *_: _judgments(files))
 
 
 def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
@@ -395,7 +395,7 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     files = _named_files(paths, named_by)
     _read_again(file for file, _ in files)
 
-    def frames(_: object) -> Iterator[pl.DataFrame]:
+    def frames(*_: object) -> Iterator[pl.DataFrame]:
         starts = (_whole(_RUN_SCHEMA, islice(_runs([file], 1), 1)) for file in files)
         names = _names_of_clashing(files, starts) if len(files) > 1 else None
         for place, file in enumerate(files):

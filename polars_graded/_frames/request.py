@@ -171,6 +171,7 @@ class Request:
         self.check_schema(schema)
         for argument, column in others.items():
             check_columns("frame", [check_column_name(argument, column)], schema, argument=argument)
+        self.check_not_stacked(checked)
         return checked
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars.selectors as cs
 from polars.io.plugins import register_io_source
@@ -13,10 +13,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def read_later(
-    schema: pl.Schema, frames: Callable[[Collection[str]], Iterator[pl.DataFrame]]
-) -> pl.LazyFrame:
-    """A lazy frame of what `frames` gives, called at each collection with the columns wanted."""
+Frames: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
+
+
+def read_later(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
+    """A lazy frame of what `frames` gives, called at each collection with what is wanted.
+
+    That is the columns, and which rows, or None for all; `frames` may give more than these.
+    """
 
     def source(
         columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _: int | None
@@ -25,7 +29,8 @@ def read_later(
         if n_rows == 0:
             yield schema.to_frame().select(cs.by_name(wanted))
             return
-        for whole in frames(wanted):
+        # What is to be chosen is so among the first rows, where these alone are wanted.
+        for whole in frames(wanted, predicate if n_rows is None else None):
             frame = whole if n_rows is None else whole.head(n_rows)
             if n_rows is not None:
                 n_rows -= frame.height

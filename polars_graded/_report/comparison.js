@@ -1,97 +1,88 @@
 // Differences between strategies, in a table and as points with their intervals.
 
+// A pair from its other side.
+const MIRRORED = [
+  ["difference", "difference"],
+  ["ci_low", "ci_high"],
+  ["simultaneous_low", "simultaneous_high"],
+];
+const turned = ({ strategy, baseline, wins, losses, ...row }) => {
+  const other = { ...row, strategy: baseline, baseline: strategy, wins: losses, losses: wins };
+  for (const [one, end] of MIRRORED) {
+    [other[one], other[end]] = [row[end], row[one]].map((n) => (n === null ? null : -n));
+  }
+  return other;
+};
 // The pairs of a measure that are shown: each from the side of the one that is compared, or where
 // that is every pair, of the one that is better.
 const pairs = () => {
   const { measure, chosen } = state;
   const to = against();
-  const sides = [["difference", "difference"], ["ci_low", "ci_high"], ["simultaneous_low", "simultaneous_high"]];
-  const turned = (row) => {
-    const other = { ...row, strategy: row.baseline, baseline: row.strategy, wins: row.losses, losses: row.wins };
-    for (const [one, end] of sides) [other[one], other[end]] = [row[end], row[one]].map((number) => (number === null ? null : -number));
-    return other;
-  };
-  const names = comparison.columns;
-  const all = comparison.rows[measure].map((row) => Object.fromEntries(row.map((value, i) => [names[i], value])));
-  // The interval that is shown is the one that agrees with p, where the test has one.
-  const agreed = (row) => ({ ...row, low: row.simultaneous_low ?? row.ci_low, high: row.simultaneous_high ?? row.ci_high });
-  const shown = all
-    .map((row) => ((to < 0 ? row.difference * sign(measure) < 0 : row.strategy === to) ? turned(row) : row))
-    .map(agreed)
-    .filter(({ strategy, baseline }) => (to < 0 ? chosen.has(baseline) : baseline === to) && chosen.has(strategy));
-  return shown.sort((x, y) => (y.difference ?? -Infinity) - (x.difference ?? -Infinity) || x.strategy - y.strategy);
+  const isTurned = ({ strategy, difference }) =>
+    to === EVERY ? difference * sign(measure) < 0 : strategy === to;
+  const isShown = ({ strategy, baseline }) =>
+    chosen.has(strategy) && (to === EVERY ? chosen.has(baseline) : baseline === to);
+  return records(comparison.columns, comparison.rows[measure])
+    .map((row) => (isTurned(row) ? turned(row) : row))
+    .filter(isShown)
+    .sort((x, y) => y.difference - x.difference || x.strategy - y.strategy);
 };
-const isSmall = ({ p_corrected: p }) => p !== null && p <= page.alpha;
-const ends = (low, high) => (low === null ? "–" : `${written(low)} to ${written(high)}`);
-const pairName = (row, every, names = strategies) => names[row.strategy] + (every ? ` - ${names[row.baseline]}` : "");
-// Names of so many letters: without what all begin with, and cut in their middle; whole where two of them
-// would be the same.
-const brief = (names, most) => {
-  if (names.every(({ length }) => length <= most)) return names;
-  let same = 0;
-  while (names.every((name) => same < name.length - 1 && name[same] === names[0][same])) same += 1;
-  const begun = names.map((name) => (same > 1 ? `…${name.slice(same)}` : name));
-  const half = Math.max(2, (most - 1) / 2);
-  const cut = begun.map((name) => (name.length <= most ? name : `${name.slice(0, Math.ceil(half))}…${name.slice(-Math.floor(half))}`));
-  return new Set(cut).size < names.length ? names : cut;
-};
+const ends = ({ low, high }) => (low === null ? "–" : `${written(low)} to ${written(high)}`);
 
 const showComparison = () => {
-  const within = $("#comparison");
-  const { query, measure } = state;
-  const rows = pairs();
-  const every = against() < 0;
-  const numbers = (name, title, form) => ({ title, name, value: (row) => row[name], form });
-  const inQuery = ({ strategy, baseline }) => valueOf(measure, strategy, query) - valueOf(measure, baseline, query);
-  const open = (_, { strategy, baseline }) => {
-    const made = button([sample(look(strategy)), called(strategy)], "Show these two query by query", () => {
-      change({ a: strategy, b: baseline });
+  const { measure } = seen;
+  const every = against() === EVERY;
+  const pair = (names, s, t) => names[s] + (every ? ` - ${names[t]}` : "");
+  const rows = pairs().map((row) => ({
+    ...row,
+    measure: measure.name,
+    sides: [row.strategy, row.baseline],
+    strategy: strategies[row.strategy],
+    baseline: strategies[row.baseline],
+    pair: asDrawn(pair(page.labels, row.strategy, row.baseline)),
+    significance: (row.p_corrected ?? 1) <= page.alpha ? "believed" : "doubted",
+    // The interval that is shown is the one that agrees with p, where the test has one.
+    low: row.simultaneous_low ?? row.ci_low,
+    high: row.simultaneous_high ?? row.ci_high,
+  }));
+  const open = (_, { sides: [a, b] }) =>
+    button(marked(a), "Show these two query by query", () => {
+      change({ a, b });
       $("#histogram").scrollIntoView({ behavior: "smooth" });
     });
-    made.dataset.key = `pair ${strategy} ${baseline}`;
-    return made;
-  };
-  const asText = { class: "text" };
-  const other = { name: "baseline", value: (row) => strategies[row.baseline], form: named };
-  const comparedWith = { ...other, title: every ? "Compared with" : undefined, head: asText, cell: () => asText };
-  const columns = [
-    { name: "measure", value: () => measures[measure].name },
-    { title: "Strategy", name: "strategy", value: (row) => strategies[row.strategy], form: open, head: { class: "text" } },
-    comparedWith,
-    numbers("difference", "Difference", signed),
-    { title: "95 % interval", value: ({ low, high }) => ends(low, high), cell: () => ({ title: comparison.held }) },
-    numbers("ci_low"),
-    numbers("ci_high"),
-    { ...numbers("p_corrected", page.corrected, (_, { p }) => p), cell: (row) => (isSmall(row) ? { class: "best" } : {}) },
-    numbers("simultaneous_low"),
-    numbers("simultaneous_high"),
-    ...["wins", "ties", "losses"].map((name) => numbers(name, name[0].toUpperCase() + name.slice(1))),
-    ...(query === null ? [] : [{ title: "In query", value: inQuery, form: signed, head: { class: "query" }, cell: () => ({ class: "query" }) }]),
-  ];
-  table("comparison", "Differences between strategies", columns, rows);
-  $(".sides", within).hidden = !rows.length;
-  const empty = every ? "Choose at least two strategies to compare." : "Choose a strategy to compare.";
-  if (!say(within, rows.length ? null : empty)) return;
-  const there = rows.filter(({ difference }) => difference !== null);
-  // A letter has about seven pixels.
-  const room = Math.round(0.35 * $("#forest").clientWidth);
-  const labels = brief(strategies, room / 7 / (every ? 2 : 1) - 3);
-  const drawn = there.map((row) => ({
-    ...row,
-    measure: measures[measure].name,
-    strategy: asDrawn(strategies[row.strategy]),
-    baseline: asDrawn(strategies[row.baseline]),
-    pair: asDrawn(pairName(row, every, labels)),
-    significance: isSmall(row) ? "believed" : "doubted",
-  }));
+  const bold = ({ significance }) => ({ class: significance === "believed" ? "best" : "" });
+  const inQuery = ({ sides: [a, b] }) =>
+    valueOf(state.measure, a, state.query) - valueOf(state.measure, b, state.query);
+  table("comparison", [
+    column("measure"),
+    column("strategy", "Strategy", open),
+    column("baseline", every ? "Compared with" : undefined, named, { look: "text" }),
+    column("difference", "Difference", signed),
+    { title: "95 % interval", value: ends, cell: () => ({ title: comparison.held }) },
+    column("ci_low"),
+    column("ci_high"),
+    column("p_corrected", page.corrected, (_, { p }) => p, { cell: bold }),
+    column("simultaneous_low"),
+    column("simultaneous_high"),
+    column("wins", "Wins"),
+    column("ties", "Ties"),
+    column("losses", "Losses"),
+    state.query !== null && { title: "In query", value: inQuery, form: signed, look: "query" },
+  ].filter(Boolean), rows);
+  const empty = `Choose ${every ? "at least two strategies" : "a strategy"} to compare.`;
+  if (say("comparison", rows.length ? "" : empty)) return;
+  const drawn = rows.filter(({ difference }) => difference !== null);
   // More pairs than can be named are in the table in the same order.
-  const size = drawn.length > page.mostNamed ? "many" : "few";
-  const headline = `${measures[measure].name}, difference${every ? "" : ` to ${strategies[against()]}`} `;
-  const height = page.forestSteps[size] * drawn.length;
-  const signals = { height, room, names: drawn.map(({ pair }) => pair), headline };
-  const pairsSaid = there.map((row) => `${pairName(row, every)} ${signed(row.difference)} (${ends(row.low, row.high)})`);
-  const said = `${headline}, with 95 % intervals: ${counted(there.length, "pair", "pairs")}, ${there.filter(isSmall).length} significant. ${firstFew(pairsSaid, " in the table")}.`;
-  const intervals = there.every(({ low }) => low === null) ? "without" : "with";
-  $("#comparison .line").hidden = intervals === "without";
-  draw($("#forest"), { key: `${size} ${intervals}`, spec: specs.forest[size][intervals], rows: drawn, said, signals });
+  const step = page.forestSteps[Number(drawn.length > page.mostNamed)];
+  const key = drawn.every(({ low }) => low === null) ? "without" : "with";
+  $("#comparison .line").hidden = key === "without";
+  const headline = `${measure.name}, difference${every ? "" : ` to ${strategies[against()]}`} `;
+  const signals = { height: step * drawn.length, headline };
+  const listed = drawn.map((row) =>
+    `${pair(strategies, ...row.sides)} ${signed(row.difference)} (${ends(row)})`);
+  const settled = drawn.filter(({ significance }) => significance === "believed").length;
+  const said =
+    `${headline}, with 95 % intervals: ${counted(drawn.length, "pair", "pairs")}, ` +
+    `${settled} significant. ${firstFew(listed)}.`;
+  draw($("#forest"), { key, spec: specs.forest[key], rows: drawn, said, signals });
 };

@@ -89,6 +89,7 @@ def measures_of(
             summary.filter(measure=name), on=strategy, maintain_order="left"
         )
         best = grid.best[name]
+        falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
         values = grid.values(name)
         check_size(name, values)
         result.append(
@@ -100,8 +101,10 @@ def measures_of(
                 "means": all_rounded(rows["mean"]),
                 "margins": all_rounded(rows["ci_high"] - rows["mean"]),
                 "bests": bests(rows["mean"], best),
+                "order": np.argsort(falling, kind="stable").tolist(),
                 "values": packed_values(values[:, seen]),
                 "bin": _bin(values[:, seen]),
+                "rounding": 2**-22 * float(np.abs(np.nan_to_num(values)).max(initial=0)),
             }
         )
     return result

@@ -1,49 +1,46 @@
 // Curves by rank and by recall: means, or those of the query that is chosen.
 
-const showCurves = (kind, title) => {
-  const within = $(`#${kind}`);
-  const mine = curvesOf(kind);
-  const whose = state.query === null ? `mean over ${nQueries(mine[state[kind]]?.queries)}` : `query ${queries[state.query]}`;
-  const headline = mine.length ? `${title}: ${whose}` : title;
-  $("h2", within).textContent = headline;
-  if (!mine.length) return;
-  const curve = mine[state[kind]];
-  if (!say(within, state.chosen.size ? null : "Choose a strategy to draw.")) return;
+const showCurves = (kind) => {
+  const curve = curvesOf(kind)[state[kind]];
+  if (!curve) return;
   const { query } = state;
-  // One ideal curve for all is drawn once.
-  const first = Math.min(...state.chosen);
-  const valueAt = (s, point) => (query === null ? curve.means[s][point] : curve.value(s, query, point));
-  // What is grey lies below what is not.
-  const inTurn = [...state.chosen].sort((s, t) => mattering.has(s) - mattering.has(t));
-  const rows = inTurn.flatMap((s) =>
+  const { drawn, mattering } = seen;
+  const whose = query === null ? `mean over ${nQueries(curve.queries)}` : `query ${seen.query}`;
+  $(`#${kind} h2 span`).textContent = `: ${whose}`;
+  // What is grey lies below what is not; one ideal curve for all is drawn once.
+  const inTurn = [...drawn].sort((s, t) => mattering.includes(s) - mattering.includes(t));
+  const hasIdeal = (s) => curve.ideal && (s === drawn[0] || curve.ideal.lines > 1);
+  const all = inTurn.flatMap((s) =>
     curve.at.map((at, point) => ({
       strategy: asDrawn(strategies[s]),
       ...look(s),
       [kind]: at,
-      value: valueAt(s, point),
-      ...(curve.ideal && (curve.ideal.lines > 1 || s === first)
-        ? { ideal: query === null ? curve.ideal.means[s % curve.ideal.lines][point] : curve.idealValue(s, query, point) }
-        : {}),
+      value: curve.value(s, query, point),
+      ideal: hasIdeal(s) ? curve.idealValue(s, query, point) : null,
     })));
-  const left = query !== null && curve.there && !curve.there.includes(query);
-  const nothing = left ? "The page has the curves of fewer queries, this one not among them." : "There is no value to draw.";
-  if (!say(within, rows.some(({ value }) => value !== null) ? null : nothing)) return;
+  const nothing = "There is no value to draw. Of many queries the page has the curves of some.";
+  const empty = drawn.length ? nothing : "Choose a strategy to draw.";
+  if (say(kind, all.some(({ value }) => value !== null) ? "" : empty)) return;
   // The one ideal curve stands in the rows of a strategy that may have no curve itself.
-  const there = rows.filter(({ value, ideal }) => value !== null || (ideal ?? null) !== null);
+  const rows = all.filter(({ value, ideal }) => value !== null || ideal !== null);
   // What is said of a curve by rank is where it ends, of one by recall where it begins.
   const point = kind === "rank" ? curve.at.length - 1 : 0;
-  const points = [...state.chosen].map((s) => [valueAt(s, point), strategies[s]]).filter(([value]) => value !== null);
-  const pointsSaid = points.sort(([x], [y]) => y - x).map(([value, name]) => `${name} ${written(value)}`);
-  const said = `${curve.name}, ${headline}. ${counted(points.length, "line", "lines")}, at ${kind} ${curve.at[point]}: ${firstFew(pointsSaid)}.`;
-  const ideal = Number(there.some((row) => (row.ideal ?? null) !== null));
-  draw($(".chart", within), { key: `${state[kind]} ${ideal}`, spec: curve.specs[ideal], rows: there, said });
+  const points = drawn.map((s) => [curve.value(s, query, point), strategies[s]])
+    .filter(([value]) => value !== null)
+    .sort(([x], [y]) => y - x)
+    .map(([value, name]) => `${name} ${written(value)}`);
+  const lines = `${counted(points.length, "line", "lines")}, at ${kind} ${curve.at[point]}`;
+  const said = `${curve.name}, ${$(`#${kind} h2`).textContent}. ${lines}: ${firstFew(points)}.`;
+  const ideal = Number(rows.some((row) => row.ideal !== null));
+  const key = `${state[kind]} ${ideal}`;
+  draw($(`#${kind} .chart`), { key, spec: curve.specs[ideal], rows, said });
 };
 
 const showLegend = () => {
-  const drawn = curves.length ? [...state.chosen].sort((s, t) => s - t) : [];
-  const coloured = drawn.filter((s) => mattering.has(s));
+  const drawn = curves.length ? seen.drawn : [];
+  const coloured = drawn.filter((s) => seen.mattering.includes(s));
+  const items = coloured.map(marked);
   const others = drawn.length - coloured.length;
-  const items = coloured.map((s) => [sample(look(s)), called(s)]);
   if (others) items.push([sample(page.rest), `the ${amount(others)} others`]);
-  $("#legend").replaceChildren(...items.map((item) => element("li", item)));
+  legend("#legend", items);
 };

@@ -91,7 +91,6 @@ class RankedFrame:
         named = {argument: name for argument, name in given.items() if name is not None}
         opened = request.opened(frame, **named)
         check_comparable(named.values(), opened.collect_schema())
-        request.check_not_stacked(opened)
         chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *named.values()]))
         collected, query = one_query("frame", chosen, request.query, strategy)
         return cls(collected, options | {"query": query}, doc, titles)
@@ -141,7 +140,7 @@ class RankedFrame:
     def unjudged(self, grid: Grid, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
         """Between which ends unjudged documents could move the mean of each strategy, by measure.
 
-        A measure has none where nothing that was retrieved is unjudged, or where its values are not
+        A measure has none where unjudged documents could not move it, or where its values are not
         those of the frame as it was given: they were evaluated by other keywords then.
         """
         measures = [name for name in names if Measure.parsed(name)]
@@ -163,7 +162,8 @@ class RankedFrame:
             values = grid.values(name)
             whole = np.isfinite(values).all(axis=0)
             columns = columns[:, whole]
-            if whole.any() and np.allclose(columns[:, :, 0], values[:, whole], 1e-9, 1e-12):
+            moved = np.ptp(columns, axis=2).max(initial=0) > 1e-12  # noqa: PLR2004
+            if moved and np.allclose(columns[:, :, 0], values[:, whole], 1e-9, 1e-12):
                 found[name] = [all_rounded(each) for each in columns[:, :, 1:].mean(axis=1)]
         return found
 
@@ -196,6 +196,7 @@ class RankedFrame:
         places = equal_steps(len(entries), kept).to_list()
         return {
             "ranks": RANKS,
+            "columns": ["document", *([] if self.titles is None else ["title"]), "grade"],
             "there": [there[place] for place in places],
             "entries": [entries[place] for place in places],
         }

@@ -1,60 +1,38 @@
-// Some of the queries: a rectangle in any view, or two differences, and the means of what they hold.
-
-// Each query with its values, its place by falling difference, and its place in a bin.
-const exploredRows = (all, [a, b], width) => {
-  const { measure } = state;
-  const colours = twoColours(a, b);
-  const rows = all.map(({ query, difference, side }, i) => ({
-    query: asDrawn(queries[query]),
-    value_a: valueOf(measure, a, query),
-    value_b: valueOf(measure, b, query),
-    difference,
-    better: side === null ? null : ROLES[side],
-    colour: colours[side] ?? null,
-    position: i + 1,
-    middle: Math.round(difference / width) * width,
-  }));
-  const full = new Map();
-  for (const row of rows.toReversed()) full.set(row.middle, (row.place = (full.get(row.middle) ?? 0) + 1));
-  const [middles, values] = [[0, ...full.keys()], rows.flatMap((row) => [row.value_a, row.value_b])];
-  const [[lowest, highest], [down, up]] = [values, middles].map((all) => [Math.min(...all), Math.max(...all)]);
-  const ends = { lowest, highest, down: down - width / 2, up: up + width / 2 };
-  return [rows, { ...ends, fullest: Math.max(...full.values()), total: rows.length }];
-};
+// Some of the queries: of a rectangle in any view, or between two differences; their means.
 
 // The means and intervals that the chart has made of the queries that are chosen, in a sentence.
-const sayChosen = (total, names) => {
-  const drawn = [...document.querySelectorAll("#explore svg.marks .mark-text.role-mark text")].map((text) => text.__data__.datum);
+const sayChosen = () => {
+  const texts = [...document.querySelectorAll("#explore .mark-text.role-mark text")];
+  const drawn = texts.map((text) => text.__data__.datum);
   const n = drawn.find(({ said }) => said)?.queries ?? 0;
-  const said = drawn.filter(({ what }) => what).map(({ mean, low, high }) => written(mean) + (low === null ? "" : ` [${written(low)}, ${written(high)}]`));
-  const means = said.length ? `: the mean of ${names[0]} is ${said[0]}, that of ${names[1]} ${said[1]}, and that of the difference ${said[2]}, with 95 % intervals.` : ".";
-  $("#explore .chosen").textContent = `${amount(n)} of ${nQueries(total)} ${n === 1 ? "is" : "are"} chosen${means}`;
+  const interval = ({ low, high }) => (low === null ? "" : ` [${written(low)}, ${written(high)}]`);
+  const means = drawn.filter(({ what }) => what).map((row) => written(row.mean) + interval(row));
+  const [first, second] = seen.names;
+  const sentence = `: the mean of ${first} is ${means[0]}, that of ${second} ${means[1]}, ` +
+    `and that of the difference ${means[2]}, with 95 % intervals.`;
+  const share = `${amount(n)} of ${nQueries(seen.rows.length)} ${n === 1 ? "is" : "are"} chosen`;
+  $("#explore .chosen").textContent = share + (means.length ? sentence : ".");
 };
+new MutationObserver(sayChosen).observe($("#explore .chart"), { childList: true, subtree: true });
 
 const showExplore = () => {
-  const within = $("#explore");
-  const both = sides();
-  const names = both.map((side) => strategies[side]);
-  const { name, bin } = measures[state.measure];
-  const all = differences();
-  const n = all.length;
-  $("h2", within).textContent = `Some queries: ${names.join(" against ")}`;
-  for (const part of [".note", ".chosen", ".legend"]) $(part, within).hidden = !n;
-  if (!say(within, n ? null : "There is no query in which all strategies have a value.")) return;
-  $(".note", within).textContent =
-    `A rectangle drawn in any of the views chooses queries, and a click beside it all of them; so do differences of ${name} that are typed. Means and intervals are of those.` +
-    (queries.length < page.total ? ` These are the ${nQueries(queries.length)} that are here, not all ${amount(page.total)}.` : "");
-  showSides(within, names.map((side, i) => `${ROLES[i]}: ${side}`), twoColours(...both));
-  const [rows, words] = exploredRows(all, both, bin);
-  const typed = { least: state.least ?? -1e300, greatest: state.greatest ?? 1e300 };
-  const after = (view) => {
-    sayChosen(n, names);
-    const again = () => setTimeout(() => sayChosen(n, names)); // what is printed has changed by then
-    if (view.says) return;
-    view.says = true;
-    for (const signal of ["brush_explored", "least", "greatest"]) view.addSignalListener(signal, again);
-  };
-  const said = `${nQueries(n)} as points of ${names[0]} (first) against ${names[1]} (second), as a histogram of their differences, and as bars by falling difference; the means of those that are chosen stand above the chart.`;
+  const { names, rows, both, measure: { bin } } = seen;
+  $("#explore h2").textContent = `Some queries: ${names.join(" against ")}`;
+  if (say("explore", rows.length ? "" : NONE)) return;
+  legendOfBoth("explore", [`first: ${names[0]}`, `second: ${names[1]}`]);
+  // The place of a query in its bin.
+  const full = new Map();
+  for (const row of rows.toReversed()) {
+    row.middle = Math.round(row.difference / bin) * bin;
+    row.place = (full.get(row.middle) ?? 0) + 1;
+    full.set(row.middle, row.place);
+  }
+  const [least, greatest] = ENDS.map((end) => $(`#${end}`).value);
+  const signals = { bin, least: Number(least || -1e300), greatest: Number(greatest || 1e300) };
+  const said = `${nQueries(rows.length)} as points of ${names[0]} (first) against ${names[1]} ` +
+    "(second), as a histogram of their differences, and as bars by falling difference; the means " +
+    "of those that are chosen stand above the chart.";
   // A rectangle is of the queries that it was drawn over: with others the chart is made anew.
-  draw($(".chart", within), { key: `${state.measure} ${both}`, spec: specs.explore, rows, said, signals: { ...words, bin, ...typed }, after });
+  const key = `${state.measure} ${both}`;
+  draw($("#explore .chart"), { key, spec: specs.explore, rows, said, signals });
 };

@@ -30,7 +30,7 @@ from polars_graded._report.contents import (
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
-from polars_graded._report.verdict import POWER, SHARE, certainty, pairs_of_rows, tested, verdict
+from polars_graded._report.verdict import SHARE, certainty, pairs_of_rows, tested, verdict
 from polars_graded._report.words import ABSENT, MISSING
 from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
 from polars_graded._results.per_query import (
@@ -42,7 +42,7 @@ from polars_graded._results.per_query import (
     natural_order,
 )
 from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
-from polars_graded._sentences import listed
+from polars_graded._sentences import listed, percent
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, whole_file
 
@@ -58,6 +58,9 @@ __all__ = ["report"]
 
 MOST_PAIRS = 4
 """Of up to this many strategies every pair is shown; of more, each is compared with one."""
+
+LONG = 20
+"""From how many letters on names are long."""
 
 LARGEST_FILE = 7_800_000
 """How large a page is at most, documents among it; without them it may be as large as it is."""
@@ -279,18 +282,16 @@ def report(
 
 def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
     """Raise where what a page says of itself is of the wrong kind."""
-    for name, value, is_right, rule in (
-        ("title", title, isinstance(title, str), "a string"),
-        (
-            "file",
-            file,
-            isinstance(file, str | os.PathLike),
-            "the name of a file, a string or a Path",
-        ),
-        ("date", date, isinstance(date, dt.date | None), "a date"),
-        ("settings", settings, _are_texts(settings), "a mapping from names to texts"),
+    pairs = settings.items() if isinstance(settings, Mapping) else []
+    named = "a mapping from names to texts"
+    for name, value, kind, rule in (
+        ("title", title, str, "a string"),
+        ("file", file, str | os.PathLike, "the name of a file, a string or a Path"),
+        ("date", date, dt.date | None, "a date"),
+        ("settings", settings, Mapping | None, named),
+        *(("settings", text, str, named) for pair in pairs for text in pair),
     ):
-        if not is_right:
+        if not isinstance(value, kind):
             msg = f"`{name}` must be {rule}, got {value!r}"
             raise TypeError(msg)
 
@@ -338,6 +339,13 @@ def _labels(queries: pl.Series) -> Iterator[str]:
         yield label
 
 
+def _brief(names: list[str]) -> list[str]:
+    """Names beside a chart: long ones without what all begin with."""
+    same = [len({*letters}) == 1 for letters in zip(*names, strict=False)]
+    shared = min([*same, False].index(False), *(len(name) - 1 for name in names))
+    return [f"…{name[shared:]}" for name in names] if shared > LONG // 2 else names
+
+
 def _payload(
     grid: Grid, numbers: list[str], curves: list[str], seen: Integers, how: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -350,11 +358,11 @@ def _payload(
     keys = {name: how[name] for name in ("query", "strategy", "missing")}
     measured, drawn = measures_of(grid, numbers, seen, keys), curves_of(grid, curves, seen)
     comparison: dict[str, Any] = {"baseline": None, "rows": [], "columns": []}
-    alone = None
+    absent = ABSENT | without_value(curves, drawn) | {curve["kind"]: "" for curve in drawn}
     if not numbers:
-        alone = "There is no measure to compare strategies by."
+        absent["comparison"] = "There is no measure to compare strategies by."
     elif len(strategies) == 1 and how["baseline"] is None:
-        alone = "There is one strategy alone: comparing needs two."
+        absent["comparison"] = "There is one strategy alone: comparing needs two."
     else:
         comparison = comparison_of(grid, numbers, how)
     pairs = pairs_of_rows(comparison) or [[] for _ in numbers]
@@ -364,6 +372,7 @@ def _payload(
     return {
         "about": about(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
+        "labels": _brief(strategies),
         "queries": queries,
         "total": len(grid.queries),
         "measures": measured,
@@ -377,7 +386,7 @@ def _payload(
         "rest": {"colour": style.REST, "dash": [1, 0]},
         "forestSteps": specs.FOREST_STEPS,
         "looks": specs.strategy_looks(len(strategies)),
-        "absent": ABSENT | without_value(curves, drawn) | {"comparison": alone},
+        "absent": absent,
         "corrected": tests.p,
         "specs": {
             "forest": specs.forest_specs(),
@@ -386,8 +395,7 @@ def _payload(
         },
         "comparison": comparison,
         "certainty": certainty(grid, measured, pairs) if comparison["rows"] else [],
-        "power": POWER,
-        "share": SHARE,
+        "share": percent(SHARE),
     }
 
 
@@ -402,18 +410,18 @@ def _of_graders(
     from polars_graded._report.graders import graders_drawn
 
     keys = {name: how[name] for name in ("query", "strategy")}
+    best = {measure["name"]: measure["best"] or "none" for measure in payload["measures"]}
     for measure in payload["measures"]:
+        name = measure["name"]
         measure["verdict"].append(f" All of it rests on the grades of {grader}.")
-        named = {measure["name"]: measure["best"] or "none"}
         for other, rows in results.items():
-            grid = check_per_query(rows, [named], **keys, missing="drop")
-            order = grid.results(measure["name"]).order
-            if other != grader and named[measure["name"]] != "none" and len({*order}) > 1:
+            grid = check_per_query(rows, [{name: best[name]}], **keys, missing="drop")
+            order = grid.results(name).order
+            if other != grader and best[name] != "none" and len({*order}) > 1:
                 names = grid.strategies.filter(pl.Series(order == order.max())).cast(pl.String)
                 has = "has" if len(names) == 1 else "have"
                 said = f" By those of {other}, {listed(names.to_list())} {has} the best mean."
                 measure["verdict"].append(said)
-    best = {measure["name"]: measure["best"] or "none" for measure in payload["measures"]}
     if best and len(results) > 1:
         keys |= {"missing": how["missing"]}
         payload["graders"] = graders_drawn(results, best, trusted, how["baseline"], **keys)
@@ -449,14 +457,6 @@ def _settings(
     ]
 
 
-def _are_texts(settings: Any) -> bool:
-    """Whether it is a mapping from texts to texts, or nothing."""
-    given = {} if settings is None else settings
-    return isinstance(given, Mapping) and all(
-        isinstance(text, str) for pair in given.items() for text in pair
-    )
-
-
 # The page
 
 
@@ -468,8 +468,10 @@ def _page(title: str, payload: Mapping[str, Any], scripts: str) -> str:
     """The whole page, which says how large it is."""
     from polars_graded._report import specs
 
+    drawn = [*payload["measures"], *payload["curves"]]
     parts = {
         "title": html.escape(title),
+        "explained": _as_html([(each["name"], each["about"]) for each in drawn if each["about"]]),
         "style": _part("page.css") + specs.dark_colours(),
         "script": "\n".join(map(_part, SCRIPTS)),
         "vega": scripts,
@@ -477,7 +479,7 @@ def _page(title: str, payload: Mapping[str, Any], scripts: str) -> str:
     }
     template = _part("page.html")
     size = sum(len(part.encode()) for part in [template, *parts.values()])
-    return _filled(template, parts | {"size": f"{size / 1e6:.1f} MB"})
+    return _filled(template, parts | {"size": f"{size / 1e6:.1f} MB"}, payload)
 
 
 def _json(payload: Mapping[str, Any]) -> str:
@@ -486,6 +488,24 @@ def _json(payload: Mapping[str, Any]) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _filled(template: str, parts: Mapping[str, str]) -> str:
-    """The template with its parts; what looks like a part within a part is left as it is."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
+def _filled(template: str, parts: Mapping[str, str], payload: Mapping[str, Any]) -> str:
+    """The template with its parts, and with what never changes of what the page has.
+
+    What looks like a part within a part is left as it is.
+    """
+
+    def part(match: re.Match[str]) -> str:
+        found: Any = payload
+        for name in match[1].split("."):
+            found = (found or {}).get(name)
+        return parts.get(match[1], _as_html(found))
+
+    return re.sub(r"\{\{([\w.]+)\}\}", part, template)
+
+
+def _as_html(content: Any) -> str:
+    """A text, or terms and what is said of each; nothing for what is not there."""
+    if isinstance(content, list):
+        pairs = [[html.escape(text) for text in pair] for pair in content]
+        return "".join(f"<div><dt>{term}</dt><dd>{said}</dd></div>" for term, said in pairs)
+    return html.escape(str(content or ""))

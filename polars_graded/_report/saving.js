@@ -1,35 +1,33 @@
 // What can be saved: tables as CSV, charts as SVG and PNG.
 
-const save = (name, kind, content) => {
-  const address = URL.createObjectURL(new Blob([content], { type: kind }));
-  element("a", "", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60_000);
-};
-
 // Rows of numbers and texts. Values of single queries have 24 bits, which are seven digits.
 const csv = (rows) => {
   const cell = (value) => {
     if (Array.isArray(value)) return cell(value.map((pair) => pair.join(": ")).join("; "));
+    if (value == null || Number.isNaN(value)) return "";
     const number = typeof value === "number" && !Number.isInteger(value);
-    const text = value == null || Number.isNaN(value) ? "" : String(number ? Number(value.toPrecision(7)) : value);
+    const text = String(number ? Number(value.toPrecision(7)) : value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 };
 
-const saveButtons = (what, acts) =>
-  element("p", acts.map(([format, act]) => {
-    const title = `Save ${what} as ${format}`;
-    return filled(button(format, title, act), [], { "aria-label": title });
-  }), { class: "save" });
-
-// The table of a part, with all its numbers.
-const savesCsv = (id, name = id) => ["CSV", () => save(`${name}.csv`, "text/csv", csv(savedRows.get(id)))];
-const savesTable = (id, name) => $(`#${id} .scroll`).after(saveButtons("the table", [savesCsv(id, name)]));
-
-const savesChart = (holder, name, ...others) => {
-  const view = () => embedded.get(holder)?.view;
-  const svg = async () => view() && save(`${name}.svg`, "image/svg+xml", await view().toSVG());
-  const png = async () => view() && (await view().toCanvas(2)).toBlob((content) => save(`${name}.png`, "image/png", content));
-  holder.after(saveButtons("the chart", [["SVG", svg], ["PNG", png], ...others]));
+const FORMATS = {
+  CSV: ({ id }) => new Blob([csv(savedRows.get(id))], { type: "text/csv" }),
+  SVG: async (_, view) => new Blob([await view.toSVG()], { type: "image/svg+xml" }),
+  PNG: async (_, view) => {
+    const canvas = await view.toCanvas(2);
+    return new Promise((done) => canvas.toBlob(done));
+  },
 };
+// A button is called by its format, and what is around it by the file.
+for (const format of document.querySelectorAll(".save button")) {
+  format.addEventListener("click", async () => {
+    const { view } = $(".chart", format.closest("figure, section")) ?? {};
+    const content = await FORMATS[format.textContent](format.closest("section"), view);
+    const href = URL.createObjectURL(content);
+    const name = `${format.parentElement.dataset.name}.${format.textContent.toLowerCase()}`;
+    element("a", "", { href, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  });
+}

@@ -8,6 +8,7 @@ each is made once however many reports are: to make them takes longer than all e
 from __future__ import annotations
 
 from functools import cache
+from itertools import cycle, islice, product
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -66,7 +67,7 @@ IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
 BELIEVED, DOUBTED = "believed", "doubted"
 """What the rows of the forest call a difference that is significant, and one that is not."""
 
-FOREST_STEPS = {"few": 24, "many": 8}
+FOREST_STEPS = [24, 8]
 """How high a row of the forest is, of a few pairs and of more than have a name."""
 
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
@@ -75,13 +76,8 @@ DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
 
 def strategy_looks(n: int) -> list[dict[str, Any]]:
     """The colour and the dash of each of n strategies: sixty pairs are all different."""
-    return [
-        {
-            "colour": PALETTE[place % len(PALETTE)],
-            "dash": DASHES[place // len(PALETTE) % len(DASHES)],
-        }
-        for place in range(n)
-    ]
+    looks = islice(cycle(product(DASHES, PALETTE)), n)
+    return [{"colour": colour, "dash": dash} for dash, colour in looks]
 
 
 @cache
@@ -119,24 +115,22 @@ def curve_specs(
 
 @cache
 def forest_specs() -> dict[str, dict[str, Any]]:
-    """The differences of pairs in the order of the rows: of a few, and of more than have a name.
+    """The differences of pairs in the order of the rows, of which a few have names.
 
-    Each is there with the intervals that there are, and without: an axis of intervals that are all
-    null has no ends.
+    It is there with intervals, and without: an axis of intervals that are all null has no ends.
     """
-    named = alt.Axis(labelLimit=alt.ExprRef("room"))
-    nameless = alt.Axis(labels=False, ticks=False)
-    signals = {"room": 200, "names": []}
-    specs = {}
-    for name, axis in (("few", named), ("many", nameless)):
-        pairs = alt.ExprRef("names")
-        title = "difference of means"
-        layers = marks.forest(title, pairs, axis, BELIEVED, 60, ("low", "high"))
-        # The page says how high it is, by its number of rows: a step would not go with its width.
-        spec = _spec(layers, signals=signals, height=FOREST_STEPS[name])
-        line, _, points = spec["layer"]
-        specs[name] = {"with": spec, "without": spec | {"layer": [line, points]}}
-    return specs
+    named = f"length(data('rows')) <= {MOST_NAMED}"
+    axis = alt.Axis(
+        labelLimit=alt.ExprRef("0.35 * containerSize()[0]"),
+        labelExpr=f"{named} ? datum.label : ''",
+        tickOpacity=alt.ExprRef(f"{named} ? 1 : 0"),
+    )
+    pairs = alt.ExprRef("pluck(data('rows'), 'pair')")
+    layers = marks.forest("difference of means", pairs, axis, BELIEVED, 60, ("low", "high"))
+    # The page says how high it is, by its number of rows: a step would not go with its width.
+    spec = _spec(layers, height=FOREST_STEPS[0])
+    line, _, points = spec["layer"]
+    return {"with": spec, "without": spec | {"layer": [line, points]}}
 
 
 @cache
@@ -147,33 +141,39 @@ def bars_specs(query: str) -> dict[str, Any]:
     """
     title = "difference"
     colour = _literal("colour")
+    # A letter has about seven pixels.
+    angle = alt.ExprRef("7 * longest < bandwidth('x') ? 0 : -90")
+    axis = alt.Axis(labelAngle=angle, labelLimit=120)
+    names = alt.ExprRef("pluck(data('rows'), 'query')")
+    end = alt.ExprRef("length(data('rows')) + 0.5")
     specs = {
-        name: marks.named_bars(
-            query, alt.ExprRef("names"), title, colour, alt.Axis(labelAngle=angle, labelLimit=120)
-        )
-        for name, angle in (("upright", 0), ("turned", -90))
+        "named": marks.named_bars(query, names, title, colour, axis),
+        "placed": marks.placed_bars(f"{query}, by falling difference", end, title, colour),
     }
-    end = alt.ExprRef("beyond")
-    specs["placed"] = marks.placed_bars(f"{query}, by falling difference", end, title, colour)
-    signals: dict[str, Any] = {"place": 0, "names": [], "beyond": MOST_NAMED + 0.5}
+    signals = {"place": 0, "longest": 0}
     return {
         name: _spec([*layers, _chosen(layers[0])], signals=signals, height=240)
         for name, layers in specs.items()
     }
 
 
-EXPLORED: dict[str, Any] = {
-    "lowest": 0,
-    "highest": 1,
-    "down": -1,
-    "up": 1,
-    "bin": 1,
-    "fullest": 1,
-    "total": 1,
-    "least": -1e300,
-    "greatest": 1e300,
-}
+EXPLORED: dict[str, Any] = {"bin": 1, "least": -1e300, "greatest": 1e300}
 """What the page says of the queries that it explores."""
+
+
+A, B, BINNED, STACKED = (
+    f"extent(pluck(data('rows'), '{column}'))"
+    for column in ("value_a", "value_b", "middle", "place")
+)
+FOUND = {
+    "lowest": f"min({A}[0], {B}[0])",
+    "highest": f"max({A}[1], {B}[1])",
+    "down": f"min(0, {BINNED}[0]) - bin / 2",
+    "up": f"max(0, {BINNED}[1]) + bin / 2",
+    "fullest": f"{STACKED}[1]",
+    "total": "length(data('rows'))",
+}
+"""What follows from these queries."""
 
 
 @cache
@@ -182,7 +182,7 @@ def explore_spec(query: str) -> dict[str, Any]:
 
     Rows have what its rows have, and the `colour` of the one that is better.
     """
-    ends = {name: alt.ExprRef(name) for name in EXPLORED}
+    ends = {name: alt.ExprRef(name) for name in (*EXPLORED, *FOUND)}
     queries = query_views.Queries(
         name="explored",
         a="first",
@@ -201,7 +201,8 @@ def explore_spec(query: str) -> dict[str, Any]:
     chart.data = alt.NamedData("rows")
     spec: dict[str, Any] = chart.to_dict(validate=False)
     config = {name: what for name, what in CONFIG.items() if name != "title"}
-    return spec | {"config": config, "params": [*_told(EXPLORED), *spec["params"]]}
+    found = [{"name": name, "expr": expression} for name, expression in FOUND.items()]
+    return spec | {"config": config, "params": [*_told(EXPLORED), *found, *spec["params"]]}
 
 
 def _told(words: Mapping[str, Any]) -> list[dict[str, Any]]:

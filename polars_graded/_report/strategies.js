@@ -1,83 +1,58 @@
 // The strategies: their means by every measure, and beside them their values in the query chosen.
 
-// The means of strategies with unjudged documents irrelevant and with all best, where these differ.
-const unjudged = (m) => {
-  const all = page.unjudged?.[measures[m].name];
-  return all?.some(([low, high], s) => low < measures[m].means[s] || high > measures[m].means[s]) ? all : null;
-};
-const between = (ends) => ends.map(written).join(" to ");
-
 // The columns of a measure: its mean, and beside it the value of the query that is chosen.
-const columnsOf = (measure, m) => {
+const columnsOf = ({ name, about, best, queries: n, means, margins, bests }, m) => {
   const { query } = state;
-  const { name, about, best, means, margins, bests } = measure;
-  const [low, high] = [-1, 1].map((side) => (s) => (margins[s] === null ? null : means[s] + side * margins[s]));
-  const here = m === state.measure;
-  const by = button(name, [about, "Choose this measure, and order the strategies by it."].filter(Boolean).join("\n"), () => change({ measure: m }));
-  by.dataset.key = `measure ${m}`;
-  const title = [by, here ? (best === "lowest" ? " ▴" : " ▾") : ""];
-  const head = { "data-text": name, ...(here ? { "aria-sort": best === "lowest" ? "ascending" : "descending" } : {}) };
+  const hint = `${about}\nChoose this measure, and order the strategies by it.`.trim();
+  const order = best === "lowest" ? "ascending" : "descending";
+  const sorted = m === state.measure ? { "aria-sort": order } : {};
+  const ends = page.unjudged?.[name];
   const mean = (value, s) => {
-    const margin = margins[s] === null ? [] : [element("small", ` ±${written(margins[s])}`)];
-    const ends = unjudged(m)?.[s];
-    const open = ends ? [element("small", ` (${between(ends)})`)] : [];
-    return [written(value), ...(query === null ? [...margin, ...open] : [])];
+    if (query !== null) return written(value);
+    const margin = margins[s] === null ? "" : ` ±${written(margins[s])}`;
+    const open = ends ? ` (${ends[s].map(written).join(" to ")})` : "";
+    return [written(value), element("small", margin), element("small", open, { class: "open" })];
   };
-  const said = (s) => {
-    const interval = margins[s] === null ? "no interval" : `± ${written(margins[s])}, with 95 % confidence`;
-    return `${interval}, ${nQueries(measure.queries)}`;
-  };
-  const cell = (s) => ({ title: said(s), class: bests.includes(s) ? "best" : "" });
-  const bounds = page.unjudged?.[name];
-  const columns = [
-    { name, value: (s) => means[s], form: mean, cell, title, head },
-    { name: `${name} ci_low`, value: low },
-    { name: `${name} ci_high`, value: high },
-    ...(bounds ? ["low", "high"].map((end, i) => ({ name: `${name} unjudged_${end}`, value: (s) => bounds[s][i] })) : []),
-  ];
-  if (query === null) return columns;
-  const all = strategies.map((_, s) => sign(m) * valueOf(m, s, query)).filter((value) => !Number.isNaN(value));
-  const isTop = (s) => best !== "none" && sign(m) * valueOf(m, s, query) === Math.max(...all);
-  const inQuery = (s) => ({ class: isTop(s) ? "query best" : "query" });
-  const value = { name: `${name} in query ${queries[query]}`, value: (s) => valueOf(m, s, query), form: written, cell: inQuery };
-  return [...columns, { ...value, title: "query", head: { class: "query" } }];
-};
-
-// The strategies, which are chosen there, and the columns of all measures.
-const strategyColumns = () => {
-  const label = (name, s) => {
-    const box = element("input", "", { type: "checkbox" });
-    box.checked = state.chosen.has(s);
-    box.dataset.key = `strategy ${s}`;
-    box.addEventListener("change", () => {
-      const chosen = new Set(state.chosen);
-      if (box.checked) chosen.add(s);
-      else chosen.delete(s);
-      change({ chosen });
-    });
-    return element("label", [box, sample(look(s)), called(s)]);
-  };
-  const names = { title: "Strategy", name: "strategy", value: (s) => strategies[s], form: label };
-  return [names, ...measures.flatMap(columnsOf)];
+  const interval = (s) =>
+    margins[s] === null ? "no interval" : `± ${written(margins[s])}, with 95 % confidence`;
+  const bold = (s) => (bests.includes(s) ? "best" : "");
+  const end = (side) => (s) => (margins[s] === null ? null : means[s] + side * margins[s]);
+  const inQuery = (s) => valueOf(m, s, query);
+  const signedValue = (s) => sign(m) * inQuery(s);
+  const top = Math.max(...[...strategies.keys()].map(signedValue).filter(Number.isFinite));
+  const isTop = (s) => best !== "none" && signedValue(s) === top;
+  return [
+    column(name, button(name, hint, () => change({ measure: m })), mean, {
+      head: { "data-text": name, ...sorted },
+      value: (s) => means[s],
+      cell: (s) => ({ title: `${interval(s)}, ${nQueries(n)}`, class: bold(s) }),
+    }),
+    { name: `${name} ci_low`, value: end(-1) },
+    { name: `${name} ci_high`, value: end(1) },
+    ends && { name: `${name} unjudged_low`, value: (s) => ends[s][0] },
+    ends && { name: `${name} unjudged_high`, value: (s) => ends[s][1] },
+    query !== null && column(`${name} in query ${seen.query}`, "query", written, {
+      look: "query",
+      value: inQuery,
+      cell: (s) => ({ class: isTop(s) ? "query best" : "query" }),
+    }),
+  ].filter(Boolean);
 };
 
 const showStrategies = () => {
-  const within = $("#strategies");
-  const { query } = state;
-  table("strategies", "Strategies and their means", strategyColumns(), ranked(state.measure), (s) => (state.chosen.has(s) ? {} : { class: "left" }));
-  const open = query === null && [...measures.keys()].some(unjudged);
-  const lines = open ? " In brackets, which is no interval: with unjudged documents as irrelevant, and with all of the highest grade." : "";
-  const beside = query === null ? "" : ` Beside each, the value in query ${queries[query]}.`;
-  $(".note", within).textContent = measures.length
-    ? `Means over the queries${query === null ? ", ± their 95 % intervals" : ""}; the best of each column in bold.${lines}${beside} ${page.missing}`
-    : page.absent.measures;
+  const label = (_, s) => {
+    const box = element("input", "", { type: "checkbox", value: s });
+    box.checked = state.chosen.has(s);
+    return element("label", [box, ...marked(s)]);
+  };
+  const names = column("strategy", "Strategy", label, { value: (s) => strategies[s] });
+  table("strategies", [names, ...measures.flatMap(columnsOf)], ranked());
+  const beside = state.query === null
+    ? ", ± their 95 % intervals"
+    : `, and beside each the value in query ${seen.query}`;
+  const means = `Means over the queries${beside}; the best of each column in bold.`;
+  if (measures.length) $("#strategies .note span").textContent = means;
   const n = state.chosen.size;
-  $("#count").textContent = n === strategies.length ? "All are chosen." : `${n} of ${strategies.length} are chosen.`;
-};
-
-// Each measure and curve in a line, where there is one to say.
-const explain = () => {
-  const known = [...measures, ...curves].filter(({ about }) => about);
-  $("#explained").hidden = !known.length;
-  definitions($("#explained dl"), known.map(({ name, about }) => [name, about]));
+  const count = n === strategies.length ? "All" : `${n} of ${strategies.length}`;
+  $("#count").textContent = `${count} are chosen.`;
 };

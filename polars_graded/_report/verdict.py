@@ -16,7 +16,7 @@ from polars_graded._report.words import written
 from polars_graded._results.power import queries_needed
 from polars_graded._results.reliability import order_stability
 from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
-from polars_graded._sentences import counted, p_said, together
+from polars_graded._sentences import counted, p_said, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,6 +46,9 @@ MOST_DRAWN = 2_000_000
 
 DRAWS = 200
 """How many times half of the queries are drawn."""
+
+TAU = ("tau", "tau_low", "tau_high")
+"""What is said of how stable the order is."""
 
 FEWEST = 3
 """With fewer strategies there is no order to look at."""
@@ -223,7 +226,7 @@ def certainty(
 ) -> list[dict[str, Any]]:
     """What the queries at hand can show, of each measure of which one side is better."""
     rows = []
-    for place, (measure, of_measure) in enumerate(zip(measures, pairs, strict=True)):
+    for measure, of_measure in zip(measures, pairs, strict=True):
         if measure["best"] == "none" or not measure["queries"]:
             continue
         results = grid.results(measure["name"])
@@ -232,16 +235,23 @@ def certainty(
         found = _needed(results, every, step or 1.0, ALPHA)
         if found is None:
             continue
+        smallest, needed = found["smallest_difference"], found["queries_needed"]
+        takes = "more queries than there are" if needed is None else counted(needed, "queries")
+        share = f"; one of {written(step)}, {percent(SHARE)} of the best mean, takes {takes}"
         rows.append(
             {
-                "measure": place,
+                "measure": measure["name"],
                 "queries": results.n,
-                "smallest": rounded(found["smallest_difference"]),
-                "step": rounded(step) or None,
-                "needed": found["queries_needed"] if step else None,
-                "apart": sum(map(_is_settled, of_measure)),
+                "smallest_difference": rounded(smallest),
+                "difference": rounded(step) or None,
+                "queries_needed": needed if step else None,
+                "told_apart": sum(map(_is_settled, of_measure)),
                 "pairs": len(of_measure),
-                "stability": _stability(results),
+                **_stability(results),
+                "note": f"With {counted(results.n, 'queries')}, {measure['name']} shows a "
+                f"difference of {written(smallest)} or more with a probability of "
+                f"{percent(POWER)}{share if step else ''} (paired t test of one pair at "
+                f"{ALPHA:g}, with the variance that these strategies have).",
             }
         )
     return rows
@@ -265,16 +275,18 @@ def _needed(
     return found.row(0, named=True)
 
 
-def _stability(results: Results) -> list[float | None] | None:
+def _stability(results: Results) -> dict[str, float | None]:
     """How alike the order from half of the queries is to that from all: tau and its ends."""
     half, count = results.n // 2, len(results.values)
     draws = min(DRAWS, MOST_DRAWN // results.n)
     if half < 2 or count < FEWEST or draws < DRAWS // 4:  # noqa: PLR2004
-        return None
+        return dict.fromkeys(TAU)
     keyed = _frame(results.values)
     found = order_stability(keyed, {"value": "highest"}, sizes=half, samples=draws)
-    tau = found.select("tau", "tau_low", "tau_high").row(0)
-    return None if None in tau else [rounded(each) for each in tau]
+    values = found.select(TAU).row(0)
+    return (
+        dict.fromkeys(TAU) if None in values else dict(zip(TAU, map(rounded, values), strict=True))
+    )
 
 
 def _frame(values: Floats) -> pl.DataFrame:

@@ -13,7 +13,6 @@ MISSING = {
     "zero": "A value that is missing counts as 0.",
 }
 ABSENT = {
-    "measures": "There is no measure to show: only curves were evaluated. Add one, such as ap.",
     "rank": "There is no curve by rank. Add dcg_curve@20 and ideal_dcg_curve@20 to what is "
     "evaluated.",
     "recall": "There is no recall-precision curve. Add interpolated_precision to what is "
