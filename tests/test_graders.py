@@ -127,6 +127,24 @@ def test_the_order_of_strategies_under_each_grader_is_correlated(method):
         pg.trust.rank_correlation(results, reference="gpt")
 
 
+def test_orders_of_graders_are_of_the_queries_that_both_have_values_of():
+    """The model lacks a value for "c", without which people would put the strategies otherwise."""
+    people = pl.DataFrame(
+        {
+            "grader": "people",
+            "strategy": ["x"] * 3 + ["y"] * 3,
+            "query": [*"abc"] * 2,
+            "ap": [0.5, 0.5, 0.0, 0.4, 0.4, 1.0],
+        }
+    )
+    lacking = pl.when(strategy="x", query="c").then(None).otherwise("ap").alias("ap")
+    both = pl.concat([people, people.with_columns(lacking, grader=pl.lit("model"))])
+    with pytest.raises(ValueError, match="in 1 of 3 queries: query 'c' of 'x'"):
+        pg.trust.rank_correlation(both)
+    [row] = pg.trust.rank_correlation(both, missing="drop").rows(named=True)
+    assert (row["queries"], row["tau"]) == (2, 1)
+
+
 def test_what_shows_one_grader_asks_which(tmp_path):
     results = evaluated()
     said = r"the results of one grader here, got 'people', 'model'\n\nHint: grader='people'"

@@ -297,11 +297,7 @@ class Grid:
             if keys.equals(frame.select(on))
             else keys.join(frame, on=on, how="left", nulls_equal=True, maintain_order="left")
         )
-        parts = (queries.partition_by(segments) if segments else []) or [queries]
-        ends = np.cumsum([part.height for part in parts])
-        keys_of = [part.select(segments).head(1) if segments else WHOLE for part in parts]
-        places = np.split(np.arange(queries.height), ends[:-1])
-        self.segments = [*zip(keys_of, places, strict=True)]
+        self.segments = _places(queries, segments)
         """The key of each segment, in one row, and where its queries are."""
 
     @property
@@ -394,6 +390,16 @@ class Grid:
             count = f"{rows.to_series(1).n_unique()} of {self.queries.n_unique()} queries"
             msg = f"{name} {rule} in {count}: {_first(rows)}"
             raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
+
+
+def _places(queries: pl.DataFrame, segments: Sequence[str]) -> list[tuple[pl.DataFrame, Integers]]:
+    """The key of each segment and the places of its queries, which come segment by segment."""
+    every = np.arange(queries.height)
+    if not segments:
+        return [(WHOLE, every)]
+    parts = queries.select(segments).partition_by(segments) or [queries.select(segments)]
+    ends = np.cumsum([part.height for part in parts])
+    return [*zip((part.head(1) for part in parts), np.split(every, ends[:-1]), strict=True)]
 
 
 @dataclass(frozen=True)

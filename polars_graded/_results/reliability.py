@@ -10,6 +10,7 @@ import polars as pl
 
 from polars_graded._checks import (
     check_choice,
+    check_column_names,
     check_level,
     check_list,
     check_number,
@@ -17,6 +18,7 @@ from polars_graded._checks import (
 )
 from polars_graded._results.keys import (
     ResultOptions,
+    by_grader,
     compares_graders,
     has_graders,
     takes_results,
@@ -24,7 +26,6 @@ from polars_graded._results.keys import (
 from polars_graded._results.pairs import in_parts
 from polars_graded._results.per_query import (
     Named,
-    check_graders,
     check_per_query,
     check_same_strategies,
     columns_named,
@@ -395,21 +396,27 @@ def _between_graders(
     keys: ResultOptions,
 ) -> pl.DataFrame:
     """How alike two graders order the strategies, by the queries that both judged."""
-    grids = check_graders(per_query, measures, **keys)
+    parts = by_grader(per_query, {**keys, "measures": measures})
+    query = check_column_names("query", keys["query"])
     rows = []
-    for x, y in _pairs([*grids], reference):
-        strategies = check_same_strategies(x, y, grids[x].strategies, grids[y].strategies)
-        for measure in grids[x].measures:
-            own, others = grids[x].results(measure), grids[y].results(measure)
-            one, other = own.among(others.queries), others.among(own.queries)
+    for x, y in _pairs([*parts], reference):
+        shared = (
+            parts[one].join(parts[other], on=query, how="semi", nulls_equal=True)
+            for one, other in ((x, y), (y, x))
+        )
+        grids = [check_per_query(each, measures, **keys) for each in shared]
+        strategies = check_same_strategies(x, y, *(grid.strategies for grid in grids))
+        for measure in grids[0].measures:
+            own, others = (grid.results(measure) for grid in grids)
+            own, others = own.among(others.queries), others.among(own.queries)
             rows.append(
                 {
                     "measure": measure,
                     "grader": x,
                     "reference": y,
-                    "queries": one.n,
+                    "queries": own.n,
                     "strategies": len(strategies),
-                    "tau": _tau(one.order, other.order[strategies], reference, method),
+                    "tau": _tau(own.order, others.order[strategies], reference, method),
                 }
             )
     return table(rows).sort("measure", maintain_order=True)

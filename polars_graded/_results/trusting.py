@@ -33,10 +33,6 @@ HALVED = 4
 """From so many trusted queries on either half has a covariance."""
 
 
-NOWHERE = np.arange(0)
-"""The places of no query."""
-
-
 def _estimated(values: Floats) -> Estimate:
     """The means of rows of values."""
     return Estimate.of(*mean_and_std(values), values.shape[1])
@@ -169,7 +165,7 @@ def _shared(
             shared = []
             for key, (segment, _) in (guesses | people).items():
                 y, f = (
-                    each[key][1] if key in each else whole.results(measure).at(NOWHERE)
+                    each[key][1] if key in each else whole.results(measure).at(np.arange(0))
                     for each, whole in ((people, own), (guesses, grid))
                 )
                 y = replace(y, values=y.values[order])
