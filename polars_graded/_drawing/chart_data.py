@@ -28,7 +28,7 @@ from polars_graded._results.per_query import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from polars_graded._results.keys import Columns
     from polars_graded._results.per_query import Results
@@ -242,9 +242,14 @@ def check_row_count(argument: str, table: pl.DataFrame) -> None:
         raise ValueError(msg)
 
 
-def check_not_repeated(argument: str, table: pl.DataFrame, name: str, panel: str | None) -> None:
-    """Raise where a panel has something twice, which would be drawn as one."""
-    if panel and (repeated := table.height - table.n_unique([name, "panel"])):
+def check_not_repeated(
+    argument: str, table: pl.DataFrame, name: str, panel: str | None, of: Sequence[str] = ()
+) -> None:
+    """Raise where a panel has something twice, which would be drawn as one.
+
+    It is a column, or what it is made `of`.
+    """
+    if panel and (repeated := table.height - table.n_unique([*(of or [name]), "panel"])):
         msg = (
             f"`{argument}` must have each {name} once in a panel, got {repeated} again; "
             "`panel` names the column that sets them apart"
@@ -739,14 +744,26 @@ LABEL_SHARE = 0.045
 
 
 def with_labels(
-    table: pl.DataFrame, at: str, is_last: pl.Expr, height: str, named: Collection[str], ends: Ends
+    table: pl.DataFrame,
+    is_last: pl.Expr,
+    by: Sequence[str | pl.Expr],
+    ends: Ends,
+    lines: Sequence[str] = ("strategy",),
 ) -> pl.DataFrame:
-    """The rows with `label_at`: where the name of a line stands beside its end, above the next."""
-    last = table.filter(is_last, pl.col("strategy").is_in(list(named))).sort(height, "strategy")
-    last = last.unique("strategy", keep="first", maintain_order=True)
-    heights = pl.Series("label_at", apart(last[height], ends), pl.Float64)
-    keys = ["strategy", at]
-    return table.join(last.select(*keys, heights), on=keys, how="left", maintain_order="left")
+    """The rows with `label_at`: where the name of a line stands beside its end, above the next.
+
+    The first of `by` is how high a line ends, and what follows it orders those that end alike.
+    """
+    last = table.filter(is_last).sort(*by, lines[-1])
+    last = last.unique(lines, keep="first", maintain_order=True)
+    several = "panel" in lines and not last.is_empty()
+    placed = [
+        group.select(*lines, label_at=pl.Series(apart(heights, ends), dtype=pl.Float64))
+        for group in (last.partition_by("panel") if several else [last])
+        for heights in [group.select(by[0]).to_series()]
+    ]
+    table = table.join(pl.concat(placed), on=lines, how="left", maintain_order="left")
+    return table.with_columns(pl.when(is_last).then("label_at").alias("label_at"))
 
 
 def apart(heights: Iterable[float], ends: Ends) -> list[float]:
@@ -771,7 +788,11 @@ def interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
 
 def higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
     """Each pair from the side of the one that has the higher mean, in all its columns."""
-    is_below = pl.col("difference") < 0
+    return _turned(pairs, pl.col("difference") < 0)
+
+
+def _turned(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
+    """Some pairs from their other side, in all columns."""
     turned = {"difference": -pl.col("difference"), "d_z": -pl.col("d_z")}
     turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), OF_ALL):
@@ -779,7 +800,7 @@ def higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
     for one, other in SIDES:
         turned |= {one: pl.col(other), other: pl.col(one)}
     return pairs.with_columns(
-        pl.when(is_below).then(value).otherwise(name).alias(name)
+        pl.when(which).then(value).otherwise(name).alias(name)
         for name, value in turned.items()
         if {name, *value.meta.root_names()} <= set(pairs.columns)
     )
@@ -792,17 +813,16 @@ def confidence(comparison: pl.DataFrame) -> float | None:
     return found[0] if len(found) == 1 else None
 
 
+def pair_name(*, versus: bool) -> pl.Expr:
+    """What a pair is called: its strategy, and the baseline where that has to be said."""
+    return pl.format("{} - {}", "strategy", "baseline") if versus else pl.col("strategy")
+
+
 def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     """Each pair as it is, and as its other side has it."""
     keys = [name for name in ("measure", "panel") if name in pairs.columns]
     one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected")
-    other = one.select(
-        *keys,
-        pl.col("baseline").alias("strategy"),
-        pl.col("strategy").alias("baseline"),
-        -pl.col("difference"),
-        "p_corrected",
-    )
+    other = _turned(one, pl.lit(value=True))
     return pl.concat([one, other]).sort(*keys, "strategy", "baseline", maintain_order=True)
 
 

@@ -15,6 +15,7 @@ from polars_graded._sentences import SMALLEST_P, p_said
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Self
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
@@ -63,51 +64,59 @@ PANEL_SIZES = {2: 270, 3: 175}
 """How wide and high panels are, by how many stand side by side: a notebook has 700 pixels."""
 
 
+class Layer(alt.Chart):
+    """A layer whose channels are made at once of their texts, which Altair takes milliseconds for.
+
+    The names of channels are those of their classes: `tooltip` is of several.
+    """
+
+    def encode(self, *channels: Any, **named: Any) -> Self:
+        """The layer with channels: `x="rank:Q"` is `alt.X("rank:Q")`."""
+        for name, given in named.items():
+            made = getattr(alt, name[0].upper() + name[1:])
+            if isinstance(given, list):
+                named[name] = [made(each) if isinstance(each, str) else each for each in given]
+            elif isinstance(given, str):
+                named[name] = made(given)
+        return super().encode(*channels, **named)
+
+
 def panels(
     layers: Sequence[alt.Chart],
     table: pl.DataFrame,
     panel: str | None,
     x: Literal["shared", "independent"] = "shared",
+    *,
+    columns: int | None = None,
+    description: str | None = None,
+    apart: Collection[str] = (),
     **options: Any,
 ) -> Chart:
     """The layers as one chart, or where there are several values of `panel`, a panel for each.
 
-    Of the channels that are kept apart, those that are `unnamed` have no legend. The `finding` is
-    the title, above all panels; with the `description` it is read out where the chart is not seen.
-    Below it stand `notes`, which say what is drawn how.
+    Of the channels that are kept `apart`, none has a legend, which would stand in each panel. The
+    `finding` is the title, above all panels; with the `description` it is read out where the chart
+    is not seen. Below it stand `notes`, which say what is drawn how.
     """
-    columns = options.pop("columns", None)
-    unnamed = options.pop("unnamed", ())
-    if unnamed:
-        options["apart"] = unnamed
-    if panel is None:
-        return layered(layers, table, **options)
-    finding = options.pop("finding", "")
-    described = options.pop("description", None) or of_axes(layers)
-    names = table["panel"].unique(maintain_order=True).to_list()
-    if len(names) == 1:
-        rows = table.drop("panel")
-        return layered(layers, rows, finding=finding, description=described, **options)
-    notes = options.pop("notes", ())
-    header = alt.Header(labelLimit=300)
-    # Without a sort, panels would stand in the order of the alphabet.
-    facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    side = 180
-    if len(names) <= FEW_PANELS:
-        columns = columns or (2 if len(names) in {2, 4} else 3)
-        side = PANEL_SIZES.get(columns, 300)
-    columns = columns or 5
+    options["apart"] = apart
+    names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
+    if len(names) < 2:  # noqa: PLR2004
+        rows = table if panel is None else table.drop("panel")
+        return layered(layers, rows, description=description, **options)
+    few = len(names) <= FEW_PANELS
+    columns = columns or ((2 if len(names) in {2, 4} else 3) if few else 5)
+    side = PANEL_SIZES.get(columns, 300) if few else 180
     size = {"width": side} if _has_names(layers) else {"width": side, "height": side}
-    options = size | options
-    # A scale that is kept apart would have its legend in each panel, if it has one.
+    # Without a sort, panels would stand in the order of the alphabet.
+    header = alt.Header(labelLimit=300)
+    facet = alt.Facet("panel:N", title=None, sort=names, header=header)
+    described = f"{description or of_axes(layers)}, {len(names)} panels"
     panels = (
-        layered(layers, table, description="", **(options | {"apart": unnamed}))
+        layered(layers, table, description="", **(size | options))
         .facet(facet, columns=columns)
         .resolve_scale(x=x)
-        .properties(description=_read_out(finding, f"{described}, {len(names)} panels"))
+        .properties(description=_read_out(options.get("finding", ""), described))
     )
-    if finding or notes:
-        panels.title = title(finding, notes)
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
@@ -118,7 +127,7 @@ def layered(
     layers: Sequence[alt.Chart],
     table: Data,
     *,
-    apart: Iterable[str] = (),
+    apart: Collection[str] = (),
     finding: str = "",
     notes: Sequence[str] = (),
     description: str | None = None,
@@ -132,14 +141,13 @@ def layered(
     Charts side by side share the scales of what they have in common, which `color` is of
     strategies, but for the channels that are kept `apart`.
     """
-    if description is None and isinstance(table, pl.DataFrame):
-        description = of_axes(layers)
+    if isinstance(table, pl.DataFrame):
+        description = of_axes(layers) if description is None else description
+        table = table.rename(printed_text)
     if description:
         size["description"] = _read_out(finding, description)
     if finding or notes:
         size["title"] = title(finding, notes)
-    if isinstance(table, pl.DataFrame):
-        table = table.rename(printed_text)
     chart: Any = LayerChart(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
     return printable(chart.resolve_scale(**own) if own else chart)
@@ -316,18 +324,38 @@ def legend(**options: Any) -> alt.Legend:
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
 
 
-def in_order(names: list[str] | alt.ExprRef, **scale: Any) -> dict[str, Any]:
-    """Names in their order on an axis, or what a page calls them.
+def in_order(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
+    """Names in their order on an axis, or what a page calls them, and how the axis looks.
 
     As a domain, not as a `sort`: of that Vega-Lite makes code, which a line break in a name breaks.
     """
-    return {"sort": None, "scale": alt.Scale(domain=names, **scale)}
+    return {"sort": None, "scale": alt.Scale(domain=names)} | _axis(axis)
+
+
+def between(
+    ends: Iterable[Any], *, zero: Any = alt.Undefined, reverse: Any = alt.Undefined, **axis: Any
+) -> dict[str, Any]:
+    """An axis of numbers that ends there and nowhere else, and how it looks.
+
+    Where bars are among the layers, they all have to say that it need not have a `zero`.
+    """
+    scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
+    return {"scale": scale} | _axis(axis)
+
+
+def _axis(look: dict[str, Any]) -> dict[str, Any]:
+    return {"axis": alt.Axis(**look)} if look else {}
 
 
 def names_down(field: str, names: list[str], title: str | None = None, **axis: Any) -> alt.Y:
     """Names below each other, in their order."""
-    look = alt.Axis(**({"labelLimit": 300} | axis))
-    return alt.Y(f"{field}:N", title=title, axis=look, **in_order(names))
+    return alt.Y(f"{field}:N", title=title, **in_order(names, **({"labelLimit": 300} | axis)))
+
+
+def beside(y: alt.Y, text: str | alt.Text, dx: int) -> alt.Chart:
+    """A text to the right of all that stands in a line."""
+    texts = Layer().mark_text(align="left", dx=dx, color=ink())
+    return texts.encode(x=alt.value("width"), y=y, text=text)
 
 
 def dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
@@ -335,16 +363,19 @@ def dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
     return base.mark_point(filled=True, opacity=1, size=size, **look)
 
 
+WHOLE: dict[str, Any] = {"labelFlush": False}
+"""An axis whose first and last number stand in their places, not over their neighbours."""
+
+
 def name_step(n: int) -> int:
     """How wide each of n names under an axis stands."""
     return min(60, max(12, 400 // n))
 
 
-def names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
+def fitting(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
     """An axis of names, upright where they fit side by side, at about six pixels a letter."""
     fits = all(len(name) * 6 <= step - 4 for name in names)
-    angle = 0 if fits else -90
-    return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
+    return {"labelAngle": 0 if fits else -90, "labelLimit": 200} | axis
 
 
 def labels(written: Mapping[Any, str]) -> str:
@@ -363,12 +394,7 @@ def amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
 def means_axis() -> alt.Axis:
     """An axis of means, which says where they are though all are the same."""
     written = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
-    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, labelFlush=False)
-
-
-def whole_labels(ticks: int | None = None) -> alt.Axis:
-    """An axis whose first and last number stand in their places, not over their neighbours."""
-    return alt.Axis(labelFlush=False, tickCount=ticks or alt.Undefined)
+    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, **WHOLE)
 
 
 def interval(
@@ -382,14 +408,14 @@ def interval(
 ) -> alt.Chart:
     """A line for each interval that there is; as a bar, it has the colour of the theme."""
     more: dict[str, Any] = {} if scale is None else {"scale": scale}
-    axis = alt.Axis(titleLimit=300, labelFlush=False)
+    axis = alt.Axis(titleLimit=300, **WHOLE)
     x = alt.X(f"{low}:Q", title=title, axis=axis, **more)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
 
 
 def once() -> alt.Chart:
     """What is drawn once, however many rows there are."""
-    return alt.Chart().transform_aggregate(rows="count()")
+    return Layer().transform_aggregate(rows="count()")
 
 
 def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:

@@ -13,6 +13,7 @@ from polars_graded._drawing.style import (
     INK,
     MOST_COLOURS,
     REST,
+    Layer,
     choosing,
     decimals,
     few_colours,
@@ -323,7 +324,7 @@ def marks(  # noqa: PLR0915 (one layer after the other)
 
 def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:
     """The rows of a part, of which some are kept, with what is calculated of them."""
-    chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
+    chart: Any = Layer().transform_filter(f"datum.part === '{name}'")
     for kept in filters:
         chart = chart.transform_filter(kept)
     return chart.transform_calculate(**calculated) if calculated else chart

@@ -149,7 +149,7 @@ def bars_specs(query: str) -> dict[str, Any]:
     colour = _literal("colour")
     specs = {
         name: marks.named_bars(
-            query, alt.ExprRef("names"), title, colour, alt.Axis(labelAngle=angle, labelLimit=120)
+            query, alt.ExprRef("names"), title, colour, labelAngle=angle, labelLimit=120
         )
         for name, angle in (("upright", 0), ("turned", -90))
     }

@@ -254,12 +254,17 @@ def _drawn(
     best = chart_data.best_lines(table, at if at == "rank" else None, style.MOST_COLOURS)
     several = chart_data.has_panels(table)
     look = style.strategy_look(names, strategy, matter=best, legends=several)
-    facts = _curve_facts(table, at) | {"seen": _seen(table, legend=several)}
-    described = f"{title} by {x['title']}, {table['strategy'].n_unique()} strategies"
+    n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
+    few = n <= style.MOST_COLOURS and table[at].n_unique() <= style.FEW_POINTS
+    # The bands of many strategies lie above each other.
+    band = (0.2 if n <= FEW_BANDS else 0.07) if "ci_low" in table.columns else 0
+    facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "band": band}
+    facts |= {"ideal": "ideal" in table.columns, "seen": _seen(table, legend=several)}
+    described = f"{title} by {x['title']}, {n} strategies"
     said = {"notes": style.rest_named(names), "description": described} | said
     if not several:
-        last = pl.col(at) == pl.col(at).max().over("strategy")
-        table = chart_data.with_labels(table, at, last, "value", best, ends)
+        last = (pl.col(at) == pl.col(at).max().over("strategy")) & pl.col("strategy").is_in(best)
+        table = chart_data.with_labels(table, last, ["value"], ends)
         facts |= {"labels": True, "ends": ends}
     return style.panels([*behind, *marks.curves(x, title, look, **facts)], table, panel, **said)
 
@@ -288,21 +293,6 @@ def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
         bound = alt.selection_point(name=f"legend_{name}", fields=["strategy"], bind="legend")
         seen.append(bound)
     return seen
-
-
-def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:
-    """What is to be known of points to draw their curves."""
-    drawn = pl.concat([table[name] for name in ("value", "ideal") if name in table.columns])
-    few = table["strategy"].n_unique() <= style.MOST_COLOURS
-    return {
-        "unit": style.is_unit(drawn),
-        "few": few and table[at].n_unique() <= style.FEW_POINTS,
-        # The bands of many strategies lie above each other.
-        "band": (0.2 if table["strategy"].n_unique() <= FEW_BANDS else 0.07)
-        if "ci_low" in table.columns
-        else 0,
-        "ideal": "ideal" in table.columns,
-    }
 
 
 def threshold_profile(
@@ -382,39 +372,31 @@ def threshold_profile(
     )
     step = style.name_step(len(labels))
     gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1
-    under = zip(places, map(json.dumps, labels.values()), strict=True)
-    x = alt.X(
-        "place:Q",
-        title="AP at threshold, and measures without one" if joined else "measure",
-        scale=alt.Scale(domain=[places[0] - gap / 2, places[-1] + gap / 2], nice=False),
-        axis=style.names_axis(
-            labels.values(),
-            step,
-            values=places,
-            labelExpr=style.labels(dict(under)),
-            grid=False,
-            labelOverlap="greedy",
-        ),
-    )
+    under = dict(zip(places, map(json.dumps, labels.values()), strict=True))
+    ticks: dict[str, Any] = {"values": places, "labelExpr": style.labels(under), "grid": False}
+    axis = style.fitting(labels.values(), step, **ticks, labelOverlap="greedy")
+    title = "AP at threshold, and measures without one" if joined else "measure"
+    x_ends = places[0] - gap / 2, places[-1] + gap / 2
+    x = alt.X("place:Q", title=title, **style.between(x_ends, **axis))
     best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
     several = chart_data.has_panels(table)
     look = style.strategy_look(strategies, strategy, matter=best, legends=several)
     ends = _unit_ends(table["mean"])
-    scale = alt.Scale(domain=list(ends), nice=False)
-    y, y_joined = (alt.Y(f"{name}:Q", title="mean", scale=scale) for name in ("mean", "joined"))
-    base = alt.Chart().encode(x=x, detail="strategy:N", **look)
-    points = style.dots(base, 40)
+    scale = style.between(ends)
+    y, y_joined = (alt.Y(f"{name}:Q", title="mean", **scale) for name in ("mean", "joined"))
+    base = style.Layer().encode(x=x, detail="strategy:N", **look)
+    tooltip = ["strategy:N", "measure:N", *style.decimals("mean")]
     # A line goes through thresholds alone.
     layers = [
         base.mark_line().encode(y=y_joined),
-        points.encode(y=y, tooltip=["strategy:N", "measure:N", *style.decimals("mean")]),
+        style.dots(base, 40).encode(y=y, tooltip=tooltip),
     ]
     said: dict[str, Any] = {"finding": titles.profile(table), "width": step * len(labels)}
     said["notes"] = style.rest_named(strategies)
     if not several:
         # Names stand beside what is last.
-        last = pl.col("measure") == [*labels][-1]
-        table = chart_data.with_labels(table, "measure", last, "mean", best, ends)
+        last = (pl.col("measure") == [*labels][-1]) & pl.col("strategy").is_in(best)
+        table = chart_data.with_labels(table, last, ["mean"], ends)
         layers.append(marks.line_names(alt.value("width"), "mean", "strategy", look["color"]))
     return style.panels(layers, table, panel, **said)
 
@@ -464,7 +446,7 @@ def robustness_curves(
     swapped = "swapped pairs" if swaps == "swaps" else swaps
     few = table["swaps"].n_unique() <= style.FEW_POINTS
     scale = style.unit_scale(style.is_unit(table["mean"]))
-    lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
+    lines = style.Layer().mark_line(point={"fill": "white"} if few else False)
     lines = lines.encode(
         x=alt.X("swaps:Q", title=swapped),
         y=alt.Y("mean:Q", title=style.mean_title(table), scale=scale),

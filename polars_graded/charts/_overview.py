@@ -150,33 +150,21 @@ def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list
 
     The headings are over the places, in pixels, where their cells begin.
     """
-    y = alt.Y(
-        "strategy:N",
-        title=None,
-        axis=alt.Axis(labelLimit=300, ticks=False, domain=False),
-        **style.in_order(names, paddingInner=0.15),
-    )
-    axis = alt.Axis(
-        orient="top",
-        values=list(headings),
-        labelExpr=style.labels({at: str(lines) for at, lines in headings.items()}),
-        labelAlign="left",
-        # A label of several lines begins at its first, which is to stand above the others.
-        labelLineHeight=12,
-        labelPadding=28,
-        labelOverlap=False,
-        grid=False,
-        ticks=False,
-        domain=False,
-    )
-    x = alt.X("start:Q", title=None, scale=alt.Scale(domain=[0, width], nice=False), axis=axis)
-    base = alt.Chart().encode(y=y, tooltip=["strategy:N", "what:N", "text:N"])
+    bare: dict[str, Any] = {"ticks": False, "domain": False}
+    y = style.names_down("strategy", names, **bare)
+    y["scale"].paddingInner = 0.15
+    above = style.labels({at: str(lines) for at, lines in headings.items()})
+    bare |= {"orient": "top", "values": list(headings), "labelExpr": above, "labelAlign": "left"}
+    # A label of several lines begins at its first, which is to stand above the others.
+    bare |= {"labelLineHeight": 12, "labelPadding": 28, "labelOverlap": False, "grid": False}
+    x = alt.X("start:Q", title=None, **style.between((0, width), **bare))
+    base = style.Layer().encode(x=x, y=y, tooltip=["strategy:N", "what:N", "text:N"])
     fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
     printed = base.transform_filter("isValid(datum.text)")
     printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)
     # A seam sets grades apart that are alike in grey.
     bars = base.mark_bar(stroke=style.ink_and_paper()[1], strokeWidth=0.5)
-    return [bars.encode(x=x, x2="end:Q", fill=fill), printed.encode(x=x, text="text:N")]
+    return [bars.encode(x2="end:Q", fill=fill), printed.encode(text="text:N")]
 
 
 GRADES = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))

@@ -59,34 +59,27 @@ def strategy_ranks(
     many = len(names) > style.MOST_NAMED
     y = style.names_down("strategy", names, labelFontSize=8 if many else alt.Undefined)
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
-    place: dict[str, Any] = {
-        "scale": alt.Scale(domain=[0.5, last + 0.5], nice=False),
-        "axis": alt.Axis(format=",d", values=chart_data.round_ranks(max(2, last))),
-        "title": "rank",
-    }
+    ticks = chart_data.round_ranks(max(2, last))
+    place = style.between((0.5, last + 0.5), format=",d", values=ticks) | {"title": "rank"}
     tooltip = ["measure:N", "strategy:N", *(f"{name}:Q" for name in numbers), "group:N"]
-    base = alt.Chart().encode(y=y, tooltip=tooltip)
+    base = style.Layer().encode(y=y, tooltip=tooltip)
     line = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_data.confidence(table)
+    together = "" if level is None else f", together at {100 * level:g} %"
     size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
+    layers = [
+        line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
+        style.dots(base, 60, color=style.ink()).encode(x=alt.X("rank:Q", **place)),
+        style.beside(y, "group:N", 8),
+    ]
     return style.panels(
-        [
-            line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
-            style.dots(base, 60, color=style.ink()).encode(x=alt.X("rank:Q", **place)),
-            alt.Chart()
-            .mark_text(align="left", dx=8, color=style.ink())
-            .encode(x=alt.value("width"), y=y, text="group:N"),
-        ],
+        layers,
         table,
         panel,
         columns=2,
         width=300,
         finding=titles.first_places(table),
-        notes=[
-            "line: ranks it may have"
-            + ("" if level is None else f", together at {100 * level:g} %"),
-            titles.SHARED_LETTERS,
-        ],
+        notes=[f"line: ranks it may have{together}", titles.SHARED_LETTERS],
         **size,
     )
 
@@ -160,13 +153,11 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     chart_data.check_count("strategies", table.height, MOST_LABELLED)
     rows, height = _diagram(table)
     title = style.mean_title(table)
-    low, high = chart_data.round_ends(table["mean"])
-    x: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=False), "title": title}
-    down = alt.Scale(domain=[0, height], reverse=True, nice=False)
-    y: dict[str, Any] = {"scale": down, "axis": None, "title": None}
+    x = style.between(chart_data.round_ends(table["mean"])) | {"title": title}
+    y = style.between((0, height), reverse=True) | {"axis": None, "title": None}
     written = style.ink()
     named, bar, dot = (
-        alt.Chart().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
+        style.Layer().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
         for part in ("strategy", "bar", "dot")
     )
     mean = alt.X("mean:Q", axis=alt.Axis(orient="top", titleLimit=300, grid=False), **x)

@@ -140,7 +140,7 @@ def relevance_function(
     spread = kind == "symlog"
     axis = style.amounts_axis(chart_data.round_powers(*ends) if spread else None)
     scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
-    base = alt.Chart().encode(
+    base = style.Layer().encode(
         x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=["part:N", "score:Q", *style.decimals("relevance")],
@@ -232,13 +232,12 @@ def sample_boxes(
     step = min(36, style.name_step(len(groups)))
     ends = chart_data.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
     y = style.names_down("group", groups, group)
-    # Each layer says so, for else the bars among them would have 0 on the axis.
-    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    axis = style.between(ends, zero=False, **style.WHOLE)
     low, q1, q3, median, outlier, line_at = (
-        alt.X(f"{name}:Q", title=value, scale=scale, axis=style.whole_labels())
+        alt.X(f"{name}:Q", title=value, **axis)
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
     )
-    base = alt.Chart().encode(y=y)
+    base = style.Layer().encode(y=y)
     tooltip = ["group:N", "samples:Q", *style.decimals(*chart_data.BOX)]
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
     upright: dict[str, Any] = {"orient": "vertical"}
