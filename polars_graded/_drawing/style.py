@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import altair as alt
 import polars as pl
@@ -23,6 +23,9 @@ Data: TypeAlias = pl.DataFrame | alt.NamedData
 
 MOST_NAMED = 60
 """How many queries have a bar with a name under it, and how many pairs a line of full height."""
+
+FEW_BANDS = 3
+"""Up to this many bands are seen one above the other."""
 
 FEW_POINTS = 30
 """A curve of so few points shows them."""
@@ -81,42 +84,51 @@ class Layer(alt.Chart):
         return super().encode(*channels, **named)
 
 
+class Words(NamedTuple):
+    """What is said of a chart: it is read out where the picture is not seen."""
+
+    finding: str = ""
+    """What it shows: its title, above all panels."""
+    notes: Sequence[str] = ()
+    """What is drawn how, below the title."""
+    described: str | None = None
+    """What it is, which is read out behind the finding; by default what the axes are."""
+
+
+UNSAID = Words()
+"""Of a chart that says its axes alone."""
+
+
 def panels(
     layers: Sequence[alt.Chart],
     table: pl.DataFrame,
     panel: str | None,
+    words: Words,
     x: Literal["shared", "independent"] = "shared",
     *,
     columns: int | None = None,
-    description: str | None = None,
     apart: Collection[str] = (),
-    **options: Any,
+    **size: Any,
 ) -> Chart:
     """The layers as one chart, or where there are several values of `panel`, a panel for each.
 
-    Of the channels that are kept `apart`, none has a legend, which would stand in each panel. The
-    `finding` is the title, above all panels; with the `description` it is read out where the chart
-    is not seen. Below it stand `notes`, which say what is drawn how.
+    Of the channels that are kept `apart`, none has a legend, which would stand in each panel.
     """
-    options["apart"] = apart
     names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
     if len(names) < 2:  # noqa: PLR2004
         rows = table if panel is None else table.drop("panel")
-        return layered(layers, rows, description=description, **options)
+        return layered(layers, rows, words, apart=apart, **size)
     few = len(names) <= FEW_PANELS
     columns = columns or ((2 if len(names) in {2, 4} else 3) if few else 5)
     side = PANEL_SIZES.get(columns, 300) if few else 180
-    size = {"width": side} if _has_names(layers) else {"width": side, "height": side}
+    size = {"width": side} | ({} if _has_names(layers) else {"height": side}) | size
     # Without a sort, panels would stand in the order of the alphabet.
     header = alt.Header(labelLimit=300)
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    described = f"{description or of_axes(layers)}, {len(names)} panels"
-    panels = (
-        layered(layers, table, description="", **(size | options))
-        .facet(facet, columns=columns)
-        .resolve_scale(x=x)
-        .properties(description=_read_out(options.get("finding", ""), described))
-    )
+    chart = layered(layers, table, words._replace(described=""), apart=apart, **size)
+    described = f"{words.described or of_axes(layers)}, {len(names)} panels"
+    panels: Any = chart.facet(facet, columns=columns).resolve_scale(x=x)
+    panels.description = _read_out(words.finding, described)
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
@@ -126,26 +138,22 @@ def panels(
 def layered(
     layers: Sequence[alt.Chart],
     table: Data,
+    words: Words = UNSAID,
     *,
     apart: Collection[str] = (),
-    finding: str = "",
-    notes: Sequence[str] = (),
-    description: str | None = None,
     **size: Any,
 ) -> alt.LayerChart:
     """The layers as one chart of one data set, so that it can be faceted.
 
-    The `finding` is its title, and the `notes` stand below. With the `description`, which by
-    default is what the axes are, it is read out where the picture is not seen.
-
     Charts side by side share the scales of what they have in common, which `color` is of
     strategies, but for the channels that are kept `apart`.
     """
+    finding, notes, described = words
     if isinstance(table, pl.DataFrame):
-        description = of_axes(layers) if description is None else description
+        described = of_axes(layers) if described is None else described
         table = table.rename(printed_text)
-    if description:
-        size["description"] = _read_out(finding, description)
+    if described:
+        size["description"] = _read_out(finding, described)
     if finding or notes:
         size["title"] = title(finding, notes)
     chart: Any = LayerChart(data=table, layer=list(layers), **size)
@@ -256,13 +264,13 @@ def strategy_look(
     """
     every = natural_order(set(names))
     few = every if len(every) <= MOST_COLOURS else natural_order([*matter][:MOST_COLOURS])
-    scale = alt.Scale(domain=few) if theme_has_colours() else alt.Scale(domain=few, range=PALETTE)
+    scale = alt.Scale(domain=few, range=PALETTE)
     if drawn is not None:
-        places = [place for place, name in enumerate(few) if name in drawn]
-        names = [few[place] for place in places]
-        # The colours of a theme are known to it alone: there the legend has them all.
-        if not theme_has_colours():
-            scale = alt.Scale(domain=names, range=[PALETTE[place] for place in places])
+        shown = {name: colour for name, colour in zip(few, PALETTE, strict=False) if name in drawn}
+        scale = alt.Scale(domain=[*shown], range=[*shown.values()])
+    if theme_has_colours():
+        # They are known to the theme alone: its legend has them all.
+        scale = alt.Scale(domain=few)
     # Beside another chart, whose names come into the same legend, there is room for them.
     room = legend(symbolLimit=len(few) + MOST_NAMED) if legends else None
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
@@ -430,6 +438,12 @@ def rule(**at: float) -> alt.Chart:
     """One grey line at a value of x or y."""
     value = alt.XDatum(at["x"]) if "x" in at else alt.YDatum(at["y"])
     return once().mark_rule(color="gray").encode(value)
+
+
+def pointed(name: str, field: str, **more: Any) -> alt.Parameter:
+    """What is chosen while the pointer is over it, by a field that it shares with others."""
+    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **more}
+    return alt.selection_point(name=name, fields=[field], **pointer)
 
 
 def choosing(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:

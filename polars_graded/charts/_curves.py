@@ -13,15 +13,12 @@ from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from polars_graded._drawing.chart_data import Ends, Frame
     from polars_graded._drawing.style import Chart
     from polars_graded._results.keys import Columns
 
-
-FEW_BANDS = 3
-"""Up to this many bands are seen one above the other."""
 
 MOST_THRESHOLDS = 30
 """How many thresholds stand under an axis."""
@@ -114,42 +111,31 @@ def dcg_curves(
     frame, query = chart_data.one_query("frame", frame, query, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
-        keys, of = (query, strategy, rank, panel, ideal_column), chart_data.kind_of
-        names = [n for n in frame.columns if n not in keys and of(n) == "rank"]
-        curve = chart_data.only_curve(frame, names, at=rank, such_as="dcg_curve@10")
+        but = (query, strategy, rank, panel, ideal_column)
+        curve = chart_data.only_curve(frame, "rank", rank, but)
     panel = chart_data.panel_of(frame, curve, panel, strategy, rank)
     if ideal is True:
         ideal_column = chart_data.ideal_of(curve, frame.columns)
     if baseline is not None:
         ideal_column, confidence = None, 0.95 if confidence is None else confidence
+    keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
+    of_means: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
     table = chart_data.curve_points(
-        frame,
-        curve,
-        ideal_column,
-        at={"rank": rank},
-        confidence=confidence,
-        baseline=baseline,
-        panel=panel,
-        query=query,
-        strategy=strategy,
+        frame, curve, ideal_column, kind="rank", at=rank, **of_means, **keys
     )
     x = marks.places_axis("rank:Q", rank, max(table["rank"]))
     title = chart_data.title_of(curve, frame, each_query=panel == query)
+    finding, behind = titles.lines(table, "rank", rank), list[alt.Chart]()
     if baseline is not None:
-        title = f"{curve}: difference to {baseline}"
-    drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
-    ends = chart_data.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
-    finding = titles.lines(table, "rank", rank)
-    if baseline is not None:
+        title, behind = f"{curve}: difference to {baseline}", [style.rule(y=0)]
         finding = titles.beside_baseline(table, "rank", rank, baseline, confidence or 0)
-    said: dict[str, Any] = {"finding": finding}
-    behind = []
-    if not chart_data.has_panels(table):
-        said["description"] = _ends_said(table, "rank", title)
-        behind = [] if baseline is None else [style.rule(y=0)]
+    drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
+    ends = chart_data.round_ends(pl.concat(drawn).drop_nulls())
+    described = None if chart_data.has_panels(table) else _ends_said(table, "rank", title)
     # The baseline is not drawn, but the others have the colours that they have beside it.
     names = chart_data.names_in(frame, strategy)
-    return _drawn(table, panel, x, title, ends, names, strategy, behind, **said)
+    words = style.Words(finding, style.rest_named(names), described)
+    return _drawn(table, panel, x, title, ends, names, strategy, words, behind)
 
 
 def recall_precision_curves(
@@ -217,25 +203,18 @@ def recall_precision_curves(
     """
     frame, query = chart_data.one_query("frame", frame, query, strategy)
     if curve is None:
-        keys, of = (query, strategy, recall, panel), chart_data.kind_of
-        names = [n for n in frame.columns if n not in keys and of(n) == "recall"]
-        curve = chart_data.only_curve(frame, names, at=recall, such_as="interpolated_precision")
+        curve = chart_data.only_curve(frame, "recall", recall, (query, strategy, recall, panel))
     panel = chart_data.panel_of(frame, curve, panel, strategy, recall)
+    keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
     table = chart_data.curve_points(
-        frame,
-        curve,
-        at={"recall": recall},
-        confidence=confidence,
-        panel=panel,
-        query=query,
-        strategy=strategy,
+        frame, curve, kind="recall", at=recall, confidence=confidence, **keys
     )
     x = marks.recall_axis(recall)
     title = chart_data.title_of(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
-    finding = titles.levels_of_recall(table)
+    words = style.Words(titles.levels_of_recall(table), style.rest_named(names))
     ends = _unit_ends(table["value"])
-    return _drawn(table, panel, x, title, ends, names, strategy, [], finding=finding)
+    return _drawn(table, panel, x, title, ends, names, strategy, words)
 
 
 def _drawn(
@@ -246,8 +225,8 @@ def _drawn(
     ends: Ends,
     names: Collection[str],
     strategy: str,
-    behind: list[alt.Chart],
-    **said: Any,
+    words: style.Words,
+    behind: Sequence[alt.Chart] = (),
 ) -> Chart:
     """Curves with the names of strategies at their ends, or where there are panels, in a legend."""
     at = x.shorthand.removesuffix(":Q")
@@ -257,16 +236,16 @@ def _drawn(
     n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
     few = n <= style.MOST_COLOURS and table[at].n_unique() <= style.FEW_POINTS
     # The bands of many strategies lie above each other.
-    band = (0.2 if n <= FEW_BANDS else 0.07) if "ci_low" in table.columns else 0
+    band = (0.2 if n <= style.FEW_BANDS else 0.07) if "ci_low" in table.columns else 0
     facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "band": band}
     facts |= {"ideal": "ideal" in table.columns, "seen": _seen(table, legend=several)}
-    described = f"{title} by {x['title']}, {n} strategies"
-    said = {"notes": style.rest_named(names), "description": described} | said
+    described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not several:
-        last = (pl.col(at) == pl.col(at).max().over("strategy")) & pl.col("strategy").is_in(best)
-        table = chart_data.with_labels(table, last, ["value"], ends)
+        last = pl.col(at) == pl.col(at).max().over("strategy")
+        table = chart_data.with_labels(table, last, ["value"], ends, best)
         facts |= {"labels": True, "ends": ends}
-    return style.panels([*behind, *marks.curves(x, title, look, **facts)], table, panel, **said)
+    layers = [*([] if several else behind), *marks.curves(x, title, look, **facts)]
+    return style.panels(layers, table, panel, words._replace(described=described))
 
 
 def _unit_ends(values: pl.Series) -> Ends:
@@ -287,11 +266,10 @@ def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
     if n == 1:
         return []
     name = chart_data.name_of("line", table)
-    near: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", "nearest": True}
-    seen = [alt.selection_point(name=name, fields=["strategy"], **near)]
+    seen = [style.pointed(name, "strategy", nearest=True)]
     if legend and n <= style.MOST_COLOURS:
-        bound = alt.selection_point(name=f"legend_{name}", fields=["strategy"], bind="legend")
-        seen.append(bound)
+        name = f"legend_{name}"
+        seen.append(alt.selection_point(name=name, fields=["strategy"], bind="legend"))
     return seen
 
 
@@ -391,14 +369,13 @@ def threshold_profile(
         base.mark_line().encode(y=y_joined),
         style.dots(base, 40).encode(y=y, tooltip=tooltip),
     ]
-    said: dict[str, Any] = {"finding": titles.profile(table), "width": step * len(labels)}
-    said["notes"] = style.rest_named(strategies)
+    words = style.Words(titles.profile(table), style.rest_named(strategies))
     if not several:
         # Names stand beside what is last.
-        last = (pl.col("measure") == [*labels][-1]) & pl.col("strategy").is_in(best)
-        table = chart_data.with_labels(table, last, ["mean"], ends)
+        last = pl.col("measure") == [*labels][-1]
+        table = chart_data.with_labels(table, last, ["mean"], ends, best)
         layers.append(marks.line_names(alt.value("width"), "mean", "strategy", look["color"]))
-    return style.panels(layers, table, panel, **said)
+    return style.panels(layers, table, panel, words, width=step * len(labels))
 
 
 def robustness_curves(
@@ -454,4 +431,4 @@ def robustness_curves(
         stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
         tooltip=["levels:O", "swaps:Q", *style.decimals("mean")],
     )
-    return style.panels([lines], table, panel, finding=titles.robustness(table, swapped))
+    return style.panels([lines], table, panel, style.Words(titles.robustness(table, swapped)))

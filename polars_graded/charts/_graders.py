@@ -111,15 +111,9 @@ def agreement(
         same.mark_rect(fillOpacity=0, strokeWidth=2, stroke=style.INK),
         base.mark_text().encode(text=alt.Text("share:Q", format=".0%"), color=on_dark),
     ]
-    return style.layered(
-        layers,
-        table,
-        apart=["fill"],
-        finding=titles.grades(one, other, both),
-        description=f"grades of {other} for {both.height:,} documents by their grade of {one}",
-        width=alt.Step(step),
-        height=alt.Step(step),
-    )
+    described = f"grades of {other} for {both.height:,} documents by their grade of {one}"
+    words, side = style.Words(titles.grades(one, other, both), (), described), alt.Step(step)
+    return style.layered(layers, table, words, apart=["fill"], width=side, height=side)
 
 
 def grader_orders(
@@ -195,16 +189,10 @@ def grader_orders(
         style.dots(base, 60),
         at_end.mark_text(align="left", dx=8, limit=160).encode(text="strategy:N"),
     ]
-    return style.panels(
-        layers,
-        table,
-        panel,
-        columns=2,
-        width=alt.Step(110),
-        height=min(360, max(120, 24 * len(names))),
-        finding=titles.orders(table, graders),
-        description=f"place of {len(names)} strategies under {', '.join(graders)}",
-    )
+    described = f"place of {len(names)} strategies under {', '.join(graders)}"
+    words = style.Words(titles.orders(table, graders), (), described)
+    size: dict[str, Any] = {"width": alt.Step(110), "height": min(360, max(120, 24 * len(names)))}
+    return style.panels(layers, table, panel, words, columns=2, **size)
 
 
 def trusted_forest(
@@ -293,14 +281,9 @@ def trusted_forest(
         base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q"),
         base.mark_point(size=45, strokeWidth=2, opacity=1).encode(x=at, shape=shape),
     ]
-    return style.panels(
-        [style.rule(x=0), *layers] if pairs else layers,
-        table,
-        panel,
-        style.measures_axis(table["value"]),
-        columns=2,
-        notes=[", ".join(f"{mark} {name}" for mark, name in zip("○◇□", order, strict=True))],
-        width=260,
-        height=alt.Step(16),
-        finding=titles.with_a_model(wide, of),
-    )
+    layers = [style.rule(x=0), *layers] if pairs else layers
+    key = ", ".join(f"{mark} {name}" for mark, name in zip("○◇□", order, strict=True))
+    words = style.Words(titles.with_a_model(wide, of), [key])
+    shared = style.measures_axis(table["value"])
+    size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
+    return style.panels(layers, table, panel, words, shared, columns=2, **size)

@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
 from polars_graded._drawing import chart_data, style, titles
+from polars_graded._sentences import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -132,17 +133,13 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     step = 18 if len(names) <= FEW_STRATEGIES else 13
     layers = _marks(names, headings, width)
     said = f"what was retrieved, judged and relevant, of {len(names)} strategies"
-    return style.panels(
-        layers,
-        drawn,
-        panel,
-        columns=1,
-        width=width,
-        height=alt.Step(step),
-        view=alt.ViewBackground(stroke=None),
-        finding=titles.gaps(facts.rows(named=True)),
-        description=said,
-    )
+    words = style.Words(titles.gaps(facts.rows(named=True)), described=said)
+    size: dict[str, Any] = {
+        "width": width,
+        "height": alt.Step(step),
+        "view": alt.ViewBackground(stroke=None),
+    }
+    return style.panels(layers, drawn, panel, words, columns=1, **size)
 
 
 def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
@@ -170,15 +167,8 @@ def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list
 GRADES = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))
 """What `overview` has of grades."""
 
-CELL = {
-    "strategy": pl.String,
-    "panel": pl.String,
-    "what": pl.String,
-    "start": pl.Float64,
-    "end": pl.Float64,
-    "fill": pl.String,
-    "text": pl.String,
-}
+TEXTS, PLACES = ("strategy", "panel", "what", "fill", "text"), ("start", "end")
+CELL: dict[str, Any] = dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(PLACES, pl.Float64)
 """What is drawn of a cell."""
 
 
@@ -201,7 +191,8 @@ def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, A
     for what in (*SHARES, *QUERIES):
         start, value = starts[what], fact[what]
         share = value if what in SHARES or value is None else value / queries
-        text = _percent(value) if what in SHARES else _number(value)
+        is_share = what in SHARES and value is not None
+        text = percent(value, decimals=0) if is_share else _number(value)
         yield _cell(what, start, WIDTH, EMPTY)
         yield _cell(what, start, WIDTH * (share or 0), ALARM if what in HARM else FULL, text)
 
@@ -240,13 +231,3 @@ def _named(levels: list[float | None]) -> str:
 def _number(value: float | None) -> str:
     """A number of documents, queries or rows, or a grade."""
     return "–" if value is None else f"{value:,.10g}"
-
-
-def _percent(share: float | None) -> str:
-    """A share as a whole percentage, where nearly all is not all, and hardly any is not none."""
-    if share is None:
-        return "–"
-    percent = round(100 * share)
-    if share > 0 and percent == 0:
-        return "< 1 %"
-    return "> 99 %" if share < 1 and percent == 100 else f"{percent} %"  # noqa: PLR2004

@@ -114,10 +114,9 @@ def precision_histogram(
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
     per_query, query = chart_data.one_query("per_query", per_query, query, strategy)
-    table, both = compared(
-        per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
+    table, both, measure = compared(
+        per_query, measure, a, b, query, strategy=strategy, missing=missing, order=order
     )
-    [measure] = columns_named([measure])
     n = table.height
     size = -(-n // MOST_BARS)
     rows = chart_data.shared_bars(table, size)
@@ -128,36 +127,26 @@ def precision_histogram(
         step, names = style.name_step(n), rows["query"].to_list()
         axis = style.fitting(names, step, labelLimit=120, titleLimit=400)
         layers = marks.named_bars(query, names, y_title, colour, **axis)
-        width = alt.Step(step)
-        return style.layered(layers, rows, apart=["color"], finding=finding, width=width)
+        words, width = style.Words(finding), alt.Step(step)
+        return style.layered(layers, rows, words, apart=["color"], width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
     layers = marks.placed_bars(title, n + 0.5, y_title, colour)
-    notes = titles.extremes(both, table, MOST_EXTREMES)
-    return style.layered(layers, rows, apart=["color", "stroke"], finding=finding, notes=notes)
+    words = style.Words(finding, titles.extremes(both, table, MOST_EXTREMES))
+    return style.layered(layers, rows, words, apart=["color", "stroke"])
 
 
 def compared(
-    per_query: pl.DataFrame,
-    measure: Named,
-    a: Any,
-    b: Any,
-    *,
-    query: str,
-    strategy: str,
-    missing: Missing,
-    order: Literal["difference", "query"] = "difference",
-) -> tuple[pl.DataFrame, list[str]]:
-    """The queries in order with their values and which of both is better, and what both are called.
+    per_query: pl.DataFrame, measure: Named, a: Any, b: Any, query: str, **options: Any
+) -> tuple[pl.DataFrame, list[str], str]:
+    """The queries in order with their values and which of both is better, and what all are called.
 
     The `key` is the query as it came: its column could be called like one that is drawn.
     """
-    table = differences(
-        per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
-    )
+    table = differences(per_query, measure, a, b, query=query, **options)
+    [name] = columns_named([measure])
     if table.is_empty():
-        [name] = columns_named([measure])
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
         raise ValueError(msg)
     is_won = pl.col("winner").is_not_null()
@@ -167,7 +156,7 @@ def compared(
         *("value_a", "value_b", "difference"),
         pl.when(is_won).then(chart_data.text("winner")).alias("better"),
     )
-    return table.with_row_index("position", offset=1), chart_data.texts_of([a, b])
+    return table.with_row_index("position", offset=1), chart_data.texts_of([a, b]), name
 
 
 def better_look(
@@ -266,7 +255,6 @@ def query_heatmap(
         base = base.transform_calculate(**marks.PLACES).encode(y2="end:Q")
     step = max(8, min(40, 500 // len(order)))
     names_above = style.fitting(order, step, orient="top", labelOverlap=False)
-    finding = titles.difficulty(queries, alike, measure)
     # Not `color`, which is the strategies'; of one hue, so that it is read in grey.
     domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
     shade = alt.Scale(scheme="blues", domain=domain)
@@ -278,16 +266,10 @@ def query_heatmap(
     )
     # As many whole pixels for each row, or seams would show as stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
-    return style.layered(
-        [fields],
-        table,
-        apart=["fill"],
-        finding=finding,
-        notes=notes,
-        description=f"{measure} of {n:,} queries for {len(order)} strategies",
-        width=alt.Step(step),
-        height=height,
-    )
+    described = f"{measure} of {n:,} queries for {len(order)} strategies"
+    words = style.Words(titles.difficulty(queries, alike, measure), notes, described)
+    size = {"width": alt.Step(step), "height": height}
+    return style.layered([fields], table, words, apart=["fill"], **size)
 
 
 def measure_agreement(
@@ -387,19 +369,19 @@ def measure_agreement(
         groups = [*groups, "strategy"]
         colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
     things = "queries" if "strategy" not in keys or table["strategy"].n_unique() == 1 else "results"
-    said: dict[str, Any] = {"finding": titles.agreement(x, y, table, things)}
+    finding = titles.agreement(x, y, table, things)
     if show != "agreement":
-        said["finding"] = titles.which_is_higher(x, y, table["x"] - table["y"], things)
+        finding = titles.which_is_higher(x, y, table["x"] - table["y"], things)
     n_groups, minus = table.n_unique(groups) if groups else 1, f"{x} - {y}"
     most = chart_data.most_points(n_groups)
     if show == "difference":
         bins = min(most - 2, chart_data.MOST_BINS, 10 + math.isqrt(table.height // n_groups))
         table = chart_data.counted(table, groups, bins)
+        size: dict[str, Any] = {"height": 90} if lanes else {}
         if lanes:
             # Below each other, it is seen how far each lies to the side.
-            said |= {"columns": 1} if n_groups <= MOST_LANES else {"columns": 3, "width": 200}
-            said["height"] = 90
-        said["description"] = f"how many queries have which difference {minus}"
+            size |= {"columns": 1} if n_groups <= MOST_LANES else {"columns": 3, "width": 200}
+        words = style.Words(finding, (), f"how many queries have which difference {minus}")
         named = ["strategy:N"] if colour else []
         bars = style.Layer().mark_bar()
         bars = bars.encode(
@@ -409,7 +391,7 @@ def measure_agreement(
             tooltip=[*named, *style.decimals("low", "high"), "queries:Q"],
             **colour,
         )
-        return style.panels([bars, style.rule(x=0)], table, panel, **said)
+        return style.panels([bars, style.rule(x=0)], table, panel, words, **size)
     by_x = show == "difference_by_x"
     if by_x:
         table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
@@ -428,8 +410,8 @@ def measure_agreement(
         **colour,
     )
     same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
-    said["description"] = f"{height} against {x} for {table.height} points"
-    return style.panels([*same, points], table, panel, **said)
+    words = style.Words(finding, (), f"{height} against {x} for {table.height} points")
+    return style.panels([*same, points], table, panel, words)
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:

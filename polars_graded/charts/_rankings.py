@@ -138,12 +138,7 @@ def rankings(
     table = table.with_columns(names.alias("name"), *long)
     said = {"measure": chosen.name, "grade": grade, "strategy": strategy}
     layers, size = tiles.marks(table, n, colours, **said)
-    return style.layered(
-        layers,
-        table,
-        apart=["fill"],
-        view=alt.ViewBackground(stroke=None),
-        finding=titles.ranked(query, chosen.name, values),
-        description=style.said(f"rankings of {query}, {chosen.name}", values.items()),
-        **size,
-    )
+    described = style.said(f"rankings of {query}, {chosen.name}", values.items())
+    words = style.Words(titles.ranked(query, chosen.name, values), described=described)
+    size["view"] = alt.ViewBackground(stroke=None)
+    return style.layered(layers, table, words, apart=["fill"], **size)

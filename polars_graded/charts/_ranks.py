@@ -66,22 +66,15 @@ def strategy_ranks(
     line = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_data.confidence(table)
     together = "" if level is None else f", together at {100 * level:g} %"
+    notes = [f"line: ranks it may have{together}", titles.SHARED_LETTERS]
     size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     layers = [
         line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
         style.dots(base, 60, color=style.ink()).encode(x=alt.X("rank:Q", **place)),
         style.beside(y, "group:N", 8),
     ]
-    return style.panels(
-        layers,
-        table,
-        panel,
-        columns=2,
-        width=300,
-        finding=titles.first_places(table),
-        notes=[f"line: ranks it may have{together}", titles.SHARED_LETTERS],
-        **size,
-    )
+    words = style.Words(titles.first_places(table), notes)
+    return style.panels(layers, table, panel, words, columns=2, width=300, **size)
 
 
 def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
@@ -173,15 +166,9 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         text = text.mark_text(align=align, dx=dx, color=written, limit=220)
         tooltip = ["strategy:N", *style.decimals("mean"), "rank:Q", "group:N"]
         layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
-    return style.layered(
-        layers,
-        rows,
-        finding=titles.first_places(table),
-        notes=["bar with dots: strategies of which no two are told apart"],
-        width=360,
-        height=height,
-        view=alt.ViewBackground(stroke=None),
-    )
+    notes = ["bar with dots: strategies of which no two are told apart"]
+    words, view = style.Words(titles.first_places(table), notes), alt.ViewBackground(stroke=None)
+    return style.layered(layers, rows, words, width=360, height=height, view=view)
 
 
 def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -224,18 +211,10 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def _stacked(spans: list[tuple[float, float]], room: float) -> list[int]:
-    """The lowest level at which each span touches none before it."""
-    levels: list[list[tuple[float, float]]] = []
-    found = []
+    """The lowest level at which each span, in the order of where they begin, touches none."""
+    ends, found = list[float](), list[int]()
     for low, high in spans:
-        free = (
-            level
-            for level, taken in enumerate(levels)
-            if all(low > end + room or high < start - room for start, end in taken)
-        )
-        level = next(free, len(levels))
-        if level == len(levels):
-            levels.append([])
-        levels[level].append((low, high))
-        found.append(level)
+        free = (level for level, end in enumerate(ends) if low > end + room)
+        found.append(level := next(free, len(ends)))
+        ends[level : level + 1] = [high]
     return found

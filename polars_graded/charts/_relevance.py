@@ -88,33 +88,29 @@ def relevance_function(
     if scale is not None:
         check_choice("scale", scale, ("linear", "symlog"))
     frame = check_collected("frame", frame)
-    check_columns("frame", [score] if panel is None else [panel, score], frame.columns)
+    keys = {} if panel is None else {"panel": panel}
+    check_columns("frame", [*keys.values(), score], frame.columns)
     chart_data.check_numbers("frame", frame, [score])
     # An error of φ names the column, which must not be called like another of the result.
     named = f"score {score}" if score in {"panel", "relevance"} else score
-    keys = [] if panel is None else ["panel"]
-    scores = frame.select(
-        *([] if panel is None else [chart_data.text(panel).alias("panel")]),
-        pl.col(score).alias(named),
-    ).drop_nulls(named)
+    scores = frame.select(*chart_data.texts(keys), pl.col(score).alias(named)).drop_nulls(named)
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
     chart_data.check_panels(scores, panel)
     most = max(2, chart_data.MOST_ROWS // 3 // (scores["panel"].n_unique() if panel else 1))
-    phi = graded(named).phi_relevance(control_points, whisker)
-    relevance = (phi.over("panel") if panel else phi).alias("relevance")
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
+    phi = graded(named).phi_relevance(**chosen)
+    found = scores.with_columns(relevance=phi.over("panel") if panel else phi)
     chosen["query"] = "panel" if panel else None
-    found = scores.with_columns(relevance)
     drawn = {
         "φ": phi_curve(scores, named, points=min(200, most), **chosen),
-        "score": chart_data.at_equal_steps(found, named, most, keys),
+        "score": chart_data.at_equal_steps(found, named, most, [*keys]),
         "control point": phi_control_points(scores, named, **chosen),
     }
     # Points are named where they come from the scores.
     own = pl.lit(None, pl.String).alias("name")
-    named_points = own if control_points is not None else chart_data.names_of_points(keys)
+    named_points = own if control_points is not None else chart_data.names_of_points([*keys])
     table = pl.concat(
         part.select(
             *keys,
@@ -156,8 +152,8 @@ def relevance_function(
         style.dots(controls, 80, color=style.ink()),
         names,
     ]
-    said: dict[str, Any] = {"finding": shares, "description": f"relevance φ by {score}"}
-    return style.panels(layers, table, panel, "independent", **said)
+    words = style.Words(shares, described=f"relevance φ by {score}")
+    return style.panels(layers, table, panel, words, "independent")
 
 
 def sample_boxes(
@@ -258,5 +254,5 @@ def sample_boxes(
         lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")
         layers.append(lines.encode(x=line_at))
     described = style.said(f"median {value}", zip(groups, ordered["median"], strict=True))
-    said: dict[str, Any] = {"finding": titles.boxes(table, value), "description": described}
-    return style.panels(layers, table, panel, height=alt.Step(step), **said)
+    words = style.Words(titles.boxes(table, value), described=described)
+    return style.panels(layers, table, panel, words, height=alt.Step(step))

@@ -102,17 +102,9 @@ def strategy_bars(
     first = table.filter(panel=table["panel"][0]) if several else table
     where = f"mean {table['panel'][0]}" if several else title
     said = first.select("strategy", "mean").sort("mean", descending=True)
-    return style.panels(
-        layers,
-        table,
-        panel,
-        axis,
-        columns=2,
-        width=width or (200 if several else 300),
-        finding=titles.means(table),
-        notes=notes,
-        description=style.said(where, said.iter_rows()),
-    )
+    words = style.Words(titles.means(table), notes, style.said(where, said.iter_rows()))
+    width = width or (200 if several else 300)
+    return style.panels(layers, table, panel, words, axis, columns=2, width=width)
 
 
 def comparison_forest(
@@ -204,10 +196,9 @@ def comparison_forest(
     notes += [*titles.equivalent(table), *titles.twins(table)]
     size = 40 if many else 60
     layers = marks.forest(title, pairs, axis, believed, size, ends, rope or 0)
-    options: dict[str, Any] = {"width": 300, "columns": 2, "finding": finding, "notes": notes}
-    if many:
-        options["height"] = alt.Step(10)
-    return style.panels(layers, table, panel, style.measures_axis(table["difference"]), **options)
+    words, shared = style.Words(finding, notes), style.measures_axis(table["difference"])
+    height: dict[str, Any] = {"height": alt.Step(10)} if many else {}
+    return style.panels(layers, table, panel, words, shared, columns=2, width=300, **height)
 
 
 def comparison_matrix(
@@ -279,7 +270,9 @@ def comparison_matrix(
     table = chart_data.both_sides(table).with_columns(mark.alias("mark"))
     chart_data.check_row_count("comparison", table)
     chart_data.check_not_repeated("comparison", table, "pair", panel, ["strategy", "baseline"])
-    names = chart_data.by_mean_difference(table)
+    to_others = table.group_by("measure", "strategy", maintain_order=True)
+    means = to_others.agg(pl.col("difference").mean())
+    names = chart_data.by_falling(means, "difference", "strategy")
     step = max(10, min(36, 400 // len(names)))
     down = style.in_order(names, labelLimit=200)
     across = style.in_order(names, labelLimit=200, labelAngle=-90, orient="top")
@@ -304,14 +297,6 @@ def comparison_matrix(
         f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {level:g}; "
         f"by falling mean: {', '.join(names)}"
     )
-    return style.panels(
-        [base.mark_rect().encode(fill=fill, fillOpacity=strength), signs],
-        table,
-        panel,
-        columns=2,
-        width=alt.Step(step),
-        height=alt.Step(step),
-        finding=finding,
-        notes=notes,
-        description=described,
-    )
+    layers = [base.mark_rect().encode(fill=fill, fillOpacity=strength), signs]
+    words, side = style.Words(finding, notes, described), alt.Step(step)
+    return style.panels(layers, table, panel, words, columns=2, width=side, height=side)

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 SMALL_P = 0.001
 """Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
 
-FEW_BANDS = 3
-"""Up to this many bands are seen one above the other."""
-
 CHANCE = 0.02
 """The largest differences are drawn up to where this share of the comparisons is left."""
 
@@ -137,14 +134,9 @@ def significance_curves(
     line, points, names = _measure_lines(table, x, y, few=few)
     points, p = style.with_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    return _drawn(
-        table,
-        panel,
-        [_level(level), line, points, names],
-        titles.apart(told_apart, level),
-        "p of all pairs in falling order",
-        f"pairs below the dashed line, p ≤ {level:g}, are told apart",
-    )
+    layers, finding = [_level(level), line, points, names], titles.apart(told_apart, level)
+    note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
+    return _drawn(table, panel, layers, finding, note, "p of all pairs in falling order")
 
 
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
@@ -226,7 +218,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     finding = titles.highest_and_lowest(values, where, what)
     layers = [_level(power), *lines, large]
     note = f"● the queries at hand; dashed: power {power:g}"
-    return _drawn(table, panel, layers, finding, "power by number of queries", note)
+    return _drawn(table, panel, layers, finding, note, "power by number of queries")
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
@@ -286,7 +278,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     table = _in_lines(table, lines, "queries")
     # Of one with other queries all say the same: then names stand as the lines lie on the whole.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
-    banded = panel == "measure" or table["measure"].n_unique() <= FEW_BANDS
+    banded = panel == "measure" or table["measure"].n_unique() <= style.FEW_BANDS
     # Of two strategies τ is 1 or −1, of which a band says nothing.
     are_two = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     banded = banded and not are_two
@@ -308,7 +300,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     note = "band: where most of the samples lie" if banded else "mean of the samples"
     if are_two:
         note = "two strategies: 1 where all samples have them in the same order, -1 where none has"
-    return _drawn(table, panel, layers, finding, f"{title} by number of queries", note)
+    return _drawn(table, panel, layers, finding, note, f"{title} by number of queries")
 
 
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
@@ -416,17 +408,11 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         labels.mark_text(**place, stroke=paper, strokeWidth=4, color=paper),
         labels.mark_text(**place, color=ink),
     ]
-    return style.panels(
-        layers,
-        table,
-        panel,
-        style.measures_axis(table["difference"]),
-        apart=["stroke"],
-        columns=2,
-        finding=titles.swapped(table, rate),
-        notes=["number on a line: queries in a sample"],
-        description=_described("rate of swaps by size of difference", table),
-    )
+    described = _described("rate of swaps by size of difference", table)
+    notes = ["number on a line: queries in a sample"]
+    words = style.Words(titles.swapped(table, rate), notes, described)
+    shared = style.measures_axis(table["difference"])
+    return style.panels(layers, table, panel, words, shared, apart=["stroke"], columns=2)
 
 
 def grading_profile(
@@ -503,8 +489,9 @@ def grading_profile(
     several = chart_data.has_panels(table)
     # Once above each grading but that with which the others are compared.
     one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_lines(table))
-    tau = pl.Series([f"τ {tau:.2f}" if tau is not None else None for tau in table["tau"]])
-    table = table.with_columns(correlation=pl.when(one & (pl.col("grading") != given)).then(tau))
+    one &= pl.col("grading") != given
+    tau = [None if tau is None else f"τ {tau:.2f}" for tau in table["tau"]]
+    table = table.with_columns(correlation=pl.when(one).then(pl.Series(tau, dtype=pl.String)))
     names = table["strategy"].unique().to_list()
     ahead = table.filter(grading=given).sort("place", "strategy")["strategy"]
     best = ahead.unique(maintain_order=True).head(style.MOST_COLOURS).to_list()
@@ -544,20 +531,12 @@ def grading_profile(
     if not several:
         named = names if len(names) <= style.MOST_COLOURS else best
         last = pl.col("grading") == gradings[-1]
-        table = chart_data.with_labels(
-            table, last & pl.col("strategy").is_in(named), [height], ends
-        )
+        table = chart_data.with_labels(table, last, [height], ends, named)
         layers.append(marks.line_names(x, title, "strategy", look["color"], dx=8))
-    chart = style.panels(
-        layers,
-        table,
-        panel,
-        columns=2,
-        width=alt.Step(step),
-        finding=titles.gradings(table, given),
-        notes=[f"τ: of the order of strategies with that {given}", *style.rest_named(names)],
-        description=f"{show} of {len(names)} strategies under {len(gradings)} gradings",
-    )
+    notes = [f"τ: of the order of strategies with that {given}", *style.rest_named(names)]
+    described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
+    words = style.Words(titles.gradings(table, given), notes, described)
+    chart = style.panels(layers, table, panel, words, columns=2, width=alt.Step(step))
     return chart.resolve_scale(y="independent") if several else chart
 
 
@@ -642,14 +621,11 @@ def unjudged_bounds(
         # An axis needs two ends, in a panel where nothing lies beyond too.
         there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
         layers.insert(0, style.interval(there, title, "low", "end", size=1, scale=scale))
-    said: dict[str, Any] = {"finding": titles.overlaps(means), "notes": notes}
-    said["description"] = (
-        f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
-    )
-    if len(names) > MOST_LINES:
-        said["height"] = alt.Step(12)
-    width = 240 if chart_data.has_panels(means) else 300
-    return style.panels(layers, means, panel, "independent", columns=2, width=width, **said)
+    described = f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
+    words = style.Words(titles.overlaps(means), notes, described)
+    size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MOST_LINES else {}
+    size["width"] = 240 if chart_data.has_panels(means) else 300
+    return style.panels(layers, means, panel, words, "independent", columns=2, **size)
 
 
 def _lines(table: pl.DataFrame) -> list[str]:
@@ -671,13 +647,13 @@ def _drawn(
     panel: str | None,
     layers: list[alt.Chart],
     finding: str,
-    what: str,
     note: str,
+    what: str,
 ) -> Chart:
     """Lines of measures, which have their names beside them instead of a legend."""
     notes = [note, *style.rest_named(set(table["measure"]))]
-    said: dict[str, Any] = {"notes": notes, "description": _described(what, table)}
-    return style.panels(layers, table, panel, apart=["color"], finding=finding, **said)
+    words = style.Words(finding, notes, _described(what, table))
+    return style.panels(layers, table, panel, words, apart=["color"])
 
 
 def _level(value: float) -> alt.Chart:
@@ -726,8 +702,8 @@ def _with_names(
         label = pl.when(pl.col("panel") != pl.col("measure")).then("measure")
         label = label if "panel" in lines else pl.col("measure")
     is_last = pl.col(at) == pl.col(at).max().over(lines)
-    is_last &= pl.col("measure").is_in(_named(table)) & label.is_not_null()
-    table = chart_data.with_labels(table, is_last, by, ends, lines)
+    is_last &= label.is_not_null()
+    table = chart_data.with_labels(table, is_last, by, ends, _named(table), lines)
     return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 
