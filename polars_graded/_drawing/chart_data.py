@@ -239,10 +239,8 @@ def query_rows(
 def check_row_count(argument: str, table: pl.DataFrame) -> None:
     """Raise where there are more rows than can be drawn."""
     if table.height > MOST_ROWS:
-        msg = (
-            f"`{argument}` must have at most {MOST_ROWS} rows to draw, got {table.height}; "
-            "filter it"
-        )
+        rule = f"`{argument}` must have at most {MOST_ROWS} rows to draw"
+        msg = f"{rule}, got {table.height}; filter it"
         raise ValueError(msg)
 
 

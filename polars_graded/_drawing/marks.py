@@ -201,7 +201,7 @@ def forest(
         alt.condition(is_believed, alt.value(written), alt.value(other)) for other in (DOUBT, paper)
     )
     point = base.mark_point(size=size, strokeWidth=2, opacity=1)
-    line = interval(base, title, *ends).encode(fill=colour)
+    line = interval(base, title, ends).encode(fill=colour)
     layers = [rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
     if rope:
         region = once().mark_rect(color=DOUBT, opacity=0.2)

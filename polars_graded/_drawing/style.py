@@ -68,16 +68,16 @@ PANEL_SIZES = {2: 270, 3: 175}
 
 
 class Layer(alt.Chart):
-    """A layer whose channels are made at once of their texts, which Altair takes milliseconds for.
-
-    The names of channels are those of their classes: `tooltip` is of several.
-    """
+    """A layer that makes channels of their texts itself: Altair takes milliseconds for each."""
 
     def encode(self, *channels: Any, **named: Any) -> Self:
-        """The layer with channels: `x="rank:Q"` is `alt.X("rank:Q")`."""
+        """The layer with these channels: `x="rank:Q"` is `alt.X("rank:Q")`, a `tooltip` several."""
         for name, given in named.items():
-            made = getattr(alt, name[0].upper() + name[1:])
-            if isinstance(given, list):
+            channel = name[0].upper() + name[1:]
+            made = getattr(alt, channel)
+            if isinstance(given, dict) and "value" in given:
+                named[name] = getattr(alt, f"{channel}Value")(**given)
+            elif isinstance(given, list):
                 named[name] = [made(each) if isinstance(each, str) else each for each in given]
             elif isinstance(given, str):
                 named[name] = made(given)
@@ -94,6 +94,9 @@ class Words(NamedTuple):
     described: str | None = None
     """What it is, which is read out behind the finding; by default what the axes are."""
 
+
+FRAMELESS = {"view": {"stroke": None}}
+"""A chart without lines around it."""
 
 UNSAID = Words()
 """Of a chart that says its axes alone."""
@@ -406,18 +409,11 @@ def means_axis() -> alt.Axis:
 
 
 def interval(
-    base: alt.Chart,
-    title: str | list[str],
-    low: str = "ci_low",
-    high: str = "ci_high",
-    *,
-    size: int = 2,
-    scale: alt.Scale | None = None,
+    base: alt.Chart, title: Any, ends: tuple[str, str], *, size: int = 2, **scale: Any
 ) -> alt.Chart:
     """A line for each interval that there is; as a bar, it has the colour of the theme."""
-    more: dict[str, Any] = {} if scale is None else {"scale": scale}
-    axis = alt.Axis(titleLimit=300, **WHOLE)
-    x = alt.X(f"{low}:Q", title=title, axis=axis, **more)
+    low, high = ends
+    x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **WHOLE), **scale)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
 
 

@@ -74,39 +74,21 @@ def tile_rows(
 
     A `column` is the place of a strategy, `y` the rank, and below the line the place there.
     """
-    names = list(values)
-    place = pl.col("strategy").replace_strict(
-        {name: at for at, name in enumerate(names)}, return_dtype=pl.Int64
+    written = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
+    heads = pl.DataFrame(
+        [[*values], [*values.values()], written, [*range(len(values))]],
+        {"strategy": pl.String, "value": pl.Float64, "label": pl.String, "column": pl.Int64},
     )
-    documents = documents.with_columns(place.alias("column"))
-    top = documents.filter(pl.col("rank") <= n).with_columns(
-        pl.col("rank").cast(pl.Float64).alias("y")
-    )
+    documents = documents.join(heads.drop("label"), on="strategy", maintain_order="left")
+    y = pl.col("rank").cast(pl.Float64).alias("y")
+    top = documents.filter(pl.col("rank") <= n).with_columns(y)
     deepest: Any = top["rank"].max()
     shown, hidden = _below(documents, top, n, (deepest or 0) + 2.0)
-    share = pl.col("adds") / pl.col("value")
-    value = pl.DataFrame(
-        {"strategy": names, "value": list(values.values())},
-        schema={"strategy": pl.String, "value": pl.Float64},
-    )
-    tiles = (
-        pl.concat([top, shown], how="diagonal")
-        .join(value, on="strategy", maintain_order="left")
-        .with_columns(
-            pl.lit("document").alias("part"),
-            pl.when(pl.col("value") > 0).then(share).alias("share"),
-        )
-        .drop("value")
-    )
-    written = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
-    heads = value.with_columns(
-        pl.lit("strategy").alias("part"),
-        place.alias("column"),
-        pl.Series("label", written, dtype=pl.String),
-    )
-    return pl.concat(
-        [tiles, _lines(tiles), heads.join(hidden, on="strategy", how="left")], how="diagonal"
-    )
+    share = pl.when(pl.col("value") > 0).then(pl.col("adds") / pl.col("value"))
+    tiles = pl.concat([top, shown], how="diagonal")
+    tiles = tiles.with_columns(part=pl.lit("document"), share=share).drop("value")
+    heads = heads.join(hidden, on="strategy", how="left").with_columns(part=pl.lit("strategy"))
+    return pl.concat([tiles, _lines(tiles), heads], how="diagonal")
 
 
 def _below(

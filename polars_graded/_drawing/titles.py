@@ -510,20 +510,16 @@ def highest_and_lowest(values: Mapping[str, float], where: str, what: str) -> st
 def swapped(table: pl.DataFrame, rate: float) -> str:
     """From which difference on most queries contradict it less often than the rate."""
     n: Any = table["queries"].max()
-    largest = table.filter(pl.col("queries") == n)
     keys = [key for key in ("panel", "measure") if key in table.columns]
-    needed: dict[str, Any] = {}
-    for line in largest.partition_by(keys, maintain_order=True):
-        often = line.filter(pl.col("swap_rate") >= rate)
-        name = " ".join(dict.fromkeys(name_said(line[key][0]) for key in keys))
-        if often.is_empty():
-            # The smallest that there was is not contradicted either.
-            needed[name] = 0.0
-            continue
-        rare = line.filter(pl.col("difference_from") > often["difference_from"].max())
-        if rare.is_empty():
-            return NOTHING
-        needed[name] = rare["difference_from"].min()
+    size = pl.col("difference_from")
+    often = size.filter(pl.col("swap_rate") >= rate).max()
+    # Where no difference is contradicted often, the smallest that there was is not either.
+    rare = pl.when(often.is_null()).then(0.0).otherwise(size.filter(size > often).min())
+    lines = table.filter(pl.col("queries") == n).group_by(keys, maintain_order=True).agg(rare=rare)
+    if lines["rare"].null_count():
+        return NOTHING
+    names = [" ".join(dict.fromkeys(map(name_said, each))) for each in lines.select(keys).rows()]
+    needed = dict(zip(names, lines["rare"], strict=True))
     others = f"With {n:,} queries, less than {100 * rate:g} % of other samples contradict"
     if not any(needed.values()):
         return f"{others} any difference"

@@ -326,34 +326,32 @@ def threshold_profile(
     table = chart_data.result_rows("frame", frame, "mean", strategy=strategy, panel=panel)
     names = table["measure"].unique(maintain_order=True).to_list()
     at = {name: t for name in names if (t := chart_data.threshold_of(name)) is not None}
-    thresholds = pl.Series(sorted(at, key=at.__getitem__), dtype=pl.String)
-    thresholds = thresholds[chart_data.equal_steps(len(thresholds), MOST_THRESHOLDS)]
-    joined = [repr(at[name]).removesuffix(".0") for name in thresholds]
+    rising = sorted(at, key=at.__getitem__)
+    kept = [rising[place] for place in chart_data.equal_steps(len(rising), MOST_THRESHOLDS)]
     others = [name for name in names if name not in at]
-    places = chart_data.places_of([at[name] for name in thresholds], len(others))
-    place_of = dict(zip([*thresholds, *others], places, strict=True))
-    labels = dict(zip([*thresholds, *others], [*joined, *others], strict=True))
-    table = table.filter(pl.col("measure").is_in(list(labels))).with_columns(
-        pl.col("measure").replace_strict(labels, return_dtype=pl.String).alias("at"),
-        pl.when(pl.col("measure").is_in(thresholds.implode())).then("mean").alias("joined"),
-    )
+    labels = {name: repr(at[name]).removesuffix(".0") for name in kept} | {o: o for o in others}
+    places = chart_data.places_of([at[name] for name in kept], len(others))
+    place_of, measure = dict(zip(labels, places, strict=True)), pl.col("measure")
+    table = table.filter(measure.is_in([*labels]))
     chart_data.check_row_count("frame", table)
     strategies = natural_order(table["strategy"].unique())
     # Points stand side by side; what a line joins stands where it is, for else lines would cross
     # where means do not.
-    beside = pl.col("strategy").replace_strict(
-        chart_data.side_by_side(strategies, places), return_dtype=pl.Float64
-    )
+    side = chart_data.side_by_side(strategies, places)
+    beside = pl.col("strategy").replace_strict(side, return_dtype=pl.Float64)
+    is_joined = measure.is_in(kept)
     table = table.with_columns(
-        place=pl.col("measure").replace_strict(place_of, return_dtype=pl.Float64)
-        + pl.when(pl.col("joined").is_null()).then(beside).otherwise(0)
+        at=measure.replace_strict(labels, return_dtype=pl.String),
+        joined=pl.when(is_joined).then("mean"),
+        place=measure.replace_strict(place_of, return_dtype=pl.Float64)
+        + pl.when(is_joined).then(0).otherwise(beside),
     )
     step = style.name_step(len(labels))
     gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1
     under = dict(zip(places, map(json.dumps, labels.values()), strict=True))
     ticks: dict[str, Any] = {"values": places, "labelExpr": style.labels(under), "grid": False}
     axis = style.fitting(labels.values(), step, **ticks, labelOverlap="greedy")
-    title = "AP at threshold, and measures without one" if joined else "measure"
+    title = "AP at threshold, and measures without one" if kept else "measure"
     x_ends = places[0] - gap / 2, places[-1] + gap / 2
     x = alt.X("place:Q", title=title, **style.between(x_ends, **axis))
     best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]

@@ -79,12 +79,11 @@ def agreement(
     └─────┴───────┴───────────┴───────┴───────┘
     """
     rows, names = grades_of(frame, [one, other], query, doc, grader, grade)
-    x, y = (pl.col(name).alias(key) for name, key in zip(names, ("one", "other"), strict=True))
-    both = rows.select(x, y).drop_nulls()
+    both = rows.select(one=names[0], other=names[1]).drop_nulls()
     chart_data.check_not_empty("frame", both, "one")
-    every = pl.concat([both["one"], both["other"].alias("one")]).unique().sort()
+    every = pl.concat([both["one"], both["other"]]).unique().sort()
     chart_data.check_count("grades", len(every), MOST_GRADES)
-    fields = every.to_frame().join(every.alias("other").to_frame(), how="cross")
+    fields = pl.DataFrame({"one": every}).join(pl.DataFrame({"other": every}), how="cross")
     counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
     of_row = pl.col("documents").sum().over("one")
     table = (

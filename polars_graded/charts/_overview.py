@@ -134,11 +134,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     layers = _marks(names, headings, width)
     said = f"what was retrieved, judged and relevant, of {len(names)} strategies"
     words = style.Words(titles.gaps(facts.rows(named=True)), described=said)
-    size: dict[str, Any] = {
-        "width": width,
-        "height": alt.Step(step),
-        "view": alt.ViewBackground(stroke=None),
-    }
+    size: dict[str, Any] = {"width": width, "height": alt.Step(step), **style.FRAMELESS}
     return style.panels(layers, drawn, panel, words, columns=1, **size)
 
 

@@ -167,8 +167,8 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         tooltip = ["strategy:N", *style.decimals("mean"), "rank:Q", "group:N"]
         layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
     notes = ["bar with dots: strategies of which no two are told apart"]
-    words, view = style.Words(titles.first_places(table), notes), alt.ViewBackground(stroke=None)
-    return style.layered(layers, rows, words, width=360, height=height, view=view)
+    words = style.Words(titles.first_places(table), notes)
+    return style.layered(layers, rows, words, width=360, height=height, **style.FRAMELESS)
 
 
 def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:

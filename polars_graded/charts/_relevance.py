@@ -92,7 +92,7 @@ def relevance_function(
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_data.check_numbers("frame", frame, [score])
     # An error of φ names the column, which must not be called like another of the result.
-    named = f"score {score}" if score in {"panel", "relevance"} else score
+    named = f"score {score}" if score in {"panel", "relevance", "name"} else score
     scores = frame.select(*chart_data.texts(keys), pl.col(score).alias(named)).drop_nulls(named)
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
@@ -103,24 +103,21 @@ def relevance_function(
     phi = graded(named).phi_relevance(**chosen)
     found = scores.with_columns(relevance=phi.over("panel") if panel else phi)
     chosen["query"] = "panel" if panel else None
+    points = phi_control_points(scores, named, **chosen)
+    # Points are named where they come from the scores.
+    own = control_points is not None
+    name = pl.lit(None, pl.String).alias("name") if own else chart_data.names_of_points([*keys])
     drawn = {
         "φ": phi_curve(scores, named, points=min(200, most), **chosen),
         "score": chart_data.at_equal_steps(found, named, most, [*keys]),
-        "control point": phi_control_points(scores, named, **chosen),
+        "control point": points.with_columns(name),
     }
-    # Points are named where they come from the scores.
-    own = pl.lit(None, pl.String).alias("name")
-    named_points = own if control_points is not None else chart_data.names_of_points([*keys])
-    table = pl.concat(
-        part.select(
-            *keys,
-            pl.lit(name).alias("part"),
-            pl.col(named).cast(pl.Float64).alias("score"),
-            "relevance",
-            named_points if name == "control point" else own,
-        )
-        for name, part in drawn.items()
-    )
+    as_score = pl.col(named).cast(pl.Float64).alias("score")
+    parts = [
+        rows.select(*keys, pl.lit(part).alias("part"), as_score, "relevance", "^name$")
+        for part, rows in drawn.items()
+    ]
+    table = pl.concat(parts, how="diagonal")
     values = found[named].cast(pl.Float64)
     middle, top = values.median(), values.max()
     many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0

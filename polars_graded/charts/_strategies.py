@@ -79,7 +79,7 @@ def strategy_bars(
         "summary", summary, "mean", strategy=strategy, panel=panel, once="strategy", every=True
     )
     names = chart_data.by_falling(table, "mean", "strategy")
-    ends = ["ci_low", "ci_high"] if {"ci_low", "ci_high"} <= set(table.columns) else []
+    ends = ("ci_low", "ci_high") if {"ci_low", "ci_high"} <= set(table.columns) else ()
     title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
     notes = titles.same_means(table)
     if ends and table["ci_low"].null_count() < table.height:
@@ -88,7 +88,7 @@ def strategy_bars(
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
     base = style.Layer().encode(y=y, tooltip=tooltip, **style.few_colours(names, strategy))
-    layers = [style.interval(base, title, scale=scale)] if ends else []
+    layers = [style.interval(base, title, ends, scale=scale)] if ends else []
     if show == "bars":
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
     else:

@@ -115,7 +115,7 @@ def significance_curves(
         (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
     )
     table = _with_names(
-        _in_lines(table, lines, "place"),
+        _in_lines(table, "place"),
         "place",
         by=["height", -pl.col("told apart")],
         label=pl.col("label"),
@@ -195,7 +195,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     numbers, at = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
     table = chart_data.result_rows("curve", curve, *numbers, at=at, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
-    table = _in_lines(table, _lines(table), "queries")
+    table = _in_lines(table, "queries")
     table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
     x = _queries_axis(table)
     y = alt.Y(
@@ -275,7 +275,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         "stability", stability, "tau", "tau_low", "tau_high", at=["queries"], panel=panel
     )
     lines = _lines(table)
-    table = _in_lines(table, lines, "queries")
+    table = _in_lines(table, "queries")
     # Of one with other queries all say the same: then names stand as the lines lie on the whole.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
     banded = panel == "measure" or table["measure"].n_unique() <= style.FEW_BANDS
@@ -612,7 +612,7 @@ def unjudged_bounds(
     scale = alt.Scale(zero=False)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis())
     layers = [
-        style.interval(base, title, "low", "high", size=3, scale=scale),
+        style.interval(base, title, ("low", "high"), size=3, scale=scale),
         style.dots(base, 70).encode(x=x),
     ]
     further: Any = (means["beyond"] - means["high"]).max()
@@ -620,7 +620,7 @@ def unjudged_bounds(
         notes.append("thin line: and what could lie beyond the end of rankings")
         # An axis needs two ends, in a panel where nothing lies beyond too.
         there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
-        layers.insert(0, style.interval(there, title, "low", "end", size=1, scale=scale))
+        layers.insert(0, style.interval(there, title, ("low", "end"), size=1, scale=scale))
     described = f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
     words = style.Words(titles.overlaps(means), notes, described)
     size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MOST_LINES else {}
@@ -673,9 +673,9 @@ def _measure_lines(
     return [base.mark_line(), points.encode(tooltip=tooltip), names]
 
 
-def _in_lines(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
+def _in_lines(table: pl.DataFrame, at: str) -> pl.DataFrame:
     """The rows of each line together and in order; of many, those at some places."""
-    return chart_data.thinned(_in_order(table, lines, at), at)
+    return chart_data.thinned(_in_order(table, _lines(table), at), at)
 
 
 def _in_order(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
