@@ -77,6 +77,16 @@ def of_all(n: int, total: int, things: str) -> str:
     return f"both {things}" if total == BOTH else f"all {total:,} {things}"
 
 
+OF_ONE = {"are": "is", "have": "has", "retrieved": "retrieved"}
+"""Verbs of one thing, where no s is added to those of several."""
+
+
+def does(n: int, verb: str) -> str:
+    """What one or several do, by how several do it: "leads at" for "lead at"."""
+    first, *others = verb.split(" ")
+    return verb if n != 1 else " ".join([OF_ONE.get(first, f"{first}s"), *others])
+
+
 SMALLEST_P = 0.001
 """Smaller p values are not told apart."""
 
@@ -88,11 +98,9 @@ def p_said(p: float | None) -> str:
     return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.4f}"
 
 
-def percent(share: float) -> str:
+def percent(share: float, decimals: int = 1) -> str:
     """A share as a percentage, where hardly any is not none, and nearly all is not all."""
-    of_100 = 100 * share
-    if 0 < of_100 < 0.1:  # noqa: PLR2004
-        return "< 0.1 %"
-    if 99.9 < of_100 < 100:  # noqa: PLR2004
-        return "> 99.9 %"
-    return f"{of_100:.1f}".removesuffix(".0") + " %"
+    least, of_100 = 10.0**-decimals, round(100 * share, decimals)
+    if share > 0 and of_100 == 0:
+        return f"< {least:g} %"
+    return f"> {100 - least:g} %" if share < 1 and of_100 == 100 else f"{of_100:g} %"  # noqa: PLR2004

@@ -17,6 +17,7 @@ from test_charts import ROWS, assert_drawn, drawn_marks, encodings, levels_of, s
 import polars_graded as pg
 from polars_graded import charts
 from polars_graded._drawing import chart_data, style
+from polars_graded._sentences import percent
 from polars_graded.charts import _overview
 
 
@@ -399,12 +400,12 @@ def test_every_cell_has_its_heading():
 @pytest.mark.parametrize(
     ("share", "text"),
     [
-        *((None, "–"), (0.0, "0 %"), (0.001, "< 1 %"), (0.125, "12 %"), (0.5, "50 %")),
+        *((0.0, "0 %"), (0.001, "< 1 %"), (0.125, "12 %"), (0.5, "50 %")),
         *((0.994, "99 %"), (0.999, "> 99 %"), (1.0, "100 %")),
     ],
 )
 def test_nearly_all_is_not_all_and_hardly_any_is_not_none(share, text):
-    assert _overview._percent(share) == text
+    assert percent(share, decimals=0) == text
 
 
 @pytest.mark.parametrize("count", [1, 5, 46])

@@ -24,6 +24,12 @@ SAID = [
     (_sentences.of_all(1, 1, "queries"), "the query"),
     *((_sentences.p_said(p), said) for p, said in ((0.00099, "< 0.001"), (0.0496, "0.0496"))),
     (_sentences.p_said(None), "–"),
+    (_sentences.percent(0.0004), "< 0.1 %"),
+    (_sentences.percent(0.12345), "12.3 %"),
+    (_sentences.percent(0.9996), "> 99.9 %"),
+    (_sentences.does(1, "have the best mean in"), "has the best mean in"),
+    (_sentences.does(2, "lead at"), "lead at"),
+    (_sentences.does(1, "retrieved nothing"), "retrieved nothing"),
     (_sentences.together(3, "pairs"), "all 3 pairs together"),
 ]
 

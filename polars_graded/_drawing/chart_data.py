@@ -105,6 +105,11 @@ def text(column: str) -> pl.Expr:
     return printed(names)
 
 
+def texts(names: Mapping[str, str]) -> list[pl.Expr]:
+    """Columns of names as text, called as they are drawn."""
+    return [text(column).alias(name) for name, column in names.items()]
+
+
 def texts_of(values: Iterable[Any]) -> list[str]:
     """Names as they are drawn."""
     return pl.DataFrame({"name": list(values)}).select(text("name")).to_series().to_list()
@@ -115,9 +120,9 @@ def names_in(frame: pl.DataFrame, column: str) -> list[str]:
     return frame.select(text(column).unique()).to_series().to_list()
 
 
-def number(column: str) -> pl.Expr:
+def number(column: str | pl.Expr) -> pl.Expr:
     """A column of numbers, null where one cannot be drawn."""
-    number = pl.col(column).cast(pl.Float64)
+    number = (pl.col(column) if isinstance(column, str) else column).cast(pl.Float64)
     return pl.when(number.is_finite()).then(number)
 
 
@@ -155,14 +160,9 @@ def result_rows(
     """
     keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
     frame = of_one_grader(argument, frame, panel, *texts)
-    check_columns(argument, [*keys.values(), *texts, *at, *numbers], frame.columns)
-    check_numbers(argument, frame, [*numbers, *at])
-    check_names(frame, keys.values())
-    named = {name: name for name in texts} | keys
-    frame = frame.with_columns(
-        *(number(name) for name in numbers),
-        *(text(column).alias(name) for name, column in named.items()),
-    )
+    names = keys | {name: name for name in texts}
+    drawn = columns(argument, frame, names, dict(zip(numbers, numbers, strict=True)), at)
+    frame = frame.with_columns(drawn)
     check_panels(frame, panel)
     frame = drawable(frame).drop_nulls([numbers[0], *at])
     ends = pl.col("^ci_(low|high)$")
@@ -205,6 +205,20 @@ def one_query(
     return frame.with_columns(texts.cast(pl.Enum(order.unique(maintain_order=True)))), name
 
 
+def columns(
+    argument: str,
+    frame: pl.DataFrame,
+    names: Mapping[str, str],
+    numbers: Mapping[str, str],
+    at: Sequence[str] = (),
+) -> list[pl.Expr]:
+    """Columns of names and of numbers, called as they are drawn; raise where one cannot be."""
+    check_columns(argument, [*names.values(), *at, *numbers.values()], frame.columns)
+    check_numbers(argument, frame, [*numbers.values(), *at])
+    check_names(frame, names.values())
+    return [*texts(names), *(number(column).alias(name) for name, column in numbers.items())]
+
+
 def query_rows(
     frame: pl.DataFrame,
     keys: Mapping[str, str],
@@ -212,19 +226,9 @@ def query_rows(
     others: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
     """The rows that have all of the numbers, under the names that are given, with the others."""
-    every = {**numbers, **(others or {})}
-    check_columns("frame", [*keys.values(), *every.values()], frame.columns)
-    check_numbers("frame", frame, every.values())
-    table = frame.select(
-        *(text(column).alias(name) for name, column in keys.items()),
-        *(number(column).alias(name) for name, column in every.items()),
-    )
+    table = frame.select(columns("frame", frame, keys, {**numbers, **(others or {})}))
     table = table.drop_nulls(list(numbers))
-    if table.is_empty():
-        both = "both " if len(numbers) > 1 else "a value in "
-        wanted = " and ".join(map(repr, numbers.values()))
-        msg = f"`frame` must have a row with {both}{wanted}, got none"
-        raise ValueError(msg)
+    check_not_empty("frame", table, *numbers.values())
     check_panels(table, keys.get("panel"))
     return table
 
@@ -232,16 +236,19 @@ def query_rows(
 def check_row_count(argument: str, table: pl.DataFrame) -> None:
     """Raise where there are more rows than can be drawn."""
     if table.height > MOST_ROWS:
-        msg = (
-            f"`{argument}` must have at most {MOST_ROWS} rows to draw, got {table.height}; "
-            "filter it"
-        )
+        rule = f"`{argument}` must have at most {MOST_ROWS} rows to draw"
+        msg = f"{rule}, got {table.height}; filter it"
         raise ValueError(msg)
 
 
-def check_not_repeated(argument: str, table: pl.DataFrame, name: str, panel: str | None) -> None:
-    """Raise where a panel has something twice, which would be drawn as one."""
-    if panel and (repeated := table.height - table.n_unique([name, "panel"])):
+def check_not_repeated(
+    argument: str, table: pl.DataFrame, name: str, panel: str | None, of: Sequence[str] = ()
+) -> None:
+    """Raise where a panel has something twice, which would be drawn as one.
+
+    It is a column, or what it is made `of`.
+    """
+    if panel and (repeated := table.height - table.n_unique([*(of or [name]), "panel"])):
         msg = (
             f"`{argument}` must have each {name} once in a panel, got {repeated} again; "
             "`panel` names the column that sets them apart"
@@ -256,7 +263,8 @@ def curve_points(
     curve: str,
     ideal: str | None = None,
     *,
-    at: dict[str, str],
+    kind: str,
+    at: Any,
     confidence: float | None,
     baseline: Any = None,
     panel: str | None,
@@ -275,7 +283,7 @@ def curve_points(
     check_not_empty("frame", frame, curve)
     if confidence is not None:
         check_level(confidence)
-    frame = frame.with_columns(text(column).alias(name) for name, column in keys.items())
+    frame = frame.with_columns(texts(keys))
     check_panels(frame, panel)
     if is_list:
         check_columns("frame", [query], frame.columns)
@@ -284,55 +292,48 @@ def curve_points(
             raise ValueError(msg)
         if baseline is not None:
             frame = _less_baseline(frame, curve, baseline, [*keys, query])
-        return _means_of_lists(frame, keys, values, next(iter(at)), confidence)
+        return _means_of_lists(frame, keys, values, kind, confidence)
     for argument, given in (("baseline", baseline), ("confidence", confidence)):
         if given is not None:
             msg = f"`{argument}` needs a list for each query, as evaluate() gives, "
             msg += f"got a number in {curve!r}"
             raise ValueError(msg)
-    for name, column in dict[str, Any](at).items():
-        if isinstance(column, str) and column not in frame.columns:
-            msg = (
-                f"{curve!r} must be a curve, one list per query, or stand beside a column of "
-                f"{name}s, got numbers and no column {column!r}"
-            )
-            raise pl.exceptions.ColumnNotFoundError(msg)
-    check_columns("frame", at.values(), frame.columns)
-    check_numbers("frame", frame, at.values())
-    for column in at.values() if "rank" in at else ():
-        if wrong := frame.filter((pl.col(column) < 1) | (pl.col(column) % 1 != 0)).height:
-            msg = f"{column!r} must be ranks, whole numbers from 1 on, got {wrong} others"
-            raise ValueError(msg)
-    points = frame.with_columns(
-        *(pl.col(column).alias(name) for name, column in at.items()),
-        *(number(column).alias(name) for name, column in values.items()),
-    )
-    points = drawable(points).drop_nulls(["value", *at])
-    check_not_empty("frame", points, curve)
-    apart = [name for name, dtype in points.schema.items() if name in at or not dtype.is_float()]
-    if repeated := points.height - points.n_unique(apart):
-        msg = f"a strategy must have each {' '.join(at)} once, got {repeated} again"
+    if isinstance(at, str) and at not in frame.columns:
+        msg = (
+            f"{curve!r} must be a curve, one list per query, or stand beside a column of {kind}s, "
+            f"got numbers and no column {at!r}"
+        )
+        raise pl.exceptions.ColumnNotFoundError(msg)
+    numbers = columns("frame", frame, {}, values, [at])
+    not_ranks = (pl.col(at) < 1) | (pl.col(at) % 1 != 0)
+    if kind == "rank" and (wrong := frame.filter(not_ranks).height):
+        msg = f"{at!r} must be ranks, whole numbers from 1 on, got {wrong} others"
         raise ValueError(msg)
-    replaced = {*keys.values(), *at.values(), *values.values()}
-    drawn = [*keys, *at, *values]
-    others = [name for name in points.columns if name not in replaced.union(drawn)]
-    return thinned(points.select(*drawn, *others), *at)
+    points = drawable(frame.with_columns(pl.col(at).alias(kind), *numbers))
+    points = points.drop_nulls(["value", kind])
+    check_not_empty("frame", points, curve)
+    apart = [name for name, dtype in points.schema.items() if name == kind or not dtype.is_float()]
+    if repeated := points.height - points.n_unique(apart):
+        msg = f"a strategy must have each {kind} once, got {repeated} again"
+        raise ValueError(msg)
+    drawn = [*keys, kind, *values]
+    replaced = {*drawn, *keys.values(), at, *values.values()}
+    others = [name for name in points.columns if name not in replaced]
+    return thinned(points.select(*drawn, *others), kind)
 
 
 def panel_of(
     frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, at: str
 ) -> str | None:
     """The panel that is named, or else the column that sets apart the curves of a strategy."""
-    columns = [strategy, at, curve]
-    if panel is not None or not set(columns) <= set(frame.columns):
-        return panel
-    if isinstance(frame.schema[curve], pl.List):
+    named = {strategy, at, curve}
+    if panel or not named <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
         return panel
     points = drawable(frame.drop_nulls([curve, at]))
-    if not set(columns) <= set(points.columns) or points.n_unique([strategy, at]) == points.height:
-        return panel
-    names = [name for name, dtype in points.schema.items() if name not in columns]
-    names = [name for name in names if not points.schema[name].is_float()]
+    if not named <= {*points.columns} or points.n_unique([strategy, at]) == points.height:
+        return None
+    others = [name for name in points.columns if name not in named]
+    names = [name for name in others if not points.schema[name].is_float()]
     found = [name for name in names if points.n_unique([strategy, at, name]) == points.height]
     if not found and names and points.n_unique([strategy, at, *names]) == points.height:
         again = points.height - points.n_unique([strategy, at])
@@ -341,7 +342,7 @@ def panel_of(
             f"`panel` names one column, and {' and '.join(names)} set them apart together"
         )
         raise ValueError(msg)
-    return found[0] if found else panel
+    return next(iter(found), None)
 
 
 def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]) -> pl.DataFrame:
@@ -351,14 +352,12 @@ def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[st
     same = [key for key in keys if key != "strategy"]
     base = frame.filter(strategy=name).select(*same, pl.col(curve).alias("of the baseline"))
     both = frame.filter(pl.col("strategy") != name).join(
-        base.drop_nulls(), on=same, nulls_equal=True, maintain_order="left"
+        base, on=same, nulls_equal=True, maintain_order="left"
     )
-    both = both.drop_nulls(curve).filter(
-        pl.col(curve).list.len() == pl.col("of the baseline").list.len()
-    )
-    lists = pl.col(curve, "of the baseline").cast(pl.List(pl.Float64))
-    both = both.with_columns(lists)
-    return both.with_columns(pl.col(curve) - pl.col("of the baseline"))
+    one, other = pl.col(curve), pl.col("of the baseline")
+    both = both.filter(one.list.len() == other.list.len())
+    floats = pl.List(pl.Float64)
+    return both.with_columns(one.cast(floats) - other.cast(floats))
 
 
 def _means_of_lists(
@@ -375,8 +374,7 @@ def _means_of_lists(
     frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
     n = length_of(frame, [*values.values()], " and ".join(values.values()))
     positions = positions_of(curve, at, n)
-    n_lines = frame.n_unique(list(keys))
-    kept = equal_steps(len(positions), most_points(n_lines))
+    kept = equal_steps(len(positions), most_points(frame.n_unique(list(keys))))
     chosen = pl.lit(pl.Series(kept)).implode()
     nothing = pl.lit(pl.Series([[None] * n], dtype=pl.List(pl.Float64))).first()
     numbers = pl.when(pl.element().is_finite()).then(pl.element())
@@ -437,15 +435,16 @@ def equal_steps(n: int, most: int) -> pl.Series:
     return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
 
 
-def only_curve(frame: pl.DataFrame, names: Iterable[str], *, at: str, such_as: str) -> str:
-    """The one column that is a curve: a list where there are any, or else a number beside `at`."""
+def only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | None]) -> str:
+    """The one curve of a kind: a list where there are any, or else a number beside `at`."""
+    names = [name for name in frame.columns if name not in but and kind_of(name) == kind]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
     if not lists and at not in frame.columns:
         msg = (
             f"`frame` must have a curve, a column of lists or numbers beside a column {at!r}, got "
             f"{', '.join(frame.columns)}\n\n"
-            f"Hint: evaluate(frame, {such_as!r}) has one"
+            f"Hint: evaluate(frame, {SUCH_AS[kind]!r}) has one"
         )
         raise ValueError(msg)
     floats = [name for name, dtype in columns.items() if dtype.is_float()]
@@ -461,6 +460,10 @@ def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
     """What a curve is called: of lists, means are drawn, unless each query has its panel."""
     lists = isinstance(frame.schema[curve], pl.List)
     return f"mean {curve}" if lists and not each_query else curve
+
+
+SUCH_AS = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
+"""A curve of each kind."""
 
 
 def kind_of(curve: str) -> str | None:
@@ -515,27 +518,22 @@ def side_by_side(strategies: Sequence[str], places: Sequence[float]) -> dict[str
 def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
     """One bar per query, or two for `size` neighbours: by what each strategy is better."""
     bar = (pl.col("position") - 1) // size
-    bars = table.select(
+    bars = table.with_columns(
         pl.col("position").min().over(bar).cast(pl.Int64),
         pl.col("position").max().over(bar).cast(pl.Int64).alias("last"),
-        pl.col("query"),
-        pl.lit(1, pl.UInt32).alias("queries"),
         pl.col("difference") / pl.len().over(bar),
-        "better",
     )
-    if size == 1:
-        return bars
+    # A tie has a place of its own only where each query has one.
+    bars = bars.drop_nulls("better") if size > 1 else bars
+    first, last = pl.col("query").first(), pl.col("query").last()
     return (
-        bars.drop_nulls("better")
-        .group_by("position", "last", "better", maintain_order=True)
+        bars.group_by("position", "last", "better", maintain_order=True)
         .agg(
-            pl.when(pl.len() > 1)
-            .then(pl.col("query").first() + " … " + pl.col("query").last())
-            .otherwise(pl.col("query").first()),
+            pl.when(pl.len() > 1).then(first + " … " + last).otherwise(first).alias("query"),
             pl.len().alias("queries"),
             pl.col("difference").sum(),
         )
-        .select(bars.columns)
+        .select("position", "last", "query", "queries", "difference", "better")
     )
 
 
@@ -561,23 +559,20 @@ def hardest_first(
     size = -(-len(queries) // min(most, MOST_ROWS // len(names)))
     starts = np.arange(0, len(queries), size)
     ends = np.minimum(starts + size, len(queries))
+    ends_of_rows = zip(starts.tolist(), ends.tolist(), strict=True)
     table = pl.DataFrame(
         {
             "position": starts + 1,
             "last": ends,
-            "query": queries[starts],
-            "its last": queries[ends - 1],
+            "query": [
+                queries[at] if end - at == 1 else f"{queries[at]} … {queries[end - 1]}"
+                for at, end in ends_of_rows
+            ],
             "queries": pl.Series(ends - starts, dtype=pl.UInt32),
             "value": (np.add.reduceat(values, starts, axis=1) / (ends - starts)).T.tolist(),
         }
     )
-    several = pl.when(pl.col("queries") > 1).then(pl.col("query") + " … " + pl.col("its last"))
-    table = table.select(
-        pl.lit(names).implode().alias("strategy"),
-        *("position", "last"),
-        several.otherwise("query").alias("query"),
-        *("queries", "value"),
-    )
+    table = table.select(pl.lit(names).implode().alias("strategy"), pl.all())
     return table.explode("strategy", "value"), every, alike
 
 
@@ -691,10 +686,12 @@ def round_powers(low: float, high: float) -> list[float]:
     return found
 
 
-def check_not_empty(argument: str, table: pl.DataFrame, value: str) -> None:
+def check_not_empty(argument: str, table: pl.DataFrame, *values: str) -> None:
     """Raise where there is nothing to draw."""
     if table.is_empty():
-        msg = f"`{argument}` must have a row with a value in {value!r}, got none"
+        both = "both " if len(values) > 1 else "a value in "
+        wanted = " and ".join(map(repr, values))
+        msg = f"`{argument}` must have a row with {both}{wanted}, got none"
         raise ValueError(msg)
 
 
@@ -730,14 +727,29 @@ LABEL_SHARE = 0.045
 
 
 def with_labels(
-    table: pl.DataFrame, at: str, is_last: pl.Expr, height: str, named: Collection[str], ends: Ends
+    table: pl.DataFrame,
+    is_last: pl.Expr,
+    by: Sequence[str | pl.Expr],
+    ends: Ends,
+    named: Collection[str],
+    lines: Sequence[str] = ("strategy",),
 ) -> pl.DataFrame:
-    """The rows with `label_at`: where the name of a line stands beside its end, above the next."""
-    last = table.filter(is_last, pl.col("strategy").is_in(list(named))).sort(height, "strategy")
-    last = last.unique("strategy", keep="first", maintain_order=True)
-    heights = pl.Series("label_at", apart(last[height], ends), pl.Float64)
-    keys = ["strategy", at]
-    return table.join(last.select(*keys, heights), on=keys, how="left", maintain_order="left")
+    """The rows with `label_at`: where the name of a line stands beside its end, above the next.
+
+    The first of `by` is how high a line ends, and what follows it orders those that end alike.
+    Of many lines, those of a few names are `named`.
+    """
+    is_last &= pl.col(lines[-1]).is_in([*named])
+    last = table.filter(is_last).sort(*by, lines[-1])
+    last = last.unique(lines, keep="first", maintain_order=True)
+    several = "panel" in lines and not last.is_empty()
+    placed = [
+        group.select(*lines, label_at=pl.Series(apart(heights, ends), dtype=pl.Float64))
+        for group in (last.partition_by("panel") if several else [last])
+        for heights in [group.select(by[0]).to_series()]
+    ]
+    table = table.join(pl.concat(placed), on=lines, how="left", maintain_order="left")
+    return table.with_columns(pl.when(is_last).then("label_at").alias("label_at"))
 
 
 def apart(heights: Iterable[float], ends: Ends) -> list[float]:
@@ -762,7 +774,11 @@ def interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
 
 def higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
     """Each pair from the side of the one that has the higher mean, in all its columns."""
-    is_below = pl.col("difference") < 0
+    return _turned(pairs, pl.col("difference") < 0)
+
+
+def _turned(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
+    """Some pairs from their other side, in all columns."""
     turned = {"difference": -pl.col("difference"), "d_z": -pl.col("d_z")}
     turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), OF_ALL):
@@ -770,7 +786,7 @@ def higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
     for one, other in SIDES:
         turned |= {one: pl.col(other), other: pl.col(one)}
     return pairs.with_columns(
-        pl.when(is_below).then(value).otherwise(name).alias(name)
+        pl.when(which).then(value).otherwise(name).alias(name)
         for name, value in turned.items()
         if {name, *value.meta.root_names()} <= set(pairs.columns)
     )
@@ -783,26 +799,17 @@ def confidence(comparison: pl.DataFrame) -> float | None:
     return found[0] if len(found) == 1 else None
 
 
+def pair_name(*, versus: bool) -> pl.Expr:
+    """What a pair is called: its strategy, and the baseline where that has to be said."""
+    return pl.format("{} - {}", "strategy", "baseline") if versus else pl.col("strategy")
+
+
 def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     """Each pair as it is, and as its other side has it."""
     keys = [name for name in ("measure", "panel") if name in pairs.columns]
     one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected")
-    other = one.select(
-        *keys,
-        pl.col("baseline").alias("strategy"),
-        pl.col("strategy").alias("baseline"),
-        -pl.col("difference"),
-        "p_corrected",
-    )
+    other = _turned(one, pl.lit(value=True))
     return pl.concat([one, other]).sort(*keys, "strategy", "baseline", maintain_order=True)
-
-
-def by_mean_difference(table: pl.DataFrame) -> list[str]:
-    """Strategies by their mean difference to all others in the first measure, as by their means."""
-    first = table.filter(pl.col("measure") == pl.col("measure").first())
-    means = first.group_by("strategy").agg(pl.col("difference").mean())
-    ordered = means.sort("difference", "strategy", descending=[True, False])["strategy"].to_list()
-    return [*ordered, *natural_order(set(table["strategy"]) - set(ordered))]
 
 
 def names_of_points(keys: Sequence[str]) -> pl.Expr:

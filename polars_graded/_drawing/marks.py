@@ -16,6 +16,9 @@ from polars_graded._drawing import chart_data
 from polars_graded._drawing.style import (
     DOUBT,
     LINE_SYMBOL,
+    WHOLE,
+    Layer,
+    between,
     choosing,
     decimals,
     in_order,
@@ -25,7 +28,6 @@ from polars_graded._drawing.style import (
     once,
     rule,
     unit_scale,
-    whole_labels,
     with_p,
 )
 
@@ -48,14 +50,14 @@ def places_axis(field: str, title: str, last: float) -> alt.X:
     return alt.X(
         field,
         title=title,
-        scale=alt.Scale(domain=[1, last], nice=False),
-        axis=alt.Axis(format=",d", values=chart_data.round_ranks(last)),
+        **between((1, last), format=",d", values=chart_data.round_ranks(last)),
     )
 
 
 def recall_axis(title: str) -> alt.X:
     """From no recall to all."""
-    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=whole_labels(10))
+    axis = alt.Axis(tickCount=10, **WHOLE)
+    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=axis)
 
 
 def curves(
@@ -77,23 +79,22 @@ def curves(
     Rows have `strategy`, the field of `x` and `value`; `ci_low` and `ci_high` where there is a
     band, `ideal` where there is an ideal curve, and `label_at` where names stand beside lines.
     """
-    scale = unit_scale(unit) if ends is None else alt.Scale(domain=list(ends), nice=False)
-    y = alt.Y("value:Q", title=title, scale=scale)
-    field = x.shorthand.removesuffix(":Q")
-    colour = {"color": look["color"], "detail": "strategy:N"}
-    base = alt.Chart().encode(x=x, y=y, **colour)
-    tooltip = ["strategy:N", f"{field}:Q", *decimals("value")]
-    points = base.mark_point(filled=True, opacity=1 if few else 0).encode(tooltip=tooltip)
-    points = points.encode(**_fading(seen, 1 if few else 0))
+    limits = {"scale": unit_scale(unit)} if ends is None else between(ends)
+    y = alt.Y("value:Q", title=title, **limits)
+    colour, shown = {"color": look["color"], "detail": "strategy:N"}, 1 if few else 0
+    base = Layer().encode(x=x, y=y, **colour)
+    tooltip = ["strategy:N", x.shorthand, *decimals("value")]
+    points = base.mark_point(filled=True, opacity=shown)
+    points = points.encode(tooltip=tooltip, **_fading(seen, shown))
     layers = [base.mark_line().encode(**look, **_fading(seen, 1))]
     if band:
         low = alt.Y("ci_low:Q", title=title)
-        area = alt.Chart().mark_area(opacity=band, clip=True)
+        area = Layer().mark_area(opacity=band, clip=True)
         bands = area.encode(x=x, y=low, y2="ci_high:Q", **colour, **_fading(seen, band))
         layers.insert(0, bands)
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
-        line = named(alt.Opacity, alt.Chart(), "ideal", **symbol)
+        line = named(alt.Opacity, Layer(), "ideal", **symbol)
         line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
         layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
     if labels:
@@ -108,7 +109,7 @@ def line_names(
     x: alt.X | Any, title: Any, name: str, colour: Any, *, dx: int = 7, limit: int = 200
 ) -> alt.Chart:
     """The names of lines beside their ends, in rows with `label_at`."""
-    there = alt.Chart().transform_filter("isValid(datum.label_at)")
+    there = Layer().transform_filter("isValid(datum.label_at)")
     names: alt.Chart = there.mark_text(align="left", dx=dx, fontSize=11, limit=limit)
     y = alt.Y("label_at:Q", title=title)
     return names.encode(x=x, y=y, text=f"{name}:N", color=colour)
@@ -124,15 +125,18 @@ def _fading(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
 
 # Queries
 
+PLACES = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
+"""From where to where something reaches that stands for one query or more."""
+
 
 def named_bars(
-    title: Any, names: list[str] | alt.ExprRef, y_title: str, colour: alt.Color, axis: alt.Axis
+    title: Any, names: list[str] | alt.ExprRef, y_title: str, colour: alt.Color, **axis: Any
 ) -> list[alt.Chart]:
     """A bar for each query over its name.
 
     Rows have `query`, `queries`, `difference` and `better`, or what gives the colour.
     """
-    x = alt.X("query:N", title=title, axis=axis, **in_order(names))
+    x = alt.X("query:N", title=title, **in_order(names, **axis))
     return [_bars(y_title, colour).encode(x=x), rule(y=0)]
 
 
@@ -143,16 +147,11 @@ def placed_bars(
 
     Rows have `position` and `last` beside what `named_bars` needs.
     """
-    x = alt.X(
-        "start:Q",
-        title=title,
-        scale=alt.Scale(domain=[0.5, end], nice=False),
-        axis=alt.Axis(format=",d", tickCount=6, titleLimit=400),
-    )
+    limits = between((0.5, end), format=",d", tickCount=6, titleLimit=400)
+    x = alt.X("start:Q", title=title, **limits)
     # A thin stroke closes the seams between bars that do not end at a pixel.
     same: Any = colour.to_dict()
-    bars = _bars(y_title, colour).mark_bar(strokeWidth=0.5)
-    bars = bars.transform_calculate(start="datum.position - 0.5", end="datum.last + 0.5")
+    bars = _bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**PLACES)
     bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
     return [bars, rule(y=0)]
 
@@ -160,23 +159,16 @@ def placed_bars(
 def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
     y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
     tooltip = ["query:N", "queries:Q", *decimals("difference"), "better:N"]
-    return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
+    return Layer().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
 
 
 def diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
     """The line on which both axes, which have these ends, are the same."""
     low, high = ends
-    scale = alt.Scale(domain=[low, high], nice=nice)
-    return (
-        once()
-        .mark_rule(color="gray")
-        .encode(
-            x=alt.XDatum(low, scale=scale, type="quantitative"),
-            x2=alt.X2Datum(high),
-            y=alt.YDatum(low, scale=scale, type="quantitative"),
-            y2=alt.Y2Datum(high),
-        )
-    )
+    same: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}
+    x, y = (channel(low, type="quantitative", **same) for channel in (alt.XDatum, alt.YDatum))
+    line = once().mark_rule(color="gray")
+    return line.encode(x=x, x2=alt.X2Datum(high), y=y, y2=alt.Y2Datum(high))
 
 
 # Means
@@ -198,10 +190,8 @@ def forest(
     Rows have `pair`, `difference`, the `ends`, `significance` and what is in a tooltip.
     """
     y = alt.Y("pair:N", title=None, axis=axis, **in_order(pairs))
-    x = alt.X(
-        "difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6, labelFlush=False)
-    )
-    base, p = with_p(alt.Chart())
+    x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6, **WHOLE))
+    base, p = with_p(Layer())
     tooltip = ["measure:N", "strategy:N", "baseline:N", *decimals("difference", *ends), p]
     base = base.encode(y=y, tooltip=tooltip)
     is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)
@@ -211,7 +201,7 @@ def forest(
         alt.condition(is_believed, alt.value(written), alt.value(other)) for other in (DOUBT, paper)
     )
     point = base.mark_point(size=size, strokeWidth=2, opacity=1)
-    line = interval(base, title, *ends).encode(fill=colour)
+    line = interval(base, title, ends).encode(fill=colour)
     layers = [rule(x=0), line, point.encode(x=x, fill=inside, stroke=colour)]
     if rope:
         region = once().mark_rect(color=DOUBT, opacity=0.2)

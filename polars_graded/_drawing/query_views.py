@@ -12,13 +12,24 @@ import numpy as np
 
 from polars_graded._drawing.chart_data import round_ranks
 from polars_graded._drawing.marks import diagonal
-from polars_graded._drawing.style import DOUBT, FAINT, decimals, ink, rule, whole_labels
+from polars_graded._drawing.style import (
+    DOUBT,
+    FAINT,
+    WHOLE,
+    Layer,
+    between,
+    decimals,
+    dots,
+    in_order,
+    ink,
+    rule,
+)
 from polars_graded._results.per_query import mean_margin
 
 WIDTH, HEIGHT, GAP = 290, 260, 80
 """The size of the two squares, and what is between them."""
 
-WHOLE = 2 * WIDTH + GAP
+WHOLE_WIDTH = 2 * WIDTH + GAP
 """How wide a view below them is."""
 
 ROW = 34
@@ -134,20 +145,13 @@ def _points(queries: Queries) -> Any:
     """Each query as a point, and the diagonal on which both strategies are the same."""
     low, high = queries.values
     scale = alt.Scale(domain=[low, high], nice=queries.nice)
-    points = (
-        alt.Chart()
-        .mark_point(filled=True, size=40, opacity=0.7)
-        .encode(
-            x=alt.X(
-                "value_b:Q",
-                title=f"{queries.measure} of {queries.b}",
-                scale=scale,
-                axis=whole_labels(),
-            ),
-            y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
-            tooltip=queries.tooltip,
-            **queries.look(legend=True),
-        )
+    side: dict[str, Any] = {"scale": scale, "axis": alt.Axis(**WHOLE)}
+    points = Layer().mark_point(filled=True, size=40, opacity=0.7)
+    points = points.encode(
+        x=alt.X("value_b:Q", title=f"{queries.measure} of {queries.b}", **side),
+        y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
+        tooltip=queries.tooltip,
+        **queries.look(legend=True),
     )
     return alt.layer(diagonal((low, high), nice=queries.nice), points, width=WIDTH, height=HEIGHT)
 
@@ -155,68 +159,56 @@ def _points(queries: Queries) -> Any:
 def _bins(queries: Queries) -> Any:
     """Each query as a piece of the bar of all that differ by about as much."""
     low, high = queries.differences
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     piece = f"max(1, {WIDTH} * {said(queries.bin)} / ({said(high)} - {said(low)}) - 1)"
     # Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
     seam = f"{said(queries.fullest)} / {HEIGHT}"
     under = f"max(0, datum.place - 1 - ({seam} < {THIN} ? 0 : {seam}))"
     few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
     counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
-    bars = (
-        alt.Chart()
-        .transform_calculate(under=under)
-        .mark_bar(orient="vertical", size=alt.ExprRef(piece))
-        .encode(
-            x=alt.X("middle:Q", title=queries.minus, scale=scale, axis=alt.Axis(tickCount=6)),
-            y=alt.Y(
-                "place:Q",
-                title="queries",
-                scale=alt.Scale(domain=[0, queries.fullest]),
-                axis=counts,
-            ),
-            y2="under:Q",
-            tooltip=queries.tooltip,
-            **queries.look(legend=True),
-        )
+    up = alt.Scale(domain=[0, queries.fullest])
+    bars = Layer().transform_calculate(under=under)
+    bars = bars.mark_bar(orient="vertical", size=alt.ExprRef(piece)).encode(
+        x=alt.X("middle:Q", title=queries.minus, **between((low, high), zero=False, tickCount=6)),
+        y=alt.Y("place:Q", title="queries", scale=up, axis=counts),
+        y2="under:Q",
+        tooltip=queries.tooltip,
+        **queries.look(legend=True),
     )
     return alt.layer(bars, rule(x=0), width=WIDTH, height=HEIGHT)
 
 
 def _in_order(queries: Queries, query: str) -> Any:
     """Each query as a bar of its difference, the highest first."""
-    end: Any = alt.ExprRef(f"{said(queries.total)} + 1")
-    axis = alt.Axis(format=",d", tickMinStep=1)
-    if isinstance(queries.total, int):
-        end = queries.total + 1
-        axis = alt.Axis(format=",d", values=round_ranks(queries.total))
-    scale = alt.Scale(domain=[0, end], nice=False, zero=False)
-    bar = alt.ExprRef(f"max(1, {WHOLE} / {said(queries.total)} - 1)")
-    title = f"{query}, by falling difference"
-    bars = alt.Chart().mark_bar(orient="vertical", size=bar)
+    known = isinstance(queries.total, int)
+    end = queries.total + 1 if known else alt.ExprRef(f"{said(queries.total)} + 1")
+    ticks = {"values": round_ranks(queries.total)} if known else {"tickMinStep": 1}
+    x = alt.X(
+        "position:Q",
+        title=f"{query}, by falling difference",
+        **between((0, end), zero=False, format=",d", **ticks),
+    )
+    bar = alt.ExprRef(f"max(1, {WHOLE_WIDTH} / {said(queries.total)} - 1)")
+    bars = Layer().mark_bar(orient="vertical", size=bar)
     bars = bars.encode(
-        x=alt.X("position:Q", title=title, scale=scale, axis=axis),
+        x=x,
         y=alt.Y("difference:Q", title=queries.minus, stack=None),
         tooltip=queries.tooltip,
         **queries.look(),
     )
-    return alt.layer(bars, rule(y=0), width=WHOLE, height=160)
+    return alt.layer(bars, rule(y=0), width=WHOLE_WIDTH, height=160)
 
 
 def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
     """The mean difference at each rank, over the queries that are chosen, with its band."""
     base = _summed_up(queries, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
     last = max(2, *ranks.values())
-    x = alt.X(
-        "rank:Q",
-        title="rank",
-        scale=alt.Scale(domain=[1, last], nice=False, zero=False),
-        axis=alt.Axis(format=",d", tickMinStep=1),
-    )
+    limits = between((1, last), zero=False, format=",d", tickMinStep=1)
+    x = alt.X("rank:Q", title="rank", **limits)
     low, mean = (alt.Y(f"{end}:Q", title=f"{curve}: {queries.minus}") for end in ("low", "mean"))
     band = base.mark_area(opacity=0.2, color=ink()).encode(x=x, y=low, y2="high:Q")
     tooltip = ["rank:Q", "queries:Q", *decimals("mean", "low", "high")]
     line = base.mark_line(point={"color": ink()}, color=ink()).encode(x=x, y=mean, tooltip=tooltip)
-    return alt.layer(band, line, rule(y=0), width=WHOLE, height=160)
+    return alt.layer(band, line, rule(y=0), width=WHOLE_WIDTH, height=160)
 
 
 def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
@@ -225,38 +217,30 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     nice = queries.nice and "difference" not in columns
     scale = alt.Scale(domain=list(ends), nice=nice, zero=False)
     title = f"mean of the chosen, {100 * queries.confidence:g} % interval"
-    axis = alt.Axis(grid=False, labelFlush=False, tickCount=6)
+    axis = alt.Axis(grid=False, tickCount=6, **WHOLE)
     low, mean = (alt.X(f"{end}:Q", title=title, scale=scale, axis=axis) for end in ("low", "mean"))
-    names = alt.Axis(labels=False, ticks=False, domain=False)
-    y = alt.Y(
-        "what:N", title=None, sort=None, axis=names, scale=alt.Scale(domain=list(columns.values()))
-    )
-    tooltip = ["what:N", "queries:Q", *decimals("mean", "low", "high")]
+    names = in_order([*columns.values()], labels=False, ticks=False, domain=False)
+    y = alt.Y("what:N", title=None, **names)
     number = "datum.what + '   ' + format(datum.mean, '.4f')"
     ends_of = "'   [' + format(datum.low, '.4f') + ', ' + format(datum.high, '.4f') + ']'"
     printed = base.transform_calculate(
         printed=f"{number} + (isValid(datum.low) ? {ends_of} : '')"
     ).mark_text(dy=-10, color=ink(), limit=WIDTH)
+    # At the top where a line at 0 would cross it.
+    middle, height = alt.value(WIDTH / 2), alt.value(0) if "difference" in columns else y
     layers = [
         base.mark_rule(strokeWidth=2, color=ink(), clip=True).encode(x=low, x2="high:Q", y=y),
-        base.mark_point(filled=True, size=60, color=ink(), opacity=1).encode(
-            x=mean, y=y, tooltip=tooltip
+        dots(base, 60, color=ink()).encode(
+            x=mean, y=y, tooltip=["what:N", "queries:Q", *decimals("mean", "low", "high")]
         ),
-        printed.encode(x=alt.value(WIDTH / 2), y=y, text="printed:N"),
+        printed.encode(x=middle, y=height, text="printed:N"),
     ]
     if "difference" in columns:
-        # Above the line at 0, which it would cross.
-        layers[-1] = printed.encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="printed:N")
         of_all = f"' of ' + format({said(queries.total)}, ',') + ' queries'"
-        count = (
-            alt.Chart()
-            .transform_filter(queries.kept)
-            .transform_aggregate(queries="count()")
-            .transform_calculate(said=f"format(datum.queries, ',') + {of_all}")
-            .mark_text(dy=-26, color=ink())
-            .encode(x=alt.value(WIDTH / 2), y=alt.value(0), text="said:N")
-        )
-        layers = [rule(x=0), *layers, count]
+        count = Layer().transform_filter(queries.kept).transform_aggregate(queries="count()")
+        count = count.transform_calculate(said=f"format(datum.queries, ',') + {of_all}")
+        count = count.mark_text(dy=-26, color=ink())
+        layers = [rule(x=0), *layers, count.encode(x=middle, y=height, text="said:N")]
     return alt.layer(*layers, width=WIDTH, height=2 * ROW)
 
 
@@ -273,7 +257,7 @@ def _summed_up(queries: Queries, columns: list[Any], key: str, of_column: str) -
     several = "datum.queries > 1"
     margin = f"{quantile_of_t('(datum.queries - 1)', queries.confidence)} * datum.std"
     return (
-        alt.Chart()
+        Layer()
         .transform_filter(queries.kept)
         .transform_fold(columns, as_=["column", "number"])
         .transform_calculate(**{key: of_column})
@@ -281,8 +265,8 @@ def _summed_up(queries: Queries, columns: list[Any], key: str, of_column: str) -
         .transform_aggregate(
             queries="count()", mean="mean(number)", std="stdev(number)", groupby=[key]
         )
-        .transform_calculate(margin=f"{several} ? {margin} / sqrt(datum.queries) : null")
         .transform_calculate(
+            margin=f"{several} ? {margin} / sqrt(datum.queries) : null",
             low=f"{several} ? datum.mean - datum.margin : null",
             high=f"{several} ? datum.mean + datum.margin : null",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import altair as alt
 import polars as pl
@@ -15,6 +15,7 @@ from polars_graded._sentences import SMALLEST_P, p_said
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Self
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
@@ -22,6 +23,9 @@ Data: TypeAlias = pl.DataFrame | alt.NamedData
 
 MOST_NAMED = 60
 """How many queries have a bar with a name under it, and how many pairs a line of full height."""
+
+FEW_BANDS = 3
+"""Up to this many bands are seen one above the other."""
 
 FEW_POINTS = 30
 """A curve of so few points shows them."""
@@ -63,51 +67,71 @@ PANEL_SIZES = {2: 270, 3: 175}
 """How wide and high panels are, by how many stand side by side: a notebook has 700 pixels."""
 
 
+class Layer(alt.Chart):
+    """A layer that makes channels of their texts itself: Altair takes milliseconds for each."""
+
+    def encode(self, *channels: Any, **named: Any) -> Self:
+        """The layer with these channels: `x="rank:Q"` is `alt.X("rank:Q")`, a `tooltip` several."""
+        for name, given in named.items():
+            channel = name[0].upper() + name[1:]
+            made = getattr(alt, channel)
+            if isinstance(given, dict) and "value" in given:
+                named[name] = getattr(alt, f"{channel}Value")(**given)
+            elif isinstance(given, list):
+                named[name] = [made(each) if isinstance(each, str) else each for each in given]
+            elif isinstance(given, str):
+                named[name] = made(given)
+        return super().encode(*channels, **named)
+
+
+class Words(NamedTuple):
+    """What is said of a chart: it is read out where the picture is not seen."""
+
+    finding: str = ""
+    """What it shows: its title, above all panels."""
+    notes: Sequence[str] = ()
+    """What is drawn how, below the title."""
+    described: str | None = None
+    """What it is, which is read out behind the finding; by default what the axes are."""
+
+
+FRAMELESS = {"view": {"stroke": None}}
+"""A chart without lines around it."""
+
+UNSAID = Words()
+"""Of a chart that says its axes alone."""
+
+
 def panels(
     layers: Sequence[alt.Chart],
     table: pl.DataFrame,
     panel: str | None,
+    words: Words,
     x: Literal["shared", "independent"] = "shared",
-    **options: Any,
+    *,
+    columns: int | None = None,
+    apart: Collection[str] = (),
+    **size: Any,
 ) -> Chart:
     """The layers as one chart, or where there are several values of `panel`, a panel for each.
 
-    Of the channels that are kept apart, those that are `unnamed` have no legend. The `finding` is
-    the title, above all panels; with the `description` it is read out where the chart is not seen.
-    Below it stand `notes`, which say what is drawn how.
+    Of the channels that are kept `apart`, none has a legend, which would stand in each panel.
     """
-    columns = options.pop("columns", None)
-    unnamed = options.pop("unnamed", ())
-    if unnamed:
-        options["apart"] = unnamed
-    if panel is None:
-        return layered(layers, table, **options)
-    finding = options.pop("finding", "")
-    described = options.pop("description", None) or of_axes(layers)
-    names = table["panel"].unique(maintain_order=True).to_list()
-    if len(names) == 1:
-        rows = table.drop("panel")
-        return layered(layers, rows, finding=finding, description=described, **options)
-    notes = options.pop("notes", ())
-    header = alt.Header(labelLimit=300)
+    names = [] if panel is None else table["panel"].unique(maintain_order=True).to_list()
+    if len(names) < 2:  # noqa: PLR2004
+        rows = table if panel is None else table.drop("panel")
+        return layered(layers, rows, words, apart=apart, **size)
+    few = len(names) <= FEW_PANELS
+    columns = columns or ((2 if len(names) in {2, 4} else 3) if few else 5)
+    side = PANEL_SIZES.get(columns, 300) if few else 180
+    size = {"width": side} | ({} if _has_names(layers) else {"height": side}) | size
     # Without a sort, panels would stand in the order of the alphabet.
+    header = alt.Header(labelLimit=300)
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    side = 180
-    if len(names) <= FEW_PANELS:
-        columns = columns or (2 if len(names) in {2, 4} else 3)
-        side = PANEL_SIZES.get(columns, 300)
-    columns = columns or 5
-    size = {"width": side} if _has_names(layers) else {"width": side, "height": side}
-    options = size | options
-    # A scale that is kept apart would have its legend in each panel, if it has one.
-    panels = (
-        layered(layers, table, description="", **(options | {"apart": unnamed}))
-        .facet(facet, columns=columns)
-        .resolve_scale(x=x)
-        .properties(description=_read_out(finding, f"{described}, {len(names)} panels"))
-    )
-    if finding or notes:
-        panels.title = title(finding, notes)
+    chart = layered(layers, table, words._replace(described=""), apart=apart, **size)
+    described = f"{words.described or of_axes(layers)}, {len(names)} panels"
+    panels: Any = chart.facet(facet, columns=columns).resolve_scale(x=x)
+    panels.description = _read_out(words.finding, described)
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
@@ -117,29 +141,24 @@ def panels(
 def layered(
     layers: Sequence[alt.Chart],
     table: Data,
+    words: Words = UNSAID,
     *,
-    apart: Iterable[str] = (),
-    finding: str = "",
-    notes: Sequence[str] = (),
-    description: str | None = None,
+    apart: Collection[str] = (),
     **size: Any,
 ) -> alt.LayerChart:
     """The layers as one chart of one data set, so that it can be faceted.
 
-    The `finding` is its title, and the `notes` stand below. With the `description`, which by
-    default is what the axes are, it is read out where the picture is not seen.
-
     Charts side by side share the scales of what they have in common, which `color` is of
     strategies, but for the channels that are kept `apart`.
     """
-    if description is None and isinstance(table, pl.DataFrame):
-        description = of_axes(layers)
-    if description:
-        size["description"] = _read_out(finding, description)
+    finding, notes, described = words
+    if isinstance(table, pl.DataFrame):
+        described = of_axes(layers) if described is None else described
+        table = table.rename(printed_text)
+    if described:
+        size["description"] = _read_out(finding, described)
     if finding or notes:
         size["title"] = title(finding, notes)
-    if isinstance(table, pl.DataFrame):
-        table = table.rename(printed_text)
     chart: Any = LayerChart(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
     return printable(chart.resolve_scale(**own) if own else chart)
@@ -248,13 +267,13 @@ def strategy_look(
     """
     every = natural_order(set(names))
     few = every if len(every) <= MOST_COLOURS else natural_order([*matter][:MOST_COLOURS])
-    scale = alt.Scale(domain=few) if theme_has_colours() else alt.Scale(domain=few, range=PALETTE)
+    scale = alt.Scale(domain=few, range=PALETTE)
     if drawn is not None:
-        places = [place for place, name in enumerate(few) if name in drawn]
-        names = [few[place] for place in places]
-        # The colours of a theme are known to it alone: there the legend has them all.
-        if not theme_has_colours():
-            scale = alt.Scale(domain=names, range=[PALETTE[place] for place in places])
+        shown = {name: colour for name, colour in zip(few, PALETTE, strict=False) if name in drawn}
+        scale = alt.Scale(domain=[*shown], range=[*shown.values()])
+    if theme_has_colours():
+        # They are known to the theme alone: its legend has them all.
+        scale = alt.Scale(domain=few)
     # Beside another chart, whose names come into the same legend, there is room for them.
     room = legend(symbolLimit=len(few) + MOST_NAMED) if legends else None
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
@@ -316,18 +335,38 @@ def legend(**options: Any) -> alt.Legend:
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
 
 
-def in_order(names: list[str] | alt.ExprRef, **scale: Any) -> dict[str, Any]:
-    """Names in their order on an axis, or what a page calls them.
+def in_order(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
+    """Names in their order on an axis, or what a page calls them, and how the axis looks.
 
     As a domain, not as a `sort`: of that Vega-Lite makes code, which a line break in a name breaks.
     """
-    return {"sort": None, "scale": alt.Scale(domain=names, **scale)}
+    return {"sort": None, "scale": alt.Scale(domain=names)} | _axis(axis)
+
+
+def between(
+    ends: Iterable[Any], *, zero: Any = alt.Undefined, reverse: Any = alt.Undefined, **axis: Any
+) -> dict[str, Any]:
+    """An axis of numbers that ends there and nowhere else, and how it looks.
+
+    Where bars are among the layers, they all have to say that it need not have a `zero`.
+    """
+    scale = alt.Scale(domain=[*ends], nice=False, zero=zero, reverse=reverse)
+    return {"scale": scale} | _axis(axis)
+
+
+def _axis(look: dict[str, Any]) -> dict[str, Any]:
+    return {"axis": alt.Axis(**look)} if look else {}
 
 
 def names_down(field: str, names: list[str], title: str | None = None, **axis: Any) -> alt.Y:
     """Names below each other, in their order."""
-    look = alt.Axis(**({"labelLimit": 300} | axis))
-    return alt.Y(f"{field}:N", title=title, axis=look, **in_order(names))
+    return alt.Y(f"{field}:N", title=title, **in_order(names, **({"labelLimit": 300} | axis)))
+
+
+def beside(y: alt.Y, text: str | alt.Text, dx: int) -> alt.Chart:
+    """A text to the right of all that stands in a line."""
+    texts = Layer().mark_text(align="left", dx=dx, color=ink())
+    return texts.encode(x=alt.value("width"), y=y, text=text)
 
 
 def dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
@@ -335,16 +374,19 @@ def dots(base: alt.Chart, size: int, **look: Any) -> alt.Chart:
     return base.mark_point(filled=True, opacity=1, size=size, **look)
 
 
+WHOLE: dict[str, Any] = {"labelFlush": False}
+"""An axis whose first and last number stand in their places, not over their neighbours."""
+
+
 def name_step(n: int) -> int:
     """How wide each of n names under an axis stands."""
     return min(60, max(12, 400 // n))
 
 
-def names_axis(names: Iterable[str], step: int, **options: Any) -> alt.Axis:
+def fitting(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
     """An axis of names, upright where they fit side by side, at about six pixels a letter."""
     fits = all(len(name) * 6 <= step - 4 for name in names)
-    angle = 0 if fits else -90
-    return alt.Axis(labelAngle=angle, **({"labelLimit": 200} | options))
+    return {"labelAngle": 0 if fits else -90, "labelLimit": 200} | axis
 
 
 def labels(written: Mapping[Any, str]) -> str:
@@ -363,33 +405,21 @@ def amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
 def means_axis() -> alt.Axis:
     """An axis of means, which says where they are though all are the same."""
     written = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
-    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, labelFlush=False)
-
-
-def whole_labels(ticks: int | None = None) -> alt.Axis:
-    """An axis whose first and last number stand in their places, not over their neighbours."""
-    return alt.Axis(labelFlush=False, tickCount=ticks or alt.Undefined)
+    return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, **WHOLE)
 
 
 def interval(
-    base: alt.Chart,
-    title: str | list[str],
-    low: str = "ci_low",
-    high: str = "ci_high",
-    *,
-    size: int = 2,
-    scale: alt.Scale | None = None,
+    base: alt.Chart, title: Any, ends: tuple[str, str], *, size: int = 2, **scale: Any
 ) -> alt.Chart:
     """A line for each interval that there is; as a bar, it has the colour of the theme."""
-    more: dict[str, Any] = {} if scale is None else {"scale": scale}
-    axis = alt.Axis(titleLimit=300, labelFlush=False)
-    x = alt.X(f"{low}:Q", title=title, axis=axis, **more)
+    low, high = ends
+    x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **WHOLE), **scale)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
 
 
 def once() -> alt.Chart:
     """What is drawn once, however many rows there are."""
-    return alt.Chart().transform_aggregate(rows="count()")
+    return Layer().transform_aggregate(rows="count()")
 
 
 def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
@@ -404,6 +434,12 @@ def rule(**at: float) -> alt.Chart:
     """One grey line at a value of x or y."""
     value = alt.XDatum(at["x"]) if "x" in at else alt.YDatum(at["y"])
     return once().mark_rule(color="gray").encode(value)
+
+
+def pointed(name: str, field: str, **more: Any) -> alt.Parameter:
+    """What is chosen while the pointer is over it, by a field that it shares with others."""
+    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **more}
+    return alt.selection_point(name=name, fields=[field], **pointer)
 
 
 def choosing(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 from polars_graded._drawing import chart_data
@@ -13,12 +14,15 @@ from polars_graded._drawing.style import (
     INK,
     MOST_COLOURS,
     REST,
+    Layer,
+    between,
     choosing,
     decimals,
     few_colours,
     ink,
     legend,
     once,
+    pointed,
     ramp,
 )
 
@@ -70,39 +74,21 @@ def tile_rows(
 
     A `column` is the place of a strategy, `y` the rank, and below the line the place there.
     """
-    names = list(values)
-    place = pl.col("strategy").replace_strict(
-        {name: at for at, name in enumerate(names)}, return_dtype=pl.Int64
+    written = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
+    heads = pl.DataFrame(
+        [[*values], [*values.values()], written, [*range(len(values))]],
+        {"strategy": pl.String, "value": pl.Float64, "label": pl.String, "column": pl.Int64},
     )
-    documents = documents.with_columns(place.alias("column"))
-    top = documents.filter(pl.col("rank") <= n).with_columns(
-        pl.col("rank").cast(pl.Float64).alias("y")
-    )
+    documents = documents.join(heads.drop("label"), on="strategy", maintain_order="left")
+    y = pl.col("rank").cast(pl.Float64).alias("y")
+    top = documents.filter(pl.col("rank") <= n).with_columns(y)
     deepest: Any = top["rank"].max()
     shown, hidden = _below(documents, top, n, (deepest or 0) + 2.0)
-    share = pl.col("adds") / pl.col("value")
-    value = pl.DataFrame(
-        {"strategy": names, "value": list(values.values())},
-        schema={"strategy": pl.String, "value": pl.Float64},
-    )
-    tiles = (
-        pl.concat([top, shown], how="diagonal")
-        .join(value, on="strategy", maintain_order="left")
-        .with_columns(
-            pl.lit("document").alias("part"),
-            pl.when(pl.col("value") > 0).then(share).alias("share"),
-        )
-        .drop("value")
-    )
-    written = ["" if value is None else f"{label} {value:.4f}" for value in values.values()]
-    heads = value.with_columns(
-        pl.lit("strategy").alias("part"),
-        place.alias("column"),
-        pl.Series("label", written, dtype=pl.String),
-    )
-    return pl.concat(
-        [tiles, _lines(tiles), heads.join(hidden, on="strategy", how="left")], how="diagonal"
-    )
+    share = pl.when(pl.col("value") > 0).then(pl.col("adds") / pl.col("value"))
+    tiles = pl.concat([top, shown], how="diagonal")
+    tiles = tiles.with_columns(part=pl.lit("document"), share=share).drop("value")
+    heads = heads.join(hidden, on="strategy", how="left").with_columns(part=pl.lit("strategy"))
+    return pl.concat([tiles, _lines(tiles), heads], how="diagonal")
 
 
 def _below(
@@ -157,12 +143,11 @@ def with_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFram
         width = (relevant[-1] - irrelevant) / 4
         ends = [irrelevant + width * step for step in (1, 2, 3)] + [relevant[-1]]
         names = [f"up to {end:.3g}" for end in ends]
-    level: Any = pl.when(grade.is_null()).then(pl.lit(UNJUDGED)).when(grade <= irrelevant)
-    level = level.then(pl.lit(low))
-    for end, name in zip(ends, names, strict=True):
-        level = level.when(grade <= end).then(pl.lit(name))
+    # The first level that begins below a grade and ends at it or above.
+    known = documents["grade"].fill_null(irrelevant).to_numpy()
+    level = pl.Series([low, *names])[np.searchsorted([irrelevant, *ends][:-1], known)]
     leveled = documents.with_columns(
-        level.otherwise(pl.lit(names[-1] if names else low)).alias("level")
+        level=pl.when(grade.is_null()).then(pl.lit(UNJUDGED)).otherwise(level)
     )
     colours = {low: IRRELEVANT} | dict(zip(names, ramp(LIGHTEST, DARKEST, len(names)), strict=True))
     colours[UNJUDGED] = "#ffffff"
@@ -197,34 +182,25 @@ def marks(  # noqa: PLR0915 (one layer after the other)
         pl.col("adds").max().fill_null(0),
     ).row(0)
     # The document under the pointer is chosen in all columns.
-    pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout"}
-    under = chart_data.name_of("document", table)
-    selected = alt.selection_point(name=under, fields=["doc"], **pointer)
+    selected = pointed(chart_data.name_of("document", table), "doc")
     look = few_colours(names, strategy)
     width = column_width(len(names))
     last = round(len(names) - 1 + END + 0.1, 2)
     every = list(range(1, last_rank + 1))
     values = every if last_rank <= NAMED_RANKS else chart_data.round_ranks(last_rank)
-    ranks: dict[str, Any] = {
-        "title": "rank",
-        "axis": alt.Axis(
-            values=values, format="d", labelOverlap=False, titleAngle=0, titleY=22, **BARE
-        ),
-        "scale": alt.Scale(domain=[-1.2, lowest + 0.6], reverse=True, nice=False, zero=False),
-    }
+    side = {"labels": False, "titleAnchor": "start", **BARE}
+    up: dict[str, Any] = {"format": "d", "labelOverlap": False, "titleAngle": 0, "titleY": 22}
+    columns = between((-GAP, last), zero=False, **side)
+    ranks = between((-1.2, lowest + 0.6), reverse=True, zero=False, values=values, **up, **BARE)
 
     def across(field: str) -> alt.X:
         """Where something stands from left to right."""
-        return alt.X(
-            f"{field}:Q",
-            title=f"beside a document: what it adds to {measure}",
-            axis=alt.Axis(labels=False, titleAnchor="start", **BARE),
-            scale=alt.Scale(domain=[-GAP, last], nice=False, zero=False),
-        )
+        title = f"beside a document: what it adds to {measure}"
+        return alt.X(f"{field}:Q", title=title, **columns)
 
     def down(field: str) -> alt.Y:
         """Where something stands from the top."""
-        return alt.Y(f"{field}:Q", **ranks)
+        return alt.Y(f"{field}:Q", title="rank", **ranks)
 
     kept = [name for name in ("title", "tied", "gain") if name in table.columns]
     tooltip = [
@@ -240,22 +216,17 @@ def marks(  # noqa: PLR0915 (one layer after the other)
     bar = f"{AT} + {BAR} * datum.adds / {most}"
 
     # Lines begin where a bar or a word ends.
-    side = f"datum.adds > 0 ? {bar} : {TILE}"
+    side_of = f"datum.adds > 0 ? {bar} : {TILE}"
     if prints:
-        side = f"datum.adds > 0 || isValid(datum.label) ? {END} : {TILE}"
-    lines = _part("line", start=f"datum.column + ({side})", end="datum.column + 1").mark_rule()
-    layers = [
-        lines.encode(
-            x=across("start"),
-            x2="end:Q",
-            y=down("y"),
-            y2="y_next:Q",
-            stroke=alt.condition("datum.relevant", alt.value(ink()), alt.value(DOUBT)),
-            strokeOpacity=alt.condition("datum.relevant", alt.value(1), alt.value(0.35)),
-            strokeWidth=alt.condition("datum.relevant", alt.value(1.5), alt.value(1)),
-            **seen,
-        )
-    ]
+        side_of = f"datum.adds > 0 || isValid(datum.label) ? {END} : {TILE}"
+    lines = _part("line", start=f"datum.column + ({side_of})", end="datum.column + 1").mark_rule()
+    stroke, strong, wide = (
+        alt.condition("datum.relevant", alt.value(there), alt.value(else_))
+        for there, else_ in ((ink(), DOUBT), (1, 0.35), (1.5, 1))
+    )
+    look_of_line = {"stroke": stroke, "strokeOpacity": strong, "strokeWidth": wide}
+    place = {"x": across("start"), "x2": "end:Q", "y": down("y"), "y2": "y_next:Q"}
+    layers = [lines.encode(**place, **look_of_line, **seen)]
     # Tiles without a judgment have an outline alone. Not `color`, which is the strategies'.
     sides = {"right": f"datum.column + {TILE}", **HEIGHT}
     shape = {"x": across("column"), "x2": "right:Q", "y": down("top"), "y2": "bottom:Q"}
@@ -310,10 +281,10 @@ def marks(  # noqa: PLR0915 (one layer after the other)
     if lowest > last_rank:
         # Below the line, how many relevant documents there are.
         below = "datum.below + ' relevant below'" if width >= 17 * LETTER else "datum.below"
-        place = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}
-        caption = _part("strategy", "datum.below > 0", **place)
-        caption = caption.mark_text(align="left", fontSize=SMALL, color=DOUBT)
-        line = alt.YDatum(last_rank + 0.5, **ranks)
+        said_of = {"at": f"{last_rank + 1}", "caption": f"'' + {below}"}
+        counts = _part("strategy", "datum.below > 0", **said_of)
+        caption = counts.mark_text(align="left", fontSize=SMALL, color=DOUBT)
+        line = alt.YDatum(last_rank + 0.5, title="rank", **ranks)
         layers += [
             once().mark_rule(color="gray").encode(line),
             caption.encode(x=across("column"), y=down("at"), text="caption:N"),
@@ -323,7 +294,7 @@ def marks(  # noqa: PLR0915 (one layer after the other)
 
 def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:
     """The rows of a part, of which some are kept, with what is calculated of them."""
-    chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
+    chart: Any = Layer().transform_filter(f"datum.part === '{name}'")
     for kept in filters:
         chart = chart.transform_filter(kept)
     return chart.transform_calculate(**calculated) if calculated else chart

@@ -18,6 +18,7 @@ from polars_graded._results.reliability import kendall
 from polars_graded._sentences import (
     FEW_NAMES,
     counted,
+    does,
     in_a_row,
     listed,
     name_said,
@@ -27,7 +28,7 @@ from polars_graded._sentences import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 SHARED_LETTERS = "letters: strategies that share one are not told apart"
 """What is said of the groups of `rank_strategies`."""
@@ -36,12 +37,12 @@ NOTHING = ""
 """The sentence where there is nothing to find."""
 
 GAPS = {
-    "none_judged": ("has nothing judged", "have nothing judged"),
-    "none_retrieved": ("retrieved nothing", "retrieved nothing"),
-    "none_relevant": ("has judged nothing relevant", "have judged nothing relevant"),
-    "only_relevant": ("has judged nothing irrelevant", "have judged nothing irrelevant"),
+    "none_judged": "have nothing judged",
+    "none_retrieved": "retrieved nothing",
+    "none_relevant": "have judged nothing relevant",
+    "only_relevant": "have judged nothing irrelevant",
 }
-"""What can be wrong with queries, as it is said of one strategy and of several."""
+"""What can be wrong with queries, as it is said of several strategies."""
 
 ROUNDING = 1e-12
 """What differs by less is the same."""
@@ -67,8 +68,7 @@ def ahead(
     one in which all are the same, all of them.
     """
     found = []
-    every = table.partition_by(groups, maintain_order=True) if groups else [table]
-    for group in every:
+    for group in _parts(table, groups):
         best = best_in(group) if "measure" in group.columns else "highest"
         open_end = best == "none" or group.height == 1
         places = [] if open_end else bests(group[value], best)
@@ -76,10 +76,16 @@ def ahead(
     return found
 
 
-def most_often(leaders: Sequence[Sequence[str]], one: str, several: str, things: str) -> str:
+def _parts(table: pl.DataFrame, groups: Sequence[str]) -> list[pl.DataFrame]:
+    """The rows of each group, all of them where there are no groups."""
+    return table.partition_by(groups, maintain_order=True) if groups else [table]
+
+
+def most_often(leaders: Sequence[Sequence[str]], verb: str, things: str) -> str:
     """Who is best alone most often: "ours leads in 2 of 4 measures, 1 tie".
 
-    Who shares the best value with another is ahead of nobody: such a group is a tie.
+    The verb is of several. Who shares the best value with another is ahead of nobody: such a group
+    is a tie.
     """
     counts = Counter(names[0] for names in leaders if len(names) == 1)
     ties = sum(len(names) > 1 for names in leaders)
@@ -88,8 +94,8 @@ def most_often(leaders: Sequence[Sequence[str]], one: str, several: str, things:
     most = max(counts.values())
     names = natural_order(name for name, count in counts.items() if count == most)
     each = " each" if len(names) > 1 else ""
-    verb = one if len(names) == 1 else several
-    said = f"{listed(names)} {verb} {of_all(most, len(leaders), things)}{each}"
+    where = of_all(most, len(leaders), things)
+    said = f"{listed(names)} {does(len(names), verb)} {where}{each}"
     return said + (f", {counted(ties, 'ties')}" if ties else "")
 
 
@@ -103,9 +109,7 @@ def group_names(table: pl.DataFrame) -> tuple[list[str], str]:
 
 def in_panels(table: pl.DataFrame, value: str, verb: str, name: str = "strategy") -> str:
     """Who is best alone in most panels; the verb is of several."""
-    first, *others = verb.split(" ")
-    one = " ".join(["has" if first == "have" else f"{first}s", *others])
-    return most_often(ahead(table, value, ["panel"], name), one, verb, "panels")
+    return most_often(ahead(table, value, ["panel"], name), verb, "panels")
 
 
 # Curves
@@ -130,8 +134,7 @@ def lines(table: pl.DataFrame, at: str, word: str) -> str:
     leaders = ahead(ordered, "value", [at])
     if len(leaders[-1]) == n:
         return NOTHING
-    verb = "is" if len(leaders[-1]) == 1 else "are"
-    said = f"{listed(leaders[-1])} {verb} highest"
+    said = f"{listed(leaders[-1])} {does(len(leaders[-1]), 'are')} highest"
     if ordered.height == table.height and all(each == leaders[-1] for each in leaders):
         return f"{said} at every {word}"
     # Who is highest at both ends is not said to be overtaken.
@@ -157,7 +160,7 @@ def beside_baseline(table: pl.DataFrame, at: str, word: str, baseline: str, leve
     if not sides:
         return f"None of {n:,} strategies is clear of {where} {alone}"
     (first, side), *rest = sides
-    said = f"{of_all(first, n, 'strategies')} {'is' if first == 1 else 'are'} {side} {where}"
+    said = f"{of_all(first, n, 'strategies')} {does(first, 'are')} {side} {where}"
     said = said[0].upper() + said[1:]
     return f"{said}{''.join(f', {count:,} {other}' for count, other in rest)} {alone}"
 
@@ -170,33 +173,36 @@ def levels_of_recall(table: pl.DataFrame) -> str:
         means = table.group_by("panel", "strategy", maintain_order=True).agg(pl.col("value").mean())
         return in_panels(means.sort("panel", "strategy"), "value", "lie highest in")
     leaders = ahead(table.sort("recall", "strategy"), "value", ["recall"])
-    return most_often(leaders, "is highest at", "are highest at", "levels of recall")
+    return most_often(leaders, "are highest at", "levels of recall")
 
 
 def profile(table: pl.DataFrame) -> str:
     """At how many thresholds who is ahead, of the rows that are joined."""
     at_thresholds = table.drop_nulls("joined")
-    several = has_panels(table)
-    leaders = ahead(at_thresholds, "joined", ["panel", "at"] if several else ["at"])
-    things = "thresholds of the panels" if several else "thresholds"
-    return most_often(leaders, "leads at", "lead at", things)
+    if has_panels(table):
+        leaders = ahead(at_thresholds, "joined", ["panel", "at"])
+        return most_often(leaders, "lead at", "thresholds of the panels")
+    return most_often(ahead(at_thresholds, "joined", ["at"]), "lead at", "thresholds")
 
 
 def robustness(table: pl.DataFrame, swaps: str) -> str:
     """What is left of the means after the most swaps."""
     most: Any = table["swaps"].max()
-    last = table.filter(pl.col("swaps") == most)
-    key = "panel" if "panel" in table.columns else "measure" if "measure" in table.columns else None
-    groups = {"mean": last}
-    if key is not None:
-        groups = {g[key][0]: g for g in last.partition_by(key, maintain_order=True)}
+    keys, _ = group_names(table)
+    groups = _parts(table.filter(pl.col("swaps") == most), keys)
     if not most or len(groups) > FEW_NAMES:
         return NOTHING
     spans = []
-    for name, rows in groups.items():
-        low, high = short(rows["mean"].min()), short(rows["mean"].max())  # type: ignore[arg-type]
-        spans.append(f"{name_said(name)} {low if low == high else f'{low} to {high}'}")
+    for rows in groups:
+        name = rows[keys[0]][0] if keys else "mean"
+        spans.append(f"{name_said(name)} {_from_to(rows['mean'])}")
     return f"After {short(most)} {swaps}: {', '.join(spans)}"
+
+
+def _from_to(values: pl.Series, said: Callable[[float], str] = short) -> str:
+    """The lowest and the highest of some values in words, which can be the same."""
+    ends: Any = values.min(), values.max()
+    return " to ".join(dict.fromkeys(said(end) for end in ends if end is not None))
 
 
 # Queries
@@ -263,10 +269,8 @@ def boxes(table: pl.DataFrame, value: str) -> str:
     if not names:
         return NOTHING
     top, low = (short(v) for v in (medians["median"].max(), medians["median"].min()))  # type: ignore[arg-type]
-    has = "has" if len(names) == 1 else "have"
-    return (
-        f"{listed(names)} {has} the highest median {name_said(value)}: {top}; the lowest is {low}"
-    )
+    who = f"{listed(names)} {does(len(names), 'have')}"
+    return f"{who} the highest median {name_said(value)}: {top}; the lowest is {low}"
 
 
 # Strategies
@@ -279,7 +283,7 @@ def means(table: pl.DataFrame) -> str:
     if n > 1:
         leaders = ahead(table, "mean", groups)
         # No test is here that could settle who leads.
-        return most_often(leaders, "has the best mean in", "have the best mean in", things)
+        return most_often(leaders, "have the best mean in", things)
     measure = table["measure"][0]
     best = best_in(table)
     if best == "none" or table.height == 1 or table["strategy"].is_duplicated().any():
@@ -289,23 +293,22 @@ def means(table: pl.DataFrame) -> str:
         return NOTHING
     ordered = table.sort("mean", descending=best == "highest", maintain_order=True)
     top, second = ordered["mean"][0], ordered["mean"][len(names)]
-    who, has = listed(names), "has" if len(names) == 1 else "have"
+    who = f"{listed(names)} {does(len(names), 'have')}"
     side = "above" if best == "highest" else "below"
     after = name_said(ordered["strategy"][len(names)])
     mean = f"the {best} mean {name_said(measure)}: {short(top)}"
-    return f"{who} {has} {mean}, {short(abs(top - second))} {side} {after}"
+    return f"{who} {mean}, {short(abs(top - second))} {side} {after}"
 
 
 def first_places(table: pl.DataFrame) -> str:
     """Who may be first, or by how many measures one strategy alone may."""
     groups, things = group_names(table)
-    every = table.partition_by(groups, maintain_order=True) if groups else [table]
+    every = _parts(table, groups)
     may = [[*group.sort("rank").filter(rank_low=1)["strategy"]] for group in every]
     if len(every) > 1:
         alone = sum(len(names) == 1 for names in may)
-        none = f"In none of {len(every)} {things}"
-        where = f"In {of_all(alone, len(every), things)}" if alone else none
-        return f"{where} one strategy alone may be first"
+        where = of_all(alone, len(every), things) if alone else f"none of {len(every)} {things}"
+        return f"In {where} one strategy alone may be first"
     n, [names] = table.height, may
     by = f"by {name_said(table['measure'][0])}"
     if len(names) == 1:
@@ -336,10 +339,10 @@ def settled(pairs: pl.DataFrame, significance: float) -> str:
     if not k:
         return f"None of {n:,} differences is settled at {level}"
     leaders = [_leader(group) for group in pairs.partition_by(groups, maintain_order=True)]
-    said = f"{of_all(k, n, 'differences')} {'is' if k == 1 else 'are'} settled at {level}"
+    said = f"{of_all(k, n, 'differences')} {does(k, 'are')} settled at {level}"
     if leaders[0] and all(each == leaders[0] for each in leaders):
         where = f" in {of_all(len(leaders), len(leaders), things)}" if len(leaders) > 1 else ""
-        return f"{listed(leaders[0])} {'leads' if len(leaders[0]) == 1 else 'lead'}{where}; {said}"
+        return f"{listed(leaders[0])} {does(len(leaders[0]), 'lead')}{where}; {said}"
     return said[0].upper() + said[1:]
 
 
@@ -438,7 +441,7 @@ def orders(table: pl.DataFrame, graders: Sequence[str]) -> str:
         return NOTHING
     if len(graders) > 2:  # noqa: PLR2004
         leaders = ahead(table, "mean", ["grader"])
-        return most_often(leaders, "has the best mean under", "have the best mean under", "graders")
+        return most_often(leaders, "have the best mean under", "graders")
     one, other = (table.filter(grader=name).select("strategy", "place") for name in graders)
     both = one.join(other, on="strategy").select(x="place", y="place_right")
     return agreement(graders[0], graders[1], both, "strategies")
@@ -454,8 +457,7 @@ def with_a_model(table: pl.DataFrame, of: Mapping[str, str]) -> str:
     model = known[of["model"]]
     outside = int(((model < known["ci_low"]) | (model > known["ci_high"])).sum())
     n = known.height
-    are = "is" if narrower == 1 else "are"
-    said = f"With the model {of_all(narrower, n, 'intervals')} {are} narrower"
+    said = f"With the model {of_all(narrower, n, 'intervals')} {does(narrower, 'are')} narrower"
     return f"{said}; alone it lies outside {outside:,} of them"
 
 
@@ -472,24 +474,21 @@ def apart(shares: Mapping[str, tuple[int, int]], level: float) -> str:
         return f"{name} tells {most:,} of {n:,} pairs apart {at}"
     ends = (shares[order[0]], shares[order[-1]])
     first, last = ([name for name in order if shares[name] == end] for end in ends)
-    tell = "tells" if len(first) == 1 else "tell"
-    said = f"{listed(first)} {tell} most pairs apart {at}, {most:,} of {n:,}"
+    said = f"{listed(first)} {does(len(first), 'tell')} most pairs apart {at}, {most:,} of {n:,}"
     return f"{said}; {listed(last)} the fewest, {least:,}"
 
 
 def looked_for(table: pl.DataFrame) -> str:
     """Which difference lines of power are of: a number, and which share of ranges that is."""
     numbers, shares = table["difference"], table["share_of_range"].drop_nulls()
-    ends = [percent(share) for share in (shares.min(), shares.max()) if share is not None]  # type: ignore[arg-type]
-    same = len(set(ends)) == 1 and len(shares) == len(numbers)
-    said = " to ".join(dict.fromkeys(ends)) + " of the range of means" if ends else ""
+    share = _from_to(shares, percent)
+    said = f"{share} of the range of means" if share else ""
     amounts = list(dict.fromkeys(short(value) for value in numbers.sort()))
-    if len(amounts) > 1:
-        # Panels may look for another difference each.
-        return (
-            f"a difference of {said}" if same else f"differences of {amounts[0]} to {amounts[-1]}"
-        )
-    return f"a difference of {amounts[0]}" + (f" ({said})" if said else "")
+    if len(amounts) == 1:
+        return f"a difference of {amounts[0]}" + (f" ({said})" if said else "")
+    # Panels may look for another difference each.
+    same = " to " not in share and len(shares) == len(numbers)
+    return f"a difference of {said}" if same else f"differences of {amounts[0]} to {amounts[-1]}"
 
 
 def highest_and_lowest(values: Mapping[str, float], where: str, what: str) -> str:
@@ -511,20 +510,16 @@ def highest_and_lowest(values: Mapping[str, float], where: str, what: str) -> st
 def swapped(table: pl.DataFrame, rate: float) -> str:
     """From which difference on most queries contradict it less often than the rate."""
     n: Any = table["queries"].max()
-    largest = table.filter(pl.col("queries") == n)
     keys = [key for key in ("panel", "measure") if key in table.columns]
-    needed: dict[str, Any] = {}
-    for line in largest.partition_by(keys, maintain_order=True):
-        often = line.filter(pl.col("swap_rate") >= rate)
-        name = " ".join(dict.fromkeys(name_said(line[key][0]) for key in keys))
-        if often.is_empty():
-            # The smallest that there was is not contradicted either.
-            needed[name] = 0.0
-            continue
-        rare = line.filter(pl.col("difference_from") > often["difference_from"].max())
-        if rare.is_empty():
-            return NOTHING
-        needed[name] = rare["difference_from"].min()
+    size = pl.col("difference_from")
+    often = size.filter(pl.col("swap_rate") >= rate).max()
+    # Where no difference is contradicted often, the smallest that there was is not either.
+    rare = pl.when(often.is_null()).then(0.0).otherwise(size.filter(size > often).min())
+    lines = table.filter(pl.col("queries") == n).group_by(keys, maintain_order=True).agg(rare=rare)
+    if lines["rare"].null_count():
+        return NOTHING
+    names = [" ".join(dict.fromkeys(map(name_said, each))) for each in lines.select(keys).rows()]
+    needed = dict(zip(names, lines["rare"], strict=True))
     others = f"With {n:,} queries, less than {100 * rate:g} % of other samples contradict"
     if not any(needed.values()):
         return f"{others} any difference"
@@ -545,7 +540,7 @@ def gradings(table: pl.DataFrame, given: str) -> str:
     is_one = table.n_unique(["measure", "^panel$"]) == 1
     if is_one:
         leaders = ahead(table, "mean", ["grading"])
-        said.append(most_often(leaders, "leads under", "lead under", "gradings"))
+        said.append(most_often(leaders, "lead under", "gradings"))
     others = table.filter(pl.col("grading") != given).drop_nulls("tau")
     if not others.is_empty():
         tau, grading, measure = (
@@ -563,7 +558,7 @@ def overlaps(table: pl.DataFrame) -> str:
     """How many pairs of strategies have a value between both means of either, ends and all."""
     groups, _ = group_names(table)
     shared = total = 0
-    for group in table.partition_by(groups, maintain_order=True):
+    for group in _parts(table, groups):
         low, high = (group[name].to_numpy() for name in ("low", "high"))
         below = high[:, np.newaxis] < low[np.newaxis, :] - ROUNDING
         n = group.height * (group.height - 1) // 2
@@ -585,7 +580,7 @@ def ranked(query: str, measure: str, values: Mapping[str, float | None]) -> str:
     if not names:
         return f"In {query}, all have {name_said(measure)} {short(max(known.values()))}"
     rest = max(value for name, value in known.items() if name not in names)
-    top, verb = known[names[0]], "leads" if len(names) == 1 else "lead"
+    top, verb = known[names[0]], does(len(names), "lead")
     others = [name for name, value in known.items() if value == rest]
     return (
         f"In {query}, {listed(names)} {verb} with {name_said(measure)} {short(top)}, "
@@ -597,15 +592,15 @@ def gaps(facts: Sequence[Mapping[str, Any]]) -> str:
     """What makes means wrong or empty: for how many queries there is nothing to rank or find."""
     said: list[str] = []
     whole = sorted({fact["queries"] for fact in facts})
-    for what, (one, several) in GAPS.items():
+    for what, verb in GAPS.items():
         n = max(fact[what] or 0 for fact in facts)
         found = [fact for fact in facts if (fact[what] or 0) == n]
         if n:
             every = len(found) == len(facts) > 1
             first = "every" if said else "Every"
             who = f"{first} strategy" if every else listed([fact["strategy"] for fact in found])
-            verb = one if every or len(found) == 1 else several
             # Strategies of other numbers of queries have no share in common.
             share = of_all(int(n), int(whole[0]), "queries") if len(whole) == 1 else ""
-            said.append(f"{who} {verb} for {share or counted(int(n), 'queries')}")
+            does_so = does(1 if every else len(found), verb)
+            said.append(f"{who} {does_so} for {share or counted(int(n), 'queries')}")
     return "; ".join(said) or "Every query has documents retrieved, judged relevant and judged not"

@@ -143,11 +143,10 @@ def bars_specs(query: str) -> dict[str, Any]:
     colour = _literal("colour")
     # A letter has about seven pixels.
     angle = alt.ExprRef("7 * longest < bandwidth('x') ? 0 : -90")
-    axis = alt.Axis(labelAngle=angle, labelLimit=120)
     names = alt.ExprRef("pluck(data('rows'), 'query')")
     end = alt.ExprRef("length(data('rows')) + 0.5")
     specs = {
-        "named": marks.named_bars(query, names, title, colour, axis),
+        "named": marks.named_bars(query, names, title, colour, labelAngle=angle, labelLimit=120),
         "placed": marks.placed_bars(f"{query}, by falling difference", end, title, colour),
     }
     signals = {"place": 0, "longest": 0}

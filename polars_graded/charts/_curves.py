@@ -13,15 +13,12 @@ from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from polars_graded._drawing.chart_data import Ends, Frame
     from polars_graded._drawing.style import Chart
     from polars_graded._results.keys import Columns
 
-
-FEW_BANDS = 3
-"""Up to this many bands are seen one above the other."""
 
 MOST_THRESHOLDS = 30
 """How many thresholds stand under an axis."""
@@ -104,42 +101,31 @@ def dcg_curves(
     frame, query = chart_data.one_query("frame", frame, query, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
-        keys, of = (query, strategy, rank, panel, ideal_column), chart_data.kind_of
-        names = [n for n in frame.columns if n not in keys and of(n) == "rank"]
-        curve = chart_data.only_curve(frame, names, at=rank, such_as="dcg_curve@10")
+        but = (query, strategy, rank, panel, ideal_column)
+        curve = chart_data.only_curve(frame, "rank", rank, but)
     panel = chart_data.panel_of(frame, curve, panel, strategy, rank)
     if ideal is True:
         ideal_column = chart_data.ideal_of(curve, frame.columns)
     if baseline is not None:
         ideal_column, confidence = None, 0.95 if confidence is None else confidence
+    keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
+    of_means: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
     table = chart_data.curve_points(
-        frame,
-        curve,
-        ideal_column,
-        at={"rank": rank},
-        confidence=confidence,
-        baseline=baseline,
-        panel=panel,
-        query=query,
-        strategy=strategy,
+        frame, curve, ideal_column, kind="rank", at=rank, **of_means, **keys
     )
     x = marks.places_axis("rank:Q", rank, max(table["rank"]))
     title = chart_data.title_of(curve, frame, each_query=panel == query)
+    finding, behind = titles.lines(table, "rank", rank), list[alt.Chart]()
     if baseline is not None:
-        title = f"{curve}: difference to {baseline}"
-    drawn = [name for name in ("value", "ideal", "ci_low", "ci_high") if name in table.columns]
-    ends = chart_data.round_ends(pl.concat([table[name].drop_nulls() for name in drawn]))
-    finding = titles.lines(table, "rank", rank)
-    if baseline is not None:
+        title, behind = f"{curve}: difference to {baseline}", [style.rule(y=0)]
         finding = titles.beside_baseline(table, "rank", rank, baseline, confidence or 0)
-    said: dict[str, Any] = {"finding": finding}
-    behind = []
-    if not chart_data.has_panels(table):
-        said["description"] = _ends_said(table, "rank", title)
-        behind = [] if baseline is None else [style.rule(y=0)]
+    drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
+    ends = chart_data.round_ends(pl.concat(drawn).drop_nulls())
+    described = None if chart_data.has_panels(table) else _ends_said(table, "rank", title)
     # The baseline is not drawn, but the others have the colours that they have beside it.
     names = chart_data.names_in(frame, strategy)
-    return _drawn(table, panel, x, title, ends, names, strategy, behind, **said)
+    words = style.Words(finding, style.rest_named(names), described)
+    return _drawn(table, panel, x, title, ends, names, strategy, words, behind)
 
 
 def recall_precision_curves(
@@ -197,25 +183,18 @@ def recall_precision_curves(
     """
     frame, query = chart_data.one_query("frame", frame, query, strategy)
     if curve is None:
-        keys, of = (query, strategy, recall, panel), chart_data.kind_of
-        names = [n for n in frame.columns if n not in keys and of(n) == "recall"]
-        curve = chart_data.only_curve(frame, names, at=recall, such_as="interpolated_precision")
+        curve = chart_data.only_curve(frame, "recall", recall, (query, strategy, recall, panel))
     panel = chart_data.panel_of(frame, curve, panel, strategy, recall)
+    keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
     table = chart_data.curve_points(
-        frame,
-        curve,
-        at={"recall": recall},
-        confidence=confidence,
-        panel=panel,
-        query=query,
-        strategy=strategy,
+        frame, curve, kind="recall", at=recall, confidence=confidence, **keys
     )
     x = marks.recall_axis(recall)
     title = chart_data.title_of(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
-    finding = titles.levels_of_recall(table)
+    words = style.Words(titles.levels_of_recall(table), style.rest_named(names))
     ends = _unit_ends(table["value"])
-    return _drawn(table, panel, x, title, ends, names, strategy, [], finding=finding)
+    return _drawn(table, panel, x, title, ends, names, strategy, words)
 
 
 def _drawn(
@@ -226,22 +205,27 @@ def _drawn(
     ends: Ends,
     names: Collection[str],
     strategy: str,
-    behind: list[alt.Chart],
-    **said: Any,
+    words: style.Words,
+    behind: Sequence[alt.Chart] = (),
 ) -> Chart:
     """Curves with the names of strategies at their ends, or where there are panels, in a legend."""
     at = x.shorthand.removesuffix(":Q")
     best = chart_data.best_lines(table, at if at == "rank" else None, style.MOST_COLOURS)
     several = chart_data.has_panels(table)
     look = style.strategy_look(names, strategy, matter=best, legends=several)
-    facts = _curve_facts(table, at) | {"seen": _seen(table, legend=several)}
-    described = f"{title} by {x['title']}, {table['strategy'].n_unique()} strategies"
-    said = {"notes": style.rest_named(names), "description": described} | said
+    n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
+    few = n <= style.MOST_COLOURS and table[at].n_unique() <= style.FEW_POINTS
+    # The bands of many strategies lie above each other.
+    band = (0.2 if n <= style.FEW_BANDS else 0.07) if "ci_low" in table.columns else 0
+    facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "band": band}
+    facts |= {"ideal": "ideal" in table.columns, "seen": _seen(table, legend=several)}
+    described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not several:
         last = pl.col(at) == pl.col(at).max().over("strategy")
-        table = chart_data.with_labels(table, at, last, "value", best, ends)
+        table = chart_data.with_labels(table, last, ["value"], ends, best)
         facts |= {"labels": True, "ends": ends}
-    return style.panels([*behind, *marks.curves(x, title, look, **facts)], table, panel, **said)
+    layers = [*([] if several else behind), *marks.curves(x, title, look, **facts)]
+    return style.panels(layers, table, panel, words._replace(described=described))
 
 
 def _unit_ends(values: pl.Series) -> Ends:
@@ -262,27 +246,11 @@ def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
     if n == 1:
         return []
     name = chart_data.name_of("line", table)
-    near: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", "nearest": True}
-    seen = [alt.selection_point(name=name, fields=["strategy"], **near)]
+    seen = [style.pointed(name, "strategy", nearest=True)]
     if legend and n <= style.MOST_COLOURS:
-        bound = alt.selection_point(name=f"legend_{name}", fields=["strategy"], bind="legend")
-        seen.append(bound)
+        name = f"legend_{name}"
+        seen.append(alt.selection_point(name=name, fields=["strategy"], bind="legend"))
     return seen
-
-
-def _curve_facts(table: pl.DataFrame, at: str) -> dict[str, Any]:
-    """What is to be known of points to draw their curves."""
-    drawn = pl.concat([table[name] for name in ("value", "ideal") if name in table.columns])
-    few = table["strategy"].n_unique() <= style.MOST_COLOURS
-    return {
-        "unit": style.is_unit(drawn),
-        "few": few and table[at].n_unique() <= style.FEW_POINTS,
-        # The bands of many strategies lie above each other.
-        "band": (0.2 if table["strategy"].n_unique() <= FEW_BANDS else 0.07)
-        if "ci_low" in table.columns
-        else 0,
-        "ideal": "ideal" in table.columns,
-    }
 
 
 def threshold_profile(
@@ -331,65 +299,54 @@ def threshold_profile(
     table = chart_data.result_rows("frame", frame, "mean", strategy=strategy, panel=panel)
     names = table["measure"].unique(maintain_order=True).to_list()
     at = {name: t for name in names if (t := chart_data.threshold_of(name)) is not None}
-    thresholds = pl.Series(sorted(at, key=at.__getitem__), dtype=pl.String)
-    thresholds = thresholds[chart_data.equal_steps(len(thresholds), MOST_THRESHOLDS)]
-    joined = [repr(at[name]).removesuffix(".0") for name in thresholds]
+    rising = sorted(at, key=at.__getitem__)
+    kept = [rising[place] for place in chart_data.equal_steps(len(rising), MOST_THRESHOLDS)]
     others = [name for name in names if name not in at]
-    places = chart_data.places_of([at[name] for name in thresholds], len(others))
-    place_of = dict(zip([*thresholds, *others], places, strict=True))
-    labels = dict(zip([*thresholds, *others], [*joined, *others], strict=True))
-    table = table.filter(pl.col("measure").is_in(list(labels))).with_columns(
-        pl.col("measure").replace_strict(labels, return_dtype=pl.String).alias("at"),
-        pl.when(pl.col("measure").is_in(thresholds.implode())).then("mean").alias("joined"),
-    )
+    labels = {name: repr(at[name]).removesuffix(".0") for name in kept} | {o: o for o in others}
+    places = chart_data.places_of([at[name] for name in kept], len(others))
+    place_of, measure = dict(zip(labels, places, strict=True)), pl.col("measure")
+    table = table.filter(measure.is_in([*labels]))
     chart_data.check_row_count("frame", table)
     strategies = natural_order(table["strategy"].unique())
     # Points stand side by side; what a line joins stands where it is, for else lines would cross
     # where means do not.
-    beside = pl.col("strategy").replace_strict(
-        chart_data.side_by_side(strategies, places), return_dtype=pl.Float64
-    )
+    side = chart_data.side_by_side(strategies, places)
+    beside = pl.col("strategy").replace_strict(side, return_dtype=pl.Float64)
+    is_joined = measure.is_in(kept)
     table = table.with_columns(
-        place=pl.col("measure").replace_strict(place_of, return_dtype=pl.Float64)
-        + pl.when(pl.col("joined").is_null()).then(beside).otherwise(0)
+        at=measure.replace_strict(labels, return_dtype=pl.String),
+        joined=pl.when(is_joined).then("mean"),
+        place=measure.replace_strict(place_of, return_dtype=pl.Float64)
+        + pl.when(is_joined).then(0).otherwise(beside),
     )
     step = style.name_step(len(labels))
     gap = (places[-1] - places[0]) / max(1, len(places) - 1) or 1
-    under = zip(places, map(json.dumps, labels.values()), strict=True)
-    x = alt.X(
-        "place:Q",
-        title="AP at threshold, and measures without one" if joined else "measure",
-        scale=alt.Scale(domain=[places[0] - gap / 2, places[-1] + gap / 2], nice=False),
-        axis=style.names_axis(
-            labels.values(),
-            step,
-            values=places,
-            labelExpr=style.labels(dict(under)),
-            grid=False,
-            labelOverlap="greedy",
-        ),
-    )
+    under = dict(zip(places, map(json.dumps, labels.values()), strict=True))
+    ticks: dict[str, Any] = {"values": places, "labelExpr": style.labels(under), "grid": False}
+    axis = style.fitting(labels.values(), step, **ticks, labelOverlap="greedy")
+    title = "AP at threshold, and measures without one" if kept else "measure"
+    x_ends = places[0] - gap / 2, places[-1] + gap / 2
+    x = alt.X("place:Q", title=title, **style.between(x_ends, **axis))
     best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
     several = chart_data.has_panels(table)
     look = style.strategy_look(strategies, strategy, matter=best, legends=several)
     ends = _unit_ends(table["mean"])
-    scale = alt.Scale(domain=list(ends), nice=False)
-    y, y_joined = (alt.Y(f"{name}:Q", title="mean", scale=scale) for name in ("mean", "joined"))
-    base = alt.Chart().encode(x=x, detail="strategy:N", **look)
-    points = style.dots(base, 40)
+    scale = style.between(ends)
+    y, y_joined = (alt.Y(f"{name}:Q", title="mean", **scale) for name in ("mean", "joined"))
+    base = style.Layer().encode(x=x, detail="strategy:N", **look)
+    tooltip = ["strategy:N", "measure:N", *style.decimals("mean")]
     # A line goes through thresholds alone.
     layers = [
         base.mark_line().encode(y=y_joined),
-        points.encode(y=y, tooltip=["strategy:N", "measure:N", *style.decimals("mean")]),
+        style.dots(base, 40).encode(y=y, tooltip=tooltip),
     ]
-    said: dict[str, Any] = {"finding": titles.profile(table), "width": step * len(labels)}
-    said["notes"] = style.rest_named(strategies)
+    words = style.Words(titles.profile(table), style.rest_named(strategies))
     if not several:
         # Names stand beside what is last.
         last = pl.col("measure") == [*labels][-1]
-        table = chart_data.with_labels(table, "measure", last, "mean", best, ends)
+        table = chart_data.with_labels(table, last, ["mean"], ends, best)
         layers.append(marks.line_names(alt.value("width"), "mean", "strategy", look["color"]))
-    return style.panels(layers, table, panel, **said)
+    return style.panels(layers, table, panel, words, width=step * len(labels))
 
 
 def robustness_curves(
@@ -433,7 +390,7 @@ def robustness_curves(
     swapped = "swapped pairs" if swaps == "swaps" else swaps
     few = table["swaps"].n_unique() <= style.FEW_POINTS
     scale = style.unit_scale(style.is_unit(table["mean"]))
-    lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
+    lines = style.Layer().mark_line(point={"fill": "white"} if few else False)
     lines = lines.encode(
         x=alt.X("swaps:Q", title=swapped),
         y=alt.Y("mean:Q", title=style.mean_title(table), scale=scale),
@@ -441,4 +398,4 @@ def robustness_curves(
         stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
         tooltip=["levels:O", "swaps:Q", *style.decimals("mean")],
     )
-    return style.panels([lines], table, panel, finding=titles.robustness(table, swapped))
+    return style.panels([lines], table, panel, style.Words(titles.robustness(table, swapped)))

@@ -110,22 +110,18 @@ def explore(
     known = [] if colour is None else [colour]
     check_columns("per_query", known, per_query.columns, argument="colour")
     named = [] if measure is None else [measure]
+    others = per_query.drop({*known} - {*columns_named(named)})
     numbers, curves = measures_and_curves(
-        per_query.drop(set(known) - {*columns_named(named)}),
-        named,
-        query=query,
-        strategy=strategy,
-        curves=True,
+        others, named, query=query, strategy=strategy, curves=True
     )
     if measure is None:
         if len(numbers) != 1:
             msg = f"`measure` must say which column to compare, got {', '.join(numbers) or 'none'}"
             raise ValueError(msg)
         [measure] = numbers
-    table, both = compared(
-        per_query, measure, a, b, query=query, strategy=strategy, missing=missing
+    table, both, measure = compared(
+        per_query, measure, a, b, query, strategy=strategy, missing=missing
     )
-    [measure] = columns_named([measure])
     if table.height > MOST_QUERIES:
         msg = (
             f"at most {MOST_QUERIES} queries can be explored, got {table.height}; filter the frame"
@@ -136,19 +132,15 @@ def explore(
         table, ranks = _with_ranks(table, per_query, drawn, a, b, query, strategy)
     if colour is not None:
         table = _with_known(table, per_query, colour, query)
-    ends, width = chart_data.difference_bins(
-        table["difference"].append(pl.Series([0.0])), table.height
-    )
+    differences = table["difference"].append(pl.Series([0.0]))
+    ends, width = chart_data.difference_bins(differences, table.height)
     middle = (pl.col("difference") / width).round() * width
     # In a bar, those of one colour stand together.
     place = pl.col("difference" if colour is None else "known").rank("ordinal").over("middle")
     table = table.with_columns(middle.alias("middle"))
     table = table.with_columns(place.cast(pl.UInt32).alias("place"))
-    table = table.select(
-        *("query", "value_a", "value_b", "difference", "better", "position", "middle", "place"),
-        *(["known"] if colour is not None else []),
-        *ranks,
-    )
+    drawn_of_query = ["query", "value_a", "value_b", "difference", "better", "position"]
+    table = table.select(*drawn_of_query, "middle", "place", "^known$", *ranks)
     if colour is None:
         look = better_look(table, per_query, both, strategy=strategy, title="better")
     else:
@@ -206,12 +198,9 @@ def _with_ranks(
     n = length_of(table, ["list_a", "list_b"], repr(curve))
     positions = chart_data.positions_of(curve, "rank", n)
     ranks = {f"rank_{positions[at]}": at for at in chart_data.equal_steps(n, MOST_RANKS)}
-    difference = {
-        name: pl.col("list_a").list.get(at) - pl.col("list_b").list.get(at)
-        for name, at in ranks.items()
-    }
+    difference = pl.col("list_a") - pl.col("list_b")
     table = table.with_columns(
-        pl.when(value.is_finite()).then(value).alias(name) for name, value in difference.items()
+        chart_data.number(difference.list.get(at)).alias(name) for name, at in ranks.items()
     )
     return table, {name: int(positions[at]) for name, at in ranks.items()}
 
@@ -220,9 +209,8 @@ def _with_known(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
     """The queries with what is known of each, as at most ten names."""
-    named = {"key": query, "value": colour}
-    known = per_query.select(pl.col(column).alias(name) for name, column in named.items()).unique()
-    known = known.filter(pl.col("key").is_in(table["key"].implode(), nulls_equal=True))
+    known = per_query.select(key=query, value=colour).unique()
+    known = known.join(table, on="key", how="semi", nulls_equal=True)
     if again := known.height - known["key"].n_unique():
         msg = (
             f"`colour` must have one value for each {query}, got several for {again} in {colour!r}"
@@ -233,29 +221,21 @@ def _with_known(
         known = known.with_columns(_ranges(values).alias("known"))
     else:
         known = known.with_columns(chart_data.text("value").alias("known"))
-        counts = known["known"].value_counts(sort=True)
+        counts = known["known"].value_counts().sort("count", "known", descending=[True, False])
         if counts.height > style.MOST_COLOURS:
-            names = counts.sort("count", "known", descending=[True, False])["known"]
-            kept = pl.col("known").is_in(names.head(style.MOST_COLOURS - 1).implode())
-            others = pl.when(kept).then("known").otherwise(pl.lit("others"))
-            known = known.with_columns(others.alias("known"))
-    return table.join(
-        known.select("key", "known"), on="key", how="left", nulls_equal=True, maintain_order="left"
-    )
+            kept = pl.col("known").is_in(counts["known"].head(style.MOST_COLOURS - 1).implode())
+            named = pl.when(kept).then("known").otherwise(pl.lit("others"))
+            known = known.with_columns(named.alias("known"))
+    known = known.select("key", "known")
+    return table.join(known, on="key", how="left", nulls_equal=True, maintain_order="left")
 
 
 def _ranges(values: pl.Series) -> pl.Series:
     """Four ranges of numbers with about as many in each, each called by its lowest and highest."""
-    part = ((values.rank("min") - 1) * 4 // values.count()).alias("part")
-    frame = pl.DataFrame({"value": values, "part": part})
-    ends: Any = (
-        frame.drop_nulls()
-        .group_by("part")
-        .agg(low=pl.col("value").min(), high=pl.col("value").max())
-    )
-    names = {
-        part: f"{low:g}" if low == high else f"{low:g} to {high:g}"
-        for part, low, high in ends.rows()
-    }
-    named = frame["part"].replace_strict(names, default="null", return_dtype=pl.String)
-    return named.alias("known")
+    part = (values.rank("min") - 1) * 4 // values.count()
+    names = {}
+    for each in part.drop_nulls().unique():
+        those: Any = values.filter(part == each)
+        low, high = those.min(), those.max()
+        names[each] = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return part.replace_strict(names, default="null", return_dtype=pl.String).alias("known")

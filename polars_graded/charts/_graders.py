@@ -75,12 +75,11 @@ def agreement(
     └─────┴───────┴───────────┴───────┴───────┘
     """
     rows, names = grades_of(frame, [one, other], query, doc, grader, grade)
-    x, y = (pl.col(name).alias(key) for name, key in zip(names, ("one", "other"), strict=True))
-    both = rows.select(x, y).drop_nulls()
+    both = rows.select(one=names[0], other=names[1]).drop_nulls()
     chart_data.check_not_empty("frame", both, "one")
-    every = pl.concat([both["one"], both["other"].alias("one")]).unique().sort()
+    every = pl.concat([both["one"], both["other"]]).unique().sort()
     chart_data.check_count("grades", len(every), MOST_GRADES)
-    fields = every.to_frame().join(every.alias("other").to_frame(), how="cross")
+    fields = pl.DataFrame({"one": every}).join(pl.DataFrame({"other": every}), how="cross")
     counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
     of_row = pl.col("documents").sum().over("one")
     table = (
@@ -92,32 +91,24 @@ def agreement(
     )
     grades = [f"{value:g}" for value in every]
     step = max(18, min(48, 360 // len(grades)))
-    upright = alt.Axis(labelAngle=0)
-    base = alt.Chart().encode(
-        x=alt.X("other:N", title=f"grade of {other}", axis=upright, **style.in_order(grades)),
+    base = style.Layer().encode(
+        x=alt.X("other:N", title=f"grade of {other}", **style.in_order(grades, labelAngle=0)),
         y=alt.Y("one:N", title=f"grade of {one}", **style.in_order(grades[::-1])),
         tooltip=["one:N", "other:N", "documents:Q", alt.Tooltip("share:Q", format=".1%")],
     )
     scale = alt.Scale(domain=[0, 1], range=["white", style.PALETTE[0]], interpolate="rgb")
-    fill = alt.Fill(
-        "share:Q", title="share of the row", scale=scale, legend=style.legend(format="%")
-    )
+    legend = style.legend(format="%")
+    fill = alt.Fill("share:Q", title="share of the row", scale=scale, legend=legend)
     on_dark = alt.condition("datum.share > 0.55", alt.value("white"), alt.value(style.INK))
-    return style.layered(
-        [
-            base.mark_rect(stroke=style.FAINT).encode(fill=fill),
-            base.transform_filter("datum.same").mark_rect(
-                fillOpacity=0, strokeWidth=2, stroke=style.INK
-            ),
-            base.mark_text().encode(text=alt.Text("share:Q", format=".0%"), color=on_dark),
-        ],
-        table,
-        apart=["fill"],
-        finding=titles.grades(one, other, both),
-        description=f"grades of {other} for {both.height:,} documents by their grade of {one}",
-        width=alt.Step(step),
-        height=alt.Step(step),
-    )
+    same = base.transform_filter("datum.same")
+    layers = [
+        base.mark_rect(stroke=style.FAINT).encode(fill=fill),
+        same.mark_rect(fillOpacity=0, strokeWidth=2, stroke=style.INK),
+        base.mark_text().encode(text=alt.Text("share:Q", format=".0%"), color=on_dark),
+    ]
+    described = f"grades of {other} for {both.height:,} documents by their grade of {one}"
+    words, side = style.Words(titles.grades(one, other, both), (), described), alt.Step(step)
+    return style.layered(layers, table, words, apart=["fill"], width=side, height=side)
 
 
 def grader_orders(
@@ -170,44 +161,33 @@ def grader_orders(
     """
     keys: dict[str, Any] = {"texts": ["measure", "grader"], "strategy": strategy, "panel": panel}
     table = chart_data.result_rows("summary", summary, "mean", **keys, every=True)
-    pairs = table.select(pl.concat_list("strategy", "grader").alias("pair"), "measure", "^panel$")
-    chart_data.check_not_repeated("summary", pairs, "pair", panel)
-    lowest = pl.lit(value=False)
-    if "best" in table.columns:
-        lowest = pl.col("best") == "lowest"
-    height = (
-        pl.when(lowest.fill_null(value=False)).then(-pl.col("mean")).otherwise("mean").round(12)
-    )
-    group = ["grader", *(["panel"] if panel else ["measure"])]
+    chart_data.check_not_repeated("summary", table, "pair", panel, ["strategy", "grader"])
+    lowest = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
+    height = pl.when(lowest).then(-pl.col("mean")).otherwise("mean").round(12)
+    group = ["grader", "panel" if panel else "measure"]
     table = table.with_columns(place=height.rank("average", descending=True).over(group))
     graders = table["grader"].unique(maintain_order=True).to_list()
     names = table["strategy"].unique().to_list()
     first = table.filter(grader=graders[0]).sort("place")["strategy"].unique(maintain_order=True)
     colour = style.strategy_look(names, strategy, matter=first, legends=False)
-    level = alt.Axis(labelAngle=0, labelLimit=120)
-    x = alt.X("grader:N", title="grader", axis=level, **style.in_order(graders))
+    level = style.in_order(graders, labelAngle=0, labelLimit=120)
+    x = alt.X("grader:N", title="grader", **level)
     places = alt.Scale(reverse=True, zero=False, padding=10)
     # A line of the grid would strike names through.
     axis = alt.Axis(tickMinStep=1, format="d", grid=False)
     y = alt.Y("place:Q", title="place by mean", scale=places, axis=axis)
     tooltip = ["grader:N", "measure:N", "strategy:N", "place:Q", *style.decimals("mean")]
-    base = alt.Chart().encode(x=x, y=y, tooltip=tooltip, detail="strategy:N", **colour)
+    base = style.Layer().encode(x=x, y=y, tooltip=tooltip, detail="strategy:N", **colour)
     at_end = base.transform_filter(alt.datum.grader == graders[-1])
     layers = [
         base.mark_line(strokeWidth=2),
         style.dots(base, 60),
         at_end.mark_text(align="left", dx=8, limit=160).encode(text="strategy:N"),
     ]
-    return style.panels(
-        layers,
-        table,
-        panel,
-        columns=2,
-        width=alt.Step(110),
-        height=min(360, max(120, 24 * len(names))),
-        finding=titles.orders(table, graders),
-        description=f"place of {len(names)} strategies under {', '.join(graders)}",
-    )
+    described = f"place of {len(names)} strategies under {', '.join(graders)}"
+    words = style.Words(titles.orders(table, graders), (), described)
+    size: dict[str, Any] = {"width": alt.Step(110), "height": min(360, max(120, 24 * len(names)))}
+    return style.panels(layers, table, panel, words, columns=2, **size)
 
 
 def trusted_forest(
@@ -260,20 +240,15 @@ def trusted_forest(
     of = {"trusted": f"trusted_{value}", "model": f"model_{value}", "ci": value}
     numbers = [value, *of.values(), *(f"{key}_{end}" for key in of for end in ("low", "high"))]
     pairs = value == "difference"
-    keys: dict[str, Any] = {"texts": ["measure"], "strategy": strategy, "panel": panel}
-    keys["texts"] += ["baseline"] if pairs else []
+    keys: dict[str, Any] = {"strategy": strategy, "panel": panel}
+    keys["texts"] = ["measure", *(["baseline"] if pairs else [])]
     wide = chart_data.result_rows("estimates", frame, *dict.fromkeys(numbers), **keys)
-    versus = [pl.lit(" - "), pl.col("baseline")] if pairs else []
-    wide = wide.with_columns(pl.concat_str("strategy", *versus).alias("name"))
+    wide = wide.with_columns(chart_data.pair_name(versus=pairs).alias("name"))
     chart_data.check_not_repeated("estimates", wide, "name", panel)
     kept = ["name", "measure", "strategy", *(["panel"] if panel else [])]
     table = pl.concat(
         wide.select(
-            *kept,
-            pl.lit(source).alias("source"),
-            pl.col(of[key]).alias("value"),
-            pl.col(f"{key}_low").alias("low"),
-            pl.col(f"{key}_high").alias("high"),
+            *kept, source=pl.lit(source), value=of[key], low=f"{key}_low", high=f"{key}_high"
         )
         for key, source in SOURCES.items()
     )
@@ -281,37 +256,29 @@ def trusted_forest(
     names = chart_data.by_falling(wide, value, "name")
     order = [*SOURCES.values()]
     title = style.mean_title(table, f"{value} of " if pairs else "mean ", value)
-    y = style.names_down("name", names)
-    offset = alt.YOffset("source:N", **style.in_order(order))
     # No scale of colours, which a chart that stands beside it would share.
     first, second = (alt.FieldEqualPredicate(field="source", equal=name) for name in order[:2])
+    looks = (style.DOUBT, style.PALETTE[1], style.ink()), ("circle", "diamond", "square")
     stroke, shape = (
-        alt.when(first)
-        .then(alt.value(one))
-        .when(second)
-        .then(alt.value(two))
-        .otherwise(alt.value(last))
-        for one, two, last in (
-            (style.DOUBT, style.PALETTE[1], style.ink()),
-            ("circle", "diamond", "square"),
-        )
+        alt.when(first).then(one).when(second).then(two).otherwise(last)
+        for one, two, last in ([alt.value(each) for each in look] for look in looks)
     )
-    tooltip = ["measure:N", "name:N", "source:N", *style.decimals("value", "low", "high")]
-    base = alt.Chart().encode(y=y, yOffset=offset, tooltip=tooltip)
-    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False))
-    ends = alt.X("low:Q", title=title, scale=alt.Scale(zero=False))
+    base = style.Layer().encode(
+        y=style.names_down("name", names),
+        yOffset=alt.YOffset("source:N", **style.in_order(order)),
+        tooltip=["measure:N", "name:N", "source:N", *style.decimals("value", "low", "high")],
+        stroke=stroke,
+    )
+    low, at = (
+        alt.X(f"{name}:Q", title=title, scale=alt.Scale(zero=False)) for name in ("low", "value")
+    )
     layers = [
-        base.mark_rule(strokeWidth=2).encode(x=ends, x2="high:Q", stroke=stroke),
-        base.mark_point(size=45, strokeWidth=2, opacity=1).encode(x=x, stroke=stroke, shape=shape),
+        base.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q"),
+        base.mark_point(size=45, strokeWidth=2, opacity=1).encode(x=at, shape=shape),
     ]
-    return style.panels(
-        [style.rule(x=0), *layers] if pairs else layers,
-        table,
-        panel,
-        style.measures_axis(table["value"]),
-        columns=2,
-        notes=[", ".join(f"{mark} {name}" for mark, name in zip("○◇□", order, strict=True))],
-        width=260,
-        height=alt.Step(16),
-        finding=titles.with_a_model(wide, of),
-    )
+    layers = [style.rule(x=0), *layers] if pairs else layers
+    key = ", ".join(f"{mark} {name}" for mark, name in zip("○◇□", order, strict=True))
+    words = style.Words(titles.with_a_model(wide, of), [key])
+    shared = style.measures_axis(table["value"])
+    size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
+    return style.panels(layers, table, panel, words, shared, columns=2, **size)

@@ -9,6 +9,7 @@ import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
 from polars_graded._drawing import chart_data, style, titles
+from polars_graded._sentences import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,62 +127,35 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     step = 18 if len(names) <= FEW_STRATEGIES else 13
     layers = _marks(names, headings, width)
     said = f"what was retrieved, judged and relevant, of {len(names)} strategies"
-    return style.panels(
-        layers,
-        drawn,
-        panel,
-        columns=1,
-        width=width,
-        height=alt.Step(step),
-        view=alt.ViewBackground(stroke=None),
-        finding=titles.gaps(facts.rows(named=True)),
-        description=said,
-    )
+    words = style.Words(titles.gaps(facts.rows(named=True)), described=said)
+    size: dict[str, Any] = {"width": width, "height": alt.Step(step), **style.FRAMELESS}
+    return style.panels(layers, drawn, panel, words, columns=1, **size)
 
 
 def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list[alt.Chart]:
     """Cells as bars and text, a line per strategy, under headings by the pixel where they begin."""
-    y = alt.Y(
-        "strategy:N",
-        title=None,
-        axis=alt.Axis(labelLimit=300, ticks=False, domain=False),
-        **style.in_order(names, paddingInner=0.15),
-    )
-    axis = alt.Axis(
-        orient="top",
-        values=list(headings),
-        labelExpr=style.labels({at: str(lines) for at, lines in headings.items()}),
-        labelAlign="left",
-        # A label of several lines begins at its first, which is to stand above the others.
-        labelLineHeight=12,
-        labelPadding=28,
-        labelOverlap=False,
-        grid=False,
-        ticks=False,
-        domain=False,
-    )
-    x = alt.X("start:Q", title=None, scale=alt.Scale(domain=[0, width], nice=False), axis=axis)
-    base = alt.Chart().encode(y=y, tooltip=["strategy:N", "what:N", "text:N"])
+    bare: dict[str, Any] = {"ticks": False, "domain": False}
+    y = style.names_down("strategy", names, **bare)
+    y["scale"].paddingInner = 0.15
+    above = style.labels({at: str(lines) for at, lines in headings.items()})
+    bare |= {"orient": "top", "values": list(headings), "labelExpr": above, "labelAlign": "left"}
+    # A label of several lines begins at its first, which is to stand above the others.
+    bare |= {"labelLineHeight": 12, "labelPadding": 28, "labelOverlap": False, "grid": False}
+    x = alt.X("start:Q", title=None, **style.between((0, width), **bare))
+    base = style.Layer().encode(x=x, y=y, tooltip=["strategy:N", "what:N", "text:N"])
     fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
     printed = base.transform_filter("isValid(datum.text)")
     printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)
     # A seam sets grades apart that are alike in grey.
     bars = base.mark_bar(stroke=style.ink_and_paper()[1], strokeWidth=0.5)
-    return [bars.encode(x=x, x2="end:Q", fill=fill), printed.encode(x=x, text="text:N")]
+    return [bars.encode(x2="end:Q", fill=fill), printed.encode(text="text:N")]
 
 
 GRADES = pl.List(pl.Struct({"grade": pl.Float64, "rows": pl.UInt32}))
 """What `overview` has of grades."""
 
-CELL = {
-    "strategy": pl.String,
-    "panel": pl.String,
-    "what": pl.String,
-    "start": pl.Float64,
-    "end": pl.Float64,
-    "fill": pl.String,
-    "text": pl.String,
-}
+TEXTS, PLACES = ("strategy", "panel", "what", "fill", "text"), ("start", "end")
+CELL: dict[str, Any] = dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(PLACES, pl.Float64)
 """What is drawn of a cell."""
 
 
@@ -204,7 +178,8 @@ def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, A
     for what in (*SHARES, *QUERIES):
         start, value = starts[what], fact[what]
         share = value if what in SHARES or value is None else value / queries
-        text = _percent(value) if what in SHARES else _number(value)
+        is_share = what in SHARES and value is not None
+        text = percent(value, decimals=0) if is_share else _number(value)
         yield _cell(what, start, WIDTH, EMPTY)
         yield _cell(what, start, WIDTH * (share or 0), ALARM if what in HARM else FULL, text)
 
@@ -243,13 +218,3 @@ def _named(levels: list[float | None]) -> str:
 def _number(value: float | None) -> str:
     """A number of documents, queries or rows, or a grade."""
     return "–" if value is None else f"{value:,.10g}"
-
-
-def _percent(share: float | None) -> str:
-    """A share as a whole percentage, where nearly all is not all, and hardly any is not none."""
-    if share is None:
-        return "–"
-    percent = round(100 * share)
-    if share > 0 and percent == 0:
-        return "< 1 %"
-    return "> 99 %" if share < 1 and percent == 100 else f"{percent} %"  # noqa: PLR2004

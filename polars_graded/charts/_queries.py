@@ -104,10 +104,9 @@ def precision_histogram(
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
     per_query, query = chart_data.one_query("per_query", per_query, query, strategy)
-    table, both = compared(
-        per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
+    table, both, measure = compared(
+        per_query, measure, a, b, query, strategy=strategy, missing=missing, order=order
     )
-    [measure] = columns_named([measure])
     n = table.height
     size = -(-n // MOST_BARS)
     rows = chart_data.shared_bars(table, size)
@@ -116,38 +115,28 @@ def precision_histogram(
     finding = titles.wins(both, table)
     if n <= style.MOST_NAMED:
         step, names = style.name_step(n), rows["query"].to_list()
-        axis = style.names_axis(names, step, labelLimit=120, titleLimit=400)
-        layers = marks.named_bars(query, names, y_title, colour, axis)
-        width = alt.Step(step)
-        return style.layered(layers, rows, apart=["color"], finding=finding, width=width)
+        axis = style.fitting(names, step, labelLimit=120, titleLimit=400)
+        layers = marks.named_bars(query, names, y_title, colour, **axis)
+        words, width = style.Words(finding), alt.Step(step)
+        return style.layered(layers, rows, words, apart=["color"], width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
     layers = marks.placed_bars(title, n + 0.5, y_title, colour)
-    notes = titles.extremes(both, table, MOST_EXTREMES)
-    return style.layered(layers, rows, apart=["color", "stroke"], finding=finding, notes=notes)
+    words = style.Words(finding, titles.extremes(both, table, MOST_EXTREMES))
+    return style.layered(layers, rows, words, apart=["color", "stroke"])
 
 
 def compared(
-    per_query: pl.DataFrame,
-    measure: Named,
-    a: Any,
-    b: Any,
-    *,
-    query: str,
-    strategy: str,
-    missing: Missing,
-    order: Literal["difference", "query"] = "difference",
-) -> tuple[pl.DataFrame, list[str]]:
-    """The queries in order with their values and which of both is better, and what both are called.
+    per_query: pl.DataFrame, measure: Named, a: Any, b: Any, query: str, **options: Any
+) -> tuple[pl.DataFrame, list[str], str]:
+    """The queries in order with their values and which of both is better, and what all are called.
 
     The `key` is the query as it came: its column could be called like one that is drawn.
     """
-    table = differences(
-        per_query, measure, a, b, query=query, strategy=strategy, missing=missing, order=order
-    )
+    table = differences(per_query, measure, a, b, query=query, **options)
+    [name] = columns_named([measure])
     if table.is_empty():
-        [name] = columns_named([measure])
         msg = f"{a!r} and {b!r} must have a query with a value of {name}, got none"
         raise ValueError(msg)
     is_won = pl.col("winner").is_not_null()
@@ -157,7 +146,7 @@ def compared(
         *("value_a", "value_b", "difference"),
         pl.when(is_won).then(chart_data.text("winner")).alias("better"),
     )
-    return table.with_row_index("position", offset=1), chart_data.texts_of([a, b])
+    return table.with_row_index("position", offset=1), chart_data.texts_of([a, b]), name
 
 
 def better_look(
@@ -236,46 +225,30 @@ def query_heatmap(
     order = table["strategy"].unique(maintain_order=True).to_list()
     n, n_rows, size = queries.height, table["position"].n_unique(), table["queries"][0]
     notes = ["a row is one query" if size == 1 else f"a row is the mean of {size} queries"]
-    few = n <= style.MOST_NAMED
-    title = f"{query}, hardest first"
+    few, base = n <= style.MOST_NAMED, style.Layer()
     if few:
-        labels = alt.Axis(labelLimit=120)
-        y: Any = alt.Y(
-            "query:N", title=title, axis=labels, **style.in_order(queries["query"].to_list())
-        )
-        base = alt.Chart()
+        field, axis = "query:N", style.in_order(queries["query"].to_list(), labelLimit=120)
     else:
-        end = n_rows * size + 0.5
-        scale = alt.Scale(domain=[0.5, end], nice=False, reverse=True)
-        axis = alt.Axis(format=",d", tickCount=6)
-        y = alt.Y("start:Q", title=title, scale=scale, axis=axis)
-        base = alt.Chart().transform_calculate(start="datum.position - 0.5", end="datum.last + 0.5")
-        base = base.encode(y2="end:Q")
+        ends = 0.5, n_rows * size + 0.5
+        field, axis = "start:Q", style.between(ends, reverse=True, format=",d", tickCount=6)
+        base = base.transform_calculate(**marks.PLACES).encode(y2="end:Q")
     step = max(8, min(40, 500 // len(order)))
-    upright = style.names_axis(order, step, orient="top", labelOverlap=False)
-    finding = titles.difficulty(queries, alike, measure)
+    names_above = style.fitting(order, step, orient="top", labelOverlap=False)
     # Not `color`, which is the strategies'; of one hue, so that it is read in grey.
     domain = [0, 1] if style.is_unit(table["value"]) else alt.Undefined
     shade = alt.Scale(scheme="blues", domain=domain)
-    fill = alt.Fill("value:Q", title=measure, scale=shade)
     fields = base.mark_rect().encode(
-        x=alt.X("strategy:N", title=strategy, axis=upright, **style.in_order(order)),
-        y=y,
-        fill=fill,
+        x=alt.X("strategy:N", title=strategy, **style.in_order(order, **names_above)),
+        y=alt.Y(field, title=f"{query}, hardest first", **axis),
+        fill=alt.Fill("value:Q", title=measure, scale=shade),
         tooltip=["strategy:N", "query:N", "queries:Q", *style.decimals("value")],
     )
     # As many whole pixels for each row, or seams would show as stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
-    return style.layered(
-        [fields],
-        table,
-        apart=["fill"],
-        finding=finding,
-        notes=notes,
-        description=f"{measure} of {n:,} queries for {len(order)} strategies",
-        width=alt.Step(step),
-        height=height,
-    )
+    described = f"{measure} of {n:,} queries for {len(order)} strategies"
+    words = style.Words(titles.difficulty(queries, alike, measure), notes, described)
+    size = {"width": alt.Step(step), "height": height}
+    return style.layered([fields], table, words, apart=["fill"], **size)
 
 
 def measure_agreement(
@@ -357,33 +330,29 @@ def measure_agreement(
         groups = [*groups, "strategy"]
         colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
     things = "queries" if "strategy" not in keys or table["strategy"].n_unique() == 1 else "results"
-    if show == "agreement":
-        finding = titles.agreement(x, y, table, things)
-    else:
+    finding = titles.agreement(x, y, table, things)
+    if show != "agreement":
         finding = titles.which_is_higher(x, y, table["x"] - table["y"], things)
-    n_groups = table.n_unique(groups) if groups else 1
+    n_groups, minus = table.n_unique(groups) if groups else 1, f"{x} - {y}"
     most = chart_data.most_points(n_groups)
     if show == "difference":
         bins = min(most - 2, chart_data.MOST_BINS, 10 + math.isqrt(table.height // n_groups))
         table = chart_data.counted(table, groups, bins)
-        # Below each other, it is seen how far each lies to the side.
-        few = {"columns": 1, "height": 90}
-        many = {"columns": 3, "height": 90, "width": 200}
-        size: dict[str, Any] = (few if n_groups <= MOST_LANES else many) if lanes else {}
-        size |= {"description": f"how many queries have which difference {x} - {y}"}
-        tooltip = ["strategy:N"] if colour else []
-        bars = (
-            alt.Chart()
-            .mark_bar()
-            .encode(
-                x=alt.X("low:Q", title=f"{x} - {y}", bin="binned", axis=style.whole_labels()),
-                x2="high:Q",
-                y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format=",d", tickMinStep=1)),
-                tooltip=[*tooltip, *style.decimals("low", "high"), "queries:Q"],
-                **colour,
-            )
+        size: dict[str, Any] = {"height": 90} if lanes else {}
+        if lanes:
+            # Below each other, it is seen how far each lies to the side.
+            size |= {"columns": 1} if n_groups <= MOST_LANES else {"columns": 3, "width": 200}
+        words = style.Words(finding, (), f"how many queries have which difference {minus}")
+        named = ["strategy:N"] if colour else []
+        bars = style.Layer().mark_bar()
+        bars = bars.encode(
+            x=alt.X("low:Q", title=minus, bin="binned", axis=alt.Axis(**style.WHOLE)),
+            x2="high:Q",
+            y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format=",d", tickMinStep=1)),
+            tooltip=[*named, *style.decimals("low", "high"), "queries:Q"],
+            **colour,
         )
-        return style.panels([bars, style.rule(x=0)], table, panel, finding=finding, **size)
+        return style.panels([bars, style.rule(x=0)], table, panel, words, **size)
     by_x = show == "difference_by_x"
     if by_x:
         table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
@@ -392,21 +361,18 @@ def measure_agreement(
         ends = chart_data.axes_ends(table["x"], table["y"])
     if table.height > chart_data.MOST_ROWS:
         table = chart_data.at_equal_steps(table, "x", most, groups)
-    height = f"{x} - {y}" if by_x else y
-    scales = [alt.Scale(domain=list(each), nice=False) for each in ends]
+    height = minus if by_x else y
     named = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
-    tooltip = [*named, *style.decimals("x", "y")]
-    points = alt.Chart().mark_point(filled=True, opacity=0.6)
+    points = style.Layer().mark_point(filled=True, opacity=0.6)
     points = points.encode(
-        x=alt.X("x:Q", title=x, scale=scales[0], axis=style.whole_labels()),
-        y=alt.Y("y:Q", title=height, scale=scales[1]),
-        tooltip=tooltip,
+        x=alt.X("x:Q", title=x, **style.between(ends[0], **style.WHOLE)),
+        y=alt.Y("y:Q", title=height, **style.between(ends[1])),
+        tooltip=[*named, *style.decimals("x", "y")],
         **colour,
     )
     same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
-    described = f"{height} against {x} for {table.height} points"
-    said: dict[str, Any] = {"finding": finding, "description": described}
-    return style.panels([*same, points], table, panel, **said)
+    words = style.Words(finding, (), f"{height} against {x} for {table.height} points")
+    return style.panels([*same, points], table, panel, words)
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:

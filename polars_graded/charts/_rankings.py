@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
@@ -14,6 +13,8 @@ from polars_graded._frames.request import Request, RequestOptions, settled_grade
 from polars_graded._measuring.keywords import takes_options_of
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from polars_graded._drawing.chart_data import Frame
 
 
@@ -121,16 +122,9 @@ def rankings(
     table = tiles.tile_rows(documents, values, n, chosen.name)
     chart_data.check_row_count("frame", table)
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
-    long = [pl.col(name).str.slice(0, tiles.LONGEST) for name in texts if name == "title"]
-    table = table.with_columns(names.alias("name"), *long)
+    table = table.with_columns(names.alias("name"), pl.col("^title$").str.slice(0, tiles.LONGEST))
     said = {"measure": chosen.name, "grade": grade, "strategy": strategy}
     layers, size = tiles.marks(table, n, colours, **said)
-    return style.layered(
-        layers,
-        table,
-        apart=["fill"],
-        view=alt.ViewBackground(stroke=None),
-        finding=titles.ranked(query, chosen.name, values),
-        description=style.said(f"rankings of {query}, {chosen.name}", values.items()),
-        **size,
-    )
+    described = style.said(f"rankings of {query}, {chosen.name}", values.items())
+    words = style.Words(titles.ranked(query, chosen.name, values), described=described)
+    return style.layered(layers, table, words, apart=["fill"], **size, **style.FRAMELESS)

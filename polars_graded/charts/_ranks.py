@@ -55,36 +55,22 @@ def strategy_ranks(
     many = len(names) > style.MOST_NAMED
     y = style.names_down("strategy", names, labelFontSize=8 if many else alt.Undefined)
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
-    place: dict[str, Any] = {
-        "scale": alt.Scale(domain=[0.5, last + 0.5], nice=False),
-        "axis": alt.Axis(format=",d", values=chart_data.round_ranks(max(2, last))),
-        "title": "rank",
-    }
+    ticks = chart_data.round_ranks(max(2, last))
+    place = style.between((0.5, last + 0.5), format=",d", values=ticks) | {"title": "rank"}
     tooltip = ["measure:N", "strategy:N", *(f"{name}:Q" for name in numbers), "group:N"]
-    base = alt.Chart().encode(y=y, tooltip=tooltip)
+    base = style.Layer().encode(y=y, tooltip=tooltip)
     line = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_data.confidence(table)
+    together = "" if level is None else f", together at {100 * level:g} %"
+    notes = [f"line: ranks it may have{together}", titles.SHARED_LETTERS]
     size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
-    return style.panels(
-        [
-            line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
-            style.dots(base, 60, color=style.ink()).encode(x=alt.X("rank:Q", **place)),
-            alt.Chart()
-            .mark_text(align="left", dx=8, color=style.ink())
-            .encode(x=alt.value("width"), y=y, text="group:N"),
-        ],
-        table,
-        panel,
-        columns=2,
-        width=300,
-        finding=titles.first_places(table),
-        notes=[
-            "line: ranks it may have"
-            + ("" if level is None else f", together at {100 * level:g} %"),
-            titles.SHARED_LETTERS,
-        ],
-        **size,
-    )
+    layers = [
+        line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
+        style.dots(base, 60, color=style.ink()).encode(x=alt.X("rank:Q", **place)),
+        style.beside(y, "group:N", 8),
+    ]
+    words = style.Words(titles.first_places(table), notes)
+    return style.panels(layers, table, panel, words, columns=2, width=300, **size)
 
 
 def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
@@ -143,13 +129,11 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     chart_data.check_count("strategies", table.height, MOST_LABELLED)
     rows, height = _diagram(table)
     title = style.mean_title(table)
-    low, high = chart_data.round_ends(table["mean"])
-    x: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=False), "title": title}
-    down = alt.Scale(domain=[0, height], reverse=True, nice=False)
-    y: dict[str, Any] = {"scale": down, "axis": None, "title": None}
+    x = style.between(chart_data.round_ends(table["mean"])) | {"title": title}
+    y = style.between((0, height), reverse=True) | {"axis": None, "title": None}
     written = style.ink()
     named, bar, dot = (
-        alt.Chart().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
+        style.Layer().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
         for part in ("strategy", "bar", "dot")
     )
     mean = alt.X("mean:Q", axis=alt.Axis(orient="top", titleLimit=300, grid=False), **x)
@@ -165,15 +149,9 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         text = text.mark_text(align=align, dx=dx, color=written, limit=220)
         tooltip = ["strategy:N", *style.decimals("mean"), "rank:Q", "group:N"]
         layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
-    return style.layered(
-        layers,
-        rows,
-        finding=titles.first_places(table),
-        notes=["bar with dots: strategies of which no two are told apart"],
-        width=360,
-        height=height,
-        view=alt.ViewBackground(stroke=None),
-    )
+    notes = ["bar with dots: strategies of which no two are told apart"]
+    words = style.Words(titles.first_places(table), notes)
+    return style.layered(layers, rows, words, width=360, height=height, **style.FRAMELESS)
 
 
 def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -216,18 +194,10 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def _stacked(spans: list[tuple[float, float]], room: float) -> list[int]:
-    """The lowest level at which each span touches none before it."""
-    levels: list[list[tuple[float, float]]] = []
-    found = []
+    """The lowest level at which each span, in the order of where they begin, touches none."""
+    ends, found = list[float](), list[int]()
     for low, high in spans:
-        free = (
-            level
-            for level, taken in enumerate(levels)
-            if all(low > end + room or high < start - room for start, end in taken)
-        )
-        level = next(free, len(levels))
-        if level == len(levels):
-            levels.append([])
-        levels[level].append((low, high))
-        found.append(level)
+        free = (level for level, end in enumerate(ends) if low > end + room)
+        found.append(level := next(free, len(ends)))
+        ends[level : level + 1] = [high]
     return found

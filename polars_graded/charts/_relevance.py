@@ -78,43 +78,36 @@ def relevance_function(
     if scale is not None:
         check_choice("scale", scale, ("linear", "symlog"))
     frame = check_collected("frame", frame)
-    check_columns("frame", [score] if panel is None else [panel, score], frame.columns)
+    keys = {} if panel is None else {"panel": panel}
+    check_columns("frame", [*keys.values(), score], frame.columns)
     chart_data.check_numbers("frame", frame, [score])
     # An error of φ names the column, which must not be called like another of the result.
-    named = f"score {score}" if score in {"panel", "relevance"} else score
-    keys = [] if panel is None else ["panel"]
-    scores = frame.select(
-        *([] if panel is None else [chart_data.text(panel).alias("panel")]),
-        pl.col(score).alias(named),
-    ).drop_nulls(named)
+    named = f"score {score}" if score in {"panel", "relevance", "name"} else score
+    scores = frame.select(*chart_data.texts(keys), pl.col(score).alias(named)).drop_nulls(named)
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
     chart_data.check_panels(scores, panel)
     most = max(2, chart_data.MOST_ROWS // 3 // (scores["panel"].n_unique() if panel else 1))
-    phi = graded(named).phi_relevance(control_points, whisker)
-    relevance = (phi.over("panel") if panel else phi).alias("relevance")
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
+    phi = graded(named).phi_relevance(**chosen)
+    found = scores.with_columns(relevance=phi.over("panel") if panel else phi)
     chosen["query"] = "panel" if panel else None
-    found = scores.with_columns(relevance)
+    points = phi_control_points(scores, named, **chosen)
+    # Points are named where they come from the scores.
+    own = control_points is not None
+    name = pl.lit(None, pl.String).alias("name") if own else chart_data.names_of_points([*keys])
     drawn = {
         "φ": phi_curve(scores, named, points=min(200, most), **chosen),
-        "score": chart_data.at_equal_steps(found, named, most, keys),
-        "control point": phi_control_points(scores, named, **chosen),
+        "score": chart_data.at_equal_steps(found, named, most, [*keys]),
+        "control point": points.with_columns(name),
     }
-    # Points are named where they come from the scores.
-    own = pl.lit(None, pl.String).alias("name")
-    named_points = own if control_points is not None else chart_data.names_of_points(keys)
-    table = pl.concat(
-        part.select(
-            *keys,
-            pl.lit(name).alias("part"),
-            pl.col(named).cast(pl.Float64).alias("score"),
-            "relevance",
-            named_points if name == "control point" else own,
-        )
-        for name, part in drawn.items()
-    )
+    as_score = pl.col(named).cast(pl.Float64).alias("score")
+    parts = [
+        rows.select(*keys, pl.lit(part).alias("part"), as_score, "relevance", "^name$")
+        for part, rows in drawn.items()
+    ]
+    table = pl.concat(parts, how="diagonal")
     values = found[named].cast(pl.Float64)
     middle, top = values.median(), values.max()
     many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0
@@ -130,7 +123,7 @@ def relevance_function(
     spread = kind == "symlog"
     axis = style.amounts_axis(chart_data.round_powers(*ends) if spread else None)
     scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
-    base = alt.Chart().encode(
+    base = style.Layer().encode(
         x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=["part:N", "score:Q", *style.decimals("relevance")],
@@ -146,8 +139,8 @@ def relevance_function(
         style.dots(controls, 80, color=style.ink()),
         names,
     ]
-    said: dict[str, Any] = {"finding": shares, "description": f"relevance φ by {score}"}
-    return style.panels(layers, table, panel, "independent", **said)
+    words = style.Words(shares, described=f"relevance φ by {score}")
+    return style.panels(layers, table, panel, words, "independent")
 
 
 def sample_boxes(
@@ -217,13 +210,12 @@ def sample_boxes(
     step = min(36, style.name_step(len(groups)))
     ends = chart_data.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
     y = style.names_down("group", groups, group)
-    # Each layer says so, for else the bars among them would have 0 on the axis.
-    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    axis = style.between(ends, zero=False, **style.WHOLE)
     low, q1, q3, median, outlier, line_at = (
-        alt.X(f"{name}:Q", title=value, scale=scale, axis=style.whole_labels())
+        alt.X(f"{name}:Q", title=value, **axis)
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
     )
-    base = alt.Chart().encode(y=y)
+    base = style.Layer().encode(y=y)
     tooltip = ["group:N", "samples:Q", *style.decimals(*chart_data.BOX)]
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
     upright: dict[str, Any] = {"orient": "vertical"}
@@ -244,5 +236,5 @@ def sample_boxes(
         lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")
         layers.append(lines.encode(x=line_at))
     described = style.said(f"median {value}", zip(groups, ordered["median"], strict=True))
-    said: dict[str, Any] = {"finding": titles.boxes(table, value), "description": described}
-    return style.panels(layers, table, panel, height=alt.Step(step), **said)
+    words = style.Words(titles.boxes(table, value), described=described)
+    return style.panels(layers, table, panel, words, height=alt.Step(step))

@@ -78,8 +78,7 @@ def strategy_bars(
         "summary", summary, "mean", strategy=strategy, panel=panel, once="strategy", every=True
     )
     names = chart_data.by_falling(table, "mean", "strategy")
-    colour = style.few_colours(names, strategy)
-    ends = ["ci_low", "ci_high"] if {"ci_low", "ci_high"} <= set(table.columns) else []
+    ends = ("ci_low", "ci_high") if {"ci_low", "ci_high"} <= set(table.columns) else ()
     title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
     notes = titles.same_means(table)
     if ends and table["ci_low"].null_count() < table.height:
@@ -87,35 +86,24 @@ def strategy_bars(
     y = style.names_down("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
-    base = alt.Chart().encode(y=y, tooltip=tooltip, **colour)
-    layers = [style.interval(base, title, scale=scale)] if ends else []
+    base = style.Layer().encode(y=y, tooltip=tooltip, **style.few_colours(names, strategy))
+    layers = [style.interval(base, title, ends, scale=scale)] if ends else []
     if show == "bars":
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
     else:
         layers.append(style.dots(base, 70).encode(x=x))
-    numbers = alt.Chart().mark_text(align="left", dx=6, color=style.ink())
-    text = alt.Text("mean:Q", format=".4f")
-    layers.append(numbers.encode(x=alt.value("width"), y=y, text=text))
+    layers.append(style.beside(y, alt.Text("mean:Q", format=".4f"), 6))
     if "group" in table.columns:
-        groups = numbers.mark_text(align="left", dx=50, color=style.ink())
-        layers.append(groups.encode(x=alt.value("width"), y=y, text="group:N"))
+        layers.append(style.beside(y, "group:N", 50))
         notes.append(titles.SHARED_LETTERS)
     several = chart_data.has_panels(table)
     axis = style.measures_axis(table["mean"]) if show == "bars" else "independent"
     first = table.filter(panel=table["panel"][0]) if several else table
     where = f"mean {table['panel'][0]}" if several else title
     said = first.select("strategy", "mean").sort("mean", descending=True)
-    return style.panels(
-        layers,
-        table,
-        panel,
-        axis,
-        columns=2,
-        width=width or (200 if several else 300),
-        finding=titles.means(table),
-        notes=notes,
-        description=style.said(where, said.iter_rows()),
-    )
+    words = style.Words(titles.means(table), notes, style.said(where, said.iter_rows()))
+    width = width or (200 if several else 300)
+    return style.panels(layers, table, panel, words, axis, columns=2, width=width)
 
 
 def comparison_forest(
@@ -178,11 +166,10 @@ def comparison_forest(
     finding = titles.settled(table, level)
     if several and not chart_data.has_panels(table):
         table = chart_data.higher_first(table)
-    versus = [pl.lit(" - "), pl.col("baseline")] if several else []
     believed, doubted = f"corrected p ≤ {level:g}", "not significant"
     significant = pl.when(pl.col("p_corrected") <= level).then(pl.lit(believed))
     table = table.with_columns(
-        pl.concat_str("strategy", *versus).alias("pair"),
+        chart_data.pair_name(versus=several).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
     )
     chart_data.check_not_repeated("comparison", table, "pair", panel)
@@ -204,10 +191,9 @@ def comparison_forest(
     notes += [*titles.equivalent(table), *titles.twins(table)]
     size = 40 if many else 60
     layers = marks.forest(title, pairs, axis, believed, size, ends, rope or 0)
-    options: dict[str, Any] = {"width": 300, "columns": 2, "finding": finding, "notes": notes}
-    if many:
-        options["height"] = alt.Step(10)
-    return style.panels(layers, table, panel, style.measures_axis(table["difference"]), **options)
+    words, shared = style.Words(finding, notes), style.measures_axis(table["difference"])
+    height: dict[str, Any] = {"height": alt.Step(10)} if many else {}
+    return style.panels(layers, table, panel, words, shared, columns=2, width=300, **height)
 
 
 def comparison_matrix(
@@ -269,17 +255,18 @@ def comparison_matrix(
     mark = pl.when(pl.col("p_corrected") <= level).then(sign).otherwise(pl.lit(""))
     table = chart_data.both_sides(table).with_columns(mark.alias("mark"))
     chart_data.check_row_count("comparison", table)
-    pairs = table.select(pl.concat_list("strategy", "baseline").alias("pair"), "measure", "^panel$")
-    chart_data.check_not_repeated("comparison", pairs, "pair", panel)
-    names = chart_data.by_mean_difference(table)
+    chart_data.check_not_repeated("comparison", table, "pair", panel, ["strategy", "baseline"])
+    to_others = table.group_by("measure", "strategy", maintain_order=True)
+    means = to_others.agg(pl.col("difference").mean())
+    names = chart_data.by_falling(means, "difference", "strategy")
     step = max(10, min(36, 400 // len(names)))
-    order, labels = style.in_order(names), alt.Axis(labelLimit=200)
-    upright = alt.Axis(labelLimit=200, labelAngle=-90, orient="top")
+    down = style.in_order(names, labelLimit=200)
+    across = style.in_order(names, labelLimit=200, labelAngle=-90, orient="top")
     notes = [f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale", *alike]
-    base, p = style.with_p(alt.Chart())
+    base, p = style.with_p(style.Layer())
     base = base.encode(
-        x=alt.X("baseline:N", title="baseline", axis=upright, **order),
-        y=alt.Y("strategy:N", title=strategy, axis=labels, **order),
+        x=alt.X("baseline:N", title="baseline", **across),
+        y=alt.Y("strategy:N", title=strategy, **down),
         tooltip=["measure:N", "strategy:N", "baseline:N", *style.decimals("difference"), p],
     )
     # Orange to blue are told apart by every eye; not `color`, which is the strategies'.
@@ -296,14 +283,6 @@ def comparison_matrix(
         f"differences of {table.height // 2} pairs, {believed} with corrected p ≤ {level:g}; "
         f"by falling mean: {', '.join(names)}"
     )
-    return style.panels(
-        [base.mark_rect().encode(fill=fill, fillOpacity=strength), signs],
-        table,
-        panel,
-        columns=2,
-        width=alt.Step(step),
-        height=alt.Step(step),
-        finding=finding,
-        notes=notes,
-        description=described,
-    )
+    layers = [base.mark_rect().encode(fill=fill, fillOpacity=strength), signs]
+    words, side = style.Words(finding, notes, described), alt.Step(step)
+    return style.panels(layers, table, panel, words, columns=2, width=side, height=side)

@@ -13,16 +13,13 @@ from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._results.regrading import AS_GIVEN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from polars_graded._drawing.chart_data import Ends, Frame
     from polars_graded._drawing.style import Chart
 
 SMALL_P = 0.001
 """Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
-
-FEW_BANDS = 3
-"""Up to this many bands are seen one above the other."""
 
 CHANCE = 0.02
 """The largest differences are drawn up to where this share of the comparisons is left."""
@@ -96,31 +93,25 @@ def significance_curves(
     └───────┴─────────────┴────────────┘
     """
     level = check_level(confidence)
-    table = chart_data.result_rows(
-        "levels",
-        levels,
-        "p_corrected",
-        texts=["measure", "baseline"],
-        at=["place"],
-        strategy=strategy,
-        panel=panel,
-    )
-    lines = _lines(table)
-    told_apart = _by_line(table, (pl.col("p_corrected") <= level).sum(), pl.len())
+    keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "baseline"]}
+    table = chart_data.result_rows("levels", levels, "p_corrected", at=["place"], **keys)
+    lines, is_apart = _lines(table), pl.col("p_corrected") <= level
+    told_apart = _by_line(table, pl.concat_list(is_apart.sum(), pl.len()))
+    n_apart = is_apart.sum().over(lines).cast(pl.Int64)
     table = table.with_columns(
-        (pl.col("p_corrected") <= level).sum().over(lines).cast(pl.Int64).alias("told apart"),
-        pl.len().over(lines).alias("pairs"),
+        n_apart.alias("told apart"),
+        pl.format("{}: {} of {}", "measure", n_apart, pl.len().over(lines)).alias("label"),
         (pl.col("p_corrected") / SMALL_P).log1p().alias("height"),
     )
     table = _with_names(
-        _in_lines(table, lines, "place"),
+        _in_lines(table, "place"),
         "place",
         by=["height", -pl.col("told apart")],
-        label=lambda row: f"{row['measure']}: {row['told apart']} of {row['pairs']}",
+        label=pl.col("label"),
         ends=(0.0, math.log1p(1 / SMALL_P)),
     )
     height = (pl.col("label_at").exp() - 1) * SMALL_P
-    table = table.with_columns(height.alias("label_at")).drop("told apart", "pairs", "height")
+    table = table.with_columns(height.alias("label_at")).drop("told apart", "height")
     x = marks.places_axis("place:Q", "pairs of strategies, by falling p", max(table["place"]))
     y = alt.Y(
         "p_corrected:Q",
@@ -132,14 +123,9 @@ def significance_curves(
     line, points, names = _measure_lines(table, x, y, few=few)
     points, p = style.with_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    return _drawn(
-        table,
-        panel,
-        [_level(level), line, points, names],
-        titles.apart(told_apart, level),
-        "p of all pairs in falling order",
-        f"pairs below the dashed line, p ≤ {level:g}, are told apart",
-    )
+    layers, finding = [_level(level), line, points, names], titles.apart(told_apart, level)
+    note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
+    return _drawn(table, panel, layers, finding, note, "p of all pairs in falling order")
 
 
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
@@ -188,13 +174,12 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     └─────────┴────────┴─────────┴───────┘
     """
     power = check_number("power", power, above=0, below=1)
-    numbers = ["power", "difference", "share_of_range"]
-    at = ["queries", "at_hand"]
+    numbers, at = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
     table = chart_data.result_rows("curve", curve, *numbers, at=at, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
-    table = _in_lines(table, _lines(table), "queries")
+    table = _in_lines(table, "queries")
     table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
-    x = _queries_axis("queries", table)
+    x = _queries_axis(table)
     y = alt.Y(
         "power:Q",
         title="power",
@@ -204,7 +189,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     tooltip = style.decimals(*numbers)
     lines = _measure_lines(table, x, y, *tooltip, few=False)
     # A large point where the queries at hand are.
-    large = style.dots(alt.Chart().transform_filter("datum.at_hand"), 90)
+    large = style.dots(style.Layer().transform_filter("datum.at_hand"), 90)
     said = ["measure:N", "queries:Q", *tooltip]
     large = large.encode(x=x, y=y, color=_colours(table), tooltip=said)
     at_hand = table.filter("at_hand")
@@ -215,7 +200,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     finding = titles.highest_and_lowest(values, where, what)
     layers = [_level(power), *lines, large]
     note = f"● the queries at hand; dashed: power {power:g}"
-    return _drawn(table, panel, layers, finding, "power by number of queries", note)
+    return _drawn(table, panel, layers, finding, note, "power by number of queries")
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
@@ -263,22 +248,22 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         "stability", stability, "tau", "tau_low", "tau_high", at=["queries"], panel=panel
     )
     lines = _lines(table)
-    table = _in_lines(table, lines, "queries")
+    table = _in_lines(table, "queries")
     # Of one with other queries all say the same: then names stand as the lines lie on the whole.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
-    banded = panel == "measure" or table["measure"].n_unique() <= FEW_BANDS
+    banded = panel == "measure" or table["measure"].n_unique() <= style.FEW_BANDS
     # Of two strategies τ is 1 or −1, of which a band says nothing.
     are_two = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     banded = banded and not are_two
     lowest: Any = table.select(pl.min_horizontal("tau", "tau_low" if banded else "tau").min())
     ends = math.floor(10 * lowest.item()) / 10, 1.0
     table = _with_names(table, "queries", by=["tau", "mean tau"], ends=ends).drop("mean tau")
-    x, title = _queries_axis("queries", table), "τ to the order from all queries"
-    y = alt.Y("tau:Q", title=title, scale=alt.Scale(domain=list(ends), nice=False))
+    x, title = _queries_axis(table), "τ to the order from all queries"
+    y = alt.Y("tau:Q", title=title, **style.between(ends))
     layers = _measure_lines(table, x, y, *style.decimals("tau", "tau_low", "tau_high"), few=True)
     if banded:
         low = alt.Y("tau_low:Q", title=title)
-        area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
+        area = style.Layer().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
         layers.insert(0, area.encode(color=_colours(table), detail="measure:N"))
     most: Any = table["queries"].max()
     half = min(table["queries"], key=lambda size: abs(size - most / 2))
@@ -288,7 +273,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     note = "band: where most of the samples lie" if banded else "mean of the samples"
     if are_two:
         note = "two strategies: 1 where all samples have them in the same order, -1 where none has"
-    return _drawn(table, panel, layers, finding, f"{title} by number of queries", note)
+    return _drawn(table, panel, layers, finding, note, f"{title} by number of queries")
 
 
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
@@ -340,9 +325,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     """
     rate = check_number("rate", rate, above=0, below=1)
     numbers = ["swap_rate", "difference_from", "difference_to"]
-    table = chart_data.result_rows(
-        "rates", rates, *numbers, at=["queries", "comparisons"], panel=panel
-    )
+    at = ["queries", "comparisons"]
+    table = chart_data.result_rows("rates", rates, *numbers, at=at, panel=panel)
     middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
     table = table.with_columns(middle.alias("difference")).drop_nulls("difference")
     lines = [*_lines(table), "queries"]
@@ -358,7 +342,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     most = max(top, 2 * rate)
     step = chart_data.round_step(most / 5)
     ticks = sorted({rate, *(round(step * place, 9) for place in range(11))})
-    x = alt.X("difference:Q", title="difference of means in one sample", axis=style.whole_labels(5))
+    axis = alt.Axis(tickCount=5, **style.WHOLE)
+    x = alt.X("difference:Q", title="difference of means in one sample", axis=axis)
     y = alt.Y(
         "swap_rate:Q",
         title="swap rate",
@@ -370,37 +355,28 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     shades = style.ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
     scale = alt.Scale(domain=sizes, range=shades)
     shade = alt.Stroke("queries:O", title="queries", scale=scale, legend=None)
-    base = alt.Chart().encode(x=x, y=y, detail="queries:O")
+    base = style.Layer().encode(x=x, y=y, detail="queries:O")
     tooltip = [
         *("measure:N", "queries:O", "difference_from:Q", "difference_to:Q"),
         *("comparisons:Q", "swaps:Q", *style.decimals("swap_rate")),
     ]
-    labels = alt.Chart().transform_filter("isValid(datum.label_x)")
-    labels = labels.encode(
-        x=alt.X("label_x:Q", title=x["title"]),
-        y=alt.Y("label_y:Q", title="swap rate"),
-        text="queries:O",
-    )
-    at: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
+    labels = style.Layer().transform_filter("isValid(datum.label_x)")
+    x_of_label = alt.X("label_x:Q", title=x["title"])
+    labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"), text="queries:O")
+    place: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
     layers = [
         _level(rate),
         base.mark_line().encode(stroke=shade),
         base.mark_point(filled=True, opacity=0).encode(tooltip=tooltip),
         # What is behind a number sets it off from the lines.
-        labels.mark_text(**at, stroke=paper, strokeWidth=4, color=paper),
-        labels.mark_text(**at, color=ink),
+        labels.mark_text(**place, stroke=paper, strokeWidth=4, color=paper),
+        labels.mark_text(**place, color=ink),
     ]
-    return style.panels(
-        layers,
-        table,
-        panel,
-        style.measures_axis(table["difference"]),
-        unnamed=["stroke"],
-        columns=2,
-        finding=titles.swapped(table, rate),
-        notes=["number on a line: queries in a sample"],
-        description=_described("rate of swaps by size of difference", table),
-    )
+    described = _described("rate of swaps by size of difference", table)
+    notes = ["number on a line: queries in a sample"]
+    words = style.Words(titles.swapped(table, rate), notes, described)
+    shared = style.measures_axis(table["difference"])
+    return style.panels(layers, table, panel, words, shared, apart=["stroke"], columns=2)
 
 
 def grading_profile(
@@ -462,26 +438,18 @@ def grading_profile(
     └──────────┴──────────┴──────┴─────────────┘
     """
     check_choice("show", show, ("means", "differences", "places"))
+    keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "grading"]}
     table = chart_data.result_rows(
-        "robustness",
-        robustness,
-        "mean",
-        "tau",
-        texts=["measure", "grading"],
-        at=["place"],
-        strategy=strategy,
-        panel=panel,
-        every=True,
+        "robustness", robustness, "mean", "tau", at=["place"], **keys, every=True
     )
     gradings = table["grading"].unique(maintain_order=True).to_list()
     given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
     several = chart_data.has_panels(table)
     # Once above each grading but that with which the others are compared.
     one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_lines(table))
+    one &= pl.col("grading") != given
     tau = [None if tau is None else f"τ {tau:.2f}" for tau in table["tau"]]
-    table = table.with_columns(pl.Series("correlation", tau, pl.String)).with_columns(
-        pl.when(one & (pl.col("grading") != given)).then("correlation").alias("correlation")
-    )
+    table = table.with_columns(correlation=pl.when(one).then(pl.Series(tau, dtype=pl.String)))
     names = table["strategy"].unique().to_list()
     ahead = table.filter(grading=given).sort("place", "strategy")["strategy"]
     best = ahead.unique(maintain_order=True).head(style.MOST_COLOURS).to_list()
@@ -503,19 +471,15 @@ def grading_profile(
     longest = max(len(name) for name in gradings)
     step = min(max(40, 6 * longest + 6), max(40, (300 if several else 480) // len(gradings)))
     angle = 0 if 6 * longest <= step else -40
-    x = alt.X(
-        "grading:N",
-        title="grading",
-        axis=alt.Axis(labelAngle=angle, labelLimit=200),
-        **style.in_order(gradings),
-    )
+    across = style.in_order(gradings, labelAngle=angle, labelLimit=200)
+    x = alt.X("grading:N", title="grading", **across)
     y = alt.Y(f"{height}:Q", title=title, scale=scale, axis=ticks)
-    base = alt.Chart().encode(x=x, y=y, detail="strategy:N", **look)
+    base = style.Layer().encode(x=x, y=y, detail="strategy:N", **look)
     tooltip = [
         *("measure:N", "grading:N", "strategy:N", *style.decimals("mean"), "place:Q"),
         *(*style.decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
     ]
-    above = alt.Chart().transform_filter("isValid(datum.correlation)")
+    above = style.Layer().transform_filter("isValid(datum.correlation)")
     above = above.mark_text(baseline="top", fontSize=10, color=style.ink())
     layers = [
         base.mark_line(),
@@ -525,18 +489,12 @@ def grading_profile(
     if not several:
         named = names if len(names) <= style.MOST_COLOURS else best
         last = pl.col("grading") == gradings[-1]
-        table = chart_data.with_labels(table, "grading", last, height, named, ends)
+        table = chart_data.with_labels(table, last, [height], ends, named)
         layers.append(marks.line_names(x, title, "strategy", look["color"], dx=8))
-    chart = style.panels(
-        layers,
-        table,
-        panel,
-        columns=2,
-        width=alt.Step(step),
-        finding=titles.gradings(table, given),
-        notes=[f"τ: of the order of strategies with that {given}", *style.rest_named(names)],
-        description=f"{show} of {len(names)} strategies under {len(gradings)} gradings",
-    )
+    notes = [f"τ: of the order of strategies with that {given}", *style.rest_named(names)]
+    described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
+    words = style.Words(titles.gradings(table, given), notes, described)
+    chart = style.panels(layers, table, panel, words, columns=2, width=alt.Step(step))
     return chart.resolve_scale(y="independent") if several else chart
 
 
@@ -585,27 +543,26 @@ def unjudged_bounds(
     """
     numbers = ["value", "low", "high", "residual"]
     table = chart_data.result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
-    of = pl.col
     means = table.group_by(*_lines(table), "strategy", maintain_order=True).agg(
-        of("value").mean().alias("mean"),
-        of("low").mean(),
-        of("high").mean(),
-        (of("low") + of("residual")).mean().alias("beyond"),
+        pl.col("value").mean().alias("mean"),
+        pl.col("low", "high").mean(),
+        (pl.col("low") + pl.col("residual")).mean().alias("beyond"),
         pl.len().alias("queries"),
     )
     chart_data.check_row_count("bounds", means)
     names = chart_data.by_falling(means, "mean", "strategy")
-    look = style.few_colours(names, strategy)
     title, notes = style.mean_title(means), list[str]()
     if (means["low"] != means["high"]).any():
         notes.append("line: up to unjudged documents of the highest grade; no interval")
-    y = style.names_down("strategy", names)
-    tooltip = ["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"]
-    base = alt.Chart().encode(y=y, tooltip=tooltip, **look)
+    base = style.Layer().encode(
+        y=style.names_down("strategy", names),
+        tooltip=["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"],
+        **style.few_colours(names, strategy),
+    )
     scale = alt.Scale(zero=False)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis())
     layers = [
-        style.interval(base, title, "low", "high", size=3, scale=scale),
+        style.interval(base, title, ("low", "high"), size=3, scale=scale),
         style.dots(base, 70).encode(x=x),
     ]
     further: Any = (means["beyond"] - means["high"]).max()
@@ -613,15 +570,12 @@ def unjudged_bounds(
         notes.append("thin line: and what could lie beyond the end of rankings")
         # An axis needs two ends, in a panel where nothing lies beyond too.
         there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
-        layers.insert(0, style.interval(there, title, "low", "end", size=1, scale=scale))
-    size: dict[str, Any] = {"width": 240 if chart_data.has_panels(means) else 300}
-    if len(names) > MOST_LINES:
-        size["height"] = alt.Step(12)
-    size["description"] = (
-        f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
-    )
-    size |= {"finding": titles.overlaps(means), "notes": notes}
-    return style.panels(layers, means, panel, "independent", columns=2, **size)
+        layers.insert(0, style.interval(there, title, ("low", "end"), size=1, scale=scale))
+    described = f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
+    words = style.Words(titles.overlaps(means), notes, described)
+    size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MOST_LINES else {}
+    size["width"] = 240 if chart_data.has_panels(means) else 300
+    return style.panels(layers, means, panel, words, "independent", columns=2, **size)
 
 
 def _lines(table: pl.DataFrame) -> list[str]:
@@ -629,16 +583,13 @@ def _lines(table: pl.DataFrame) -> list[str]:
     return ["panel", "measure"] if "panel" in table.columns else ["measure"]
 
 
-def _by_line(table: pl.DataFrame, *values: pl.Expr) -> dict[str, Any]:
-    """A value of each line, or several, by what the line is called."""
-    named = [pl.col("measure")]
+def _by_line(table: pl.DataFrame, value: pl.Expr) -> dict[str, Any]:
+    """A value of each line, by what the line is called."""
+    name = [pl.col("measure")]
     if "panel" in table.columns and (table["panel"] != table["measure"]).any():
-        named += [pl.lit(", "), pl.col("panel")]
-    lines = table.group_by(_lines(table), maintain_order=True)
-    each = lines.agg(v.alias(f"value {i}") for i, v in enumerate(values))
-    names = each.select(pl.concat_str(named)).to_series()
-    found = each.select("^value .*$").rows()
-    return dict(zip(names, found if len(values) > 1 else [row[0] for row in found], strict=True))
+        name += [pl.lit(", "), pl.col("panel")]
+    lines = table.group_by(_lines(table), maintain_order=True).agg(value.alias("value"))
+    return dict(lines.select(pl.concat_str(name), "value").iter_rows())
 
 
 def _drawn(
@@ -646,13 +597,13 @@ def _drawn(
     panel: str | None,
     layers: list[alt.Chart],
     finding: str,
-    what: str,
     note: str,
+    what: str,
 ) -> Chart:
     """Lines of measures, which have their names beside them instead of a legend."""
-    said: dict[str, Any] = {"finding": finding, "description": _described(what, table)}
-    said["notes"] = [note, *style.rest_named(set(table["measure"]))]
-    return style.panels(layers, table, panel, unnamed=["color"], **said)
+    notes = [note, *style.rest_named(set(table["measure"]))]
+    words = style.Words(finding, notes, _described(what, table))
+    return style.panels(layers, table, panel, words, apart=["color"])
 
 
 def _level(value: float) -> alt.Chart:
@@ -666,15 +617,15 @@ def _measure_lines(
 ) -> list[alt.Chart]:
     """A line for each measure, its name at its end, and points that say where they are."""
     colour, tooltip = _colours(table), ["measure:N", x.shorthand, *said]
-    base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
+    base = style.Layer().encode(x=x, y=y, color=colour, detail="measure:N")
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
     names = marks.line_names(x, y["title"], "label", colour, limit=250)
     return [base.mark_line(), points.encode(tooltip=tooltip), names]
 
 
-def _in_lines(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
+def _in_lines(table: pl.DataFrame, at: str) -> pl.DataFrame:
     """The rows of each line together and in order; of many, those at some places."""
-    return chart_data.thinned(_in_order(table, lines, at), at)
+    return chart_data.thinned(_in_order(table, _lines(table), at), at)
 
 
 def _in_order(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
@@ -688,35 +639,22 @@ def _with_names(
     table: pl.DataFrame,
     at: str,
     *,
-    by: list[str | pl.Expr],
+    by: Sequence[str | pl.Expr],
     ends: Ends,
-    label: Callable[[dict[str, Any]], str | None] | None = None,
+    label: pl.Expr | None = None,
 ) -> pl.DataFrame:
     """The rows with `label` and `label_at` at the end of each line: names in the order of ends.
 
-    The first of `by` is how high a line ends, and what follows it orders those that end alike. A
-    measure alone has its name above its panel.
+    By default a label is the measure, but for one alone, whose name stands above its panel.
     """
-    label = label or (lambda row: None if row.get("panel") == row["measure"] else row["measure"])
     lines = _lines(table)
-    last = table.filter(pl.col(at) == pl.col(at).max().over(lines))
-    last = last.unique(lines, keep="first", maintain_order=True)
-    last = last.filter(pl.col("measure").is_in(_named(table)))
-    groups = last.partition_by("panel", maintain_order=True) if "panel" in lines else [last]
-    placed = []
-    for group in groups:
-        rising = group.sort(*by, "measure")
-        heights = chart_data.apart(rising.select(by[0]).to_series(), ends)
-        placed.append(
-            rising.select(
-                *lines,
-                at,
-                pl.Series("label", [label(row) for row in rising.rows(named=True)], pl.String),
-                pl.Series("label_at", heights, pl.Float64),
-            )
-        )
-    names = pl.concat(placed).drop_nulls("label")
-    return table.join(names, on=[*lines, at], how="left", maintain_order="left")
+    if label is None:
+        label = pl.when(pl.col("panel") != pl.col("measure")).then("measure")
+        label = label if "panel" in lines else pl.col("measure")
+    is_last = pl.col(at) == pl.col(at).max().over(lines)
+    is_last &= label.is_not_null()
+    table = chart_data.with_labels(table, is_last, by, ends, _named(table), lines)
+    return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 
 def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
@@ -762,10 +700,10 @@ def _colours(table: pl.DataFrame) -> Any:
     return look["color"]
 
 
-def _queries_axis(title: str, table: pl.DataFrame) -> alt.X:
+def _queries_axis(table: pl.DataFrame) -> alt.X:
     """From no query to as many as there are points of."""
-    scale = alt.Scale(domain=[0, max(table["queries"])], nice=False)
-    return alt.X("queries:Q", title=title, scale=scale, axis=alt.Axis(format=",d", tickMinStep=1))
+    ends = style.between((0, max(table["queries"])), format=",d", tickMinStep=1)
+    return alt.X("queries:Q", title="queries", **ends)
 
 
 def _described(what: str, table: pl.DataFrame) -> str:
