@@ -223,8 +223,8 @@ MUTANTS = [
     ),
     Mutant(
         "_frames/joining.py",
-        "missed = pl.Series(~self._found[name][start:stop])",
-        "missed = pl.Series(~self._found[name][start:stop])[:1]",
+        "self.judged.filter(pl.Series(~found))",
+        "self.judged.filter(pl.Series(~found)).head(1)",
         JUDGED,
     ),
     Mutant(

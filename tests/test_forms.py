@@ -123,6 +123,13 @@ def test_the_caption_says_what_the_signs_stand_for():
     assert "Means of 4 to 5 queries" in paper_table(holes, missing="drop")
 
 
+def test_the_caption_counts_a_single_query_and_an_empty_table_is_refused():
+    few = pl.DataFrame({"strategy": ["a", "b"], "query": [1, 1], "ap": [0.5, 0.25]})
+    assert "\nMeans of 1 query, the best" in paper_table(few)
+    with pytest.raises(ValueError, match="must have a row per strategy and query, got none"):
+        paper_table(few.clear())
+
+
 def test_a_baseline_takes_plus_and_minus():
     rows = paper_table(PER_QUERY, digits=2, baseline="ours").splitlines()
     assert rows[2:5] == [

@@ -117,6 +117,16 @@ def test_what_changes_nothing_is_no_worse_and_what_varies_by_nothing_undecided()
         )
 
 
+def test_results_of_another_day_are_of_one_grader():
+    frame = per_query(np.random.default_rng(1), 9)
+    both = pl.concat(frame.with_columns(grader=pl.lit(name)) for name in ("people", "model"))
+    with pytest.raises(ValueError, match="`baseline` must have the results of one grader, got 'pe"):
+        gate(frame, baseline=both)
+    expected = gate(frame, baseline=frame)
+    assert gate(frame, baseline=both.filter(grader="people")).equals(expected)
+    assert gate(both, baseline=both.filter(grader="people"), grader="people").equals(expected)
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_the_baseline_may_be_results_of_another_day(suffix, tmp_path):
     frame = per_query(np.random.default_rng(1), 30)

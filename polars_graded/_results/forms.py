@@ -32,7 +32,7 @@ from polars_graded._results.per_query import (
 )
 from polars_graded._results.ranks import LETTERS, ranks_of
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, correction_of
-from polars_graded._sentences import in_markdown
+from polars_graded._sentences import counted, in_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -197,6 +197,9 @@ def paper_table(
     grid = check_per_query(per_query, measures, segments, **keys)
     means, parts = summary_of(grid, confidence), ["measure", *grid.apart]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
+    if not names:
+        msg = "`per_query` must have a row per strategy and query, got none"
+        raise ValueError(msg)
     if baseline is None and letters == "worse" and len(names) > len(LETTERS):
         msg = (
             f"there must be at most {len(LETTERS)} strategies, a letter for each, unless "
@@ -261,7 +264,8 @@ def _beaten(
 def _caption(means: pl.DataFrame, options: Options, signs: str) -> str:
     """What is bold, and what the raised signs stand for."""
     counts = means.get_column("queries").unique().sort().to_list()
-    queries = f"{counts[0]} queries" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} queries"
+    few = "" if len(counts) == 1 else f"{counts[0]:,} to "
+    queries = few + counted(counts[-1], "queries")
     test, correction = TESTS[options.test], CORRECTIONS[options.correction]
     corrected = "" if test.simultaneous else f", p values {correction.words}"
     return (

@@ -15,14 +15,17 @@ from polars_graded._checks import (
     check_columns,
     check_frame,
     check_number,
+    first_few,
 )
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import side_by_side
 from polars_graded._results.keys import (
+    GRADER,
     Columns,
     ResultOptions,
     columns_of_segments,
+    has_graders,
     takes_results_of_one,
 )
 from polars_graded._results.pairs import Pairs, names_of_pairs
@@ -279,6 +282,13 @@ def _beside(
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     found, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
     columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *found]
+    if has_graders(older.schema, {**keys, "segments": segments}) and older[GRADER].n_unique() > 1:
+        msg = (
+            "`baseline` must have the results of one grader, got "
+            f"{first_few(older[GRADER].unique(maintain_order=True).to_list())}\n\n"
+            "Hint: .filter(grader=...) of the frame leaves those of one"
+        )
+        raise ValueError(msg)
     check_columns("baseline", columns, older.schema)
     older = older.cast({query: rows.schema[query] for query in queries})
     strategies, known = as_they_come(rows[name]), as_they_come(older[name])
