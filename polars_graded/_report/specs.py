@@ -51,15 +51,11 @@ PLACE = "#1b1f24"
 
 IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     PLACE: "#ffffff",
-    INK: "#d5dae0",
     DOUBT: "#868d96",
     REST: "#565c64",
     FAINT: "#3a424b",
-    "#ffffff": "#14181d",
-    "white": "#14181d",
-    "#000": "#d5dae0",
-    "black": "#d5dae0",
-    "#333": "#d5dae0",
+    **dict.fromkeys((INK, "#333", "#000", "black"), "#d5dae0"),
+    **dict.fromkeys(("#ffffff", "white"), "#14181d"),
     "#ddd": "#343b43",
 }
 """What the colours of the charts, and of their texts and axes, are in the dark."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -200,31 +200,39 @@ def order_stability(
     draws = check_whole_number("samples", samples)
     share = check_number("confidence", confidence, above=0, below=1)
     check_whole_number("seed", seed, at_least=0)
-    tails = [(1 - share) / 2, (1 + share) / 2]
     grid = check_per_query(per_query, measures, **keys)
-    correlation = kendalls if method == "kendall" else _taus_ap
-    rows = []
-    for results in grid.several():
-        for size in _sizes(sizes, results.n):
-            tau = np.concatenate(
-                [
-                    correlation(_signs(results, drawn), results.order)
-                    for drawn in _samples(results, size, draws, seed)
-                ]
-            )
-            tau = tau[~np.isnan(tau)]
-            low, high = np.quantile(tau, tails) if len(tau) else (np.nan, np.nan)
-            rows.append(
-                {
-                    "measure": results.measure,
-                    "strategies": len(results.values),
-                    "queries": size,
-                    "tau": mean_of(tau),
-                    "tau_low": low,
-                    "tau_high": high,
-                }
-            )
+    rows = [
+        stability_of(results, size, draws, method, share, seed)
+        for results in grid.several()
+        for size in _sizes(sizes, results.n)
+    ]
     return table(rows)
+
+
+def stability_of(
+    results: Results,
+    size: int,
+    draws: int,
+    method: Literal["kendall", "ap"] = "kendall",
+    share: float = 0.95,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """How alike the order from samples of one size is to that from all queries."""
+    correlation = kendalls if method == "kendall" else _taus_ap
+    samples = _samples(results, size, draws, seed)
+    every = [correlation(_signs(results, drawn), results.order) for drawn in samples]
+    tau = np.concatenate(every)
+    tau = tau[~np.isnan(tau)]
+    tails = [(1 - share) / 2, (1 + share) / 2]
+    low, high = np.quantile(tau, tails) if len(tau) else (np.nan, np.nan)
+    return {
+        "measure": results.measure,
+        "strategies": len(results.values),
+        "queries": size,
+        "tau": mean_of(tau),
+        "tau_low": low,
+        "tau_high": high,
+    }
 
 
 def _sizes(asked: int | Sequence[int] | None, most: int) -> list[int]:
