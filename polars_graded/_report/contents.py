@@ -20,8 +20,7 @@ from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import bests
 from polars_graded._results.segments import compare_segments
-from polars_graded._results.significance import TESTS
-from polars_graded._sentences import counted, listed, p_said, percent
+from polars_graded._sentences import counted, listed, p_said, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,16 +138,9 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
         # An ideal curve that is the same for all is there once.
         ideals = [its[: 1 if _same(its) else None] for its in ideals if not np.isnan(its).all()]
         n_lines = sum(map(len, (everything, *ideals))) * len(kinds)
-        kept = np.arange(length)
-        if kind == "rank":
-            fitting = max(FEWEST_POINTS, MOST_POINTS // (n_lines * len(seen)))
-            fitting = min(fitting, chart_data.most_points(len(everything)))
-            kept = chart_data.equal_steps(length, fitting).to_numpy()
-        # Where even so few points do not fit, fewer queries have them.
-        most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
-        there = chart_data.equal_steps(len(seen), most).to_numpy()
+        kept, there = _fitting(everything, kind, n_lines, len(seen))
         at = chart_data.positions_of(name, kind, length).to_numpy()
-        whole = _whole(everything)
+        whole = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
         drawn = [its[:, :, kept] for its in (everything, *ideals)]
         packed, *ideal_packed = (
             packed_points(points[:, seen[there]]) | {"means": _means(points, whole)}
@@ -177,6 +169,19 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
     return result
 
 
+def _fitting(everything: Floats, kind: str, n_lines: int, n_seen: int) -> tuple[Integers, Integers]:
+    """Which points of a curve, and which of the queries that are seen, fit in the page."""
+    n_strategies, _, length = everything.shape
+    kept = np.arange(length)
+    if kind == "rank":
+        most = max(FEWEST_POINTS, MOST_POINTS // (n_lines * n_seen))
+        most = min(most, chart_data.most_points(n_strategies))
+        kept = chart_data.equal_steps(length, most).to_numpy()
+    # Where even so few points do not fit, fewer queries have them.
+    most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
+    return kept, chart_data.equal_steps(n_seen, most).to_numpy()
+
+
 def without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, str]:
     """What is said of curves that are there where none of their kind has a value to draw."""
     kinds = _kinds(names)
@@ -195,11 +200,6 @@ def _kinds(names: list[str]) -> dict[str, str]:
 def _same(lines: Floats) -> bool:
     """Whether all strategies have the same line in each query."""
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
-
-
-def _whole(points: Floats) -> Mask:
-    """Which queries have all values of all strategies."""
-    return np.asarray(np.isfinite(points).all(axis=(0, 2)))
 
 
 def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
@@ -230,17 +230,12 @@ def comparison_of(pairs: list[list[Pair]], tested: Tested) -> dict[str, Any]:
     every = [pair for of_measure in pairs for pair in of_measure]
     if not every:
         return {"baseline": tested.baseline, "rows": [], "columns": []}
-    words, p_values = TESTS[tested.test], ""
-    if not words.simultaneous:
-        of_all = tested.together > 1
-        each = f" for the {tested.pairs} pairs of each measure" if of_all else ""
-        p_values = f"; p values {tested.corrected}{each}"
     return {
         "baseline": tested.baseline,
         "columns": [*every[0]],
         "rows": [[[*pair.values()] for pair in of_measure] for of_measure in pairs],
         "note": f"Means of one strategy minus those of another over the same queries, tested by "
-        f"{words.words}{p_values}. p of at most {ALPHA:g} is in bold and filled in the chart.",
+        f"{tested.words}. p of at most {ALPHA:g} is in bold and filled in the chart.",
         "held": f"{percent(1 - ALPHA)} interval {_held(every, tested)}",
     }
 
@@ -250,7 +245,7 @@ def _held(pairs: list[Pair], tested: Tested) -> str:
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of one difference, apart from p"
     if tested.is_joint:
-        return f"of {tested.held('differences')}, which agrees with p"
+        return f"of {together(tested.pairs, 'differences')}, which agrees with p"
     ends = [(pair[f"ci_{end}"], pair[f"simultaneous_{end}"]) for pair in pairs for end in ENDS]
     same = all(alone == agreeing for alone, agreeing in ends)
     return "of one difference" if same else f"{tested.corrected}, each for its own p"

@@ -44,7 +44,7 @@ from polars_graded._results.per_query import (
     natural_order,
     place_of,
 )
-from polars_graded._results.significance import CORRECTIONS, TESTS, Options, correction_of
+from polars_graded._results.significance import Options, correction_of
 from polars_graded._sentences import percent
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, whole_file
@@ -245,7 +245,6 @@ def report(
     keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
     how = {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
-    said: dict[str, str] = {}
     import altair as alt
 
     # A theme that is switched on is made for other pages.
@@ -255,15 +254,16 @@ def report(
             from polars_graded._report.graders import add_graders
 
             add_graders(payload, every, grader, trusted, baseline, **keys | {"query": query})
-            said["Grades"] = f"of {grader}"
     payload["segments"] = segments_of(per_query, grid, numbers, segments, keys)
+    said = {} if grader is None else {"Grades": f"of {grader}"}
     if documents is not None:
         said |= documents.settings
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
-    payload["settings"] = _settings(payload, missing, how, date, said | {**(settings or {})})
+    said |= settings or {}
+    payload["settings"] = _settings(payload, missing, said, date)
     page = _page(title, payload, scripts)
     with whole_file(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
@@ -350,9 +350,9 @@ def _payload(
 
     strategies = grid.strategies.cast(pl.String).to_list()
     queries = list(_labels(grid.queries[seen]))
-    baseline = None if how["baseline"] is None else place_of(grid.strategies, how["baseline"])
     measured, drawn = measures_of(grid, numbers, seen, keys), curves_of(grid, curves, seen)
     absent = ABSENT | without_value(curves, drawn) | {curve["kind"]: "" for curve in drawn}
+    baseline = None if how["baseline"] is None else place_of(grid.strategies, how["baseline"])
     pairs: list[list[Pair]] = [[] for _ in numbers]
     if not numbers:
         absent["comparison"] = "There is no measure to compare strategies by."
@@ -390,32 +390,24 @@ def _payload(
         "comparison": comparison_of(pairs, tested),
         "certainty": certainty(grid, measured, pairs),
         "share": percent(SHARE),
+        "settings": tested.settings(strategies) if tested.pairs else {},
     }
 
 
 def _settings(
     payload: Mapping[str, Any],
     missing: Missing,
-    how: Mapping[str, Any],
-    date: dt.date | None,
     others: Mapping[str, str],
+    date: dt.date | None,
 ) -> list[tuple[str, str]]:
     """What the page was made with, each under its name."""
     import altair as alt
 
-    test, baseline = TESTS[how["test"]], how["baseline"]
-    corrected = "none" if test.simultaneous else CORRECTIONS[how["correction"]].words
-    compared = [
-        ("Compared", "every pair" if baseline is None else f"all with {baseline}"),
-        ("Test", test.words),
-        ("Correction", corrected),
-        ("Level", f"p ≤ {ALPHA:g}; intervals of {percent(1 - ALPHA)} confidence"),
-    ]
     versions = f"polars_graded {__version__}, Polars {pl.__version__}, Altair {alt.__version__}"
     made = dt.datetime.now().astimezone().date() if date is None else date
     return [
         ("Data", payload["about"]),
-        *(compared if payload["comparison"]["rows"] else []),
+        *payload["settings"].items(),
         ("Missing values", MISSING[missing] or "none are allowed"),
         *others.items(),
         ("Made with", versions),

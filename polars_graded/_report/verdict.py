@@ -14,7 +14,7 @@ from polars_graded._report.words import ALPHA, written
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.power import what_is_needed
 from polars_graded._results.reliability import stability_of
-from polars_graded._sentences import counted, p_said, percent
+from polars_graded._sentences import counted, p_said, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -106,7 +106,8 @@ def _listed(places: Sequence[int]) -> Said:
 def _interval(pair: Pair, leader: int, side: str, how: Tested) -> str:
     """The interval of a lead, of which more is better: that which agrees with p, or the plain."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
-    held = f", {how.held('pairs')}" if how.together > 1 and low is not None else ""
+    held = together(how.pairs, "pairs") if how.is_joint else how.corrected
+    held = f", {held}" if how.together > 1 and low is not None else ""
     if low is None:
         low, high = pair["ci_low"], pair["ci_high"]
     if low is None:

@@ -6,11 +6,13 @@ import inspect
 from typing import TYPE_CHECKING, NamedTuple
 
 from polars_graded._measuring.names import Measure
-from polars_graded._results.significance import CORRECTIONS, hold_together
-from polars_graded._sentences import together
+from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
+from polars_graded._sentences import percent
 from polars_graded.namespace import Graded
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_graded._results.significance import CorrectionName, TestName
 
 MISSING = {
@@ -55,7 +57,7 @@ def written(value: float) -> str:
 
 
 class Tested(NamedTuple):
-    """How the pairs of each measure are tested."""
+    """How the pairs of each measure are tested, and how that is said."""
 
     test: TestName
     correction: CorrectionName
@@ -71,8 +73,8 @@ class Tested(NamedTuple):
 
     @property
     def corrected(self) -> str:
-        """What is said of p values."""
-        return CORRECTIONS[self.correction].words
+        """What is said of p values; those that hold for all pairs are corrected by nothing else."""
+        return "none" if TESTS[self.test].simultaneous else CORRECTIONS[self.correction].words
 
     @property
     def is_joint(self) -> bool:
@@ -84,6 +86,21 @@ class Tested(NamedTuple):
         """How many pairs are tested together."""
         return self.pairs if self.is_joint or self.correction != "none" else 1
 
-    def held(self, things: str) -> str:
-        """What is said of intervals that agree with p."""
-        return together(self.pairs, things) if self.is_joint else self.corrected
+    @property
+    def words(self) -> str:
+        """By what differences are tested, and what became of p values."""
+        words, corrected = TESTS[self.test].words, self.corrected
+        if corrected == "none":
+            return words
+        each = f" for the {self.pairs} pairs of each measure" if self.together > 1 else ""
+        return f"{words}; p values {corrected}{each}"
+
+    def settings(self, strategies: Sequence[str]) -> dict[str, str]:
+        """What a page was made with, each under its name."""
+        one = self.baseline
+        return {
+            "Compared": "every pair" if one is None else f"all with {strategies[one]}",
+            "Test": TESTS[self.test].words,
+            "Correction": self.corrected,
+            "Level": f"p ≤ {ALPHA:g}; intervals of {percent(1 - ALPHA)} confidence",
+        }
