@@ -131,7 +131,7 @@ def _run(parser: _Parser, options: argparse.Namespace) -> int:
             _write(per_query, options.per_query)
         if options.report:
             with _named(options.report):
-                about = _shown_too(frame, ranked, measures, options)
+                about = _shown_too(frame, ranked | scale, measures, options)
                 page = report(evaluated, options.report, shown, **about)
             printed += f"\n\nReport: {_printable(str(page))}"
     for warning in caught:
@@ -393,13 +393,11 @@ def _shown_too(
         msg = "the runs may exceed memory, so the report shows no documents"
         warnings.warn(msg, stacklevel=2)
         return how
-    settings = {
-        "Highest grade": options.highest is not None and f"{options.highest:g}",
-        "Unjudged documents": options.condensed and "dropped from the rankings",
-        "Judgments": options.unjudged_below is not None
-        and f"none below grade {options.unjudged_below:g}",
-        "Queries without a relevant document": _counted_as(measures, options),
-    }
+    settings = {}
+    if options.unjudged_below is not None:
+        settings["Judgments"] = f"none below grade {options.unjudged_below:g}"
+    if options.undefined_as == "default":
+        settings["Queries without a relevant document"] = _counted_as(measures)
     if options.trusted is not None:
         ranked = {**ranked, "grade": options.trusted}
     return {
@@ -408,16 +406,12 @@ def _shown_too(
         **ranked,
         "frame": frame,
         "doc": "doc" if "doc" in frame.columns else None,
-        "settings": {name: text for name, text in settings.items() if text},
+        "settings": settings,
     }
 
 
-def _counted_as(measures: Mapping[str, Measure], options: argparse.Namespace) -> str:
-    """What a query without a relevant document gets."""
-    if options.undefined_as is None:
-        return "are left out"
-    if options.undefined_as != "default":
-        return f"count as {options.undefined_as:g}"
+def _counted_as(measures: Mapping[str, Measure]) -> str:
+    """What a query without a relevant document gets, where nothing is said of it."""
     undefined = [name for name, measure in measures.items() if measure.definition.needs_pairs]
     return f"count as 0, and are left out of {undefined[0]}" if undefined else "count as 0"
 

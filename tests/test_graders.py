@@ -184,6 +184,28 @@ def test_a_report_has_the_charts_of_its_graders(tmp_path, trusted):
     assert drawn == [next(iter(chart.to_dict()["datasets"].values())) for chart in charts]
 
 
+def test_a_report_says_who_is_best_by_the_grades_of_others(tmp_path):
+    """Of a grader for whom no query has values of all strategies nobody is best."""
+    results = evaluated("ndcg").filter(pl.col("query") != "b")
+    lost = pl.DataFrame({"grader": "model", "strategy": BY, "query": ["a", "c"]})
+    for frame, last in (
+        (results.filter(query="a"), " By those of model, ours has the best mean."),
+        (
+            results.join(lost, on=lost.columns, how="anti"),
+            " All of it rests on the grades of people.",
+        ),
+    ):
+        page = pg.report(frame, tmp_path / "page.html", grader="people", missing="drop")
+        assert payload(page)["measures"][0]["verdict"][-1] == last
+
+
+def test_a_report_of_segments_by_grader_has_them_all(tmp_path):
+    results = evaluated("ndcg").drop_nulls("ndcg")
+    results = results.with_columns(query=pl.col("grader") + pl.col("query"))
+    page = payload(pg.report(results, tmp_path / "page.html", segments="grader"))
+    assert [row[0] for row in page["segments"]["measures"][0]["rows"]] == GRADERS[::-1]
+
+
 @pytest.mark.parametrize(
     "draw",
     [

@@ -159,7 +159,7 @@ def test_curves_are_those_of_the_frame_within_what_is_said(per_query, written):
         assert (np.abs(unpacked(packed, page) - expected) <= 1e-5 * heights).all()
     assert dcg["ideal"]["lines"] == 1
     means = array(per_query, page, "dcg_curve@20").mean(axis=1)
-    np.testing.assert_allclose(dcg["means"], means, rtol=1e-6)
+    np.testing.assert_allclose(dcg["packed"]["means"], means, rtol=1e-6)
     ideal = array(per_query, page, "ideal_dcg_curve@20").mean(axis=1)
     np.testing.assert_allclose(dcg["ideal"]["means"], ideal[:1], rtol=1e-6)
 
@@ -278,7 +278,7 @@ def test_missing_values_are_dropped_or_zero(per_query, written):
     assert np.argwhere(np.isnan(points[:, :, 0])).tolist() == [[0, 1], [2, 0]]
     whole = per_query.filter(pl.col("query") > 2)
     means = array(whole, {**page, "queries": page["queries"][2:]}, "dcg_curve@20").mean(axis=1)
-    np.testing.assert_allclose(page["curves"][0]["means"], means, rtol=1e-6)
+    np.testing.assert_allclose(page["curves"][0]["packed"]["means"], means, rtol=1e-6)
     assert page["curves"][0]["queries"] == 78
     page = payload(written(frame, missing="zero"))
     assert not np.isnan(numbers(page["measures"][0]["values"], "<f4")).any()
@@ -299,7 +299,7 @@ SOME = pl.DataFrame(
 def test_ideal_and_curves_are_means_over_the_same_queries(written):
     (curve,) = payload(written(SOME, missing="drop"))["curves"]
     assert curve["queries"] == 2
-    assert curve["means"] == [[2, 3], [3, 3]]
+    assert curve["packed"]["means"] == [[2, 3], [3, 3]]
     assert curve["ideal"]["means"] == [[4, 6]]
 
 
@@ -347,7 +347,7 @@ def test_long_curves_of_many_queries_are_thinned_to_what_fits(written):
     (curve,) = payload(path)["curves"]
     assert len(curve["at"]) == contents.MOST_POINTS // 6000
     assert (curve["at"][0], curve["at"][-1]) == (1, 500)
-    assert curve["means"][0] == curve["at"]
+    assert curve["packed"]["means"][0] == curve["at"]
     assert path.stat().st_size < 5e6
 
 
@@ -390,7 +390,7 @@ def test_25_strategies_and_5000_queries_stay_below_8_mb(written):
     expected = array(shown, page | {"queries": [str(q) for q in there]}, "dcg_curve@20")[:, :, at]
     np.testing.assert_allclose(points, expected, atol=2e-5)
     means = np.mean(array(frame, page, "dcg_curve@20"), axis=1)[:, at]
-    np.testing.assert_allclose(page["curves"][0]["means"], means, rtol=1e-5)
+    np.testing.assert_allclose(page["curves"][0]["packed"]["means"], means, rtol=1e-5)
 
 
 def test_of_more_queries_than_can_be_seen_some_are_shown_and_all_count(written):

@@ -498,6 +498,28 @@ def test_without_documents_there_is_an_overview_alone(made, ranked):
     assert len(page["overview"]["rows"]) == 3
 
 
+def test_rows_mean_what_evaluate_was_told(made, ranked):
+    """Unjudged documents that were dropped are in no ranking and move no mean."""
+    scale: dict[str, Any] = {"condensed": True, "highest": 5, "undefined_as": 0.5}
+    page = made(evaluate(ranked, "precision@5", by=BY, **scale), frame=ranked, by=BY, **scale)
+    expected = side_by_side(ranked, int(page["queries"][0]), by=BY, **scale)
+    for name in BY:
+        rows = expected.select(name, f"grade of {name}").rows()
+        assert shown_documents(page, page["queries"][0], name) == [list(row) for row in rows]
+    assert page["unjudged"] == {}
+    settings = dict(page["settings"])
+    assert settings["Unjudged documents"] == "dropped from the rankings"
+    assert settings["Highest grade"] == "5"
+    assert settings["Queries without a relevant document"] == "count as 0.5"
+    # A higher grade than any there is moves what an unjudged document could be worth.
+    highest = {"highest": 5}
+    page = made(evaluate(ranked, "err@5", by=BY, **highest), frame=ranked, by=BY, **highest)
+    bounds = unjudged_bounds(ranked, "err@5", by=BY, **highest).group_by("strategy")
+    means = bounds.agg(pl.col("low", "high").mean()).rows_by_key("strategy", unique=True)
+    for name, ends in zip(page["strategies"], page["unjudged"]["err@5"], strict=True):
+        assert ends == pytest.approx(means[name], rel=1e-6)
+
+
 # What unjudged documents could change.
 
 

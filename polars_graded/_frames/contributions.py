@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
@@ -13,6 +13,9 @@ from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.expression import one, places
 from polars_graded._measuring.names import Measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 RANK = "rank among the retrieved"
 """The column of ranks in the rows of a query, beside whatever columns these have."""
@@ -40,21 +43,16 @@ def check_sum(measure: str) -> Measure:
     return found
 
 
-def ranked_documents(request: Request, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The rows of a query for each strategy in the order of their ranks, which are in `RANK`."""
+def ranked_documents(request: Request, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Each strategy, and its rows of queries in the order of their ranks, which are in `RANK`."""
     stacked = request.strategy
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
-    found = {}
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
         score = request.columns_of(name)
         its = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
-        found[text] = its.with_columns(
-            places(request.ranking(score))
-            .over(request.query)
-            .struct.rename_fields([RANK, TIED])
-            .struct.unnest()
-        ).sort(*request.query, RANK, nulls_last=True, maintain_order=True)
-    return found
+        ranks = places(request.ranking(score)).over(request.query)
+        ranked = its.with_columns(ranks.struct.rename_fields([RANK, TIED]).struct.unnest())
+        yield text, ranked.sort(*request.query, RANK, nulls_last=True, maintain_order=True)
 
 
 def ranks_added(
@@ -80,7 +78,7 @@ def ranks_added(
     check_comparable([doc], opened.collect_schema())
     rows = rows_of_query(request, opened, of)
     parts, values = [], {}
-    for name, its in ranked_documents(request, rows).items():
+    for name, its in ranked_documents(request, rows):
         table = its.select(
             pl.lit(name).alias("strategy"),
             pl.col(RANK).alias("rank"),

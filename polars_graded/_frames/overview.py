@@ -200,7 +200,7 @@ def side_by_side(
     rows = rows_of_query(request, request.opened(frame, doc=doc), of)
     columns: dict[str, pl.Series] = {}
     tied = {}
-    for name, its in ranked_documents(request, rows).items():
+    for name, its in ranked_documents(request, rows):
         _check_columns_are_apart(name, columns)
         top = its.filter(pl.col(RANK).is_not_null()).head(n)
         columns[name] = top.get_column(doc)

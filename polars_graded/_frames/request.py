@@ -27,13 +27,11 @@ Grade: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
 Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
 
 
-class RequestOptions(TypedDict, total=False):
-    """What `evaluate` takes to know what rows mean."""
+class RowOptions(TypedDict, total=False):
+    """What `evaluate` takes to know what rows mean, but for whose they are."""
 
-    query: Columns
     grade: Grade
     by: By
-    strategy: str | None
     ties: Columns | None
     descending: bool
     irrelevant: float
@@ -41,6 +39,13 @@ class RequestOptions(TypedDict, total=False):
     relevant_from: float | None
     undefined_as: Undefined
     condensed: bool
+
+
+class RequestOptions(RowOptions, total=False):
+    """What `evaluate` takes to know what rows mean."""
+
+    query: Columns
+    strategy: str | None
 
 
 @dataclass(frozen=True)

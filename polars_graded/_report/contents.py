@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -15,20 +15,19 @@ from polars_graded._report.packing import (
     packed_points,
     packed_values,
 )
-from polars_graded._report.words import axis_title, explained
+from polars_graded._report.words import ALPHA, axis_title, explained
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import bests
 from polars_graded._results.segments import compare_segments
-from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
 from polars_graded._sentences import counted, listed, p_said, percent, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+    from polars_graded._report.words import Tested
     from polars_graded._results.per_query import Grid
-    from polars_graded._results.significance import CorrectionName, TestName
 
 MOST_POINTS = 1_200_000
 """How many points the curves of all strategies and queries have together."""
@@ -42,14 +41,17 @@ MOST_QUERIES = 5000
 FEWEST_POINTS = 20
 """How many points each curve has, however many there are."""
 
-ALPHA = 0.05
-"""The level of significance; intervals have the confidence that goes with it."""
+ENDS = ("low", "high")
+"""The ends of an interval."""
 
-COLUMNS = (
-    *("strategy", "baseline", "difference", "ci_low", "ci_high"),
-    *("wins", "ties", "losses", "p_corrected", "simultaneous_low", "simultaneous_high", "p"),
+Pair: TypeAlias = "dict[str, Any]"
+"""What a comparison says of two strategies, which are told by their places."""
+
+OF_PAIRS = (
+    *("difference", "ci_low", "ci_high", "wins", "ties", "losses"),
+    *("p_corrected", "simultaneous_low", "simultaneous_high"),
 )
-"""The columns of a comparison that the page has, and p as it is read."""
+"""The numbers of a comparison that the page has."""
 
 
 def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, Any]]) -> str:
@@ -81,14 +83,10 @@ def measures_of(
     """What the page has of each measure: its means, and the values of queries packed."""
     if not names:
         return []
-    strategy = keys["strategy"]
     summary = summarise(grid.frame, grid.named(names), **keys)
     result = []
     for name in names:
-        rows = grid.strategies.to_frame().join(
-            summary.filter(measure=name), on=strategy, maintain_order="left"
-        )
-        best = grid.best[name]
+        rows, best = summary.filter(measure=name), grid.best[name]
         falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
         values = grid.values(name)
         check_size(name, values)
@@ -129,30 +127,25 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
     result = []
     kinds = _kinds(names)
     for name, kind in kinds.items():
-        ideal_name = chart_data.ideal_of(name, names) if kind == "rank" else None
-        length = grid.curve_length(name, *([] if ideal_name is None else [ideal_name]))
-        everything = grid.curve(name, length)
-        check_size(name, everything)
+        ideal = chart_data.ideal_of(name, names) if kind == "rank" else None
+        both = [name] if ideal is None else [name, ideal]
+        length = grid.curve_length(*both)
+        everything, *ideals = (grid.curve(each, length) for each in both)
+        for each, its in zip(both, (everything, *ideals), strict=True):
+            check_size(each, its)
         if np.isnan(everything).all():
             continue
-        ideal = None if ideal_name is None else grid.curve(ideal_name, length)
-        if ideal is not None:
-            check_size(str(ideal_name), ideal)
-            ideal = None if np.isnan(ideal).all() else ideal[: 1 if _same(ideal) else None]
-        n_lines = (len(everything) + (0 if ideal is None else len(ideal))) * len(kinds)
-        kept = np.arange(length)
-        if kind == "rank":
-            fitting = max(FEWEST_POINTS, MOST_POINTS // (n_lines * len(seen)))
-            fitting = min(fitting, chart_data.most_points(len(everything)))
-            kept = chart_data.equal_steps(length, fitting).to_numpy()
-        # Where even so few points do not fit, fewer queries have them.
-        most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
-        there = chart_data.equal_steps(len(seen), most).to_numpy()
+        # An ideal curve that is the same for all is there once.
+        ideals = [its[: 1 if _same(its) else None] for its in ideals if not np.isnan(its).all()]
+        n_lines = sum(map(len, (everything, *ideals))) * len(kinds)
+        kept, there = _fitting(everything, kind, n_lines, len(seen))
         at = chart_data.positions_of(name, kind, length).to_numpy()
-        points = everything[:, :, kept]
-        whole = _whole(everything)
-        ideal = None if ideal is None else ideal[:, :, kept]
-        packed = seen[there]
+        whole = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
+        drawn = [its[:, :, kept] for its in (everything, *ideals)]
+        packed, *ideal_packed = (
+            packed_points(points[:, seen[there]]) | {"means": _means(points, whole)}
+            for points in drawn
+        )
         result.append(
             {
                 "name": name,
@@ -160,23 +153,33 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
                 "kind": kind,
                 "at": at[kept].tolist(),
                 "queries": int(whole.sum()),
-                "means": _means(points, whole),
                 "there": None if len(there) == len(seen) else there.tolist(),
-                "packed": packed_points(points[:, packed]),
-                "ideal": None
-                if ideal is None
-                else packed_points(ideal[:, packed]) | {"means": _means(ideal, whole)},
+                "packed": packed,
+                "ideal": ideal_packed[0] if ideals else None,
                 "specs": specs.curve_specs(
                     axis_title(name),
                     kind,
                     int(at[-1]),
-                    unit=_is_unit(points, ideal),
-                    few=len(kept) <= FEW_POINTS and len(points) <= MOST_COLOURS,
-                    ideal=ideal is not None,
+                    unit=all(np.nanmin(its) >= 0 and np.nanmax(its) <= 1 for its in drawn),
+                    few=len(kept) <= FEW_POINTS and len(everything) <= MOST_COLOURS,
+                    ideal=bool(ideals),
                 ),
             }
         )
     return result
+
+
+def _fitting(everything: Floats, kind: str, n_lines: int, n_seen: int) -> tuple[Integers, Integers]:
+    """Which points of a curve, and which of the queries that are seen, fit in the page."""
+    n_strategies, _, length = everything.shape
+    kept = np.arange(length)
+    if kind == "rank":
+        most = max(FEWEST_POINTS, MOST_POINTS // (n_lines * n_seen))
+        most = min(most, chart_data.most_points(n_strategies))
+        kept = chart_data.equal_steps(length, most).to_numpy()
+    # Where even so few points do not fit, fewer queries have them.
+    most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
+    return kept, chart_data.equal_steps(n_seen, most).to_numpy()
 
 
 def without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, str]:
@@ -199,17 +202,6 @@ def _same(lines: Floats) -> bool:
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
 
 
-def _is_unit(points: Floats, ideal: Floats | None) -> bool:
-    """Whether all values that can be drawn lie between 0 and 1."""
-    drawn = [points] if ideal is None else [points, ideal]
-    return all(np.nanmin(each) >= 0 and np.nanmax(each) <= 1 for each in drawn)
-
-
-def _whole(points: Floats) -> Mask:
-    """Which queries have all values of all strategies."""
-    return np.asarray(np.isfinite(points).all(axis=(0, 2)))
-
-
 def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
     """The means over those queries, a list of points per strategy."""
     used = points[:, whole]
@@ -220,54 +212,43 @@ def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
 # Comparisons
 
 
-def comparison_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The differences of each measure, strategies by their places, and what was done."""
+def pairs_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> list[list[Pair]]:
+    """The pairs of each measure, with numbers as the page has them, and p as it is read."""
     result = compare(grid.frame, grid.named(names), **options)
-    places = {name: i for i, name in enumerate(grid.strategies.to_list())}
-    baseline, test = options["baseline"], options["test"]
-    result = result.rename({options["strategy"]: "strategy"})
-    rows = []
-    for name in names:
-        table = result.filter(measure=name).select(COLUMNS[:-1])
-        rows.append(
-            [
-                [places[first], places[second], *map(cell, others), p_said(p)]
-                for (first, second, *others), p in zip(
-                    table.iter_rows(), table["p_corrected"], strict=True
-                )
-            ]
-        )
-    n = len(rows[0])
-    corrected = CORRECTIONS[options["correction"]].words
-    if options["correction"] != "none":
-        corrected += f" for the {n} pairs of each measure" if n > 1 else ""
-    p_values = "" if TESTS[test].simultaneous else f"; p values {corrected}"
-    note = (
-        f"Means of one strategy minus those of another over the same queries, tested by "
-        f"{TESTS[test].words}{p_values}. p of at most {ALPHA:g} is in bold and filled in the chart."
-    )
+    place = {name: i for i, name in enumerate(grid.strategies.to_list())}
+
+    def pair(row: Mapping[str, Any]) -> Pair:
+        both = {"strategy": place[row[options["strategy"]]], "baseline": place[row["baseline"]]}
+        numbers = {name: cell(row[name]) for name in OF_PAIRS}
+        return both | numbers | {"p": p_said(row["p_corrected"])}
+
+    return [[*map(pair, result.filter(measure=name).iter_rows(named=True))] for name in names]
+
+
+def comparison_of(pairs: list[list[Pair]], tested: Tested) -> dict[str, Any]:
+    """What the page has of the pairs, and what was done."""
+    every = [pair for of_measure in pairs for pair in of_measure]
+    if not every:
+        return {"baseline": tested.baseline, "rows": [], "columns": []}
     return {
-        "baseline": None if baseline is None else places[baseline],
-        "columns": COLUMNS,
-        "rows": rows,
-        "note": note,
-        "held": _held(test, options["correction"], n, rows),
+        "baseline": tested.baseline,
+        "columns": [*every[0]],
+        "rows": [[[*pair.values()] for pair in of_measure] for of_measure in pairs],
+        "note": f"Means of one strategy minus those of another over the same queries, tested by "
+        f"{tested.words}. p of at most {ALPHA:g} is in bold and filled in the chart.",
+        "held": f"{percent(1 - ALPHA)} interval {_held(every, tested)}",
     }
 
 
-def _held(test: TestName, correction: CorrectionName, n: int, rows: list[list[list[Any]]]) -> str:
-    """What the intervals are: those that agree with p, where the test has any."""
-    named = [dict(zip(COLUMNS, row, strict=True)) for of_measure in rows for row in of_measure]
-    level = percent(1 - ALPHA)
-    if all(row["simultaneous_low"] is None for row in named):
-        return f"{level} interval of one difference, apart from p"
-    if n > 1 and hold_together(test, correction):
-        return f"{level} interval of {together(n, 'differences')}, which agrees with p"
-    if all(
-        row[f"ci_{end}"] == row[f"simultaneous_{end}"] for row in named for end in ("low", "high")
-    ):
-        return f"{level} interval of one difference"
-    return f"{level} interval {CORRECTIONS[correction].words}, each for its own p"
+def _held(pairs: list[Pair], tested: Tested) -> str:
+    """What the intervals are of: those that agree with p, where the test has any."""
+    if all(pair["simultaneous_low"] is None for pair in pairs):
+        return "of one difference, apart from p"
+    if tested.is_joint:
+        return f"of {together(tested.pairs, 'differences')}, which agrees with p"
+    ends = [(pair[f"ci_{end}"], pair[f"simultaneous_{end}"]) for pair in pairs for end in ENDS]
+    same = all(alone == agreeing for alone, agreeing in ends)
+    return "of one difference" if same else f"{tested.corrected}, each for its own p"
 
 
 def segments_of(
@@ -302,8 +283,3 @@ def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
         f"Differences found not to be the same in all segments: {apart} (Welch's analysis of "
         f"variance of the differences of each query, p of at most {ALPHA:g} corrected after Holm)."
     )
-
-
-def p_name(test: TestName, correction: CorrectionName) -> str:
-    """What a p value is called; those that hold for all pairs are corrected by nothing else."""
-    return "p" if TESTS[test].simultaneous or correction == "none" else "corrected p"

@@ -15,7 +15,7 @@ from polars_graded._checks import check_comparable, check_frame
 from polars_graded._drawing.chart_data import equal_steps, one_query
 from polars_graded._frames.contributions import RANK, ranked_documents
 from polars_graded._frames.overview import overview
-from polars_graded._frames.request import Request
+from polars_graded._frames.request import Request, settled_by
 from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import all_rounded, cell, rounded
 from polars_graded._results.regrading import unjudged_bounds
@@ -58,12 +58,18 @@ COLUMNS = {
 }
 """What the page calls the columns of `overview`, and how it writes them."""
 
+CALLED = {"doc": "document", "titles": "title"}
+"""What it calls the columns of documents that arguments name."""
+
 CONCERNS = {
     "none_judged": "without any judged document",
     "none_relevant": "with judged documents, but none relevant",
     "none_retrieved": "for which nothing was retrieved",
 }
 """What makes means wrong, or small."""
+
+UNBROKEN = "the order of rows decides"
+"""What is said of ties that nothing breaks."""
 
 
 @dataclass(frozen=True)
@@ -72,33 +78,29 @@ class RankedFrame:
 
     frame: pl.DataFrame
     options: dict[str, Any]
-    """The keywords of `evaluate`."""
-    doc: str | None
-    titles: str | None
+    """The keywords of `evaluate`, which ask for this:"""
+    request: Request
+    shown: dict[str, str]
+    """The columns of documents and their titles, as far as there are any."""
 
     @classmethod
     def of(
-        cls, frame: Any, *, doc: str | None, titles: str | None, strategy: str, **options: Any
+        cls, frame: Any, doc: str | None, titles: str | None, *, strategy: str, **options: Any
     ) -> RankedFrame:
         """The frame, its strategies in the column of that name if it has one, or else by scores."""
         frame = check_frame("frame", frame)
-        request = Request.of(["n_relevant"], **options)
         # One score of a frame that has the column of strategies ranks each of them.
-        if strategy in frame.collect_schema() and len(request.by) == 1:
-            options = options | {"strategy": strategy}
-            request = Request.of(["n_relevant"], **options)
+        is_one = len(settled_by(options.get("by", "score"))) == 1
+        if is_one and strategy in frame.collect_schema():
+            options["strategy"] = strategy
+        request = Request.of(["n_relevant"], **options)
         given = {"doc": doc, "titles": titles}
         named = {argument: name for argument, name in given.items() if name is not None}
         opened = request.opened(frame, **named)
         check_comparable(named.values(), opened.collect_schema())
         chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *named.values()]))
         collected, query = one_query("frame", chosen, request.query, strategy)
-        return cls(collected, options | {"query": query}, doc, titles)
-
-    @property
-    def request(self) -> Request:
-        """What the keywords ask for."""
-        return Request.of(["n_relevant"], **self.options)
+        return cls(collected, options | {"query": query}, replace(request, query=(query,)), named)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -106,35 +108,41 @@ class RankedFrame:
         table = overview(self.frame, **self.options)
         if not self.request.ties:
             return table
-        tied = overview(self.frame, **self.options | {"ties": None})
-        return table.with_columns(tied.get_column("tied"))
+        return table.with_columns(overview(self.frame, **self.options | {"ties": None})["tied"])
 
     @property
     def settings(self) -> dict[str, str]:
         """What was said of the rows, each under its name."""
-        request = self.request
-        ties = "the order of rows decides"
-        if request.ties:
-            ties = f"broken by {', '.join(request.ties)}, the highest first"
-        low, least = request.scale.irrelevant, request.scale.relevant_from
-        said = {"Ties": ties} | ({"Irrelevant": f"grades up to {low:g}"} if low else {})
-        return said | ({} if least is None else {"Relevant": f"grades from {least:g} on"})
+        ties, scale = self.request.ties, self.request.scale
+        low, high, least = scale.irrelevant, scale.highest, scale.relevant_from
+        undefined = self.options.get("undefined_as", "default")
+        left_out = "are left out" if undefined is None else ""
+        said = {
+            "Ties": f"broken by {', '.join(ties)}, the highest first" if ties else UNBROKEN,
+            "Irrelevant": low and f"grades up to {low:g}",
+            "Relevant": least is not None and f"grades from {least:g} on",
+            "Highest grade": high is not None and f"{high:g}",
+            "Unjudged documents": scale.condensed and "dropped from the rankings",
+            "Queries without a relevant document": left_out
+            or (undefined != "default" and f"count as {undefined:g}"),
+        }
+        return {name: text for name, text in said.items() if text}
 
     def overview(self) -> dict[str, Any]:
         """What `overview` says, in words."""
         table = self.table
-        names = table.to_series(0).cast(pl.String).to_list()
-        rows = [[_cell(value) for value in row] for row in table.drop(table.columns[0]).iter_rows()]
+        key, *columns = table.columns
         note = f"{counted(self.frame.height, 'rows')} of documents."
         for name, said in CONCERNS.items():
             most: Any = table[name].max()
             if most:
                 up_to = "Up to " if table[name].n_unique() > 1 else ""
                 note += f" {up_to}{counted(most, 'queries')} {said}."
+        rows = table.with_columns(pl.col(key).cast(pl.String)).iter_rows()
         return {
             "note": note,
-            "columns": [COLUMNS[name] for name in table.columns[1:]],
-            "rows": [[name, *row] for name, row in zip(names, rows, strict=True)],
+            "columns": [COLUMNS[name] for name in columns],
+            "rows": [[*map(cell, row)] for row in rows],
         }
 
     def unjudged(self, grid: Grid, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
@@ -144,23 +152,24 @@ class RankedFrame:
         those of the frame as it was given: they were evaluated by other keywords then.
         """
         measures = [name for name in names if Measure.parsed(name)]
-        size = self.frame.height * len(self.request.by)
-        if not measures or size > MOST_ROWS or (self.table["judged"].fill_null(1) == 1).all():
+        is_large = self.frame.height * len(self.request.by) > MOST_ROWS
+        is_judged = (self.table["judged"].fill_null(1) == 1).all()
+        if not measures or is_large or is_judged or self.request.scale.condensed:
             return {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # which came when it was evaluated
             bounds = unjudged_bounds(self.frame, *measures, **self.options)
-        text = pl.nth(0, 1).cast(pl.String)
-        keys = grid.frame.select(text)
+        texts = pl.nth(0, 1).cast(pl.String)
+        keys, bounds = grid.frame.select(texts), bounds.with_columns(pl.nth(1, 2).cast(pl.String))
         found = {}
         for name in measures:
-            ends = bounds.filter(measure=name).drop("measure").with_columns(text)
+            ends = bounds.filter(measure=name).drop("measure")
             rows = keys.join(
                 ends, on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
             )
-            columns = rows.select("value", "low", "high").to_numpy().reshape(*grid.shape, 3)
             values = grid.values(name)
             whole = np.isfinite(values).all(axis=0)
+            columns = rows.select("value", "low", "high").to_numpy().reshape(*grid.shape, 3)
             columns = columns[:, whole]
             moved = np.ptp(columns, axis=2).max(initial=0) > 1e-12  # noqa: PLR2004
             if moved and np.allclose(columns[:, :, 0], values[:, whole], 1e-9, 1e-12):
@@ -175,7 +184,7 @@ class RankedFrame:
         For each query that is there it is the documents with their grades and titles, and for each
         strategy which of them it has at each rank; null for a strategy that the frame lacks.
         """
-        if self.doc is None:
+        if "doc" not in self.shown:
             return None
         few = MOST_PLACES // (RANKS * len(strategies))
         there = equal_steps(len(queries), max(2, few)).to_list()
@@ -188,15 +197,13 @@ class RankedFrame:
             )
             raise ValueError(msg)
         entries = [found.get(text, EMPTY) for text in texts]
-        sizes = [len(json.dumps(entry, ensure_ascii=False)) for entry in entries]
-        kept = len(entries)
-        allowed = min(size, MOST_SIZE)
-        while kept and sum(sizes[place] for place in equal_steps(len(sizes), kept)) > allowed:
+        sizes = pl.Series([len(json.dumps(entry, ensure_ascii=False)) for entry in entries])
+        kept, allowed = len(entries), max(0, min(size, MOST_SIZE))
+        while sizes[places := equal_steps(len(entries), kept)].sum() > allowed:
             kept = int(kept * 0.9)
-        places = equal_steps(len(entries), kept).to_list()
         return {
             "ranks": RANKS,
-            "columns": ["document", *([] if self.titles is None else ["title"]), "grade"],
+            "columns": [*(CALLED[argument] for argument in self.shown), "grade"],
             "there": [there[place] for place in places],
             "entries": [entries[place] for place in places],
         }
@@ -206,45 +213,24 @@ class RankedFrame:
     ) -> dict[str | None, dict[str, Any]]:
         """The entry of each of these queries, by its text, that has a document."""
         [query] = self.request.query
-        wanted = pl.col(query).cast(pl.String).is_in(texts.implode(), nulls_equal=True)
-        rows = self.frame.filter(wanted)
+        text = pl.col(query).cast(pl.String)
+        rows = self.frame.filter(text.is_in(texts.implode(), nulls_equal=True))
+        grade = pl.col(self.request.grade).cast(pl.Float64)
         entries: dict[str | None, dict[str, Any]] = {}
-        for place, strategy in enumerate(strategies):
-            for found, *columns in self._top(rows, strategy):
+        for strategy, ranked in ranked_documents(self.request, rows):
+            if strategy not in strategies:
+                continue
+            place = strategies.index(strategy)
+            top = ranked.filter(pl.col(RANK) <= RANKS).select(text=text, **self.shown, last=grade)
+            for found, *names, value in top.iter_rows():
                 new = {"documents": {}, "ranked": [None] * len(strategies)}
                 entry = entries.setdefault(found, new)
-                known = entry["documents"]
-                documents = [
-                    (*map(_text, names), rounded(grade))
-                    for *names, grade in zip(*columns, strict=True)
-                ]
-                entry["ranked"][place] = [known.setdefault(each, len(known)) for each in documents]
+                known, document = entry["documents"], (*map(_text, names), rounded(value))
+                its = entry["ranked"][place] = entry["ranked"][place] or []
+                its.append(known.setdefault(document, len(known)))
         for entry in entries.values():
             entry["documents"] = list(entry["documents"])
         return entries
-
-    def _top(self, rows: pl.DataFrame, strategy: str) -> list[tuple[Any, ...]]:
-        """Of each query the first documents of a strategy."""
-        request = self.request
-        if request.strategy is not None:
-            rows = rows.filter(pl.col(request.strategy).cast(pl.String) == strategy)
-        elif strategy in request.by:
-            request = replace(request, by={strategy: request.by[strategy]})
-        else:
-            return []
-        grade = pl.col(request.grade).cast(pl.Float64)
-        [query] = request.query
-        found = []
-        for ranked in ranked_documents(request, rows).values():
-            shown = [pl.col(name) for name in (self.doc, self.titles) if name is not None]
-            first = [
-                column.filter(pl.col(RANK).is_not_null()).head(RANKS).alias(f"shown {place}")
-                for place, column in enumerate([*shown, grade])
-            ]
-            queries = ranked.group_by(pl.col(query).cast(pl.String), maintain_order=True)
-            table = queries.agg(*first)
-            found += table.filter(pl.col("shown 0").list.len() > 0).rows()
-        return found
 
 
 EMPTY: dict[str, Any] = {"documents": [], "ranked": []}
@@ -255,10 +241,3 @@ def _text(value: Any) -> str | None:
     """A name or title, cut where it is long."""
     text = "null" if value is None else str(value)
     return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
-
-
-def _cell(value: Any) -> Any:
-    """A value of the overview as the page has it."""
-    if isinstance(value, list):
-        return [[rounded(each["grade"]), each["rows"]] for each in value]
-    return cell(value)

@@ -1,42 +1,51 @@
-"""What the graders of results say, in the charts that there are of them."""
+"""What the graders of results say: in the verdict, and in the charts that there are of them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
 
+from polars_graded._drawing.titles import best_names
 from polars_graded._report.specs import CONFIG
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import GRADER
+from polars_graded._sentences import does, listed
 from polars_graded.charts import grader_orders, trusted_forest
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-
-def graders_drawn(
-    by_grader: Mapping[str, pl.DataFrame],
-    measures: dict[str, Any],
+def add_graders(
+    payload: dict[str, Any],
+    results: pl.DataFrame,
+    grader: str,
     trusted: str | None,
     baseline: Any,
     **keys: Any,
-) -> dict[str, Any]:
-    """The order of strategies under each grader; what trusted grades, a model's and both say."""
-    strategy = keys["strategy"]
-    results = pl.concat(
-        rows.with_columns(pl.lit(name).alias(GRADER)) for name, rows in by_grader.items()
-    )
-    charts: list[Any] = [grader_orders(summarise(results, measures, **keys), strategy=strategy)]
+) -> None:
+    """Say whose grades a page rests on, who is best by those of others, and draw what they say."""
+    for measure in payload["measures"]:
+        measure["verdict"].append(f" All of it rests on the grades of {grader}.")
+    best = {measure["name"]: measure["best"] for measure in payload["measures"]}
+    if not best or results[GRADER].n_unique() == 1:
+        return
+    means = summarise(results, best, **keys)
+    for measure in payload["measures"]:
+        rows = means.filter(pl.col("measure") == measure["name"], pl.col(GRADER) != grader)
+        for (other,), its in rows.group_by(GRADER, maintain_order=True):
+            strategies = its[keys["strategy"]].cast(pl.String).to_list()
+            names = best_names(strategies, its["mean"], measure["best"])
+            leads = f"{listed(names)} {does(len(names), 'have')} the best mean"
+            measure["verdict"] += [f" By those of {other}, {leads}."] if names else []
+    charts: list[Any] = [grader_orders(means, strategy=keys["strategy"])]
     if trusted is not None:
         # Of several models one measure is drawn, each model in a panel.
-        panel = "measure" if len(by_grader) == 2 else GRADER  # noqa: PLR2004
-        drawn = measures if panel == "measure" else dict([*measures.items()][:1])
+        panel = "measure" if results[GRADER].n_unique() == 2 else GRADER  # noqa: PLR2004
+        drawn = best if panel == "measure" else dict([*best.items()][:1])
         tables = [summarise(results, drawn, trusted=trusted, **keys)]
-        if results[strategy].n_unique() > 1:
+        if len(payload["strategies"]) > 1:
             tables.append(compare(results, drawn, trusted=trusted, baseline=baseline, **keys))
-        charts += [trusted_forest(each, panel=panel, strategy=strategy) for each in tables]
+        charts += [trusted_forest(each, panel=panel, strategy=keys["strategy"]) for each in tables]
     said = ". ".join(chart.description for chart in charts)
-    chart = alt.vconcat(*charts).resolve_scale(color="independent")
-    return {"spec": {**chart.to_dict(), "params": [], "config": CONFIG}, "said": said}
+    spec = alt.vconcat(*charts).resolve_scale(color="independent").to_dict()
+    payload["graders"] = {"spec": spec | {"params": [], "config": CONFIG}, "said": said}

@@ -65,8 +65,10 @@ def rounded(value: float | None) -> float | None:
 
 
 def cell(value: Any) -> Any:
-    """A value of a table: a count or a text as it is, and any other number rounded."""
-    return value if isinstance(value, int) else rounded(value)
+    """A value of a table: a count or a text as it is, a number rounded, or rows of such."""
+    if isinstance(value, list):
+        return [[*map(cell, row.values())] for row in value]
+    return value if isinstance(value, int | str) else rounded(value)
 
 
 def all_rounded(values: Iterable[Any]) -> list[float | None]:

@@ -17,12 +17,15 @@ import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._drawing import chart_data
+from polars_graded._frames.request import Request
+from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._report.contents import (
-    ALPHA,
+    Pair,
     about,
     comparison_of,
     curves_of,
     measures_of,
+    pairs_of,
     queries_seen,
     segments_of,
     without_value,
@@ -30,26 +33,27 @@ from polars_graded._report.contents import (
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
-from polars_graded._report.verdict import SHARE, certainty, pairs_of_rows, tested, verdict
-from polars_graded._report.words import ABSENT, MISSING
+from polars_graded._report.verdict import SHARE, certainty, verdict
+from polars_graded._report.words import ABSENT, ALPHA, MISSING, Tested
 from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
 from polars_graded._results.per_query import (
     Grid,
     Named,
-    check_per_query,
     collected_keys,
     measures_and_curves,
     natural_order,
+    place_of,
 )
-from polars_graded._results.significance import CORRECTIONS, TESTS, correction_of
-from polars_graded._sentences import listed, percent
+from polars_graded._results.significance import Options, correction_of
+from polars_graded._sentences import percent
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Unpack
 
-    from polars_graded._frames.request import By, Columns
+    from polars_graded._frames.request import Columns, RowOptions
     from polars_graded._measuring.kernels.ragged import Integers
     from polars_graded._results.per_query import Missing
     from polars_graded._results.significance import CorrectionName, TestName
@@ -74,6 +78,7 @@ SCRIPTS = (
 
 
 @compares_graders
+@takes_options_of(Request.of)
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
     file: str | Path,
@@ -88,17 +93,12 @@ def report(
     grader: str | None = None,
     trusted: str | None = None,
     frame: Any = None,
-    by: By = "score",
-    grade: str = "grade",
     doc: str | None = "doc",
     titles: str | None = None,
-    ties: Columns | None = None,
-    descending: bool = True,
-    irrelevant: float = 0.0,
-    relevant_from: float | None = None,
     settings: Mapping[str, str] | None = None,
     title: str = "Strategies compared",
     date: dt.date | None = None,
+    **options: Unpack[RowOptions],
 ) -> ReportFile:
     """Write one HTML page that shows the strategies, their differences, their curves, each query.
 
@@ -167,20 +167,22 @@ def report(
         The frame that was evaluated, of any kind, for an overview of it and the documents of
         queries. Its strategies are in the column `strategy`, or where it has none are the scores in
         `by`.
-    by, grade, ties, descending, irrelevant, relevant_from
-        What the rows of `frame` mean, as for `evaluate`.
     doc
         The column of documents in `frame`; with None it is looked at as a whole alone.
     titles
         A column of `frame` to show under each document: its title, or its text.
     settings
         What else to say of how the results were made, each under its name, such as
-        `{"Unjudged documents": "dropped"}` of results with `condensed=True`.
+        `{"Judgments": "those of 2004"}`.
     title
         What the page is called.
     date
         The date that the page says it was made; by default today. With one of your own, the same
         results make the same file.
+    by, grade, ties, descending
+        What the rows of `frame` mean, as for `evaluate`.
+    irrelevant, highest, relevant_from, undefined_as, condensed
+        What its grades mean, as for `evaluate`; the page says what differs from usual.
 
     Returns
     -------
@@ -219,61 +221,49 @@ def report(
     ('page.html', True)
     """
     _check_texts(title, file, date, settings)
-    asked = {"query": query, "strategy": strategy, "measures": measures}
-    others: dict[str, pl.DataFrame] = {}
-    if has_graders(per_query.collect_schema(), asked):
-        others = by_grader(per_query, asked)
-        grader, per_query = of_one_grader(others, grader or trusted)
     check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
-    check_choice("test", test, TESTS)
     correction = correction_of(test, correction)
-    check_choice("correction", correction, CORRECTIONS)
+    Options(test, correction)  # which checks them
     scripts = drawing_scripts()
+    every = per_query = per_query.lazy().collect()
+    asked = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
+    if has_graders(every.schema, asked):
+        grader, per_query = of_one_grader(by_grader(every, asked), grader or trusted)
     per_query, one = chart_data.one_query("per_query", per_query, query, strategy)
     numbers, curves = measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
     )
-    columns = [*numbers, *curves]
-    results = collected_keys(per_query, columns, query=one, strategy=strategy)
+    results = collected_keys(per_query, [*numbers, *curves], query=one, strategy=strategy)
     if results.is_empty():
         msg = "`per_query` must have a row per strategy and query to show, got none"
         raise ValueError(msg)
     documents = None
     if frame is not None:
-        documents = RankedFrame.of(
-            frame,
-            doc=doc,
-            titles=titles,
-            query=query,
-            grade=grade,
-            strategy=strategy,
-            by=by,
-            ties=ties,
-            descending=descending,
-            irrelevant=irrelevant,
-            relevant_from=relevant_from,
-        )
+        documents = RankedFrame.of(frame, doc, titles, strategy=strategy, query=query, **options)
     grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
     keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
-    how = keys | {"baseline": baseline, "test": test, "correction": correction}
+    how = {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     import altair as alt
 
     # A theme that is switched on is made for other pages.
     with alt.theme.enable("none"):
-        payload = _payload(grid, numbers, curves, seen, how)
-        said = {} if grader is None else _of_graders(payload, others, how | asked, grader, trusted)
-    said |= {} if documents is None else documents.settings
-    payload |= {
-        "settings": _settings(how, date, payload, said | {**(settings or {})}),
-        "segments": segments_of(per_query, grid, numbers, segments, keys),
-    }
+        payload = _payload(grid, numbers, curves, seen, keys, how)
+        if grader is not None:
+            from polars_graded._report.graders import add_graders
+
+            add_graders(payload, every, grader, trusted, baseline, **keys | {"query": query})
+    payload["segments"] = segments_of(per_query, grid, numbers, segments, keys)
+    said = {} if grader is None else {"Grades": f"of {grader}"}
     if documents is not None:
+        said |= documents.settings
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
+    said |= settings or {}
+    payload["settings"] = _settings(payload, missing, said, date)
     page = _page(title, payload, scripts)
     with whole_file(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
@@ -347,28 +337,32 @@ def _brief(names: list[str]) -> list[str]:
 
 
 def _payload(
-    grid: Grid, numbers: list[str], curves: list[str], seen: Integers, how: Mapping[str, Any]
+    grid: Grid,
+    numbers: list[str],
+    curves: list[str],
+    seen: Integers,
+    keys: Mapping[str, Any],
+    how: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What the script of the page reads."""
+    """What the script of the page reads of the results."""
     from polars_graded._drawing import style
     from polars_graded._report import specs
 
     strategies = grid.strategies.cast(pl.String).to_list()
     queries = list(_labels(grid.queries[seen]))
-    keys = {name: how[name] for name in ("query", "strategy", "missing")}
     measured, drawn = measures_of(grid, numbers, seen, keys), curves_of(grid, curves, seen)
-    comparison: dict[str, Any] = {"baseline": None, "rows": [], "columns": []}
     absent = ABSENT | without_value(curves, drawn) | {curve["kind"]: "" for curve in drawn}
+    baseline = None if how["baseline"] is None else place_of(grid.strategies, how["baseline"])
+    pairs: list[list[Pair]] = [[] for _ in numbers]
     if not numbers:
         absent["comparison"] = "There is no measure to compare strategies by."
-    elif len(strategies) == 1 and how["baseline"] is None:
+    elif len(strategies) == 1 and baseline is None:
         absent["comparison"] = "There is one strategy alone: comparing needs two."
     else:
-        comparison = comparison_of(grid, numbers, how)
-    pairs = pairs_of_rows(comparison) or [[] for _ in numbers]
-    tests = tested(comparison, how["test"], how["correction"])
+        pairs = pairs_of(grid, numbers, {**keys, **how})
+    tested = Tested(how["test"], how["correction"], baseline, max(map(len, pairs), default=0))
     for measure, its in zip(measured, pairs, strict=True):
-        measure["verdict"] = verdict(grid, measure, its, tests)
+        measure["verdict"] = verdict(grid, measure, its, tested)
     return {
         "about": about(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
@@ -377,7 +371,7 @@ def _payload(
         "total": len(grid.queries),
         "measures": measured,
         "curves": drawn,
-        "missing": MISSING[how["missing"]],
+        "missing": MISSING[keys["missing"]],
         "steps": STEPS,
         "alpha": ALPHA,
         "mostPairs": MOST_PAIRS,
@@ -387,70 +381,34 @@ def _payload(
         "forestSteps": specs.FOREST_STEPS,
         "looks": specs.strategy_looks(len(strategies)),
         "absent": absent,
-        "corrected": tests.p,
+        "corrected": tested.p,
         "specs": {
             "forest": specs.forest_specs(),
-            "bars": specs.bars_specs(how["query"]),
-            "explore": specs.explore_spec(how["query"]),
+            "bars": specs.bars_specs(keys["query"]),
+            "explore": specs.explore_spec(keys["query"]),
         },
-        "comparison": comparison,
-        "certainty": certainty(grid, measured, pairs) if comparison["rows"] else [],
+        "comparison": comparison_of(pairs, tested),
+        "certainty": certainty(grid, measured, pairs),
         "share": percent(SHARE),
+        "settings": tested.settings(strategies) if tested.pairs else {},
     }
 
 
-def _of_graders(
-    payload: dict[str, Any],
-    results: Mapping[str, pl.DataFrame],
-    how: Mapping[str, Any],
-    grader: str,
-    trusted: str | None,
-) -> dict[str, str]:
-    """Whose grades a page rests on, and who has the best mean by the grades of others."""
-    from polars_graded._report.graders import graders_drawn
-
-    keys = {name: how[name] for name in ("query", "strategy")}
-    best = {measure["name"]: measure["best"] or "none" for measure in payload["measures"]}
-    for measure in payload["measures"]:
-        name = measure["name"]
-        measure["verdict"].append(f" All of it rests on the grades of {grader}.")
-        for other, rows in results.items():
-            grid = check_per_query(rows, [{name: best[name]}], **keys, missing="drop")
-            order = grid.results(name).order
-            if other != grader and best[name] != "none" and len({*order}) > 1:
-                names = grid.strategies.filter(pl.Series(order == order.max())).cast(pl.String)
-                has = "has" if len(names) == 1 else "have"
-                said = f" By those of {other}, {listed(names.to_list())} {has} the best mean."
-                measure["verdict"].append(said)
-    if best and len(results) > 1:
-        keys |= {"missing": how["missing"]}
-        payload["graders"] = graders_drawn(results, best, trusted, how["baseline"], **keys)
-    return {"Grades": f"of {grader}"}
-
-
 def _settings(
-    how: Mapping[str, Any],
-    date: dt.date | None,
     payload: Mapping[str, Any],
+    missing: Missing,
     others: Mapping[str, str],
+    date: dt.date | None,
 ) -> list[tuple[str, str]]:
     """What the page was made with, each under its name."""
     import altair as alt
 
-    test, baseline = how["test"], how["baseline"]
-    corrected = "none" if TESTS[test].simultaneous else CORRECTIONS[how["correction"]].words
-    compared = [
-        ("Compared", "every pair" if baseline is None else f"all with {baseline}"),
-        ("Test", TESTS[test].words),
-        ("Correction", corrected),
-        ("Level", f"p ≤ {ALPHA:g}; intervals of {100 * (1 - ALPHA):g} % confidence"),
-    ]
     versions = f"polars_graded {__version__}, Polars {pl.__version__}, Altair {alt.__version__}"
     made = dt.datetime.now().astimezone().date() if date is None else date
     return [
         ("Data", payload["about"]),
-        *(compared if payload["comparison"]["rows"] else []),
-        ("Missing values", MISSING[how["missing"]] or "none are allowed"),
+        *payload["settings"].items(),
+        ("Missing values", MISSING[missing] or "none are allowed"),
         *others.items(),
         ("Made with", versions),
         ("Date", f"{made:%Y-%m-%d}"),

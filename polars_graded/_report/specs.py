@@ -51,21 +51,20 @@ PLACE = "#1b1f24"
 
 IN_THE_DARK = dict(zip(PALETTE, DARK_PALETTE, strict=True)) | {
     PLACE: "#ffffff",
-    INK: "#d5dae0",
     DOUBT: "#868d96",
     REST: "#565c64",
     FAINT: "#3a424b",
-    "#ffffff": "#14181d",
-    "white": "#14181d",
-    "#000": "#d5dae0",
-    "black": "#d5dae0",
-    "#333": "#d5dae0",
+    **dict.fromkeys((INK, "#333", "#000", "black"), "#d5dae0"),
+    **dict.fromkeys(("#ffffff", "white"), "#14181d"),
     "#ddd": "#343b43",
 }
 """What the colours of the charts, and of their texts and axes, are in the dark."""
 
 BELIEVED, DOUBTED = "believed", "doubted"
 """What the rows of the forest call a difference that is significant, and one that is not."""
+
+COLOUR = alt.Color("colour:N", scale=None, legend=None)
+"""The channel of a colour that stands in the rows."""
 
 FOREST_STEPS = [24, 8]
 """How high a row of the forest is, of a few pairs and of more than have a name."""
@@ -102,12 +101,9 @@ def curve_specs(
     The first is without an ideal curve, the second with it: an axis of one that is null at every
     point, as a query may have it, has no ends.
     """
-    x = (
-        marks.recall_axis("recall")
-        if kind == "recall"
-        else marks.places_axis("rank:Q", "rank", last)
-    )
-    look = {"color": _literal("colour"), "strokeDash": alt.StrokeDash("dash:N", scale=None)}
+    by_rank = kind == "rank"
+    x = marks.places_axis("rank:Q", kind, last) if by_rank else marks.recall_axis(kind)
+    look = {"color": COLOUR, "strokeDash": alt.StrokeDash("dash:N", scale=None)}
     layers = marks.curves(x, title, look, unit=unit, few=few, ideal=ideal)
     spec = _spec(layers, height=280)
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
@@ -140,18 +136,16 @@ def bars_specs(query: str) -> dict[str, Any]:
     A few queries have names, upright where they fit; more stand in their places.
     """
     title = "difference"
-    colour = _literal("colour")
     # A letter has about seven pixels.
     angle = alt.ExprRef("7 * longest < bandwidth('x') ? 0 : -90")
     names = alt.ExprRef("pluck(data('rows'), 'query')")
     end = alt.ExprRef("length(data('rows')) + 0.5")
     specs = {
-        "named": marks.named_bars(query, names, title, colour, labelAngle=angle, labelLimit=120),
-        "placed": marks.placed_bars(f"{query}, by falling difference", end, title, colour),
+        "named": marks.named_bars(query, names, title, COLOUR, labelAngle=angle, labelLimit=120),
+        "placed": marks.placed_bars(f"{query}, by falling {title}", end, title, COLOUR),
     }
-    signals = {"place": 0, "longest": 0}
     return {
-        name: _spec([*layers, _chosen(layers[0])], signals=signals, height=240)
+        name: _spec([*layers, _chosen(layers[0])], height=240, place=0, longest=0)
         for name, layers in specs.items()
     }
 
@@ -192,7 +186,7 @@ def explore_spec(query: str) -> dict[str, Any]:
         differences=(ends["down"], ends["up"]),
         bin=ends["bin"],
         fullest=ends["fullest"],
-        colour={"color": _literal("colour")},
+        colour={"color": COLOUR},
         nice=True,
         typed="datum.difference >= least && datum.difference <= greatest",
     )
@@ -219,23 +213,15 @@ def _chosen(bars: alt.Chart) -> alt.Chart:
     return line.encode(at).transform_aggregate(n="count()").transform_filter("place > 0")
 
 
-def _literal(field: str) -> alt.Color:
-    """A colour that stands in the rows."""
-    return alt.Color(f"{field}:N", scale=None, legend=None)
-
-
-def _spec(
-    layers: Sequence[alt.Chart], *, signals: dict[str, Any] | None = None, **size: Any
-) -> dict[str, Any]:
+def _spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[str, Any]:
     """A chart as the page draws it: as wide as its place, with rows and words that it is given."""
     # What these are is known, and looking whether they are what Altair takes costs much time.
-    chart = layered(layers, alt.NamedData("rows"), **size)
+    chart = layered(layers, alt.NamedData("rows"), height=height)
     spec: dict[str, Any] = chart.to_dict(validate=False)
-    words = {"headline": ""} | (signals or {})
     return spec | {
         "config": CONFIG,
         "title": {"text": {"expr": "headline"}},
-        "params": [*_told(words), *spec.get("params", [])],
+        "params": [*_told({"headline": "", **signals}), *spec.get("params", [])],
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
     }

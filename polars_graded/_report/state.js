@@ -11,7 +11,7 @@ const floats = (text) => new Float32Array(bytes(text));
 // of a curve, of which `steps` lie between the query's lowest and highest value. Of no query it is
 // the mean.
 const values = measures.map((measure) => floats(measure.values));
-const unpacked = ({ codes, low, high, lines }, means, there) => {
+const unpacked = ({ codes, low, high, lines, means }, there) => {
   const [all, lows, highs] = [new Uint16Array(bytes(codes)), floats(low), floats(high)];
   const points = all.length / (lines * lows.length);
   return (s, query, point) => {
@@ -24,8 +24,8 @@ const unpacked = ({ codes, low, high, lines }, means, there) => {
   };
 };
 for (const curve of curves) {
-  curve.value = unpacked(curve.packed, curve.means, curve.there);
-  curve.idealValue = curve.ideal && unpacked(curve.ideal, curve.ideal.means, curve.there);
+  curve.value = unpacked(curve.packed, curve.there);
+  curve.idealValue = curve.ideal && unpacked(curve.ideal, curve.there);
 }
 const curvesOf = (kind) => curves.filter((curve) => curve.kind === kind);
 const valueOf = (measure, strategy, query) => values[measure][strategy * queries.length + query];

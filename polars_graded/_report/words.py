@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from typing import TYPE_CHECKING, NamedTuple
 
 from polars_graded._measuring.names import Measure
+from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
+from polars_graded._sentences import percent
 from polars_graded.namespace import Graded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_graded._results.significance import CorrectionName, TestName
 
 MISSING = {
     "error": "",
@@ -18,6 +26,9 @@ ABSENT = {
     "recall": "There is no recall-precision curve. Add interpolated_precision to what is "
     "evaluated.",
 }
+
+ALPHA = 0.05
+"""The level of significance; intervals have the confidence that goes with it."""
 
 ACRONYMS = ("cg", "dcg", "ndcg", "ncg", "ndcng")
 """What is read letter by letter."""
@@ -43,3 +54,53 @@ def axis_title(name: str) -> str:
 def written(value: float) -> str:
     """A number as the tables of the page have it."""
     return f"{value:.4f}".replace("-", "\N{MINUS SIGN}")
+
+
+class Tested(NamedTuple):
+    """How the pairs of each measure are tested, and how that is said."""
+
+    test: TestName
+    correction: CorrectionName
+    baseline: int | None
+    """The strategy that all others are compared with."""
+    pairs: int
+    """How many there are of each measure."""
+
+    @property
+    def p(self) -> str:
+        """What a p value is called."""
+        return "p" if self.correction == "none" else "corrected p"
+
+    @property
+    def corrected(self) -> str:
+        """What is said of p values; those that hold for all pairs are corrected by nothing else."""
+        return "none" if TESTS[self.test].simultaneous else CORRECTIONS[self.correction].words
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether the intervals that agree with p hold for several pairs together."""
+        return self.pairs > 1 and hold_together(self.test, self.correction)
+
+    @property
+    def together(self) -> int:
+        """How many pairs are tested together."""
+        return self.pairs if self.is_joint or self.correction != "none" else 1
+
+    @property
+    def words(self) -> str:
+        """By what differences are tested, and what became of p values."""
+        words, corrected = TESTS[self.test].words, self.corrected
+        if corrected == "none":
+            return words
+        each = f" for the {self.pairs} pairs of each measure" if self.together > 1 else ""
+        return f"{words}; p values {corrected}{each}"
+
+    def settings(self, strategies: Sequence[str]) -> dict[str, str]:
+        """What a page was made with, each under its name."""
+        one = self.baseline
+        return {
+            "Compared": "every pair" if one is None else f"all with {strategies[one]}",
+            "Test": TESTS[self.test].words,
+            "Correction": self.corrected,
+            "Level": f"p ≤ {ALPHA:g}; intervals of {percent(1 - ALPHA)} confidence",
+        }

@@ -321,23 +321,26 @@ def queries_needed(
     wanted = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
     grid = check_per_query(per_query, measures, **keys)
-    rows = []
-    for pairs in _all_pairs(grid, 2):
-        std, n = _pooled_std(pairs), pairs.n
-        looked, _ = _looked_for(pairs, difference, unit)
-        effect = looked / std
-        rows.append(
-            {
-                "measure": pairs.results.measure,
-                "queries": n,
-                "std": std,
-                "difference": looked,
-                "queries_needed": fewest_queries(effect, wanted, level),
-                "power": float(power_of(n, effect, level)),
-                "smallest_difference": _smallest_effect(n, wanted, level) * std,
-            }
-        )
+    rows = [
+        what_is_needed(pairs, _looked_for(pairs, difference, unit)[0], wanted, level)
+        for pairs in _all_pairs(grid, 2)
+    ]
     return table(rows, queries_needed=pl.UInt64())
+
+
+def what_is_needed(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
+    """How many queries show a difference of pairs, and which difference those at hand show."""
+    std, n = _pooled_std(pairs), pairs.n
+    effect = difference / std
+    return {
+        "measure": pairs.results.measure,
+        "queries": n,
+        "std": std,
+        "difference": difference,
+        "queries_needed": fewest_queries(effect, power, level),
+        "power": float(power_of(n, effect, level)),
+        "smallest_difference": _smallest_effect(n, power, level) * std,
+    }
 
 
 @takes_results

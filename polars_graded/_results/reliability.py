@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -223,25 +223,36 @@ def order_stability(
     check_level(confidence)
     check_whole_number("seed", seed, at_least=0)
     grid = check_per_query(per_query, measures, **keys)
-    correlation = kendalls if method == "kendall" else _taus_ap
-    rows = []
-    for results in grid.several():
-        for size in _sizes(sizes, results.n):
-            samples_of = _samples(results, size, draws, seed)
-            taus = [correlation(_signs(results, drawn), results.order) for drawn in samples_of]
-            tau = np.concatenate(taus)
-            low, high = middle(tau, confidence)
-            rows.append(
-                {
-                    "measure": results.measure,
-                    "strategies": len(results.values),
-                    "queries": size,
-                    "tau": mean_of(tau[~np.isnan(tau)]),
-                    "tau_low": low,
-                    "tau_high": high,
-                }
-            )
+    rows = [
+        stability_of(results, size, draws, method, confidence, seed)
+        for results in grid.several()
+        for size in _sizes(sizes, results.n)
+    ]
     return table(rows)
+
+
+def stability_of(
+    results: Results,
+    size: int,
+    draws: int,
+    method: Literal["kendall", "ap"] = "kendall",
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """How alike the order from samples of one size is to that from all queries."""
+    correlation = kendalls if method == "kendall" else _taus_ap
+    samples = _samples(results, size, draws, seed)
+    every = [correlation(_signs(results, drawn), results.order) for drawn in samples]
+    tau = np.concatenate(every)
+    low, high = middle(tau, confidence)
+    return {
+        "measure": results.measure,
+        "strategies": len(results.values),
+        "queries": size,
+        "tau": mean_of(tau[~np.isnan(tau)]),
+        "tau_low": low,
+        "tau_high": high,
+    }
 
 
 def _sizes(asked: int | Sequence[int] | None, most: int) -> list[int]:
