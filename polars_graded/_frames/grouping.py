@@ -63,7 +63,7 @@ class Groups:
     def aggregated(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
         """What an expression of "value" makes of the values of a column in each group."""
         number = np.repeat(np.arange(self.n), np.diff(self.offsets))
-        values = pl.DataFrame([column.alias("value"), pl.Series("group", number)])
+        values = pl.DataFrame([column.alias("value"), pl.Series("group", number).set_sorted()])
         return values.group_by("group", maintain_order=True).agg(expr).to_series(1)
 
 
