@@ -217,14 +217,14 @@ MUTANTS = [
         "ties",
     ),
     Mutant(VALUES, "(least == 0) | (least == 1)", "least == 1", "data_warnings"),
-    Mutant(NOTICING, "if high - low >= UNFAIR", "if high - low > 1", "data_warnings"),
+    Mutant(NOTICING, "shares[0][0] >= UNFAIR", "shares[0][0] > 1", "data_warnings"),
     Mutant(
-        NOTICING, 'pl.col("queries") < queries', 'pl.col("queries") < queries - 1', "data_warnings"
+        NOTICING, '["queries"] < self.queries', '["queries"] < self.queries - 1', "data_warnings"
     ),
     Mutant(
         "_frames/joining.py",
-        "missed = pl.Series(~self._found[name][start:stop])",
-        "missed = pl.Series(~self._found[name][start:stop])[:1]",
+        "rows = self.judged.filter(pl.Series(~found))",
+        "rows = self.judged.filter(pl.Series(~found))[:1]",
         JUDGED,
     ),
     Mutant(

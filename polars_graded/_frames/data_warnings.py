@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -62,8 +63,8 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
         return
     for place in sorted({0, frame.height // 2, frame.height - 1}):
         rows = _rows_beside(frame, place, request.keys).drop_nulls("doc")
-        again = rows.filter(pl.col("doc").is_duplicated())
-        if again.height:
+        if rows.get_column("doc").n_unique() < rows.height:
+            again = rows.filter(pl.col("doc").is_duplicated())
             apart = [
                 name
                 for name, dtype in frame.schema.items()
@@ -165,22 +166,37 @@ class Noted:
     """The columns of queries, called as no note is."""
 
     @cached_property
+    def whole(self) -> dict[str, Any]:
+        """What the notes say of all queries together."""
+        judged, both = pl.col("judged"), pl.col("retrieved_and_judged")
+        not_all_is_judged = (pl.col("retrieved") > both).any()
+        return self.rows.select(
+            pl.struct(self.query).n_unique().alias("queries"),
+            (judged == 0).any().alias("some_are_not_judged"),
+            (not_all_is_judged & (judged == both).all()).alias("all_judged_were_retrieved"),
+            pl.col("from_one").struct.field("lowest").min(),
+            pl.col("from_one").struct.field("highest").max().alias("highest"),
+            pl.col("from_one").struct.field("halves").all(),
+        ).row(0, named=True)
+
+    @property
     def queries(self) -> int:
         """How many there are."""
-        return self.rows.select(self.query).n_unique() if self.rows.height else 0
+        return int(self.whole["queries"])
 
     @cached_property
-    def strategies(self) -> pl.DataFrame:
+    def strategies(self) -> list[dict[str, Any]]:
         """What the notes say of each strategy, in their order."""
         counts_up, retrieved = pl.col("counts_up"), pl.col("retrieved") > 0
-        return self.rows.group_by(self.strategy, maintain_order=True).agg(
+        by_strategy = self.rows.group_by(self.strategy, maintain_order=True).agg(
             retrieved.any().alias("answered"),
             counts_up.any(),
             (counts_up.all() & (counts_up.count() >= FEW)).alias("all_count_up"),
-            pl.col("decided_by_order").sum(),
+            pl.col("decided_by_order").any(),
             pl.struct(self.query).n_unique().alias("queries"),
             pl.col("judged_at_the_top").filter(retrieved).mean(),
         )
+        return by_strategy.rename({self.strategy: "name"}).to_dicts()
 
     def in_two(self) -> Iterator[str]:
         """Of which queries a part lacks one of the columns that tell queries apart."""
@@ -211,8 +227,9 @@ class Noted:
             which = {"null": pl.all_horizontal(pl.col(columns).is_null())}
             if all(one.schema[name].is_float() for name in columns):
                 which["NaN"] = pl.all_horizontal(pl.col(columns).is_nan())
-            for lacks, are_so in which.items():
-                if rows := one.filter(are_so).get_column("rows").sum():
+            of_them = {lacks: pl.col("rows").filter(so).sum() for lacks, so in which.items()}
+            for lacks, rows in one.select(**of_them).row(0, named=True).items():
+                if rows:
                     these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
                     yield (
                         f"{what} {column} is {lacks} in {these} measured as a {what} of its own"
@@ -245,11 +262,8 @@ class Noted:
         above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
         if scale.irrelevant or scale.relevant_from is not None or above_one:
             return
-        of = pl.col("from_one").struct.field
-        low, high, halves = self.rows.select(
-            of("lowest").min(), of("highest").max().alias("high"), of("halves").all().alias("all")
-        ).row(0)
-        if halves and low in (HALF, 1) and high >= STARS:
+        low, high = self.whole["lowest"], self.whole["highest"]
+        if self.whole["halves"] and low in (HALF, 1) and high >= STARS:
             are = "whole numbers" if low == 1 else "half stars"
             yield (
                 f"grades are {are} from {low:g} to {high:g} and never 0: {low:g} is relevant\n\n"
@@ -268,19 +282,16 @@ class Noted:
                 "highest value that they allow"
             )
 
-    @cached_property
-    def unjudged(self) -> list[Any]:
-        """The queries without a judged document."""
-        return _those(self.rows, pl.col("judged") == 0, self.query)
-
     def not_judged(self) -> Iterator[str]:
         """That queries are measured of which nobody knows anything."""
-        undefined = self.request.scale.undefined
-        count = "are undefined" if undefined is None else f"count as {undefined:g}"
-        if self.unjudged:
+        if self.whole["some_are_not_judged"]:
+            undefined = self.request.scale.undefined
+            count = "are undefined" if undefined is None else f"count as {undefined:g}"
+            rows = self.rows.filter(pl.col("judged") == 0).select(self.query)
+            unjudged = rows.unique(maintain_order=True).rows()
             yield (
-                f"no document is judged in {len(self.unjudged)} of {self.queries} queries, which "
-                f"{count}: {first_few(self.unjudged)}\n\n"
+                f"no document is judged in {len(unjudged)} of {self.queries} queries, which "
+                f"{count}: {first_few(unjudged)}\n\n"
                 "Hint: judge(run, judgments) leaves such queries out, and adds the judged "
                 "documents that were not retrieved, which a join lacks; overview(frame) shows what "
                 "there is"
@@ -304,7 +315,11 @@ class Noted:
                 "Hint: judge(run, judgments) has each judged document, once for each strategy, "
                 "with one grade"
             )
-        elif self.queries >= FEW and not self.unjudged and self._is_joined_to_the_run():
+        elif (
+            self.queries >= FEW
+            and self.whole["all_judged_were_retrieved"]
+            and not self.whole["some_are_not_judged"]
+        ):
             yield (
                 f"all documents that are judged were retrieved, in {self.queries} queries, while "
                 "others that were retrieved are not judged: right for what was logged; a join that "
@@ -322,39 +337,33 @@ class Noted:
             | (worth.max() - worth.min() > ROUNDING * worth.abs().max()).over(self.query)
         )
 
-    def _is_joined_to_the_run(self) -> bool:
-        """Whether all that is judged was retrieved, but not all that was retrieved is judged."""
-        both = pl.col("retrieved_and_judged")
-        some, every = (pl.col("retrieved") > both).any(), (pl.col("judged") == both).all()
-        return bool(self.rows.select(some & every).item())
-
     def that_did_not_run(self) -> Iterator[str]:
         """Strategies that retrieved nothing, or lack some of the queries."""
-        if silent := _those(self.strategies, ~pl.col("answered"), [self.strategy]):
+        if silent := [each["name"] for each in self.strategies if not each["answered"]]:
             yield (
                 f"{first_few(silent)} retrieved nothing for any query, which is no bad ranking but "
                 "none\n\n"
                 "Hint: overview(frame) shows what each strategy retrieved"
             )
-        some = self.strategies.filter(pl.col("queries") < self.queries)
         lacking = [
-            f"{name!r} lacks {self.queries - n} of {self.queries}"
-            for name, n in some.head(5).select(self.strategy, "queries").rows()
+            f"{each['name']!r} lacks {self.queries - each['queries']} of {self.queries}"
+            for each in self.strategies
+            if each["queries"] < self.queries
         ]
         if lacking:
             yield (
                 "some strategies have no row for some queries, which are missing from their means: "
-                f"{', '.join(lacking)}\n\n"
+                f"{', '.join(lacking[:5])}\n\n"
                 "Hint: judge(run, judgments) adds the queries that a run did not answer"
             )
 
     def not_judged_alike(self) -> Iterator[str]:
         """The strategies of whose first documents the least and the most are judged."""
-        share = "judged_at_the_top"
-        of_enough = self.strategies.filter(pl.col("queries") >= FEW).drop_nulls(share).sort(share)
-        shares = of_enough.select(self.strategy, share).rows()
-        if shares and shares[-1][1] - shares[0][1] >= UNFAIR:
-            (least, low), *_, (most, high) = shares
+        of_enough = [each for each in self.strategies if each["queries"] >= FEW]
+        shares = [(each["judged_at_the_top"], each["name"]) for each in of_enough]
+        shares = sorted((pair for pair in shares if pair[0] is not None), key=itemgetter(0))
+        if shares and shares[-1][0] - shares[0][0] >= UNFAIR:
+            (low, least), *_, (high, most) = shares
             yield (
                 f"strategies are not judged alike: of the first ten documents {low:.0%} are judged "
                 f"for {least!r} and {high:.0%} for {most!r}, and an unjudged one counts as "
@@ -364,10 +373,9 @@ class Noted:
 
     def ranked_upside_down(self) -> Iterator[str]:
         """The first strategy that is ranked by ranks, the highest of them first."""
-        counts = self.strategies.select(self.strategy, "counts_up", "all_count_up")
-        for name, some, every in counts.iter_rows():
-            column = self.request.columns_of(name)[0]
-            if some if is_called_rank(column) else every:
+        for each in self.strategies:
+            column = self.request.columns_of(each["name"])[0]
+            if each["counts_up" if is_called_rank(column) else "all_count_up"]:
                 yield (
                     f"{column!r} counts from 1 as ranks do, and its highest number is ranked "
                     "first\n\n"
@@ -377,7 +385,7 @@ class Noted:
 
     def decided_by_order(self) -> Iterator[str]:
         """That rows which stand in no order decide values."""
-        if tied := _those(self.strategies, pl.col("decided_by_order") > 0, [self.strategy]):
+        if tied := [each["name"] for each in self.strategies if each["decided_by_order"]]:
             among = self.rows.filter("decided_by_order").select(self.query).n_unique()
             breaks = "ties= names the column of documents, which breaks them as in trec_eval"
             if self.request.document is not None:
@@ -389,12 +397,6 @@ class Noted:
                 f"queries of {first_few(tied)}, and the order of rows decides which comes first"
                 f"\n\nHint: {breaks}; ties='order' says that the order of rows is meant"
             )
-
-
-def _those(frame: pl.DataFrame, which: pl.Expr, columns: list[str]) -> list[Any]:
-    """The keys of some rows, each once."""
-    rows = frame.filter(which).select(columns)
-    return rows.unique(maintain_order=True).rows() if rows.height else []
 
 
 RULES = (
