@@ -62,7 +62,9 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
     if frame.schema["doc"] == pl.Object:
         return
     for place in sorted({0, frame.height // 2, frame.height - 1}):
-        rows = _rows_beside(frame, place, request.keys).drop_nulls("doc")
+        # The rows of the query, and of the strategy, that one row is of.
+        same = [frame[key].eq_missing(frame[key].slice(place, 1)) for key in request.keys]
+        rows = frame.filter(pl.all_horizontal(*same)).drop_nulls("doc")
         if rows.get_column("doc").n_unique() < rows.height:
             again = rows.filter(pl.col("doc").is_duplicated())
             apart = [
@@ -82,12 +84,6 @@ def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
                 ".unique() drops rows that are the same",
             )
             return
-
-
-def _rows_beside(frame: pl.DataFrame, place: int, keys: Sequence[str]) -> pl.DataFrame:
-    """The rows of the query, and of the strategy, that one row is of."""
-    same = [frame[key].eq_missing(frame[key].slice(place, 1)) for key in keys]
-    return frame.filter(pl.all_horizontal(*same))
 
 
 PART = 0.5

@@ -178,11 +178,11 @@ def check_overlap(join: Join) -> None:
                 f"{first_few(silent)} answered none of the judged queries, and count as failures "
                 "though they did not run",
             )
-    if lacking := _unanswered_by_some(judged_too, join):
+    if lacking := _lacking(judged_too, join):
         warn_the_caller(
             DataWarning.missing,
             "some strategies have no row for judged queries that others answered, which count as "
-            f"failures: {_those_that_lack(lacking, join.queries.height)}\n\n"
+            f"failures: {lacking}\n\n"
             "Hint: where not all strategies were asked alike, keep the queries that all answered",
         )
     asked = queries.n_unique()
@@ -218,26 +218,20 @@ def _is_little(join: Join, retrieved: int, found: int) -> bool:
     return bool(judged_for_others <= LITTLE * min(len(join.unmatched), could))
 
 
-def _unanswered_by_some(answered: pl.DataFrame, join: Join) -> dict[Any, list[Any]]:
-    """For each strategy that answered some queries, those that only others answered."""
-    keys = [join.strategy, join.query]
+def _lacking(answered: pl.DataFrame, join: Join) -> str:
+    """The first few strategies that answered some queries, with the first that only others did."""
+    keys, asked = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:
-        return {}
-    lacking = strategies.join(queries, how="cross").join(
-        answered, on=keys, how="anti", maintain_order="left"
-    )
-    by_strategy = lacking.group_by(keys[0], maintain_order=True).agg(join.query)
-    return dict(by_strategy.iter_rows())
-
-
-def _those_that_lack(lacking: dict[Any, list[Any]], asked: int) -> str:
-    """The first few of them in a sentence, with the first few queries that each lacks."""
+        return ""
+    every = strategies.join(queries, how="cross")
+    lacking = every.join(answered, on=keys, how="anti", maintain_order="left")
+    by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query)
     told = [
-        f"{name!r} lacks {len(queries)} of {asked} ({first_few(queries)})"
-        for name, queries in list(lacking.items())[:SHOWN]
+        f"{name!r} lacks {len(those)} of {asked} ({first_few(those)})"
+        for name, those in by_strategy.head(SHOWN).iter_rows()
     ]
-    return "; ".join(told if len(lacking) <= SHOWN else [*told, "..."])
+    return "; ".join(told if by_strategy.height <= SHOWN else [*told, "..."])
 
 
 def _not_in(values: pl.Series, others: pl.Series) -> list[Any]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_number
 from polars_graded._frames.inputs import no_row_for
 from polars_graded._frames.joining import Hashes, Join, hashes_of
 from polars_graded._frames.judge_checks import (
@@ -50,8 +49,6 @@ def judged_rows(
     strategy = "strategy" if alone else runs.strategy
     pair = [query, doc]
     key = check_schemas(ours, theirs, query, doc, grades, strategy)
-    if unjudged_below is not None:
-        unjudged_below = check_number("unjudged_below", unjudged_below)
     if isinstance(judgments, pl.DataFrame):
         judgments = usable(judgments, pair, grades, unjudged_below)
     schema = pl.Schema({**ours, **{name: theirs[name] for name in theirs if name not in ours}})

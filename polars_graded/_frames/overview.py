@@ -198,14 +198,15 @@ def side_by_side(
     request = Request.of(["n_relevant"], **options)
     check_whole_number("n", n)
     rows = rows_of_query(request, request.opened(frame, doc=doc), of)
-    columns: dict[str, pl.Series] = {}
-    tied = {}
-    for name, its in ranked_documents(request, rows).items():
-        _check_columns_are_apart(name, columns)
-        top = its.filter(pl.col(RANK).is_not_null()).head(n)
-        columns[name] = top.get_column(doc)
-        columns[f"grade of {name}"] = top.get_column(request.grade)
-        tied[name] = top.get_column(TIED).sum()
+    ranked, tied = ranked_documents(request, rows), {}
+    last = min(n, max(its.get_column(RANK).count() for its in ranked.values()))
+    table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()
+    for name, its in ranked.items():
+        _check_columns_are_apart(name, table.columns)
+        grade = pl.col(request.grade).alias(f"grade of {name}")
+        column = its.select(pl.col(RANK).alias("rank"), pl.col(doc).alias(name), grade)
+        table = table.join(column, on="rank", how="left", maintain_order="left")
+        tied[name] = its.filter(pl.col(RANK) <= n).get_column(TIED).sum()
     if request.ties is None and any(tied.values()):
         those = [f"{count} of {name!r}" for name, count in tied.items() if count]
         warn_the_caller(
@@ -215,20 +216,13 @@ def side_by_side(
             f"Hint: ties={doc!r} ranks them by that column; ties='order' says that the order of "
             "rows is meant",
         )
-    ranks = max(len(column) for column in columns.values())
-    return pl.DataFrame(
-        {"rank": pl.int_range(1, ranks + 1, dtype=pl.UInt32, eager=True)}
-        | {
-            name: column.extend_constant(None, ranks - len(column))
-            for name, column in columns.items()
-        }
-    )
+    return table
 
 
 def _check_columns_are_apart(strategy: str, others: Collection[str]) -> None:
     """Raise where the columns of a strategy would have the name of one that is there."""
     for name in (strategy, f"grade of {strategy}"):
-        if name == "rank" or name in others:
+        if name in others:
             msg = (
                 f"a strategy must have columns of its own beside 'rank' and those of others, "
                 f"got {name!r} for {strategy!r}\n\n"
