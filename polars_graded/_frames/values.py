@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_graded._frames import data_warnings, sorting
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
-from polars_graded._frames.grouping import Groups, are_sorted, constant
+from polars_graded._frames.grouping import Groups, are_sorted
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.computing import check_measures, computed, depth_of, sentence
 from polars_graded._measuring.documents import (
@@ -144,7 +144,7 @@ class Part:
 
     def constant(self, value: object, dtype: pl.DataType) -> pl.Series:
         """A column of one value for each query."""
-        return constant(value, dtype, self.groups.n)
+        return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n)
 
     def ranking(self, name: str) -> Ranking:
         """How a strategy is ranked."""
@@ -188,15 +188,17 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
         "judged": pl.Series(grades.count(grades.flat.is_not_null())),
         "from_one": part.constant(_count_from_one(grades.flat), COUNTED),
     }
-    value = pl.col("value")
     if data_warnings.without_a_scale(request):
-        noted["highest"] = groups.aggregated(grades.flat, value.cast(pl.Float64).max())
+        doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
+        noted["highest"] = groups.reduced(np.fmax, doubles)
     if request.strategy is not None:
         # They are the same for all strategies that are stacked, or judgments were lost.
-        relevant = request.scale.is_relevant(value)
-        noted["relevant"] = groups.aggregated(grades.flat, relevant.sum())
-        worth = value.cast(pl.Float64).filter(relevant).sum()
-        noted["worth"] = groups.aggregated(grades.flat, worth)
+        grade = pl.col("grade")
+        relevant = request.scale.is_relevant(grade)
+        worth = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
+        rows = grades.flat.to_frame("grade").select(relevant=relevant, worth=worth)
+        noted["relevant"] = pl.Series(grades.count(rows["relevant"]))
+        noted["worth"] = groups.reduced(np.add, rows["worth"])
     return noted
 
 
