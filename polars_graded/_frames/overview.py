@@ -27,7 +27,7 @@ COLUMNS = (
 )
 """What `overview` says of each strategy: Polars prints the first and the last four columns."""
 
-GRADE, RETRIEVED = "polars_graded: grade", "polars_graded: retrieved"
+STRATEGY, GRADE, RETRIEVED = (f"polars_graded: {n}" for n in ("strategy", "grade", "retrieved"))
 """Columns under names that no frame has."""
 
 
@@ -92,13 +92,17 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     └──────────┴─────────┴───────────┴──────────┴─────────────┘
     """
     request = Request.of(["n_relevant", JUDGED_AT_THE_TOP.name], **options)
+    if request.key in COLUMNS:
+        msg = f"`strategy` must not have the name of a column of an overview, got {request.key!r}"
+        raise ValueError(msg)
     opened = request.opened(frame)
     rows = opened.lazy().select(request.columns).collect()
-    queries = in_order(request, pl.concat(values_of(request, grouped([request], rows)))).unnest(
-        NOTES
+    values = in_order(request, pl.concat(values_of(request, grouped([request], rows))))
+    queries = values.select(
+        pl.col(request.key).alias(STRATEGY), *request.measures, pl.col(NOTES).struct.unnest()
     )
     of = pl.col
-    counts = queries.group_by(request.key, maintain_order=True).agg(
+    counts = queries.group_by(STRATEGY, maintain_order=True).agg(
         queries=pl.len(),
         least=of("retrieved").min(),
         median=of("retrieved").median(),
@@ -107,7 +111,6 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
             "retrieved": _share(of("retrieved_and_judged").sum(), of("judged").sum()),
             "judged": _share(of("retrieved_and_judged").sum(), of("retrieved").sum()),
             "judged@10": of("judged@10").filter(of("retrieved") > 0).mean(),
-            "tied": of("retrieved").sum(),
             "none_judged": (of("judged") == 0).sum(),
             "none_relevant": ((of("judged") > 0) & (of("n_relevant") == 0)).sum(),
             "only_relevant": ((of("judged") > 0) & (of("n_relevant") == of("judged"))).sum(),
@@ -115,13 +118,10 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
         },
     )
     of_rows = pl.concat([_rows(request, rows, *entry) for entry in request.by.items()])
-    table = counts.join(
-        of_rows, on=request.key, how="left", nulls_equal=True, maintain_order="left"
-    )
-    whole = cs.integer() & ~cs.by_name(request.key)
-    tied = _share(of("tied_rows"), of("tied")).alias("tied")
-    table = table.with_columns(tied, whole.exclude("tied").cast(pl.UInt32))
-    return table.select(request.key, *COLUMNS)
+    table = counts.join(of_rows, on=STRATEGY, how="left", nulls_equal=True, maintain_order="left")
+    whole = cs.integer() & ~cs.by_name(STRATEGY)
+    table = table.with_columns(whole.cast(pl.UInt32))
+    return table.select(pl.col(STRATEGY).alias(request.key), *COLUMNS)
 
 
 def _rows(request: Request, rows: pl.DataFrame, name: str, score: tuple[str, ...]) -> pl.DataFrame:
@@ -129,13 +129,13 @@ def _rows(request: Request, rows: pl.DataFrame, name: str, score: tuple[str, ...
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
     grade, tied = pl.col(request.grade), places(request.ranking(score)).over(request.keys)
     counted = rows.select(
-        strategy.alias(request.key),
+        strategy.alias(STRATEGY),
         grade.cast(pl.Float64).alias(GRADE),
         pl.col(score[0]).is_not_null().alias(RETRIEVED),
         tied.struct.field("tied").alias(TIED),
     ).filter(pl.col(RETRIEVED) | pl.col(GRADE).is_not_null())
-    return counted.group_by(request.key).agg(
-        pl.col(TIED).sum().alias("tied_rows"),
+    return counted.group_by(STRATEGY).agg(
+        _share(pl.col(TIED).sum(), pl.col(RETRIEVED).sum()).alias("tied"),
         pl.col(GRADE).alias("grade").value_counts(name="rows").sort().alias("grades"),
     )
 
