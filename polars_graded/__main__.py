@@ -474,9 +474,8 @@ def _judged(
         tags.append(of_it.to_series())
     names = [Path(run).name for run in runs]
     names = names if len(set(names)) == len(runs) else list(runs)
-    if (apart := names_apart(tags, names)) is not None:
-        frames = [frame.with_columns(name) for frame, name in zip(frames, apart, strict=True)]
-    stacked = pl.concat(frames)
+    called = zip(frames, names_apart(tags, names), strict=True)
+    stacked = pl.concat([frame.with_columns(name) for frame, name in called])
     return judge(
         stacked if large else stacked.collect(),
         judgments,

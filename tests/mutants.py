@@ -217,9 +217,9 @@ MUTANTS = [
         "ties",
     ),
     Mutant(VALUES, "(least == 0) | (least == 1)", "least == 1", "data_warnings"),
-    Mutant(NOTICING, "if high - low >= UNFAIR", "if high - low > 1", "data_warnings"),
+    Mutant(NOTICING, "shares[0][0] >= UNFAIR", "shares[0][0] > 1", "data_warnings"),
     Mutant(
-        NOTICING, 'pl.col("queries") < queries', 'pl.col("queries") < queries - 1', "data_warnings"
+        NOTICING, '["queries"] < self.queries', '["queries"] < self.queries - 1', "data_warnings"
     ),
     Mutant(
         "_frames/joining.py",

@@ -77,6 +77,17 @@ def test_an_overview_of_a_scale_of_stars_and_of_lazy_and_empty_frames():
     assert (nothing["judged"], nothing["tied"], nothing["retrieved"]) == (None, None, 0)
 
 
+@pytest.mark.parametrize("name", ["judged", "queries", "rows", "retrieved"])
+def test_an_overview_takes_columns_of_any_name(name):
+    renamed = FRAME.rename({"query": name})
+    assert_frame_equal(overview(renamed, query=name), overview(FRAME))
+    if name != "rows":
+        with pytest.raises(
+            ValueError, match=f"^`strategy` must not .* of an overview, got {name!r}"
+        ):
+            overview(FRAME.with_columns(pl.lit("x").alias(name)), strategy=name)
+
+
 def test_rankings_of_a_query_side_by_side():
     table = side_by_side(FRAME, 1, by=["score", "other"], n=2, ties="order")
     assert table.columns == ["rank", "score", "grade of score", "other", "grade of other"]

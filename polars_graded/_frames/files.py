@@ -43,6 +43,8 @@ class TextFile:
     """A path, the text itself as bytes, or an open file, which is read from where it stands."""
 
     source: Path | bytes | IO[str] | IO[bytes]
+    strategy: str | None = None
+    """What the strategy of a run is called, where its tag does not say."""
 
     @property
     def name(self) -> str:

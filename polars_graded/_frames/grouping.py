@@ -60,10 +60,16 @@ class Groups:
         # Of many chunks each stretch would be looked for in all of them.
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
+    def reduced(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
+        """What NumPy makes of the numbers of each group, NaN as null."""
+        numbers = values.to_numpy()
+        found = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n else numbers
+        return pl.Series(found, nan_to_null=True)
+
     def aggregated(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
         """What an expression of "value" makes of the values of a column in each group."""
         number = np.repeat(np.arange(self.n), np.diff(self.offsets))
-        values = pl.DataFrame([column.alias("value"), pl.Series("group", number)])
+        values = pl.DataFrame([column.alias("value"), pl.Series("group", number).set_sorted()])
         return values.group_by("group", maintain_order=True).agg(expr).to_series(1)
 
 
@@ -76,11 +82,6 @@ def _without_claims(keys: pl.DataFrame) -> pl.DataFrame:
 def are_sorted(keys: pl.DataFrame) -> bool:
     """Whether it can be told at once that keys rise."""
     return keys.width == 1 and not keys.dtypes[0].is_nested() and keys.to_series().is_sorted()
-
-
-def constant(value: object, dtype: pl.DataType, n: int) -> pl.Series:
-    """A column of one value n times."""
-    return pl.Series([value], dtype=dtype).new_from_index(0, n)
 
 
 def starts_of_runs(frame: pl.DataFrame) -> Integers:

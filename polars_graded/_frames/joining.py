@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 PLACE = "polars_graded: place"
 ROWS = "polars_graded: rows"
 FOUND = "polars_graded: found"
-"""The row of a judgment, how many rows a query has, and how many of them are judged: under names
-that no frame has."""
+ALONE = "polars_graded: alone"
+"""The row of a judgment, how many rows a query has, how many of them are judged, and the strategy
+where none is told from others: under names that no frame has."""
 
 MOST_COUNTED = 1 << 20
 """At most this many counts of queries wait before those of the same query are put together."""
@@ -112,29 +113,20 @@ class Join:
     missed is told by these.
     """
 
-    def __init__(
-        self,
-        judged: pl.DataFrame,
-        query: str,
-        doc: str,
-        strategy: str | None = None,
-        strategies: Sequence[Any] = (),
-    ) -> None:
+    def __init__(self, judged: pl.DataFrame, query: str, doc: str, strategy: str | None) -> None:
         self.judged = judged.with_row_index(PLACE)
         self.queries = judged.select(query).unique(maintain_order=True)
-        self.query, self.doc, self.strategy = query, doc, strategy
-        self.first: pl.DataFrame | None = None
-        """The first row of the run."""
-        self.unmatched: pl.Series | None = None
+        self.query, self.doc = query, doc
+        self.strategy = ALONE if strategy is None else strategy
+        """The column of strategies, of which there is one without a name where none was given."""
+        self.unmatched = pl.Series()
         """Some documents of judged queries that are not judged for them, the first that came."""
         self._found: dict[Any, np.ndarray[Any, np.dtype[np.bool_]]] = {}
-        for name in (None,) if strategy is None else strategies:
-            self.meet(name)
         self._counts: list[pl.DataFrame] = []
 
     @property
     def strategies(self) -> list[Any]:
-        """The strategies that were met, in their order; None where none is told from others."""
+        """The strategies that were met, in their order."""
         return [*self._found]
 
     def meet(self, strategy: Any) -> None:
@@ -144,41 +136,38 @@ class Join:
 
     def add(self, block: pl.DataFrame) -> pl.DataFrame:
         """The rows of a block that are of judged queries, with their judgments."""
+        if self.strategy == ALONE:
+            block = block.with_columns(pl.lit(None, pl.Boolean).alias(ALONE))  # fast to group by
         pair = [self.query, self.doc]
         rows = block.join(self.judged, on=pair, how="left", maintain_order="left")
-        keys = pair[:1] if self.strategy is None else [self.strategy, self.query]
-        counts = rows.group_by(keys, maintain_order=True).agg(
+        counts = rows.group_by(self.strategy, self.query, maintain_order=True).agg(
             pl.len().alias(ROWS), pl.col(PLACE).count().alias(FOUND)
         )
         if not counts.join(self.queries, on=self.query, how="anti").is_empty():
             rows = rows.join(self.queries, on=self.query, how="semi", maintain_order="left")
         self._count(counts)
         self._mark(rows)
-        if self.first is None and block.height:
-            self.first = block.head(1)
-        if self.unmatched is None:
+        if not len(self.unmatched):
             others = rows.lazy().filter(pl.col(PLACE).is_null()).select(self.doc).head(SOME)
             self.unmatched = others.collect().to_series().unique(maintain_order=True)
-            if self.unmatched.is_empty():
-                self.unmatched = None
-        return rows.drop(PLACE)
+        return rows.drop(PLACE, ALONE, strict=False)
 
     def missed(self) -> Iterator[pl.DataFrame]:
         """The judgments that a strategy did not find, by strategy."""
+        dtype = self._counts[0].schema[self.strategy]
         for name, found in self._found.items():
             rows = self.judged.filter(pl.Series(~found)).drop(PLACE)
-            if self.strategy is not None:
-                dtype = self._counts[0].schema[self.strategy] if self._counts else pl.Null()
-                rows = rows.select(pl.lit(name, dtype).alias(self.strategy), pl.all())
-            yield rows
+            rows = rows.select(pl.lit(name, dtype).alias(self.strategy), pl.all())
+            yield rows.drop(ALONE, strict=False)
 
     def counts(self) -> pl.DataFrame:
         """Of each strategy and query the number of rows, and of those that are judged."""
         counts = pl.concat(self._counts)
-        keys = counts.columns[:-2]
-        return counts.group_by(keys, maintain_order=True).sum()
+        return counts.group_by(self.strategy, self.query, maintain_order=True).sum()
 
     def _count(self, counts: pl.DataFrame) -> None:
+        for name in counts.get_column(self.strategy).unique(maintain_order=True):
+            self.meet(name)
         self._counts.append(counts)
         whole, *others = (frame.height for frame in self._counts)
         if sum(others) > max(MOST_COUNTED, whole):
@@ -186,12 +175,6 @@ class Join:
 
     def _mark(self, rows: pl.DataFrame) -> None:
         """Note which judgments are found, by each strategy."""
-        places = rows.get_column(PLACE)
-        if self.strategy is None:
-            self._found[None][places.drop_nulls().to_numpy()] = True
-            return
-        for name in self._counts[-1].get_column(self.strategy).unique(maintain_order=True):
-            self.meet(name)
         found = rows.select(self.strategy, PLACE).drop_nulls(PLACE)
         for (name,), of_it in found.partition_by([self.strategy], as_dict=True).items():
             self._found[name][of_it.get_column(PLACE).to_numpy()] = True

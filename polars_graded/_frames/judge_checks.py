@@ -103,15 +103,17 @@ def check_distinct(frame: pl.DataFrame, name: str, key: Sequence[str], others: i
         raise ValueError(msg)
 
 
-def check_one_strategy(strategies: Sequence[Any]) -> None:
-    """Raise where a column "strategy" that was not named holds several strategies."""
-    count = len([name for name in strategies if name is not None])
+def check_one_strategy(join: Join) -> None:
+    """Raise where a column "strategy" that was not named holds several; it may be null alone."""
+    count = len([name for name in join.strategies if name is not None])
     if count > 1:
         msg = (
             f'`run` must be one ranking per query, got {count} strategies in its column "strategy":'
             ' pass strategy="strategy" to keep them apart, or drop the column to merge them'
         )
         raise ValueError(msg)
+    if len(join.strategies) > 1:
+        check_no_nulls(join.counts(), "run", [join.strategy])
 
 
 def usable(
@@ -147,13 +149,12 @@ def check_overlap(join: Join) -> None:
     counts = join.counts()
     judged_too = counts.join(join.queries, on=query, how="semi", maintain_order="left")
     retrieved, found = judged_too.select(pl.col(ROWS, FOUND).sum()).row(0)
-    if join.first is not None and judged.height and not found:
-        column = doc if retrieved else query
-        ours, theirs = (frame.get_column(column)[0] for frame in (join.first, judged))
-        what = "document of a query" if retrieved else "query"
+    if counts.height and judged.height and not found:
+        what, column = ("document of a query", doc) if retrieved else ("query", query)
+        ours = (join.unmatched if retrieved else counts.get_column(query))[0]
         msg = (
             f"`run` and `judgments` must have a {what} in common, got none: {column!r} is such as "
-            f"{ours!r} in `run` and {theirs!r} in `judgments`"
+            f"{ours!r} in `run` and {judged[column][0]!r} in `judgments`"
         )
         raise ValueError(msg)
     queries = judged_too.get_column(query)
@@ -169,7 +170,7 @@ def check_overlap(join: Join) -> None:
             f"{len(unanswered)} of {join.queries.height} judged queries have no row in `run`, and "
             f"count as failures: {first_few(unanswered)}",
         )
-    if join.strategy is not None and join.strategies != [None]:
+    if join.strategies != [None]:
         answered = judged_too.get_column(join.strategy)
         if silent := _not_in(counts.get_column(join.strategy), answered):
             warn_the_caller(
@@ -177,16 +178,16 @@ def check_overlap(join: Join) -> None:
                 f"{first_few(silent)} answered none of the judged queries, and count as failures "
                 "though they did not run",
             )
-    if join.strategy is not None and (lacking := _unanswered_by_some(judged_too, join)):
+    if lacking := _lacking(judged_too, join):
         warn_the_caller(
             DataWarning.missing,
             "some strategies have no row for judged queries that others answered, which count as "
-            f"failures: {_those_that_lack(lacking, join.queries.height)}\n\n"
+            f"failures: {lacking}\n\n"
             "Hint: where not all strategies were asked alike, keep the queries that all answered",
         )
     asked = queries.n_unique()
     without = asked - judged_too.filter(pl.col(FOUND) > 0).get_column(query).n_unique()
-    if join.unmatched is None or not (2 * without > asked or _is_little(join, retrieved, found)):
+    if not len(join.unmatched) or not (2 * without > asked or _is_little(join, retrieved, found)):
         return
     none = f"in {without} of {asked} queries nothing that was retrieved is judged"
     missed = next((part for part in join.missed() if part.height), judged)
@@ -211,32 +212,26 @@ def _is_little(join: Join, retrieved: int, found: int) -> bool:
     for another: the identifiers are the same.
     """
     could = min(retrieved, join.judged.height * len(join.strategies))
-    if join.unmatched is None or not could or found > LITTLE * could:
+    if not could or found > LITTLE * could:
         return False
     judged_for_others = join.unmatched.is_in(join.judged.get_column(join.doc).implode()).sum()
     return bool(judged_for_others <= LITTLE * min(len(join.unmatched), could))
 
 
-def _unanswered_by_some(answered: pl.DataFrame, join: Join) -> dict[Any, list[Any]]:
-    """For each strategy that answered some queries, those that only others answered."""
-    keys = [str(join.strategy), join.query]
+def _lacking(answered: pl.DataFrame, join: Join) -> str:
+    """The first few strategies that answered some queries, with the first that only others did."""
+    keys, asked = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:
-        return {}
-    lacking = strategies.join(queries, how="cross").join(
-        answered, on=keys, how="anti", maintain_order="left"
-    )
-    by_strategy = lacking.group_by(keys[0], maintain_order=True).agg(join.query)
-    return dict(by_strategy.iter_rows())
-
-
-def _those_that_lack(lacking: dict[Any, list[Any]], asked: int) -> str:
-    """The first few of them in a sentence, with the first few queries that each lacks."""
+        return ""
+    every = strategies.join(queries, how="cross")
+    lacking = every.join(answered, on=keys, how="anti", maintain_order="left")
+    by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query)
     told = [
-        f"{name!r} lacks {len(queries)} of {asked} ({first_few(queries)})"
-        for name, queries in list(lacking.items())[:SHOWN]
+        f"{name!r} lacks {len(those)} of {asked} ({first_few(those)})"
+        for name, those in by_strategy.head(SHOWN).iter_rows()
     ]
-    return "; ".join(told if len(lacking) <= SHOWN else [*told, "..."])
+    return "; ".join(told if by_strategy.height <= SHOWN else [*told, "..."])
 
 
 def _not_in(values: pl.Series, others: pl.Series) -> list[Any]:

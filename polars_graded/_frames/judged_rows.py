@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from contextlib import closing
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import check_number
 from polars_graded._frames.inputs import no_row_for
 from polars_graded._frames.joining import Hashes, Join, hashes_of
 from polars_graded._frames.judge_checks import (
@@ -50,8 +49,6 @@ def judged_rows(
     strategy = "strategy" if alone else runs.strategy
     pair = [query, doc]
     key = check_schemas(ours, theirs, query, doc, grades, strategy)
-    if unjudged_below is not None:
-        unjudged_below = check_number("unjudged_below", unjudged_below)
     if isinstance(judgments, pl.DataFrame):
         judgments = usable(judgments, pair, grades, unjudged_below)
     schema = pl.Schema({**ours, **{name: theirs[name] for name in theirs if name not in ours}})
@@ -63,9 +60,9 @@ def judged_rows(
         columns = [name for name in schema if name in {*key, *wanted}]
         judged = judged.select(cs.by_name([name for name in columns if name in theirs]))
         run = runs.table.select(cs.by_name([name for name in columns if name in ours]))
-        join = Join(judged, query, doc, strategy, runs.names)
+        join = Join(judged, query, doc, strategy)
         empty = schema.to_frame().select(cs.by_name(columns))
-        for part in _parts(run, join, key, alone=alone):
+        for part in _parts(run, join, key, runs):
             yield pl.concat([empty, part], how="diagonal")
 
     if isinstance(runs.table, pl.DataFrame):
@@ -73,32 +70,29 @@ def judged_rows(
     return read_later(schema, rows)
 
 
-def _parts(run: Frame, join: Join, key: Sequence[str], *, alone: bool) -> Iterator[pl.DataFrame]:
+def _parts(run: Frame, join: Join, key: Sequence[str], runs: Runs) -> Iterator[pl.DataFrame]:
     """The rows of judged queries, in their order, then what was missed, strategy by strategy."""
-    named = join.strategies
-    blocks: Iterable[pl.DataFrame] = [run] if isinstance(run, pl.DataFrame) else batches(run)
-    blocks = chain([run.lazy().head(0).collect()], blocks)  # has the columns where there is no row
-    not_null = key[1:] if alone else key
+    if isinstance(run, pl.DataFrame):
+        blocks: Iterable[pl.DataFrame] = [run]
+    else:
+        blocks = chain([run.head(0).collect()], batches(run))  # the columns where there is no row
+    alone = runs.strategy is None
+    not_null = [name for name in key if name != "strategy" or not alone]
     with closing(Hashes()) as hashes:
         for block in blocks:
             check_no_nulls(block, "run", not_null)
             hashes.add(hashes_of(block, key))
             yield join.add(block)
             if alone:
-                _check_alone(join)
+                check_one_strategy(join)
         _check_no_doubles(run.lazy(), key, hashes.repeated())
     if alone and not join.strategies:
         join.meet(None)
-    _check_all_have_rows(named, join)
+    for name in runs.names:
+        if name not in join.strategies:
+            raise no_row_for(name)
     check_overlap(join)
     yield from join.missed()
-
-
-def _check_alone(join: Join) -> None:
-    """Raise where a column "strategy" that was not named holds several; it may be null alone."""
-    if len(join.strategies) > 1:
-        check_one_strategy(join.strategies)
-        check_no_nulls(join.counts(), "run", ["strategy"])
 
 
 def _check_no_doubles(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Series) -> None:
@@ -110,11 +104,3 @@ def _check_no_doubles(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Series
         keys.filter(hashes_of(keys, key).is_in(few.implode())) for keys in batches(run.select(key))
     ]
     check_distinct(pl.concat(again), "run", key, len(repeated) - len(few))
-
-
-def _check_all_have_rows(strategies: Sequence[Any], join: Join) -> None:
-    """Raise where a strategy that a mapping names has no row."""
-    answering = join.counts()[:, 0]
-    for name in strategies:
-        if name is not None and name not in answering:
-            raise no_row_for(name)

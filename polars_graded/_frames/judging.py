@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
-from polars_graded._checks import check_column_name
+from polars_graded._checks import check_column_name, check_number
 from polars_graded._forking import check_not_forked
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.inputs import judgments_of_graders, runs_table
@@ -181,6 +181,8 @@ def judge(
         check_column_name(argument, name)
     if strategy is not None:
         check_column_name("strategy", strategy)
+    if unjudged_below is not None:
+        unjudged_below = check_number("unjudged_below", unjudged_below)
     engine = engine_of(run)
     if engine is not None and hasattr(engine, "judged"):
         return engine.judged(run, judgments, query, doc, grade, strategy, unjudged_below)

@@ -27,7 +27,7 @@ COLUMNS = (
 )
 """What `overview` says of each strategy: Polars prints the first and the last four columns."""
 
-GRADE, RETRIEVED = "polars_graded: grade", "polars_graded: retrieved"
+STRATEGY, GRADE, RETRIEVED = (f"polars_graded: {n}" for n in ("strategy", "grade", "retrieved"))
 """Columns under names that no frame has."""
 
 
@@ -92,13 +92,17 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     └──────────┴─────────┴───────────┴──────────┴─────────────┘
     """
     request = Request.of(["n_relevant", JUDGED_AT_THE_TOP.name], **options)
+    if request.key in COLUMNS:
+        msg = f"`strategy` must not have the name of a column of an overview, got {request.key!r}"
+        raise ValueError(msg)
     opened = request.opened(frame)
     rows = opened.lazy().select(request.columns).collect()
-    queries = in_order(request, pl.concat(values_of(request, grouped([request], rows)))).unnest(
-        NOTES
+    values = in_order(request, pl.concat(values_of(request, grouped([request], rows))))
+    queries = values.select(
+        pl.col(request.key).alias(STRATEGY), *request.measures, pl.col(NOTES).struct.unnest()
     )
     of = pl.col
-    counts = queries.group_by(request.key, maintain_order=True).agg(
+    counts = queries.group_by(STRATEGY, maintain_order=True).agg(
         queries=pl.len(),
         least=of("retrieved").min(),
         median=of("retrieved").median(),
@@ -107,7 +111,6 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
             "retrieved": _share(of("retrieved_and_judged").sum(), of("judged").sum()),
             "judged": _share(of("retrieved_and_judged").sum(), of("retrieved").sum()),
             "judged@10": of("judged@10").filter(of("retrieved") > 0).mean(),
-            "tied": of("retrieved").sum(),
             "none_judged": (of("judged") == 0).sum(),
             "none_relevant": ((of("judged") > 0) & (of("n_relevant") == 0)).sum(),
             "only_relevant": ((of("judged") > 0) & (of("n_relevant") == of("judged"))).sum(),
@@ -115,13 +118,10 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
         },
     )
     of_rows = pl.concat([_rows(request, rows, *entry) for entry in request.by.items()])
-    table = counts.join(
-        of_rows, on=request.key, how="left", nulls_equal=True, maintain_order="left"
-    )
-    whole = cs.integer() & ~cs.by_name(request.key)
-    tied = _share(of("tied_rows"), of("tied")).alias("tied")
-    table = table.with_columns(tied, whole.exclude("tied").cast(pl.UInt32))
-    return table.select(request.key, *COLUMNS)
+    table = counts.join(of_rows, on=STRATEGY, how="left", nulls_equal=True, maintain_order="left")
+    whole = cs.integer() & ~cs.by_name(STRATEGY)
+    table = table.with_columns(whole.cast(pl.UInt32))
+    return table.select(pl.col(STRATEGY).alias(request.key), *COLUMNS)
 
 
 def _rows(request: Request, rows: pl.DataFrame, name: str, score: tuple[str, ...]) -> pl.DataFrame:
@@ -129,13 +129,13 @@ def _rows(request: Request, rows: pl.DataFrame, name: str, score: tuple[str, ...
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
     grade, tied = pl.col(request.grade), places(request.ranking(score)).over(request.keys)
     counted = rows.select(
-        strategy.alias(request.key),
+        strategy.alias(STRATEGY),
         grade.cast(pl.Float64).alias(GRADE),
         pl.col(score[0]).is_not_null().alias(RETRIEVED),
         tied.struct.field("tied").alias(TIED),
     ).filter(pl.col(RETRIEVED) | pl.col(GRADE).is_not_null())
-    return counted.group_by(request.key).agg(
-        pl.col(TIED).sum().alias("tied_rows"),
+    return counted.group_by(STRATEGY).agg(
+        _share(pl.col(TIED).sum(), pl.col(RETRIEVED).sum()).alias("tied"),
         pl.col(GRADE).alias("grade").value_counts(name="rows").sort().alias("grades"),
     )
 
@@ -198,14 +198,15 @@ def side_by_side(
     request = Request.of(["n_relevant"], **options)
     check_whole_number("n", n)
     rows = rows_of_query(request, request.opened(frame, doc=doc), of)
-    columns: dict[str, pl.Series] = {}
-    tied = {}
-    for name, its in ranked_documents(request, rows):
-        _check_columns_are_apart(name, columns)
-        top = its.filter(pl.col(RANK).is_not_null()).head(n)
-        columns[name] = top.get_column(doc)
-        columns[f"grade of {name}"] = top.get_column(request.grade)
-        tied[name] = top.get_column(TIED).sum()
+    ranked, tied = [*ranked_documents(request, rows)], {}
+    last = min(n, max(its.get_column(RANK).count() for _, its in ranked))
+    table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()
+    for name, its in ranked:
+        _check_columns_are_apart(name, table.columns)
+        grade = pl.col(request.grade).alias(f"grade of {name}")
+        column = its.select(pl.col(RANK).alias("rank"), pl.col(doc).alias(name), grade)
+        table = table.join(column, on="rank", how="left", maintain_order="left")
+        tied[name] = its.filter(pl.col(RANK) <= n).get_column(TIED).sum()
     if request.ties is None and any(tied.values()):
         those = [f"{count} of {name!r}" for name, count in tied.items() if count]
         warn_the_caller(
@@ -215,20 +216,13 @@ def side_by_side(
             f"Hint: ties={doc!r} ranks them by that column; ties='order' says that the order of "
             "rows is meant",
         )
-    ranks = max(len(column) for column in columns.values())
-    return pl.DataFrame(
-        {"rank": pl.int_range(1, ranks + 1, dtype=pl.UInt32, eager=True)}
-        | {
-            name: column.extend_constant(None, ranks - len(column))
-            for name, column in columns.items()
-        }
-    )
+    return table
 
 
 def _check_columns_are_apart(strategy: str, others: Collection[str]) -> None:
     """Raise where the columns of a strategy would have the name of one that is there."""
     for name in (strategy, f"grade of {strategy}"):
-        if name == "rank" or name in others:
+        if name in others:
             msg = (
                 f"a strategy must have columns of its own beside 'rank' and those of others, "
                 f"got {name!r} for {strategy!r}\n\n"

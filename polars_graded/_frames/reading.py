@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -46,6 +46,10 @@ _NUMBERS = {"grade": pl.Float64(), "score": pl.Float64(), "rank": pl.Int64()}
 """The types of fields that are no texts. A grade must be exact besides."""
 
 
+def _schema_of(names: Iterable[str]) -> pl.Schema:
+    return pl.Schema({name: _NUMBERS.get(name, pl.String()) for name in names})
+
+
 @dataclass(frozen=True)
 class Format:
     """A format whose lines have the same fields between blanks."""
@@ -57,11 +61,6 @@ class Format:
     """A pattern of what may follow the last field."""
     header: re.Pattern[bytes] = re.compile(b"")
     """What files of this format begin with."""
-
-    @property
-    def schema(self) -> pl.Schema:
-        """The types of all fields."""
-        return pl.Schema({name: _NUMBERS.get(name, pl.String()) for name in self.fields})
 
 
 _JUDGMENTS = (
@@ -83,16 +82,8 @@ _RUNS = (
     ),
 )
 
-_JUDGMENT_SCHEMA = pl.Schema({"query": pl.String, "doc": pl.String, "grade": pl.Float64})
-_RUN_SCHEMA = pl.Schema(
-    {
-        "query": pl.String,
-        "doc": pl.String,
-        "score": pl.Float64,
-        "rank": pl.Int64,
-        "strategy": pl.String,
-    }
-)
+_JUDGMENT_SCHEMA = _schema_of(["query", "doc", "grade"])
+_RUN_SCHEMA = _schema_of(["query", "doc", "score", "rank", "strategy"])
 
 # No character can belong to two groups, so one pass over the line finds them: three times as fast.
 _LETOR_LINE = (
@@ -261,9 +252,8 @@ def read_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.DataFrame:
     """
     files = _named_files(paths, named_by)
     runs = [_whole(_RUN_SCHEMA, _runs([file], len(files))) for file in files]
-    if (names := _names_of_clashing(files, runs)) is not None:
-        runs = [run.with_columns(name) for run, name in zip(runs, names, strict=True)]
-    return pl.concat(runs)
+    names = _strategies_of(files, runs)
+    return pl.concat([run.with_columns(name) for run, name in zip(runs, names, strict=True)])
 
 
 def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
@@ -393,14 +383,13 @@ def scan_run(paths: Runs, *, named_by: NamedBy = "tag") -> pl.LazyFrame:
     └──────────┴───────┴───────────┘
     """
     files = _named_files(paths, named_by)
-    _read_again(file for file, _ in files)
+    _read_again(files)
 
     def frames(*_: object) -> Iterator[pl.DataFrame]:
         starts = (_whole(_RUN_SCHEMA, islice(_runs([file], 1), 1)) for file in files)
-        names = _names_of_clashing(files, starts) if len(files) > 1 else None
-        for place, file in enumerate(files):
+        for file, name in zip(files, _strategies_of(files, starts), strict=True):
             for run in _runs([file], len(files)):
-                yield run if names is None else run.with_columns(names[place])
+                yield run.with_columns(name)
 
     return read_later(_RUN_SCHEMA, frames)
 
@@ -413,9 +402,8 @@ def _whole(schema: pl.Schema, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([schema.to_frame(), *frames], how="diagonal")
 
 
-def _read_again(files: Iterable[TextFile]) -> list[TextFile]:
+def _read_again(files: list[TextFile]) -> list[TextFile]:
     """The files, which must be there, and not be of those that can be read only once."""
-    files = list(files)
     for file in files:
         if not isinstance(file.source, Path):
             msg = f"`paths` of a lazy frame must be paths, which can be read again, got {file.name}"
@@ -425,54 +413,48 @@ def _read_again(files: Iterable[TextFile]) -> list[TextFile]:
     return files
 
 
-def _named_files(paths: Runs, named_by: NamedBy) -> list[tuple[TextFile, str | None]]:
-    """The files, and what the strategy of each is called where its tag does not say."""
+def _named_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
+    """The files, with what the strategy of each is called where its tag does not say."""
     check_choice("named_by", named_by, ("tag", "file"))
     if isinstance(paths, Mapping):
-        if not paths:
-            files_of([])  # says that there must be one
         for name in paths:
             if not isinstance(name, str):
                 msg = f"`paths` must name each strategy by a string, got {name!r}"
                 raise TypeError(msg)
-        return [(file, name) for name, of_it in paths.items() for file in files_of(of_it)]
+        files = [replace(file, strategy=name) for name in paths for file in files_of(paths[name])]
+        return files or files_of([])  # says that there must be one
     files = files_of(paths)
     if named_by == "tag":
-        return [(file, None) for file in files]
-    return list(zip(files, _names_of([(file, None) for file in files]), strict=True))
-
-
-def _names_of(files: Sequence[tuple[TextFile, str | None]]) -> list[str]:
-    """What strategies are called that are named after their files."""
-    names = [file.source.name if isinstance(file.source, Path) else file.name for file, _ in files]
-    if len(set(names)) < len(names):
-        names = [file.name for file, _ in files]
-    return names
-
-
-def _names_of_clashing(
-    files: Sequence[tuple[TextFile, str | None]], runs: Iterable[pl.DataFrame]
-) -> list[pl.Expr] | None:
-    """What strategies are called of files that share a document and a tag; None where none do."""
+        return files
     names = _names_of(files)
-    named_by_tag = all(isinstance(file.source, Path) and name is None for file, name in files)
+    return [replace(file, strategy=name) for file, name in zip(files, names, strict=True)]
+
+
+def _names_of(files: Sequence[TextFile]) -> list[str]:
+    """What strategies are called that are named after their files."""
+    names = [file.source.name if isinstance(file.source, Path) else file.name for file in files]
+    return names if len(set(names)) == len(names) else [file.name for file in files]
+
+
+def _strategies_of(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> list[pl.Expr]:
+    """What the strategies of files are called: apart where files share a document and a tag."""
+    names, as_they_are = _names_of(files), [pl.col("strategy")] * len(files)
+    named_by_tag = all(isinstance(file.source, Path) and file.strategy is None for file in files)
     if not named_by_tag or len(set(names)) < len(names) or len(names) == 1:
-        return None
+        return as_they_are
     keys = [run.select("strategy", "query", "doc").unique() for run in runs]
     tags = [of_file.get_column("strategy").unique().sort() for of_file in keys]
-    if pl.concat(tags).is_unique().all():
-        return None
-    rows = pl.concat(keys)
-    again = rows.filter(rows.is_duplicated()).get_column("strategy")
-    return names_apart(tags, names) if len(again) else None
+    if pl.concat(tags).is_unique().all() or pl.concat(keys).is_unique().all():
+        return as_they_are
+    return names_apart(tags, names)
 
 
-def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr] | None:
-    """What strategies are called whose tags stand in several files; None where none does."""
+def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr]:
+    """What strategies of files with these tags are called: by them where no two files share one."""
     found = Counter(tag for of_file in tags for tag in of_file)
     again = [tag for tag, n in found.items() if n > 1]
     if not again:
-        return None
+        return [pl.col("strategy")] * len(names)
     warn_the_caller(
         DataWarning.files,
         f"the tag {again[0]!r} stands in {found[again[0]]} files, so that strategies are named "
@@ -480,11 +462,11 @@ def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr
         "Hint: named_by='file' says that this is meant; a mapping gives strategies names of their "
         "own, also to one of several files: {'bm25': ['part1.run', 'part2.run']}",
     )
-    several = [len(of_file) > 1 for of_file in tags]
-    tagged = [pl.concat_str(pl.lit(f"{name}:"), "strategy") for name in names]
     return [
-        (tagged[place] if several[place] else pl.lit(name)).alias("strategy")
-        for place, name in enumerate(names)
+        (
+            pl.lit(name) if len(of_file) <= 1 else pl.concat_str(pl.lit(f"{name}:"), "strategy")
+        ).alias("strategy")
+        for of_file, name in zip(tags, names, strict=True)
     ]
 
 
@@ -506,25 +488,24 @@ def _judgments(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
             yield table.select(_JUDGMENT_SCHEMA.names())
 
 
-def _runs(files: Sequence[tuple[TextFile, str | None]], n_files: int) -> Iterator[pl.DataFrame]:
-    for file, strategy in files:
-        n_rows, tags = 0, pl.Series(dtype=pl.String)
+def _runs(files: Sequence[TextFile], n_files: int) -> Iterator[pl.DataFrame]:
+    for file in files:
+        tag = None
         for table in _tables(file, _RUNS):
-            n_rows += table.height
             run = table.rename({"tag": "strategy"}).select(_RUN_SCHEMA.names())
-            if strategy is not None:
-                tags = tags.append(run["strategy"].unique(maintain_order=True)).unique(
-                    maintain_order=True
-                )
-                if len(tags) > 1:
+            if tag is None and run.height:
+                tag = run["strategy"][0]
+            if file.strategy is not None and run.height:
+                others = run["strategy"].filter(run["strategy"] != tag)
+                if len(others):
                     msg = (
-                        f"{file.name} must have one tag to be named {strategy!r},"
-                        f" got {tags[0]!r} and {tags[1]!r}"
+                        f"{file.name} must have one tag to be named {file.strategy!r},"
+                        f" got {tag!r} and {others[0]!r}"
                     )
                     raise ValueError(msg)
-                run = run.with_columns(strategy=pl.lit(strategy))
+                run = run.with_columns(strategy=pl.lit(file.strategy))
             yield run
-        if not n_rows and n_files > 1:
+        if tag is None and n_files > 1:
             sentence = f"{file.name} has no line, and is no strategy beside the others"
             warn_the_caller(DataWarning.files, sentence)
 
@@ -559,7 +540,7 @@ def _table_of_csv(text: bytes, known: Format) -> pl.DataFrame | None:
             has_header=False,
             skip_lines=1,
             quote_char=None,
-            schema=known.schema,
+            schema=_schema_of(known.fields),
         )
     except (pl.exceptions.PolarsError, OSError):
         return None
@@ -576,15 +557,9 @@ def _table(block: Block, known: Format) -> pl.DataFrame:
     rows = _taken_apart(lines, f"^{pattern}{known.rest}$", known.fields)
     fields = f"{len(known.fields)} fields, {' '.join(known.fields)}"
     count = pl.col("line").str.count_matches(_FIELD)
-    _check_lines(
-        block.file,
-        rows,
-        _first_fault(
-            rows, pl.col("query").is_null(), f"{known.line} has {fields}, got {{}}", count
-        ),
-        *_wrong_numbers(rows, known.fields),
-    )
-    return rows.select(known.fields).cast(known.schema)
+    incomplete = pl.col("query").is_null(), pl.format(f"{known.line} has {fields}, got {{}}", count)
+    _check_lines(block.file, rows, [incomplete, *_wrong_numbers(known.fields)])
+    return rows.select(known.fields).cast(_schema_of(known.fields))
 
 
 def _lines(block: Block) -> pl.DataFrame:
@@ -653,13 +628,9 @@ def _documents_of(file: str, lines: pl.DataFrame, lines_before: int, width: _Wid
     lines = lines.filter(has_document | pl.col("fault").is_not_null())
     rows = _taken_apart(lines, _LETOR_LINE, _LETOR_FIELDS)
     features = _features(rows)
-    _check_lines(
-        file,
-        rows,
-        _first_fault(rows, pl.col("query").is_null(), "a line begins with a grade and qid:query"),
-        *_wrong_numbers(rows, ["grade"]),
-        *_wrong_features(features, width.most),
-    )
+    incomplete = pl.col("query").is_null(), pl.lit("a line begins with a grade and qid:query")
+    wrong_features = _wrong_features(features, width.most)
+    _check_lines(file, rows, [incomplete, *_wrong_numbers(["grade"])], wrong_features)
     width.add(file, rows, features)
     doc = pl.col("comment").str.extract(_LETOR_DOC)
     number = (pl.col("number") + lines_before).cast(pl.String)
@@ -704,51 +675,55 @@ def _with_whole_grades(frame: pl.DataFrame) -> pl.DataFrame:
 
 # What is wrong with a line
 
+Rule: TypeAlias = tuple[pl.Expr, pl.Expr]
+"""What is wrong, and what is said of it."""
+
 Fault: TypeAlias = tuple[int, str]
 """A row, and what is said of it."""
 
 
-def _first_fault(
-    rows: pl.DataFrame, wrong: pl.Expr, sentence: str, *values: pl.Expr
-) -> list[Fault]:
-    """The first row that breaks a rule, if there is one."""
-    bad = rows.filter(wrong).head(1)
-    said = [bad.select(value.cast(pl.String).str.head(_SHOWN_CHARACTERS)) for value in values]
-    return [(row, sentence.format(*(each.item() for each in said))) for row in bad["row"]]
-
-
-def _wrong_numbers(rows: pl.DataFrame, names: Iterable[str]) -> Iterator[list[Fault]]:
+def _wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:
     for name in (name for name in names if name in _NUMBERS):
         text, dtype = pl.col(name), _NUMBERS[name]
-        number = text.cast(dtype, strict=False)
+        number, shown = text.cast(dtype, strict=False), text.str.head(_SHOWN_CHARACTERS)
         wrong = text.is_not_null() & ~number.is_finite().fill_null(value=False)
         kind = "whole" if dtype.is_integer() else "finite"
-        yield _first_fault(rows, wrong, f"a {name} is a {kind} number, got '{{}}'", text)
+        yield wrong, pl.format(f"a {name} is a {kind} number, got '{{}}'", shown)
         if name == "grade":
             inexact = text.str.contains(r"^[+-]?[0-9]+$") & (number.abs() >= _EXACT)
             rule = f"a grade that is written whole is below {_EXACT}, to be exact, got '{{}}'"
-            yield _first_fault(rows, inexact, rule, text)
+            yield inexact, pl.format(rule, shown)
 
 
-def _wrong_features(features: pl.DataFrame, most: int) -> Iterator[list[Fault]]:
-    feature, index = pl.col("feature"), pl.col("index")
+def _wrong_features(features: pl.DataFrame, most: int) -> list[Fault]:
+    index, shown = pl.col("index"), pl.col("feature").str.head(_SHOWN_CHARACTERS)
     fine = (index > 0) & pl.col("value").is_finite()
     rule = f"a feature is number:value, a number from 1 to {_MOST_FEATURES} and a finite value"
-    yield _first_fault(features, ~fine.fill_null(value=False), f"{rule}, got '{{}}'", feature)
+    wrong = ~fine.fill_null(value=False), pl.format(f"{rule}, got '{{}}'", shown)
     rule = f"a feature number is at most `n_features`, {most}, got '{{}}'"
-    yield _first_fault(features, index > most, rule, feature)
+    found = _first_fault(features, [wrong, (index > most, pl.format(rule, shown))])
     place = pl.col("row").cast(pl.Int64) * 2**16 + index
     # Counting distinct places is many times faster than finding the ones that come again.
     if features.select(place.n_unique()).item() < features.height:
-        again = index.is_not_null() & place.is_duplicated()
-        yield _first_fault(features, again, "a line has a feature once, got number {} again", index)
+        again = features.filter(index.is_not_null() & place.is_duplicated())
+        sentence = pl.format("a line has a feature once, got number {} again", index)
+        found += _first_fault(again, [(pl.lit(value=True), sentence)])
+    return found
 
 
-def _check_lines(file: str, rows: pl.DataFrame, *faults: list[Fault]) -> None:
+def _first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
+    """The first row that breaks a rule, if there is one, and what is said of it."""
+    bad = rows.filter(pl.any_horizontal(wrong for wrong, _ in rules)).head(1)
+    said = [pl.when(wrong).then(sentence) for wrong, sentence in rules]
+    return bad.select("row", pl.coalesce(said)).rows()
+
+
+def _check_lines(
+    file: str, rows: pl.DataFrame, rules: Sequence[Rule], others: Sequence[Fault] = ()
+) -> None:
     """Raise for the first line with a fault; where it has several, the first that is given."""
-    as_text = _first_fault(rows, pl.col("fault").is_not_null(), "{}", pl.col("fault"))
-    found = [fault for of_rule in (as_text, *faults) for fault in of_rule]
-    if found:
+    as_text = pl.col("fault").is_not_null(), pl.col("fault")
+    if found := [*_first_fault(rows, [as_text, *rules]), *others]:
         row, sentence = min(found, key=itemgetter(0))
         _refuse(file, rows["number"][row], sentence, rows["line"][row])
 

@@ -270,11 +270,9 @@ def settled_graders(given: Grade) -> dict[str, str] | None:
     """The column of each grader's grades, under their name; None where there is one of all."""
     if isinstance(given, str):
         return None
-    if isinstance(given, Mapping):
-        names = check_column_names("grade", given)
-        columns = [check_column_name("grade", column) for column in given.values()]
-    else:
-        columns = names = check_column_names("grade", given)
+    names = check_column_names("grade", given)
+    columns = given.values() if isinstance(given, Mapping) else names
+    columns = [check_column_name("grade", column) for column in columns]
     return dict(zip(names, columns, strict=True))
 
 
@@ -311,20 +309,18 @@ def settled_ties(given: Any) -> tuple[str, ...] | None:
 
 def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
     """The columns to rank by of each strategy, under its name."""
-    if isinstance(by, Mapping):
-        for name in by:
-            if not isinstance(name, str):
-                msg = f"`by` must name each strategy by a string, got {name!r}"
-                raise TypeError(msg)
-        named = [(name, columns) for name, columns in by.items()]
-    else:
-        entries = [by] if isinstance(by, str) or not isinstance(by, Sequence) else by
-        named = [(None, columns) for columns in entries]
+    several = isinstance(by, Sequence) and not isinstance(by, str)
+    named = (
+        by.items() if isinstance(by, Mapping) else [(None, c) for c in (by if several else [by])]
+    )
     if not named:
         msg = "`by` must name at least one column, got none"
         raise ValueError(msg)
     strategies = {}
     for name, given in named:
+        if isinstance(by, Mapping) and not isinstance(name, str):
+            msg = f"`by` must name each strategy by a string, got {name!r}"
+            raise TypeError(msg)
         columns = [given] if isinstance(given, str) else given
         of_columns = isinstance(columns, list | tuple) and len(columns) > 0
         if not of_columns or not all(isinstance(column, str) for column in columns):

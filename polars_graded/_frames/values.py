@@ -15,7 +15,7 @@ import polars as pl
 
 from polars_graded._frames import data_warnings, sorting
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
-from polars_graded._frames.grouping import Groups, are_sorted, constant
+from polars_graded._frames.grouping import Groups, are_sorted
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.computing import check_measures, computed, depth_of, sentence
 from polars_graded._measuring.documents import (
@@ -99,11 +99,6 @@ class Part:
         return grades
 
     @cached_property
-    def judged(self) -> pl.Series:
-        """Which rows are judged."""
-        return self.grades.flat.is_not_null()
-
-    @cached_property
     def notes(self) -> dict[str, pl.Series]:
         """What is to be known of each query, whatever the strategy."""
         return notes_of_queries(self)
@@ -149,7 +144,7 @@ class Part:
 
     def constant(self, value: object, dtype: pl.DataType) -> pl.Series:
         """A column of one value for each query."""
-        return constant(value, dtype, self.groups.n)
+        return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n)
 
     def ranking(self, name: str) -> Ranking:
         """How a strategy is ranked."""
@@ -167,7 +162,8 @@ class Part:
         strategy = self.constant(name, pl.String())
         if request.strategy is not None:
             strategy = keys.get_column(request.strategy)
-        notes = self.notes | notes_of_strategy(self, request.columns_of(name))
+        top = of_measure.get(JUDGED_AT_THE_TOP.name)
+        notes = self.notes | notes_of_strategy(self, request.columns_of(name)[0])
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
@@ -187,69 +183,46 @@ class Part:
 def notes_of_queries(part: Part) -> dict[str, pl.Series]:
     """What is to be known of each query, whatever the strategy."""
     request, groups, grades = part.request, part.groups, part.grades
-    lacking = any(map(_lacks, groups.keys.select(request.keys).get_columns()))
-    highest = part.constant(None, pl.Float64())
+    noted = {
+        "rows": pl.Series(np.diff(groups.offsets)),
+        "judged": pl.Series(grades.count(grades.flat.is_not_null())),
+        "from_one": part.constant(_count_from_one(grades.flat), COUNTED),
+    }
     if data_warnings.without_a_scale(request):
-        doubles = grades.flat.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-        best = np.fmax.reduceat(doubles, groups.offsets[:-1]) if groups.n else doubles
-        highest = pl.Series(best, nan_to_null=True)
-    return {
-        "judged": pl.Series(grades.count(part.judged)),
-        "rows": pl.Series(np.diff(groups.offsets)) if lacking else part.constant(0, pl.Int64()),
-        "highest": highest,
-        "from_one": part.constant(_count_from_one(request, grades.flat), COUNTED),
-    } | _relevant(part)
+        doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
+        noted["highest"] = groups.reduced(np.fmax, doubles)
+    if request.strategy is not None:
+        # They are the same for all strategies that are stacked, or judgments were lost.
+        grade = pl.col("grade")
+        relevant = request.scale.is_relevant(grade)
+        worth = pl.when(relevant).then(grade.cast(pl.Float64)).otherwise(0.0)
+        rows = grades.flat.to_frame("grade").select(relevant=relevant, worth=worth)
+        noted["relevant"] = pl.Series(grades.count(rows["relevant"]))
+        noted["worth"] = groups.reduced(np.add, rows["worth"])
+    return noted
 
 
 COUNTED = pl.Struct({"lowest": pl.Float64(), "highest": pl.Float64(), "halves": pl.Boolean()})
 
 
-def _count_from_one(request: Request, grades: pl.Series) -> dict[str, object] | None:
-    """The ends of grades and whether they are stars, where nobody said from which on they count."""
-    scale, measures = request.scale, request.measures.values()
-    if scale.irrelevant or scale.relevant_from is not None or grades.dtype == pl.Boolean:
-        return None
-    if all((measure.options.get("threshold") or 0) > 1 for measure in measures):
-        return None
+def _count_from_one(grades: pl.Series) -> dict[str, object]:
+    """The ends of grades, and whether they are stars."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
-    # Where one is below half a star it does not matter.
-    halves = (
-        low is not None
-        and low >= data_warnings.HALF
-        and bool(((grades * 2).floor() == grades * 2).all())
-    )
+    halves = False
+    if low is not None and low >= data_warnings.HALF:  # or else it does not matter
+        twice = 2 * grades.cast(pl.Float64)
+        halves = bool((twice == twice.floor()).all())
     return {"lowest": low, "highest": high, "halves": halves}
 
 
-def _relevant(part: Part) -> dict[str, pl.Series]:
-    """How many documents of each query are relevant, and their grades added up.
-
-    They are the same for all strategies that are stacked, or judgments were lost.
-    """
-    if part.request.strategy is None:
-        return {}
-    rows = part.grades.flat.alias("grade").to_frame()
-    relevant = rows.select(part.request.scale.is_relevant(pl.first()).fill_null(value=False))
-    mask = relevant.to_series()
-    worth = rows.to_series().cast(pl.Float64).fill_null(0.0).to_numpy() * mask.to_numpy()
-    ends = part.grades.offsets[:-1]
-    sums = np.add.reduceat(worth, ends) if len(ends) else worth
-    return {"relevant": pl.Series(part.grades.count(mask)), "worth": pl.Series(sums)}
-
-
-def _lacks(key: pl.Series) -> bool:
-    """Whether a column of keys has what names nothing."""
-    return key.null_count() > 0 or (key.dtype.is_float() and bool(key.is_nan().any()))
-
-
-def notes_of_strategy(part: Part, score: Sequence[str]) -> dict[str, pl.Series]:
+def notes_of_strategy(part: Part, score: str) -> dict[str, pl.Series]:
     """What is to be known of each query, and of a strategy, before it is measured."""
-    first = part.groups.lists(score[0])
-    retrieved = first.flat.is_not_null()
+    scores = part.groups.lists(score)
+    retrieved = scores.flat.is_not_null()
     return {
-        "retrieved": pl.Series(first.count(retrieved)),
-        "retrieved_and_judged": pl.Series(first.count(retrieved & part.judged)),
-        "counts_up": _counts_up(part, first.flat),
+        "retrieved": pl.Series(scores.count(retrieved)),
+        "retrieved_and_judged": pl.Series(scores.count(retrieved & part.grades.flat.is_not_null())),
+        "counts_up": _counts_up(part, scores.flat),
     }
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._checks import check_number
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema, schema_of
 from polars_graded._frames.inputs import judgments_table
@@ -62,8 +61,6 @@ def judged(
     pair = [query, doc]
     key = check_schemas(ours, theirs, query, doc, [grade], strategy)
     _check_not_stacked(ours, key)
-    if unjudged_below is not None:
-        unjudged_below = check_number("unjudged_below", unjudged_below)
     if here:
         table = usable(judgments.lazy().collect(), pair, [grade], unjudged_below)
         judgments = run.sparkSession.createDataFrame(table.to_arrow())
