@@ -11,9 +11,10 @@ import threading
 import unicodedata
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import polars as pl
 import polars.selectors as cs
@@ -23,31 +24,19 @@ from polars_graded._checks import check_choice, check_columns, said
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
 from polars_graded._frames.memory import memory_at_hand
-from polars_graded._frames.reading import (
-    names_apart,
-    read_letor,
-    read_qrels,
-    read_run,
-    scan_run,
-)
+from polars_graded._frames.reading import names_apart, read_letor, read_qrels, read_run, scan_run
 from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import Undefined
 from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
 from polars_graded._results.gating import BAD, gate_summary, held_against, results_of, verdicts_of
-from polars_graded._results.keys import GRADER, by_grader
+from polars_graded._results.keys import GRADER, ResultOptions, by_grader
 from polars_graded._results.per_query import bests, curve_means
-from polars_graded._results.significance import CORRECTIONS, TESTS, Options, correction_of
+from polars_graded._results.significance import CORRECTIONS, TESTS, Options, TestName, correction_of
 from polars_graded._sentences import listed, p_said
 from polars_graded._writing import check_writable, whole_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from polars_graded._measuring.ranking import Undefined
-    from polars_graded._results.keys import ResultOptions
-    from polars_graded._results.significance import TestName
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 SUFFIXES = {
@@ -356,9 +345,7 @@ def _undefined(text: str) -> Undefined:
     return None if text.lower() == "none" else float(text)
 
 
-def _ranked(
-    options: argparse.Namespace,
-) -> tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]:
+def _ranked(options: argparse.Namespace) -> tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]:
     """The rows to measure, and which of their columns say what."""
     ranked = {name: vars(options)[name] for name in ("irrelevant", "relevant_from")}
     frame: pl.DataFrame | pl.LazyFrame

@@ -10,18 +10,15 @@ import math
 import numbers
 import operator
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from polars_graded._door import as_polars
 from polars_graded._forking import check_not_forked
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 
 def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:

@@ -6,10 +6,8 @@ A sentence is a claim, made where its numbers are; how these are put into words 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Any
 
 MOST_LETTERS = 40
 """How long a name is at most."""

@@ -9,7 +9,7 @@ relevance, 2011; and Moniz, Torgo, Vinagre: Data-driven relevance judgments for 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,7 @@ from polars_graded._checks import (
 )
 from polars_graded._forking import check_not_forked
 from polars_graded._measuring.kernels.phi import median_and_upper_whisker
-from polars_graded._measuring.kernels.ragged import Ragged
-
-if TYPE_CHECKING:
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 
 __all__ = [
     "ad_hoc_grade",

@@ -6,7 +6,7 @@ Vinagre: Data-driven relevance judgments for ranking evaluation, 2016.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -23,9 +23,6 @@ from polars_graded._frames.request import of_one_value
 from polars_graded._measuring.names import Measure
 from polars_graded.datasets import popularity_rankings, reference_rankings, swapped_rankings
 from polars_graded.namespace import graded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 __all__ = ["ndcg_by_relevance", "popularity_scenarios", "robustness_to_levels", "threshold_profile"]
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import polars as pl
 
 from polars_graded._checks import check_column, did_you_mean
 from polars_graded._forking import check_not_forked
 from polars_graded._measuring.expression import one, several
+from polars_graded._measuring.kernels.gains import Discount, GainName
+from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
 from polars_graded._measuring.names import ALIASES, Measure
-from polars_graded._measuring.phi import phi_relevance
+from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
 from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.shared import Shared
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from polars_graded._measuring.kernels.gains import Discount, GainName
-    from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
-    from polars_graded._measuring.phi import ControlPoints, Direction
 
 
 @pl.api.register_expr_namespace("graded")
@@ -469,11 +465,7 @@ class Graded:
     # Counting relevant documents.
 
     def precision(
-        self,
-        n: int | None = None,
-        *,
-        threshold: float | None = None,
-        ties: Ties = "order",
+        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
         r"""Share of the first n documents that is relevant.
 
@@ -715,12 +707,7 @@ class Graded:
         """
         return self._one("max_f_measure", n, beta=beta, threshold=threshold, ties=ties)
 
-    def r_precision(
-        self,
-        *,
-        threshold: float | None = None,
-        ties: Ties = "order",
-    ) -> pl.Expr:
+    def r_precision(self, *, threshold: float | None = None, ties: Ties = "order") -> pl.Expr:
         r"""Precision at R, the number of relevant documents.
 
         R counts all relevant judged documents, retrieved or not.
@@ -761,11 +748,7 @@ class Graded:
         return self._one("r_precision", threshold=threshold, ties=ties)
 
     def precision_at_hit(
-        self,
-        *,
-        k: int = 1,
-        threshold: float | None = None,
-        ties: TieOrder = "order",
+        self, *, k: int = 1, threshold: float | None = None, ties: TieOrder = "order"
     ) -> pl.Expr:
         r"""Precision where the k-th relevant document is seen.
 
@@ -810,11 +793,7 @@ class Graded:
         return self._one("precision_at_hit", k=k, threshold=threshold, ties=ties)
 
     def reciprocal_rank(
-        self,
-        n: int | None = None,
-        *,
-        threshold: float | None = None,
-        ties: Ties = "order",
+        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
         r"""One over the rank of the first relevant document.
 
@@ -859,11 +838,7 @@ class Graded:
         return self._one("reciprocal_rank", n, threshold=threshold, ties=ties)
 
     def success(
-        self,
-        n: int | None = None,
-        *,
-        threshold: float | None = None,
-        ties: Ties = "order",
+        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
         r"""Whether there is a relevant document among the first n.
 
@@ -906,12 +881,7 @@ class Graded:
         """
         return self._one("success", n, threshold=threshold, ties=ties)
 
-    def bpref(
-        self,
-        *,
-        threshold: float | None = None,
-        ties: TieOrder = "order",
-    ) -> pl.Expr:
+    def bpref(self, *, threshold: float | None = None, ties: TieOrder = "order") -> pl.Expr:
         r"""Binary preference: relevant documents should stand above judged others.
 
         Only judged documents count. N is the number of judged documents that are not relevant,
@@ -952,12 +922,7 @@ class Graded:
         """
         return self._one("bpref", threshold=threshold, ties=ties)
 
-    def roc_auc(
-        self,
-        *,
-        threshold: float | None = None,
-        ties: Ties = "average",
-    ) -> pl.Expr:
+    def roc_auc(self, *, threshold: float | None = None, ties: Ties = "average") -> pl.Expr:
         r"""Area under the ROC curve: the share of pairs in the right order.
 
         A pair is a relevant and another judged document of the query, in the right order if the
@@ -1004,12 +969,7 @@ class Graded:
         """
         return self._one("roc_auc", threshold=threshold, ties=ties)
 
-    def generalized_precision(
-        self,
-        n: int | None = None,
-        *,
-        ties: Ties = "order",
-    ) -> pl.Expr:
+    def generalized_precision(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
         r"""Generalized precision: the mean grade of the first n documents.
 
         Grades count as parts of the highest one: that of the scale where `scaled(highest=...)`
@@ -1052,12 +1012,7 @@ class Graded:
         """
         return self._one("generalized_precision", n, ties=ties)
 
-    def generalized_recall(
-        self,
-        n: int | None = None,
-        *,
-        ties: Ties = "order",
-    ) -> pl.Expr:
+    def generalized_recall(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
         r"""Generalized recall: the share of all relevance that is among the first n.
 
         Judged documents that were not retrieved count among all relevance.
@@ -1358,10 +1313,7 @@ class Graded:
         return self._one("ncg", n, gain=gain, ties=ties)
 
     def ideal_cg(
-        self,
-        n: int | None = None,
-        *,
-        gain: GainName | Mapping[float, float] = "exp2",
+        self, n: int | None = None, *, gain: GainName | Mapping[float, float] = "exp2"
     ) -> pl.Expr:
         r"""Ideal cumulated gain: the CG of all judged documents from the best to the worst.
 
@@ -1707,12 +1659,7 @@ class Graded:
 
     # Modelling the user.
 
-    def err(
-        self,
-        n: int | None = None,
-        *,
-        ties: TieOrder = "order",
-    ) -> pl.Expr:
+    def err(self, n: int | None = None, *, ties: TieOrder = "order") -> pl.Expr:
         r"""Expected reciprocal rank: one over the rank where the user is satisfied.
 
         The user goes down the list and is satisfied by a document of grade g with probability
@@ -1757,12 +1704,7 @@ class Graded:
         """
         return self._one("err", n, ties=ties)
 
-    def nerr(
-        self,
-        n: int | None = None,
-        *,
-        ties: TieOrder = "order",
-    ) -> pl.Expr:
+    def nerr(self, n: int | None = None, *, ties: TieOrder = "order") -> pl.Expr:
         r"""Normalised expected reciprocal rank: ERR over that of the best order.
 
         The best order is that of all judged documents, retrieved or not.
@@ -2093,12 +2035,7 @@ class Graded:
 
     # Counts.
 
-    def judged(
-        self,
-        n: int | None = None,
-        *,
-        ties: Ties = "order",
-    ) -> pl.Expr:
+    def judged(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
         """Share of the first n documents that was judged.
 
         The divisor is the lower of n and the length of the list; 0 for an empty list.
@@ -2193,11 +2130,7 @@ class Graded:
         return self._one("n_relevant", threshold=threshold)
 
     def n_relevant_retrieved(
-        self,
-        n: int | None = None,
-        *,
-        threshold: float | None = None,
-        ties: TieOrder = "order",
+        self, n: int | None = None, *, threshold: float | None = None, ties: TieOrder = "order"
     ) -> pl.Expr:
         """How many of the first n documents are relevant.
 
@@ -2235,11 +2168,7 @@ class Graded:
     # Curves.
 
     def precision_curve(
-        self,
-        n: int | None = None,
-        *,
-        threshold: float | None = None,
-        ties: Ties = "order",
+        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
         r"""Precision at every rank from 1 to n.
 
@@ -2274,11 +2203,7 @@ class Graded:
         return self._one("precision_curve", n, threshold=threshold, ties=ties)
 
     def recall_curve(
-        self,
-        n: int | None = None,
-        *,
-        threshold: float | None = None,
-        ties: Ties = "order",
+        self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
         r"""Recall at every rank from 1 to n.
 

@@ -348,12 +348,7 @@ MUTANTS = [
     ),
     # Sentences
     Mutant(TITLE, "return [] if len(places) == len(names) else", "return", TITLES),
-    Mutant(
-        TITLE,
-        'each = " each" if len(names) > 1 else ""',
-        'each = ""',
-        TITLES,
-    ),
+    Mutant(TITLE, 'each = " each" if len(names) > 1 else ""', 'each = ""', TITLES),
     Mutant(TITLE, '(difference < 0) == (best == "highest")', "difference < 0", TITLES),
     Mutant(
         TITLE,
@@ -371,24 +366,9 @@ MUTANTS = [
     Mutant(
         TITLE, "all(each == leaders[-1] for each in leaders)", "leaders[0] == leaders[-1]", TITLES
     ),
-    Mutant(
-        SAYS,
-        "more, fewer = fewer, more",
-        "pass",
-        VERDICT,
-    ),
-    Mutant(
-        SAYS,
-        "low, high = -high, -low",
-        "pass",
-        VERDICT,
-    ),
-    Mutant(
-        SAYS,
-        'pair["p_corrected"] <= ALPHA',
-        'pair["p_corrected"] < ALPHA',
-        VERDICT,
-    ),
+    Mutant(SAYS, "more, fewer = fewer, more", "pass", VERDICT),
+    Mutant(SAYS, "low, high = -high, -low", "pass", VERDICT),
+    Mutant(SAYS, 'pair["p_corrected"] <= ALPHA', 'pair["p_corrected"] < ALPHA', VERDICT),
     Mutant(
         SAYS,
         "better, worse = sum(side > 0 for side in sides), sum(side < 0 for side in sides)",

@@ -295,11 +295,7 @@ def precision_at_hit(
 
 
 def r_precision(
-    query: Lists,
-    *,
-    threshold: float | None = None,
-    ties: str = "order",
-    scale: Scale = PLAIN,
+    query: Lists, *, threshold: float | None = None, ties: str = "order", scale: Scale = PLAIN
 ) -> float | None:
     """Precision at R."""
     total = n_relevant(query, threshold=threshold, scale=scale)
@@ -356,11 +352,7 @@ def bpref(query: Lists, *, threshold: float | None = None, scale: Scale = PLAIN)
 
 
 def roc_auc(
-    query: Lists,
-    *,
-    threshold: float | None = None,
-    ties: str = "average",
-    scale: Scale = PLAIN,
+    query: Lists, *, threshold: float | None = None, ties: str = "average", scale: Scale = PLAIN
 ) -> float | None:
     """The share of pairs of a relevant and another judged document in the right order."""
     where = query.tied if ties == "average" else range(len(query.ranked))

@@ -89,9 +89,7 @@ class Row:
         function, options, n = re.fullmatch(r"(\w+)(?:\((.*)\))?(@\d+)?", self.name).groups()
         written = f"{options}, ties={ties}" if options else f"ties={ties}"
         return replace(
-            self,
-            name=f"{function}({written}){n or ''}",
-            options={**self.options, "ties": ties},
+            self, name=f"{function}({written}){n or ''}", options={**self.options, "ties": ties}
         )
 
     @property
@@ -160,12 +158,7 @@ BOUNDS_OF_TIES = ("pessimistic", "optimistic")
 _ROWS = (
     Row("precision", ideal=None, **_BY_N),
     Row("precision@3", ideal=None, **_BY_N),
-    Row(
-        "precision(threshold=2)@3",
-        {"threshold": 2},
-        ideal=None,
-        **_BY_N,
-    ),
+    Row("precision(threshold=2)@3", {"threshold": 2}, ideal=None, **_BY_N),
     Row("precision(ties=average)@3", AVERAGE, ideal=None, **_BY_N),
     Row("recall"),
     Row("recall@3", ideal=None),
@@ -179,26 +172,12 @@ _ROWS = (
     Row("e_measure(ties=average)@3", AVERAGE, ideal=None, **_E, **_BY_N),
     Row("e_measure", ideal=None, **_E, **_BY_N),
     Row("e_measure@3", ideal=None, **_E, **_BY_N),
-    Row(
-        "e_measure(b=0.5, threshold=2)@3",
-        {"b": 0.5, "threshold": 2},
-        ideal=None,
-        **_E,
-        **_BY_N,
-    ),
+    Row("e_measure(b=0.5, threshold=2)@3", {"b": 0.5, "threshold": 2}, ideal=None, **_E, **_BY_N),
     Row("max_f_measure", ideal=None),
     Row("max_f_measure@3", ideal=None),
-    Row(
-        "max_f_measure(beta=0.5, threshold=2)@2",
-        {"beta": 0.5, "threshold": 2},
-        ideal=None,
-    ),
+    Row("max_f_measure(beta=0.5, threshold=2)@2", {"beta": 0.5, "threshold": 2}, ideal=None),
     Row("precision_at_hit"),
-    Row(
-        "precision_at_hit(k=3, threshold=2)",
-        {"k": 3, "threshold": 2},
-        ideal=None,
-    ),
+    Row("precision_at_hit(k=3, threshold=2)", {"k": 3, "threshold": 2}, ideal=None),
     Row("r_precision"),
     Row("r_precision(ties=average)", AVERAGE),
     Row("r_precision(threshold=2)", {"threshold": 2}),
@@ -215,32 +194,12 @@ _ROWS = (
     Row("roc_auc", **_PAIRS),
     Row("roc_auc(threshold=2)", {"threshold": 2}, **_PAIRS),
     Row("roc_auc(ties=order)", {"ties": "order"}, **_PAIRS),
-    Row(
-        "generalized_precision",
-        ideal=None,
-        **_BY_N,
-    ),
-    Row(
-        "generalized_precision@3",
-        ideal=None,
-        **_BY_N,
-    ),
-    Row(
-        "generalized_precision(ties=average)@3",
-        AVERAGE,
-        ideal=None,
-        **_BY_N,
-    ),
+    Row("generalized_precision", ideal=None, **_BY_N),
+    Row("generalized_precision@3", ideal=None, **_BY_N),
+    Row("generalized_precision(ties=average)@3", AVERAGE, ideal=None, **_BY_N),
     Row("generalized_recall"),
-    Row(
-        "generalized_recall(ties=average)@3",
-        AVERAGE,
-        ideal=None,
-    ),
-    Row(
-        "generalized_recall@3",
-        ideal=None,
-    ),
+    Row("generalized_recall(ties=average)@3", AVERAGE, ideal=None),
+    Row("generalized_recall@3", ideal=None),
     Row("ap"),
     Row("ap@3", ideal=None),
     Row("ap(ties=average)", AVERAGE),
@@ -258,11 +217,7 @@ _ROWS = (
     Row("mu_ap"),
     Row("mu_ap@3", ideal=None),
     # A level that no document reaches has AP 0.
-    Row(
-        "mu_ap(levels=[1, 2, 3, 4])",
-        {"levels": [1, 2, 3, 4]},
-        ideal=None,
-    ),
+    Row("mu_ap(levels=[1, 2, 3, 4])", {"levels": [1, 2, 3, 4]}, ideal=None),
     Row("mu_ap(levels=[0.5, 1.5, 10])", {"levels": (0.5, 1.5, 10)}, ideal=None),
     Row("mu_ap(levels=[1])@3", {"levels": [1]}, ideal=None),
     Row("gap"),
@@ -326,16 +281,8 @@ _ROWS = (
     Row("nerr@3"),
     Row("rbp", ideal=None),
     Row("rbp@3", ideal=None),
-    Row(
-        "rbp(p=0.5, graded=True)",
-        {"p": 0.5, "graded": True},
-        ideal=None,
-    ),
-    Row(
-        "rbp(p=0.95, threshold=2)@3",
-        {"p": 0.95, "threshold": 2},
-        ideal=None,
-    ),
+    Row("rbp(p=0.5, graded=True)", {"p": 0.5, "graded": True}, ideal=None),
+    Row("rbp(p=0.95, threshold=2)@3", {"p": 0.95, "threshold": 2}, ideal=None),
     Row("rbp(ties=average)@3", AVERAGE, ideal=None),
     # A hit counts with the gain so far, which is less where a poorer document moved up before it.
     Row("q_measure", never_falls=False),
@@ -350,44 +297,17 @@ _ROWS = (
     Row("coverage_ratio", **_KNOWN),
     Row("coverage_ratio(threshold=2)", {"threshold": 2}, **_KNOWN),
     Row("novelty_ratio", ideal=None, **_KNOWN),
-    Row(
-        "novelty_ratio(threshold=2)",
-        {"threshold": 2},
-        ideal=None,
-        **_KNOWN,
-    ),
-    Row(
-        "relative_recall",
-        ideal=None,
-        **_UNBOUNDED,
-        **_KNOWN,
-    ),
-    Row(
-        "relative_recall(threshold=2)",
-        {"threshold": 2},
-        ideal=None,
-        **_UNBOUNDED,
-        **_KNOWN,
-    ),
+    Row("novelty_ratio(threshold=2)", {"threshold": 2}, ideal=None, **_KNOWN),
+    Row("relative_recall", ideal=None, **_UNBOUNDED, **_KNOWN),
+    Row("relative_recall(threshold=2)", {"threshold": 2}, ideal=None, **_UNBOUNDED, **_KNOWN),
     Row("recall_effort", ideal=None, **_UNBOUNDED, **_KNOWN),
-    Row(
-        "recall_effort(threshold=2)",
-        {"threshold": 2},
-        ideal=None,
-        **_UNBOUNDED,
-        **_KNOWN,
-    ),
+    Row("recall_effort(threshold=2)", {"threshold": 2}, ideal=None, **_UNBOUNDED, **_KNOWN),
     Row("judged", undefined=None),
     Row("judged@3", undefined=None),
     Row("judged(ties=average)@3", AVERAGE, undefined=None),
     Row("n_retrieved", ideal=None, **_COUNT),
     Row("n_relevant", ideal=None, **_COUNT),
-    Row(
-        "n_relevant(threshold=2)",
-        {"threshold": 2},
-        ideal=None,
-        **_COUNT,
-    ),
+    Row("n_relevant(threshold=2)", {"threshold": 2}, ideal=None, **_COUNT),
     Row("n_relevant_retrieved", ideal=None, **_COUNT),
     Row("n_relevant_retrieved@3", ideal=None, **_COUNT),
     Row("n_relevant_retrieved(threshold=2)@3", {"threshold": 2}, ideal=None, **_COUNT),
@@ -396,19 +316,10 @@ _ROWS = (
     Row("precision_curve(ties=average)@5", AVERAGE, **_CURVE),
     Row("recall_curve(ties=average)@5", AVERAGE, **_CURVE),
     Row("f_measure_curve", **_CURVE),
-    Row(
-        "f_measure_curve(beta=2, threshold=2)@5",
-        {"beta": 2, "threshold": 2},
-        **_CURVE,
-    ),
+    Row("f_measure_curve(beta=2, threshold=2)@5", {"beta": 2, "threshold": 2}, **_CURVE),
     Row("f_measure_curve(ties=average)@5", AVERAGE, **_CURVE),
     Row("e_measure_curve", **_CURVE, **_E),
-    Row(
-        "e_measure_curve(b=0.5, threshold=2)@5",
-        {"b": 0.5, "threshold": 2},
-        **_CURVE,
-        **_E,
-    ),
+    Row("e_measure_curve(b=0.5, threshold=2)@5", {"b": 0.5, "threshold": 2}, **_CURVE, **_E),
     Row("e_measure_curve(ties=average)@5", AVERAGE, **_CURVE, **_E),
     Row("recall_curve", **_CURVE),
     Row("recall_curve(threshold=2)@5", {"threshold": 2}, **_CURVE),
@@ -455,7 +366,4 @@ _BY_FUNCTION = {
 }
 """One row per measure, with a cutoff where there is one."""
 
-ROWS = (
-    *_ROWS,
-    *(row.with_ties(ties) for row in _BY_FUNCTION.values() for ties in BOUNDS_OF_TIES),
-)
+ROWS = (*_ROWS, *(row.with_ties(ties) for row in _BY_FUNCTION.values() for ties in BOUNDS_OF_TIES))

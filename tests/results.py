@@ -50,7 +50,6 @@ FRAME = frame_of(drawn(5, 3)).with_columns(curve=pl.concat_list("ap", "ap"), not
 """Three strategies and five queries, with columns that are no measure."""
 
 of_few = pytest.mark.filterwarnings(
-    "ignore:no difference, however large",
-    "ignore:.*the same in every query of",
+    "ignore:no difference, however large", "ignore:.*the same in every query of"
 )
 """Of so few queries no test finds a thing, which is told."""

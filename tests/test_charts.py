@@ -345,11 +345,7 @@ ROWS = {
         fewest=2,
     ),
     "query_heatmap": Row(
-        charts.query_heatmap,
-        results,
-        {"measure": "mu_ap", **KEYS},
-        {"missing": "zero"},
-        "mu_ap",
+        charts.query_heatmap, results, {"measure": "mu_ap", **KEYS}, {"missing": "zero"}, "mu_ap"
     ),
     "threshold_profile": Row(
         charts.threshold_profile, profile_of, {"strategy": "strategy"}, value="mean"
@@ -1370,11 +1366,7 @@ MISSING_COLUMNS = {
     "strategy_bars": ("mean", {}, "`summary` has no column 'mean'"),
     "comparison_forest": ("baseline", {}, "`comparison` has no column 'baseline'"),
     "dcg_curves": ("", {"panel": "topics"}, "`frame` has no column 'topics'"),
-    "sample_boxes": (
-        "",
-        {"reference": "ndgc"},
-        "`frame` has no column 'ndgc'; it has strategy, ",
-    ),
+    "sample_boxes": ("", {"reference": "ndgc"}, "`frame` has no column 'ndgc'; it has strategy, "),
     "precision_histogram": ("query", {}, "has no column 'query'"),
     "dcg_curves with an interval": (
         "query",
@@ -2368,14 +2360,7 @@ def test_an_axis_names_the_first_rank_and_round_ones(last, ranks):
 
 
 def test_names_stand_in_their_natural_order():
-    assert natural_order(["f10", "f2", "", "a", "f²", "2"]) == [
-        "",
-        "2",
-        "a",
-        "f2",
-        "f10",
-        "f²",
-    ]
+    assert natural_order(["f10", "f2", "", "a", "f²", "2"]) == ["", "2", "a", "f2", "f10", "f²"]
 
 
 def test_every_chart_function_is_tested():
@@ -2568,7 +2553,7 @@ def test_panels_of_means_are_two_side_by_side_and_as_wide_as_is_said():
 
 
 NAMES_OF_SCRIPTS = [
-    *("constructor", "__proto__", "two\nlines", "a\u2028b", "nul\0", "toString", "valueOf", "it's"),
+    *("constructor", "__proto__", "two\nlines", "a\u2028b", "nul\0", "toString", "valueOf", "it's")
 ]
 
 

@@ -15,18 +15,9 @@ from polars.testing import assert_frame_equal, assert_series_equal
 from results import FRAME, close, compared, drawn, frame_of, of_few
 from test_per_query import ERRORS
 
-from polars_graded import (
-    compare,
-    datasets,
-    differences,
-    evaluate,
-    read_letor,
-    summarise,
-)
+from polars_graded import compare, datasets, differences, evaluate, read_letor, summarise
 from polars_graded._results.significance import CORRECTIONS, TESTS
-from polars_graded.trust import (
-    rank_correlation,
-)
+from polars_graded.trust import rank_correlation
 
 pytestmark = of_few
 

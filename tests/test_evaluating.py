@@ -121,11 +121,7 @@ def test_a_scale_and_a_value_for_undefined_queries_are_passed_on():
     g = GRADED.scaled(irrelevant=1, highest=10).undefined_as(None)
     with pytest.warns(UserWarning, match="no document is judged in 4 of 33 queries"):
         result = evaluate(
-            *(frame, "ndcng@3", "mu_ap"),
-            irrelevant=1,
-            highest=10,
-            undefined_as=None,
-            ties="order",
+            *(frame, "ndcng@3", "mu_ap"), irrelevant=1, highest=10, undefined_as=None, ties="order"
         )
     assert result["ndcng@3"].to_list() == values(g.ndcng(3), frame)
     assert result["mu_ap"].to_list() == values(g.mu_ap(), frame)
@@ -715,16 +711,10 @@ def test_what_makes_a_frame_is_a_function():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            {"ties": pl.col("x")},
-            "`ties` must be the name of a column, got ",
-        ),
+        ({"ties": pl.col("x")}, "`ties` must be the name of a column, got "),
         ({"undefined_as": pl.col("x")}, "`value` must be a number, got <Expr"),
         ({"by": {0: "score"}}, "`by` must name each strategy by a string, got 0"),
-        (
-            {"by": {None: "score"}},
-            "`by` must name each strategy by a string, got None",
-        ),
+        ({"by": {None: "score"}}, "`by` must name each strategy by a string, got None"),
         ({"relevant_from": "4"}, "`relevant_from` must be a number, got '4'"),
     ],
 )

@@ -135,11 +135,7 @@ def test_scheel_figures_7_and_8_of_strategy_5(by_virtual_users):
         name: [round(by_virtual_users[user, "f5", name], 4) for user in ("f1", "f9")]
         for name in MEASURES
     }
-    assert found == {
-        "ndcg": [0.6426, 0.3083],
-        "mu_ap": [0.3288, 0.3263],
-        "ndcng": [0.7382, 0.7333],
-    }
+    assert found == {"ndcg": [0.6426, 0.3083], "mu_ap": [0.3288, 0.3263], "ndcng": [0.7382, 0.7333]}
 
 
 def test_scheel_figures_7_and_8_ndcg_falls_and_the_others_barely_move(by_virtual_users):

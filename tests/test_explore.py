@@ -107,10 +107,7 @@ def known_of(values: list[Any]) -> list[str]:
         (["a", "b", None, "a"], ["a", "b", "null", "a"]),
         ([3, 1, 3, 2], ["3", "1", "3", "2"]),
         ([True, False, True], ["true", "false", "true"]),
-        (
-            list(range(12)),
-            [*["0 to 2"] * 3, *["3 to 5"] * 3, *["6 to 8"] * 3, *["9 to 11"] * 3],
-        ),
+        (list(range(12)), [*["0 to 2"] * 3, *["3 to 5"] * 3, *["6 to 8"] * 3, *["9 to 11"] * 3]),
         (list("aabbccddeeffgghhiijk"), [*"aabbccddeeffgghhii", "others", "others"]),
         (
             [*range(11), None],

@@ -215,10 +215,7 @@ SENTENCES = {
 def test_the_error_has_the_exact_call(name, meant):
     sentence = f"there is no measure {name!r}\n\nHint: {meant}"
     frame = judge(RUN, JUDGMENTS)
-    for ask in (
-        lambda: evaluate(frame, name),
-        lambda: graded("grade").measures(name),
-    ):
+    for ask in (lambda: evaluate(frame, name), lambda: graded("grade").measures(name)):
         with pytest.raises(ValueError, match="there is no measure") as caught:
             ask()
         assert str(caught.value) == sentence

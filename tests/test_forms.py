@@ -21,9 +21,7 @@ from polars_graded import (
 )
 from polars_graded._results.keys import found_keys
 from polars_graded._results.significance import CORRECTIONS, TESTS
-from polars_graded.trust import (
-    rank_correlation,
-)
+from polars_graded.trust import rank_correlation
 
 PER_QUERY = pl.DataFrame(
     {

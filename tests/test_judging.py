@@ -171,8 +171,7 @@ def test_a_strategy_that_answered_only_unjudged_queries_is_still_judged():
 def test_an_empty_run_misses_every_judged_document():
     frame = judge(RETRIEVED.clear(), JUDGMENTS)
     assert_frame_equal(
-        frame,
-        JUDGMENTS.select("query", "doc", pl.lit(None, pl.Float64).alias("score"), "grade"),
+        frame, JUDGMENTS.select("query", "doc", pl.lit(None, pl.Float64).alias("score"), "grade")
     )
 
 
@@ -287,11 +286,7 @@ def test_nulls_in_keys_of_judgments_are_refused(column):
             JUDGMENTS,
             "`run` has no column 'strategy'; it has query, doc, score" + STRATEGY_NAMES,
         ),
-        (
-            pl.DataFrame(),
-            JUDGMENTS,
-            "`run` has no column 'strategy'; it has none" + STRATEGY_NAMES,
-        ),
+        (pl.DataFrame(), JUDGMENTS, "`run` has no column 'strategy'; it has none" + STRATEGY_NAMES),
         (
             TWO,
             JUDGMENTS.rename({"doc": "docno"}),
@@ -475,10 +470,7 @@ def test_identifiers_that_are_written_differently_are_told_though_some_match():
 
 # Other forms
 
-RUNS = {
-    "b": {"q1": {"d1": 0.9, "d2": 0.6}, "q2": {"d7": 0.7}},
-    "a": {"q2": {"d1": 0.8}},
-}
+RUNS = {"b": {"q1": {"d1": 0.9, "d2": 0.6}, "q2": {"d7": 0.7}}, "a": {"q2": {"d1": 0.8}}}
 QRELS = {"q1": {"d1": 2, "d2": 1}, "q2": {"d1": 1}}
 
 
@@ -560,10 +552,7 @@ ANSWERED = frame_of(
     ("run", "judgments"),
     [
         (ANSWERS, ANSWERS),
-        (
-            ANSWERS.select("query", doc="retrieved"),
-            ANSWERS.select("query", doc="relevant"),
-        ),
+        (ANSWERS.select("query", doc="retrieved"), ANSWERS.select("query", doc="relevant")),
         ({1: ["c", "a"], 2: ("b",)}, {1: ["a", "b"], 2: {"b"}}),
     ],
     ids=["named as in retrieval", "of documents", "mappings"],

@@ -200,12 +200,7 @@ TWICE = pl.concat([RUN, RUN.slice(1, 4)])
 @pytest.mark.parametrize(
     ("run", "judgments", "exception", "sentence"),
     [
-        (
-            TWICE,
-            JUDGMENTS,
-            ValueError,
-            "`run` must have each (query, doc) once, got ",
-        ),
+        (TWICE, JUDGMENTS, ValueError, "`run` must have each (query, doc) once, got "),
         (
             RUN,
             pl.concat([JUDGMENTS] * 2),

@@ -526,10 +526,7 @@ def expected(result: pl.DataFrame) -> dict[tuple[str, str, str], list[str]]:
         (["--baseline", "weak"], {"baseline": "weak"}),
         (["--baseline", "fair", "--test", "wilcoxon"], {"baseline": "fair", "test": "wilcoxon"}),
         (["--correction", "bonferroni"], {"correction": "bonferroni"}),
-        (
-            ["--test", "randomised_tukey"],
-            {"test": "randomised_tukey", "correction": "none"},
-        ),
+        (["--test", "randomised_tukey"], {"test": "randomised_tukey", "correction": "none"}),
     ],
 )
 def test_the_comparison_stands_under_the_table(command, options, arguments):

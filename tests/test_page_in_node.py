@@ -128,9 +128,7 @@ def test_differences_are_those_of_compare_from_the_better_side(page, per_query, 
 
 def test_queries_stand_by_falling_difference_and_say_who_won(page, per_query):
     found = answers(
-        page,
-        rows="(change({a: 0, b: 2}), seen.rows)",
-        note="$('#histogram .note').textContent",
+        page, rows="(change({a: 0, b: 2}), seen.rows)", note="$('#histogram .note').textContent"
     )
     expected = differences(per_query, "ap", STRATEGIES[0], STRATEGIES[2])
     got = [row["difference"] for row in found["rows"]]

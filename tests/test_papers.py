@@ -28,15 +28,7 @@ from papers import (
     in_rank_order,
 )
 
-from polars_graded import (
-    average_curves,
-    evaluate,
-    graded,
-    judge,
-    read_letor,
-    read_qrels,
-    read_run,
-)
+from polars_graded import average_curves, evaluate, graded, judge, read_letor, read_qrels, read_run
 
 
 def value(expr: pl.Expr, query: Query) -> Any:

@@ -273,12 +273,7 @@ UNTIED = {
         "dcg(gain=linear)",
     ),
     "average_precision_score(y >= 1, score)": ("average_precision_score", {}, 1, "ap"),
-    "average_precision_score(y >= 2, score)": (
-        "average_precision_score",
-        {},
-        2,
-        "ap(threshold=2)",
-    ),
+    "average_precision_score(y >= 2, score)": ("average_precision_score", {}, 2, "ap(threshold=2)"),
     "label_ranking_average_precision_score(y >= 1, score)": (
         "label_ranking_average_precision_score",
         {},
@@ -309,10 +304,7 @@ NTCIREVAL = {
     ),
     "MSnDCG(x, [1, 3], 10)": (lambda m, x: m.MSnDCG(x, [1, 3], 10), "ndcg@10"),
     "MSnDCG(x, [1, 2], 10)": (lambda m, x: m.MSnDCG(x, [1, 2], 10), "ndcg(gain=linear)@10"),
-    "nDCG(x, [1, 3], 2, 10)": (
-        lambda m, x: m.nDCG(x, [1, 3], 2, 10),
-        "ndcg(discount=jarvelin)@10",
-    ),
+    "nDCG(x, [1, 3], 2, 10)": (lambda m, x: m.nDCG(x, [1, 3], 2, 10), "ndcg(discount=jarvelin)@10"),
     "nDCG(x, [1, 2], 5, 100)": (
         lambda m, x: m.nDCG(x, [1, 2], 5, 100),
         "ndcg(gain=linear, discount=jarvelin, base=5)@100",
@@ -324,10 +316,7 @@ NTCIREVAL = {
         lambda m, x: m.ERR(x, [1, 2]),
         Ours("err", pl.col("grade").replace_strict(LOG2_OF_1_MORE), {"highest": math.log2(3)}),
     ),
-    "RBP(x, [1, 2], 0.8)": (
-        lambda m, x: m.RBP(x, [1, 2], 0.8),
-        at_highest(2, "rbp(graded=True)"),
-    ),
+    "RBP(x, [1, 2], 0.8)": (lambda m, x: m.RBP(x, [1, 2], 0.8), at_highest(2, "rbp(graded=True)")),
     "RBP(x, [1, 3], 0.8)": (
         lambda m, x: m.RBP(x, [1, 3], 0.8),
         Ours("rbp(graded=True)", 2 ** pl.col("grade") - 1, {"highest": 3}),
@@ -338,12 +327,7 @@ NTCIREVAL = {
 
 CWL_EVAL = {
     "PrecisionCWLMetric(10) of 0 and 1": ("Precision", [10], False, "precision@10"),
-    "PrecisionCWLMetric(10)": (
-        "Precision",
-        [10],
-        True,
-        at_highest(2, "generalized_precision@10"),
-    ),
+    "PrecisionCWLMetric(10)": ("Precision", [10], True, at_highest(2, "generalized_precision@10")),
     "RRCWLMetric() of 0 and 1": ("RR", [], False, "reciprocal_rank"),
     "APCWLMetric() of 0 and 1": ("AP", [], False, "ap(over=retrieved)"),
     "RBPCWLMetric(0.5) of 0 and 1": ("RBP", [0.5], False, "rbp(p=0.5)"),
@@ -369,11 +353,7 @@ RECTOOLS = {
     "F1Beta(k=10, beta=2)": ("F1Beta", {"k": 10, "beta": 2}, "f_measure(beta=2)@10"),
     "MRR(k=10)": ("MRR", {"k": 10}, "reciprocal_rank@10"),
     "MAP(k=10)": ("MAP", {"k": 10}, "ap@10"),
-    "MAP(k=10, divide_by_k=True)": (
-        "MAP",
-        {"k": 10, "divide_by_k": True},
-        of("ap@10") * R / 10,
-    ),
+    "MAP(k=10, divide_by_k=True)": ("MAP", {"k": 10, "divide_by_k": True}, of("ap@10") * R / 10),
     "NDCG(k=10)": ("NDCG", {"k": 10}, Ours(of("dcg@10") / DISCOUNTS_TO_10, RELEVANT)),
     "NDCG(k=10, divide_by_achievable=True)": (
         "NDCG",

@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from results import close, drawn, frame_of, of_few, rng
 
-from polars_graded import (
-    compare,
-)
+from polars_graded import compare
 from polars_graded._results.power import fewest_queries, power_of
 from polars_graded.trust import (
     discriminative_power,

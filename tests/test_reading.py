@@ -405,10 +405,7 @@ def test_scores_and_ranks_may_be_negative(write):
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        (
-            "301 Q0 d 1 2.5",
-            "a retrieved document has 6 fields, query Q0 doc rank score tag, got 5",
-        ),
+        ("301 Q0 d 1 2.5", "a retrieved document has 6 fields, query Q0 doc rank score tag, got 5"),
         ("301 Q0 d 1.0 2.5 tag", "a rank is a whole number, got '1.0'"),
         ("301 Q0 d first 2.5 tag", "a rank is a whole number, got 'first'"),
         ("301 Q0 d 1 NaN tag", "a score is a finite number, got 'NaN'"),
@@ -675,10 +672,7 @@ def test_a_malformed_line_is_an_error_when_it_is_reached(write, monkeypatch, sca
     path = write(f"{line}\n{line}\nnonsense\n")
     lazy = scan(path)
     assert lazy.head(1).collect().height == 1
-    with pytest.raises(
-        COLLECTED,
-        match=rf"{re.escape(str(path))}, line 3: .*: 'nonsense'",
-    ):
+    with pytest.raises(COLLECTED, match=rf"{re.escape(str(path))}, line 3: .*: 'nonsense'"):
         lazy.collect()
 
 

@@ -13,17 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from results import close
 
-from polars_graded import (
-    compare,
-    evaluate,
-    read_letor,
-)
+from polars_graded import compare, evaluate, read_letor
 from polars_graded.datasets import example
-from polars_graded.trust import (
-    rank_correlation,
-    robustness_to_grading,
-    unjudged_bounds,
-)
+from polars_graded.trust import rank_correlation, robustness_to_grading, unjudged_bounds
 
 FRAME = pl.DataFrame(
     {
@@ -443,7 +435,7 @@ def test_ohsumed_conclusions_mostly_survive_merged_levels(data):
     by = ["f1", "f5", "f9", "f21"]
     result = robustness_to_grading(frame, "mu_ap", "ndcg@10", by=by, ties="order")
     assert result["grading"].unique(maintain_order=True).to_list() == [
-        *("as given", "0, 1+2", "0+1, 2", "10 % moved"),
+        *("as given", "0, 1+2", "0+1, 2", "10 % moved")
     ]
     assert result.filter(grading="as given")["tau"].to_list() == close([1] * 8)
     assert (result["reversed"] == 0).all()

@@ -465,11 +465,7 @@ ERRORS = [
     ({"test": "anova"}, ValueError, "`test` must be one of"),
     ({"correction": "half"}, ValueError, "`correction` must be one of"),
     ({"missing": "keep"}, ValueError, "`missing` must be one of"),
-    (
-        {"test": "randomised_tukey", "correction": "holm"},
-        ValueError,
-        "`correction` must be 'none'",
-    ),
+    ({"test": "randomised_tukey", "correction": "holm"}, ValueError, "`correction` must be 'none'"),
 ]
 
 
@@ -784,11 +780,7 @@ def test_bars_are_the_differences_in_the_colour_of_the_better(per_query, shown, 
     assert [bar["query"] for bar in drawn] == [str(q) for q in expected["query"]]
     wins = [expected.filter(winner=side).height for side in sides]
     labels = dict(
-        zip(
-            sides,
-            [f"{a} is better in {wins[0]}", f"{b} is better in {wins[1]}"],
-            strict=True,
-        )
+        zip(sides, [f"{a} is better in {wins[0]}", f"{b} is better in {wins[1]}"], strict=True)
     )
     for bar, row in zip(drawn, expected.iter_rows(named=True), strict=True):
         ends = sorted([row["difference"], 0.0])

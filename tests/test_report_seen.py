@@ -20,19 +20,10 @@ from report_page import Page
 from results import of_few
 from test_charts import TO_XYZ, VISION, closest, linear
 
-from polars_graded import (
-    compare,
-    datasets,
-    evaluate,
-    report,
-    side_by_side,
-    summarise,
-)
+from polars_graded import compare, datasets, evaluate, report, side_by_side, summarise
 from polars_graded._drawing.style import PALETTE, REST
 from polars_graded._report import specs
-from polars_graded.trust import (
-    queries_needed,
-)
+from polars_graded.trust import queries_needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

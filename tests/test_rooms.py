@@ -36,12 +36,8 @@ MAY_IMPORT = {
     },
     "trust": {"_results"},
     "datasets": {"numpy", "polars", "_forking", "_checks", "_measuring.kernels"},
-    "experiments": {
-        *("polars", "_checks", "_measuring", "_frames", "datasets", "namespace"),
-    },
-    "_drawing": {
-        *("numpy", "polars", "altair", "_checks", "_measuring", "_results", "_sentences"),
-    },
+    "experiments": {*("polars", "_checks", "_measuring", "_frames", "datasets", "namespace")},
+    "_drawing": {*("numpy", "polars", "altair", "_checks", "_measuring", "_results", "_sentences")},
     "charts": {
         *("altair", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),
         *("namespace", "_sentences"),

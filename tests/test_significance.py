@@ -386,12 +386,7 @@ def skewed(generator, shape):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "draw"),
-    [
-        ("t", normal),
-        ("wilcoxon", normal),
-        ("permutation", skewed),
-        ("bootstrap", skewed),
-    ],
+    [("t", normal), ("wilcoxon", normal), ("permutation", skewed), ("bootstrap", skewed)],
 )
 def test_each_test_rejects_at_its_level_and_covers_at_its_confidence(test, draw):
     frame = replicates(100, [0.5, 0.5], draw)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -24,20 +25,15 @@ from polars_graded._checks import (
 )
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import GRADER
+from polars_graded._results.keys import GRADER, Columns
 from polars_graded._results.per_query import (
+    Results,
     curve_means,
     length_of,
     mean_margin,
     natural_order,
     place_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from polars_graded._results.keys import Columns
-    from polars_graded._results.per_query import Results
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Ends: TypeAlias = tuple[float, float]

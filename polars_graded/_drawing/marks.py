@@ -6,13 +6,15 @@ draws a table and a page the rows that it has itself, both alike. What one chart
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from operator import and_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 
 from polars_graded._drawing import chart_data
+from polars_graded._drawing.chart_data import Ends
 from polars_graded._drawing.style import (
     DOUBT,
     LINE_SYMBOL,
@@ -31,11 +33,6 @@ from polars_graded._drawing.style import (
     with_p,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._drawing.chart_data import Ends
-
 IDEAL_DASH = [5, 4]
 """How an ideal curve is drawn."""
 
@@ -48,9 +45,7 @@ def places_axis(field: str, title: str, last: float) -> alt.X:
     # A single place is on an axis that goes on to the second.
     last = max(2, int(last))
     return alt.X(
-        field,
-        title=title,
-        **between((1, last), format=",d", values=chart_data.round_ranks(last)),
+        field, title=title, **between((1, last), format=",d", values=chart_data.round_ranks(last))
     )
 
 

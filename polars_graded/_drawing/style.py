@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import altair as alt
 import polars as pl
@@ -12,10 +13,6 @@ import polars as pl
 from polars_graded._drawing.printing import printed_text
 from polars_graded._results.per_query import natural_order
 from polars_graded._sentences import SMALLEST_P, p_said
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import Self
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -25,9 +26,6 @@ from polars_graded._drawing.style import (
     pointed,
     ramp,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TILE, GAP, BAR = 0.5, 0.02, 0.18
 AT, END = round(TILE + GAP, 2), round(TILE + GAP + BAR, 2)

@@ -7,7 +7,8 @@ strategy alone is ahead of nobody. What no test has settled is said as what it i
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,9 +27,6 @@ from polars_graded._sentences import (
     percent,
     short,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 SHARED_LETTERS = "letters: strategies that share one are not told apart"
 """What is said of the groups of `rank_strategies`."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -13,9 +14,6 @@ from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.expression import one, places
 from polars_graded._measuring.names import Measure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RANK = "rank among the retrieved"
 """The column of ranks in the rows of a query, beside whatever columns these have."""

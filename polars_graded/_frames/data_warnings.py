@@ -7,22 +7,18 @@ are there anyway, and looked at once all queries are there.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from polars_graded._checks import first_few
+from polars_graded._frames.request import Request
 from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from polars_graded._frames.request import Request
-
 
 NOTES = "polars_graded: notes"
 """A column under a name that no frame has."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, Unpack, overload
 
 import polars as pl
 
@@ -15,9 +15,6 @@ from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import Measures, Request, RequestOptions
 from polars_graded._measuring.keywords import takes_options_of
-
-if TYPE_CHECKING:
-    from typing import Unpack
 
 
 class FrameOptions(RequestOptions, total=False):

@@ -7,16 +7,13 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple, TypeAlias
 
 from polars_graded._forking import check_not_forked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
 Paths: TypeAlias = "Source | Iterable[Source]"

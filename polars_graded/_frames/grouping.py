@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.kernels.ragged import Integers
 
 KEY = "polars_graded: {}"
 """What a key is called beside the columns of a frame; no frame has such names."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PLACE = "polars_graded: place"
 ROWS = "polars_graded: rows"

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import SHOWN, check_columns, first_few
-from polars_graded._frames.joining import FOUND, ROWS, are_distinct
+from polars_graded._frames.joining import FOUND, ROWS, Join, are_distinct
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._frames.joining import Join
-
 
 # What shows in their columns
 

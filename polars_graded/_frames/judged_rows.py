@@ -6,14 +6,14 @@ those of a LazyFrame some at a time, when it is collected.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._frames.inputs import no_row_for
+from polars_graded._frames.inputs import Frame, Runs, no_row_for
 from polars_graded._frames.joining import Hashes, Join, hashes_of
 from polars_graded._frames.judge_checks import (
     check_distinct,
@@ -25,11 +25,6 @@ from polars_graded._frames.judge_checks import (
 )
 from polars_graded._frames.parts import batches
 from polars_graded._frames.sources import read_later
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from polars_graded._frames.inputs import Frame, Runs
 
 MOST_DOUBLES = 100_000
 """Of so many rows that come twice it is looked at which they are."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from collections.abc import Mapping
+from typing import Any, TypedDict, Unpack, overload
+
+import polars as pl
 
 from polars_graded._checks import check_column_name, check_number
 from polars_graded._forking import check_not_forked
@@ -10,12 +13,6 @@ from polars_graded._frames.engines import engine_of
 from polars_graded._frames.inputs import judgments_of_graders, runs_table
 from polars_graded._frames.judged_rows import judged_rows
 from polars_graded._measuring.keywords import checks_keywords
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Unpack
-
-    import polars as pl
 
 __all__ = ["judge"]
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from polars_graded._frames.data_warnings import warn_of_doubles
-from polars_graded._frames.parts import Cut, check_together, chosen
+from polars_graded._frames.parts import Cut, Parts, check_together, chosen
 from polars_graded._frames.progress import progress
+from polars_graded._frames.request import Request
 from polars_graded._frames.sources import read_later
 from polars_graded._frames.values import finished, grouped, values_of
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from polars_graded._frames.parts import Parts
-    from polars_graded._frames.request import Request
 
 LOGGER = logging.getLogger("polars_graded")
 

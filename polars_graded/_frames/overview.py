@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Collection
+from typing import Any, Unpack
 
 import polars as pl
 import polars.selectors as cs
@@ -15,9 +16,6 @@ from polars_graded._frames.values import grouped, in_order, values_of
 from polars_graded._measuring.expression import places
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 __all__ = ["overview", "side_by_side"]
 

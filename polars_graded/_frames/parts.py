@@ -18,9 +18,10 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -28,9 +29,6 @@ from polars.io.plugins import register_io_source
 from polars_graded._checks import check_choice, check_whole_number, first_few
 from polars_graded._frames.grouping import starts_of_runs
 from polars_graded._frames.memory import memory_at_hand
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 Parts: TypeAlias = 'int | Literal["sorted", "scratch"] | None'
 """How to cut a frame; None chooses."""

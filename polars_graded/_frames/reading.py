@@ -9,25 +9,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
+from typing import Literal, NoReturn, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded._checks import check_choice, check_whole_number, first_few
-from polars_graded._frames.files import Block, TextFile, files_of
+from polars_graded._frames.files import Block, Paths, TextFile, files_of
 from polars_graded._frames.sources import read_later
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from polars_graded._frames.files import Paths
 
 __all__ = ["read_letor", "read_qrels", "read_run", "scan_letor", "scan_qrels", "scan_run"]
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import polars as pl
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def natural_order(names: Iterable[str]) -> list[str]:

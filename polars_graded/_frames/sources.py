@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Collection, Iterator
+from typing import TypeAlias
 
+import polars as pl
 import polars.selectors as cs
 from polars.io.plugins import register_io_source
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-
-    import polars as pl
-
 
 Frames: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.DataFrame]]"
 

@@ -6,9 +6,9 @@ values are put together before they are finished.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,15 @@ from polars_graded._frames import data_warnings, sorting
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
 from polars_graded._frames.grouping import Groups, are_sorted
 from polars_graded._frames.inputs import GRADER
-from polars_graded._measuring.computing import check_measures, computed, depth_of, sentence
+from polars_graded._frames.request import Request
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.computing import (
+    Computed,
+    check_measures,
+    computed,
+    depth_of,
+    sentence,
+)
 from polars_graded._measuring.documents import (
     Documents,
     check_finite,
@@ -26,16 +34,9 @@ from polars_graded._measuring.documents import (
     not_finite,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polars_graded._frames.request import Request
-    from polars_graded._measuring.batches import Lists
-    from polars_graded._measuring.computing import Computed
-    from polars_graded._measuring.kernels.ragged import Integers
-    from polars_graded._measuring.names import Measure
-    from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import Ranking
 
 UNUSABLE = "polars_graded: unusable"
 """A column under a name that no frame has."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.ragged import EXACT, Ragged, offsets_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.kernels.ragged import EXACT, Integers, Ragged, offsets_of
 
 Result = TypeVar("Result")
 

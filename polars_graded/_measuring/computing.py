@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from polars_graded._measuring import batches
+from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.definitions import ALL, MOST_VALUES
+from polars_graded._measuring.documents import Documents
+from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import ROUNDING, Judged, Queries
-from polars_graded._measuring.kernels.ragged import Ragged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from polars_graded._measuring.batches import Lists
-    from polars_graded._measuring.documents import Documents
-    from polars_graded._measuring.kernels.errors import UnusableDataError
-    from polars_graded._measuring.kernels.ragged import Floats, Mask
-    from polars_graded._measuring.names import Measure
-    from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
+from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import Ranking
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -18,12 +18,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._measuring.kernels import (
-    average_precision,
-    known_items,
-    precision,
-    user_models,
-)
+from polars_graded._measuring.kernels import average_precision, known_items, precision, user_models
 from polars_graded._measuring.kernels.cumulated_gain import (
     dcg,
     dcg_curve,
@@ -36,9 +31,6 @@ from polars_graded._measuring.kernels.cumulated_gain import (
 )
 from polars_graded._measuring.kernels.gains import DISCOUNTS, GAINS
 from polars_graded._measuring.kernels.queries import HIGHEST_RELEVANCE, TIE_ORDERS, TIE_RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Best: TypeAlias = Literal["highest", "lowest", "none"]
 
@@ -256,10 +248,7 @@ DEFINITIONS: Mapping[str, Definition] = {
     "nerr": Definition(user_models.nerr, TIE_ORDER, judged=True, is_of_a_scale=True, is_sum=True),
     "rbp": Definition(
         user_models.rbp,
-        {
-            "p": _number(0.8, above=0, below=1),
-            "graded": Option(default=False, check=check_flag),
-        }
+        {"p": _number(0.8, above=0, below=1), "graded": Option(default=False, check=check_flag)}
         | THRESHOLD
         | TIES,
         is_sum=True,

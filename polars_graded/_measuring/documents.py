@@ -7,23 +7,17 @@ frame.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists, are_exact
-from polars_graded._measuring.kernels.ragged import Ragged
-from polars_graded._measuring.ranking import check_grade, check_score
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._measuring.kernels.ragged import Integers
-    from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.kernels.ragged import Integers, Ragged
+from polars_graded._measuring.ranking import Ranking, check_grade, check_score
 
 
 @dataclass(frozen=True, eq=False)

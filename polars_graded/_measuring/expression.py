@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import check_measures, computed, sentence
+from polars_graded._measuring.computing import Computed, check_measures, computed, sentence
 from polars_graded._measuring.documents import (
     Documents,
     check_finite,
@@ -20,23 +20,14 @@ from polars_graded._measuring.documents import (
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import ranks
-from polars_graded._measuring.names import check_once
+from polars_graded._measuring.kernels.ragged import Floats, Ragged
+from polars_graded._measuring.names import Measure, check_once
+from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.shared import Shared
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from polars_graded._measuring.computing import Computed
-    from polars_graded._measuring.kernels.ragged import Floats, Ragged
-    from polars_graded._measuring.names import Measure
-    from polars_graded._measuring.ranking import Ranking
 
 
 def one(
-    measure: Measure,
-    ranking: Ranking,
-    known: pl.Expr | None = None,
-    shared: Shared | None = None,
+    measure: Measure, ranking: Ranking, known: pl.Expr | None = None, shared: Shared | None = None
 ) -> pl.Expr:
     """The values of a measure, named after it."""
     dtype = measure.definition.dtype

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from polars_graded._checks import did_you_mean, nearest
-from polars_graded._measuring.definitions import DEFINITIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from polars_graded._measuring.definitions import Definition
+from polars_graded._measuring.definitions import DEFINITIONS, Definition
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

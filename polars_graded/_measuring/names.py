@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from polars_graded._checks import check_whole_number, nearest
-from polars_graded._measuring.definitions import DEFINITIONS, MOST_VALUES
+from polars_graded._measuring.definitions import DEFINITIONS, MOST_VALUES, Definition
 from polars_graded._measuring.foreign_names import calls_here, said_elsewhere
 from polars_graded._measuring.kernels.precision import levels_of_recall
 from polars_graded._measuring.keywords import hint_of_option
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from polars_graded._measuring.definitions import Definition
 
 ALIASES = {
     "auc": "roc_auc",

@@ -6,9 +6,10 @@ at the ends keep it monotone there: a piecewise cubic Hermite interpolating poly
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
@@ -33,12 +34,8 @@ from polars_graded._measuring.kernels.phi import (
     interpolated,
     own_points,
 )
+from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.ranking import OF_NUMBERS, is_number, planned
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from polars_graded._measuring.kernels.ragged import Floats, Ragged
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 

@@ -6,17 +6,14 @@ what was computed for all at once is kept, with what it was computed of, until t
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock, Timer
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from polars_graded._measuring.batches import Lists
-    from polars_graded._measuring.computing import Computed
-    from polars_graded._measuring.names import Measure
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.computing import Computed
+from polars_graded._measuring.names import Measure
 
 PATIENCE = 2.0
 """After so many seconds values that nobody has asked for are let go, with what they are of."""
@@ -100,10 +97,7 @@ class Shared:
         return values
 
     def _computed(
-        self,
-        asker: Asker,
-        lists: Sequence[Lists],
-        compute: Callable[[Sequence[Measure]], Computed],
+        self, asker: Asker, lists: Sequence[Lists], compute: Callable[[Sequence[Measure]], Computed]
     ) -> Computed:
         """The values for one who asks, while those for all others begin to wait."""
         self._let_go(self._waiting)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from polars_graded._drawing import chart_data
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._report.packing import (
     all_rounded,
     cell,
@@ -15,19 +17,12 @@ from polars_graded._report.packing import (
     packed_points,
     packed_values,
 )
-from polars_graded._report.words import ALPHA, axis_title, explained
+from polars_graded._report.words import ALPHA, Tested, axis_title, explained
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import columns_of_segments
-from polars_graded._results.per_query import bests
+from polars_graded._results.per_query import Grid, bests
 from polars_graded._results.segments import compare_segments
 from polars_graded._sentences import counted, listed, p_said, percent, together
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-    from polars_graded._report.words import Tested
-    from polars_graded._results.per_query import Grid
 
 MOST_POINTS = 1_200_000
 """How many points the curves of all strategies and queries have together."""

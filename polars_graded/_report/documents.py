@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,13 +19,9 @@ from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request, settled_by
 from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import all_rounded, cell, rounded
+from polars_graded._results.per_query import Grid
 from polars_graded._results.regrading import unjudged_bounds
 from polars_graded._sentences import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._results.per_query import Grid
 
 RANKS = 10
 """How many documents of a ranking are shown."""

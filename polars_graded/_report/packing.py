@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._sentences import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from polars_graded._measuring.kernels.ragged import Floats
 
 STEPS = 2**16 - 2
 """How many steps lie between a query's lowest and highest value of a curve."""

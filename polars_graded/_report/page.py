@@ -7,17 +7,18 @@ import html
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._drawing import chart_data
-from polars_graded._frames.request import Request
+from polars_graded._frames.request import Columns, Request, RowOptions
+from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._report.contents import (
     Pair,
@@ -38,25 +39,17 @@ from polars_graded._report.words import ABSENT, ALPHA, MISSING, Tested
 from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
 from polars_graded._results.per_query import (
     Grid,
+    Missing,
     Named,
     collected_keys,
     measures_and_curves,
     natural_order,
     place_of,
 )
-from polars_graded._results.significance import Options, correction_of
+from polars_graded._results.significance import CorrectionName, Options, TestName, correction_of
 from polars_graded._sentences import percent
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, whole_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Unpack
-
-    from polars_graded._frames.request import Columns, RowOptions
-    from polars_graded._measuring.kernels.ragged import Integers
-    from polars_graded._results.per_query import Missing
-    from polars_graded._results.significance import CorrectionName, TestName
 
 __all__ = ["report"]
 
@@ -395,10 +388,7 @@ def _payload(
 
 
 def _settings(
-    payload: Mapping[str, Any],
-    missing: Missing,
-    others: Mapping[str, str],
-    date: dt.date | None,
+    payload: Mapping[str, Any], missing: Missing, others: Mapping[str, str], date: dt.date | None
 ) -> list[tuple[str, str]]:
     """What the page was made with, each under its name."""
     import altair as alt

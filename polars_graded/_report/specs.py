@@ -7,17 +7,15 @@ each is made once however many reports are: to make them takes longer than all e
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import cycle, islice, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 
 from polars_graded._drawing import marks, query_views
 from polars_graded._drawing.style import DOUBT, FAINT, INK, MOST_NAMED, PALETTE, REST, layered
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 CONFIG = {
     # The page says itself what a chart shows, in a sentence instead of a name for each mark.

@@ -5,23 +5,19 @@ A sentence is a list of texts and of places of strategies, which the page shows 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from polars_graded._report.contents import Pair
 from polars_graded._report.packing import rounded
-from polars_graded._report.words import ALPHA, written
+from polars_graded._report.words import ALPHA, Tested, written
 from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.per_query import Grid, Results
 from polars_graded._results.power import what_is_needed
 from polars_graded._results.reliability import stability_of
 from polars_graded._sentences import counted, p_said, percent, together
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from polars_graded._report.contents import Pair
-    from polars_graded._report.words import Tested
-    from polars_graded._results.per_query import Grid, Results
 
 Said: TypeAlias = "list[str | int]"
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from polars_graded._measuring.names import Measure
-from polars_graded._results.significance import CORRECTIONS, TESTS, hold_together
+from polars_graded._results.significance import (
+    CORRECTIONS,
+    TESTS,
+    CorrectionName,
+    TestName,
+    hold_together,
+)
 from polars_graded._sentences import percent
 from polars_graded.namespace import Graded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._results.significance import CorrectionName, TestName
 
 MISSING = {
     "error": "",

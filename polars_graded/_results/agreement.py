@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from polars_graded._checks import (
@@ -19,21 +21,15 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.inputs import GRADER, graders_apart
 from polars_graded._frames.judge_checks import check_distinct
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.ranking import check_grade
+from polars_graded._results.keys import Columns
 from polars_graded._results.pairs import in_parts
 from polars_graded._results.per_query import check_named_once, middle, table
 from polars_graded._results.significance import resampled_queries
 from polars_graded._warnings import DataWarning, warn_the_caller
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import numpy.typing as npt
-
-    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-    from polars_graded._results.keys import Columns
-
-    Counts = npt.NDArray[np.uint8]
+Counts = npt.NDArray[np.uint8]
 
 __all__ = ["agreement"]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from collections.abc import Sequence
+from typing import Any, Unpack, overload
 
 import polars as pl
 
@@ -12,9 +13,6 @@ from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import check_free_names, curve_means
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["average_curves", "count_retrieved"]
 

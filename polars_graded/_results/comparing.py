@@ -6,8 +6,8 @@ per query, and every statistic is read off that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -43,10 +43,6 @@ from polars_graded._results.significance import (
     warn_of_tests,
 )
 from polars_graded._results.trusting import trusted_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 __all__ = ["compare", "differences", "summarise"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple, Unpack
 
 import polars as pl
 
@@ -17,12 +18,7 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of, summary_of
-from polars_graded._results.keys import (
-    Columns,
-    ResultOptions,
-    takes_results,
-    takes_results_of_one,
-)
+from polars_graded._results.keys import Columns, ResultOptions, takes_results, takes_results_of_one
 from polars_graded._results.per_query import (
     Named,
     bests,
@@ -31,13 +27,15 @@ from polars_graded._results.per_query import (
     measures_and_curves,
 )
 from polars_graded._results.ranks import LETTERS, ranks_of
-from polars_graded._results.significance import CORRECTIONS, TESTS, Options, correction_of
+from polars_graded._results.significance import (
+    CORRECTIONS,
+    TESTS,
+    CorrectionName,
+    Options,
+    TestName,
+    correction_of,
+)
 from polars_graded._sentences import counted, in_markdown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from polars_graded._results.significance import CorrectionName, TestName
 
 __all__ = ["long_form", "paper_table"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from polars_graded._checks import (
     first_few,
 )
 from polars_graded._measuring.definitions import NOTHING
+from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import side_by_side
 from polars_graded._results.keys import (
@@ -30,6 +31,7 @@ from polars_graded._results.keys import (
 )
 from polars_graded._results.pairs import Pairs, names_of_pairs
 from polars_graded._results.per_query import (
+    Grid,
     Named,
     as_they_come,
     check_has_best,
@@ -43,12 +45,6 @@ from polars_graded._results.power import fewest_queries
 from polars_graded._results.significance import Options, TestName, outcome_of
 from polars_graded._sentences import counted, in_markdown, name_said, short
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polars_graded._measuring.kernels.ragged import Integers
-    from polars_graded._results.per_query import Grid
 
 __all__ = ["assert_no_worse", "gate"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar
+from typing import Any, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 import polars as pl
 
@@ -21,9 +21,6 @@ from polars_graded._checks import (
 from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, charts ask here
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

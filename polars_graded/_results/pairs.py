@@ -5,20 +5,16 @@ All pairs of a measure are arrays, taken in parts that fit the cache.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from polars_graded._results.per_query import listed, mean_and_std, place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
-    from polars_graded._results.per_query import Results
+from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._results.per_query import Results, listed, mean_and_std, place_of
 
 PART = 2**16
 """How many numbers a part has, half a megabyte."""

@@ -8,10 +8,10 @@ best, and how far a mean is to be trusted.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args
+from typing import Any, TypeAlias, Unpack, get_args
 
 import numpy as np
 import polars as pl
@@ -30,17 +30,11 @@ from polars_graded._checks import (
 )
 from polars_graded._frames import sorting
 from polars_graded._measuring.definitions import Best
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import Measure
+from polars_graded._results.keys import Columns, ResultOptions, by_grader, columns_of_segments
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
-from polars_graded._results.keys import by_grader, columns_of_segments
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import Unpack
-
-    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-    from polars_graded._results.keys import Columns, ResultOptions
 
 Named: TypeAlias = "str | Mapping[str, str]"
 """A column by its name, or columns with what each measures: `{"E": "e_measure@10"}`."""

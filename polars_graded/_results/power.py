@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -15,11 +16,13 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
     ROUNDING,
     WHOLE,
+    Grid,
     Named,
     check_per_query,
     of_measure,
@@ -35,12 +38,6 @@ from polars_graded._results.significance import (
     told_of_tests,
     warn_of_tests,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polars_graded._measuring.kernels.ragged import Floats
-    from polars_graded._results.per_query import Grid
 
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 

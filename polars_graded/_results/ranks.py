@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 import polars as pl
 
+from polars_graded._measuring.kernels.ragged import Integers, Mask
 from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.per_query import (
+    Grid,
     Named,
     check_free_names,
     check_has_best,
     check_per_query,
 )
-from polars_graded._results.significance import Options, correction_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._measuring.kernels.ragged import Integers, Mask
-    from polars_graded._results.per_query import Grid
-    from polars_graded._results.significance import CorrectionName, Progress, TestName
+from polars_graded._results.significance import (
+    CorrectionName,
+    Options,
+    Progress,
+    TestName,
+    correction_of,
+)
 
 __all__ = ["rank_strategies"]
 
@@ -143,11 +145,7 @@ def ranks_of(grid: Grid, options: Options) -> pl.DataFrame:
 
 
 def _ranked(
-    means: pl.DataFrame,
-    pairs: pl.DataFrame,
-    segments: Sequence[str],
-    strategy: str,
-    alpha: float,
+    means: pl.DataFrame, pairs: pl.DataFrame, segments: Sequence[str], strategy: str, alpha: float
 ) -> pl.DataFrame:
     """The strategies of one measure and segment, the best first."""
     best = means["best"][0]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 import polars as pl
@@ -21,22 +21,13 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import of_one_value, settled_by
+from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of
 from polars_graded._results.pairs import pairs_of
-from polars_graded._results.per_query import (
-    WHOLE,
-    check_free_names,
-    check_per_query,
-    of_measure,
-)
+from polars_graded._results.per_query import WHOLE, check_free_names, check_per_query, of_measure
 from polars_graded._results.reliability import kendall, tau_ap
 from polars_graded._results.significance import Options
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._measuring.names import Measure
 
 __all__ = ["robustness_to_grading", "unjudged_bounds"]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.keys import (
     ResultOptions,
     by_grader,
@@ -26,6 +28,7 @@ from polars_graded._results.keys import (
 from polars_graded._results.pairs import in_parts
 from polars_graded._results.per_query import (
     Named,
+    Results,
     check_per_query,
     check_same_strategies,
     columns_named,
@@ -33,12 +36,6 @@ from polars_graded._results.per_query import (
     middle,
     table,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
-    from polars_graded._results.per_query import Results
 
 __all__ = ["order_stability", "rank_correlation", "swap_rate"]
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice
+from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
-from polars_graded._results.per_query import (
-    WHOLE,
-    Named,
-    check_per_query,
-    of_measure,
-)
+from polars_graded._results.per_query import WHOLE, Named, check_per_query, of_measure
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, corrected
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._measuring.kernels.ragged import Floats
 
 __all__ = ["compare_segments"]
 

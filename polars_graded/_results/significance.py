@@ -9,21 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.random import Generator
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
-from polars_graded._results.pairs import in_parts
-from polars_graded._results.per_query import ROUNDING
+from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._results.pairs import Pairs, in_parts
+from polars_graded._results.per_query import ROUNDING, Results
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
-
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
-    from polars_graded._results.pairs import Pairs
-    from polars_graded._results.per_query import Results
 
 TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
 CorrectionName: TypeAlias = Literal["none", "bonferroni", "holm", "benjamini_hochberg"]

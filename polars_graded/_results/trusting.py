@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_level
 from polars_graded._frames.inputs import GRADER
+from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.pairs import names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
+    Grid,
+    Results,
     check_same_strategies,
     mean_and_std,
     of_measure,
 )
-from polars_graded._results.significance import Estimate, tests_of
+from polars_graded._results.significance import CorrectionName, Estimate, tests_of
 from polars_graded._sentences import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
-    from polars_graded._results.per_query import Grid, Results
-    from polars_graded._results.significance import CorrectionName
 
 FEW = 10
 """Of fewer trusted queries it is said that they are few."""

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
 from polars_graded._drawing import chart_data, marks, style, titles
+from polars_graded._drawing.chart_data import Ends, Frame
+from polars_graded._drawing.style import Chart
+from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import natural_order
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from polars_graded._drawing.chart_data import Ends, Frame
-    from polars_graded._drawing.style import Chart
-    from polars_graded._results.keys import Columns
-
 
 MOST_THRESHOLDS = 30
 """How many thresholds stand under an axis."""

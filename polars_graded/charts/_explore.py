@@ -8,16 +8,19 @@ import polars as pl
 
 from polars_graded._checks import check_columns, check_number
 from polars_graded._drawing import chart_data, query_views, style, titles
-from polars_graded._results.keys import takes_results_of_one
-from polars_graded._results.per_query import columns_named, length_of, measures_and_curves
+from polars_graded._drawing.chart_data import Frame
+from polars_graded._results.keys import Columns, takes_results_of_one
+from polars_graded._results.per_query import (
+    Missing,
+    Named,
+    columns_named,
+    length_of,
+    measures_and_curves,
+)
 from polars_graded.charts._queries import better_look, compared
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from polars_graded._drawing.chart_data import Frame
-    from polars_graded._results.keys import Columns
-    from polars_graded._results.per_query import Missing, Named
 
 MOST_QUERIES = 5000
 """How many rows Altair gives to a page at most."""

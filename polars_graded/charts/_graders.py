@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected
 from polars_graded._drawing import chart_data, style, titles
+from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing.style import Chart
 from polars_graded._results.agreement import grades_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._drawing.chart_data import Frame
-    from polars_graded._drawing.style import Chart
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
 """Whose grades an estimate is of, by how the columns of its ends begin."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
 from polars_graded._drawing import chart_data, style, titles
+from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing.style import Chart
 from polars_graded._sentences import percent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from polars_graded._drawing.chart_data import Frame
-    from polars_graded._drawing.style import Chart
 
 HEADINGS = {
     "queries": ("", "", "queries"),

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from types import EllipsisType
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._drawing import chart_data, marks, style, titles
+from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing.style import Chart
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import takes_results_of_one
-from polars_graded._results.per_query import check_per_query, columns_named
-
-if TYPE_CHECKING:
-    from types import EllipsisType
-
-    from polars_graded._drawing.chart_data import Frame
-    from polars_graded._drawing.style import Chart
-    from polars_graded._results.keys import Columns
-    from polars_graded._results.per_query import Missing, Named
-
+from polars_graded._results.keys import Columns, takes_results_of_one
+from polars_graded._results.per_query import Missing, Named, check_per_query, columns_named
 
 MOST_BARS = 300
 """How many bars stand side by side; with more queries, several share one."""

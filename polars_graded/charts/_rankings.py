@@ -8,14 +8,13 @@ import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import chart_data, style, tiles, titles
+from polars_graded._drawing.chart_data import Frame
 from polars_graded._frames.contributions import check_sum, ranks_added
 from polars_graded._frames.request import Request, RequestOptions, settled_grade
 from polars_graded._measuring.keywords import takes_options_of
 
 if TYPE_CHECKING:
     import altair as alt
-
-    from polars_graded._drawing.chart_data import Frame
 
 
 @takes_options_of(Request.of)

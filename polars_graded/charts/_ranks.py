@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from polars_graded._drawing import chart_data, style, titles
-
-if TYPE_CHECKING:
-    from polars_graded._drawing.chart_data import Frame
-    from polars_graded._drawing.style import Chart
+from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing.style import Chart
 
 BAR, LABEL = 8, 16
 """How far apart the bars of groups are, and the names of strategies, in pixels."""

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_collected, check_columns, check_number
 from polars_graded._drawing import chart_data, style, titles
+from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing.style import Chart
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order
 from polars_graded._sentences import percent
 from polars_graded.namespace import graded
-
-if TYPE_CHECKING:
-    from polars_graded._drawing.chart_data import Frame
-    from polars_graded._drawing.style import Chart
-
 
 HALF = 0.5
 """From which relevance on a score is counted in the title of φ."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._drawing import chart_data, marks, style, titles
-
-if TYPE_CHECKING:
-    from polars_graded._drawing.chart_data import Frame
-    from polars_graded._drawing.style import Chart
+from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing.style import Chart
 
 BELOW = "\u2212"
 """The sign of a number below 0."""

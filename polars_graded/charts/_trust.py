@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_number
 from polars_graded._drawing import chart_data, marks, style, titles
+from polars_graded._drawing.chart_data import Ends, Frame
+from polars_graded._drawing.style import Chart
 from polars_graded._results.regrading import AS_GIVEN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from polars_graded._drawing.chart_data import Ends, Frame
-    from polars_graded._drawing.style import Chart
 
 SMALL_P = 0.001
 """Below it, levels of significance are drawn in proportion, and above it as their logarithms."""

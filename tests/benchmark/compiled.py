@@ -42,11 +42,7 @@ def measured(sizes: Sizes) -> Iterator[Row]:
     loop()
     ours = partial(kernels, grades)
     yield from compared(
-        [
-            Case("compiled loop", timed(loop)),
-            Case("kernels", timed(ours), at_most(3)),
-        ],
-        sizes.repeat,
+        [Case("compiled loop", timed(loop)), Case("kernels", timed(ours), at_most(3))], sizes.repeat
     )
     difference = max(
         float(np.abs(theirs - mine.to_numpy()).max())

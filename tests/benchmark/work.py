@@ -94,8 +94,7 @@ def floor(frame: pl.DataFrame) -> pl.DataFrame:
     """The least that any of these measures needs: the rankings and the ideal rankings."""
     grade = pl.col("grade")
     return frame.group_by("query").agg(
-        ranked=grade.sort_by("score", maintain_order=True).implode(),
-        ideal=grade.sort().implode(),
+        ranked=grade.sort_by("score", maintain_order=True).implode(), ideal=grade.sort().implode()
     )
 
 

@@ -10,13 +10,11 @@ import polars as pl
 
 from polars_graded._checks import first_few
 from polars_graded._frames.measuring import check_without_rows, measured
-from polars_graded._frames.parts import WAYS
+from polars_graded._frames.parts import WAYS, Parts
+from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from polars_graded._frames.parts import Parts
-    from polars_graded._frames.request import Request
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema
+from polars_graded._frames.parts import Parts
+from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from polars_graded._frames.parts import Parts
-    from polars_graded._frames.request import Request
 
 BUCKETS = 64
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,14 +11,11 @@ from polars_graded._frames.engines import engine_of
 from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema, schema_of
 from polars_graded._frames.inputs import judgments_table
 from polars_graded._frames.judge_checks import check_schemas, usable
+from polars_graded._frames.parts import Parts
+from polars_graded._frames.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pyarrow as pa
-
-    from polars_graded._frames.parts import Parts
-    from polars_graded._frames.request import Request
 
 
 def evaluated(request: Request, frame: Any, parts: Parts) -> Any:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from polars_graded._measuring.kernels.queries import over_ideal
-from polars_graded._measuring.kernels.ragged import repeated
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Levels, Ragged
+from polars_graded._measuring.kernels.queries import Queries, over_ideal
+from polars_graded._measuring.kernels.ragged import (
+    Documents,
+    Floats,
+    Integers,
+    Levels,
+    Ragged,
+    repeated,
+)
 
 
 def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties: str) -> Floats:

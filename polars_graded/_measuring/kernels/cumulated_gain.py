@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,21 +13,16 @@ from polars_graded._measuring.kernels.gains import (
     DISCOUNTS,
     GAINS,
     HIGHEST_EXP2,
+    Discount,
+    Gain,
     gain_of_grade,
     highest_gain,
 )
-from polars_graded._measuring.kernels.queries import over_ideal
-from polars_graded._measuring.kernels.ragged import repeated
+from polars_graded._measuring.kernels.queries import Queries, over_ideal
+from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeated
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from polars_graded._measuring.kernels.gains import Discount, Gain
-    from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged
-
-    Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
-    """How documents get their gains: `gains` or `normalised_gains`."""
+Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
+"""How documents get their gains: `gains` or `normalised_gains`."""
 
 
 def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
@@ -82,12 +78,7 @@ def dcg(
 
 
 def ideal_dcg(
-    queries: Queries,
-    n: int | None,
-    gain: Gain,
-    discount: Discount,
-    base: float,
-    form: Form = gains,
+    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, form: Form = gains
 ) -> Floats:
     """The DCG of the judged documents in the best order."""
     worth = ideal(queries, n, form, gain, discount, base)

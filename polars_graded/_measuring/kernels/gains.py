@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._measuring.kernels.ragged import Floats, Integers
 
 GainName: TypeAlias = Literal["exp2", "linear"]
 Discount: TypeAlias = Literal["log2", "jarvelin", "zipf", "none"]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._measuring.kernels.queries import Queries
+from polars_graded._measuring.kernels.ragged import Floats, Integers
 
 
 def coverage_ratio(_queries: Queries, known: Queries, threshold: float | None) -> Floats:

@@ -6,21 +6,16 @@ cubic Hermite interpolating polynomial, PCHIP for short.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from polars_graded._measuring.kernels.ragged import Ragged, offsets_of
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged, offsets_of
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-
-    from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
-
-    Exponents: TypeAlias = npt.NDArray[np.int32]
+Exponents: TypeAlias = npt.NDArray[np.int32]
 
 STEEPEST = 1e300
 """A bound on slopes, in units of the highest score: a step is steep but not infinitely so."""

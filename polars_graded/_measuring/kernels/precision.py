@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from polars_graded._measuring.kernels.cumulated_gain import cumulated, lengths_of
-from polars_graded._measuring.kernels.queries import over_ideal
-from polars_graded._measuring.kernels.ragged import Ragged, offsets_of, repeated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers
+from polars_graded._measuring.kernels.queries import Queries, over_ideal
+from polars_graded._measuring.kernels.ragged import (
+    Documents,
+    Floats,
+    Integers,
+    Ragged,
+    offsets_of,
+    repeated,
+)
 
 
 def precision(

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.ragged import EMPTY, Ragged, repeated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import numpy.typing as npt
-
-    from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Mask
+from polars_graded._measuring.kernels.ragged import (
+    EMPTY,
+    Documents,
+    Floats,
+    Integers,
+    Mask,
+    Ragged,
+    repeated,
+)
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
 TieOrder: TypeAlias = Literal["order", "pessimistic", "optimistic"]

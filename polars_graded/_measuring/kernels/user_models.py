@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from polars_graded._measuring.kernels.cumulated_gain import gains
-from polars_graded._measuring.kernels.queries import over_ideal
-from polars_graded._measuring.kernels.ragged import repeated
-
-if TYPE_CHECKING:
-    from polars_graded._measuring.kernels.gains import Gain
-    from polars_graded._measuring.kernels.queries import Queries
-    from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged
+from polars_graded._measuring.kernels.gains import Gain
+from polars_graded._measuring.kernels.queries import Queries, over_ideal
+from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged, repeated
 
 LOG_OF_0 = -746.0
 """Of what has a smaller logarithm, a double keeps nothing."""
