@@ -531,8 +531,8 @@ def _printed(
     """The means of each strategy, by each grader's grades; and how strategies compare."""
     numbers = {name: m.definition.best for name, m in measures.items() if not m.is_curve}
     if options.format != "text":
-        rows = _of_trusted(per_query, numbers, options.trusted)
-        return paper_table(rows, numbers, format=options.format, **_comparing(options))
+        how = _comparing(options) | {"grader": options.trusted}
+        return paper_table(per_query, numbers, format=options.format, **how)
     graders = {"": per_query}
     if GRADER in per_query.columns:
         graders = by_grader(per_query, {"measures": [[*measures]]})

@@ -59,8 +59,9 @@ def measured_later(
     """A lazy frame that measures when it is collected: the columns and queries that are wanted."""
 
     def values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
-        of_keys = wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].keys}
-        rows = frame.filter(wanted) if wanted is not None and of_keys else frame
+        rows = frame
+        if wanted is not None and {*wanted.meta.root_names()} <= {*requests[0].keys}:
+            rows = frame.filter(wanted)
         asked = [_of_columns(request, columns) for request in requests]
         yield measured(asked, rows, parts, shown=shown)
 

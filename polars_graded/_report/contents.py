@@ -207,7 +207,7 @@ def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
 # Comparisons
 
 
-def pairs_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> list[list[Pair]]:
+def compared_pairs(grid: Grid, names: list[str], options: Mapping[str, Any]) -> list[list[Pair]]:
     """The pairs of each measure, with numbers as the page has them, and p as it is read."""
     result = compare(grid.frame, grid.named(names), **options)
     place = {name: i for i, name in enumerate(grid.strategies.to_list())}
@@ -220,7 +220,7 @@ def pairs_of(grid: Grid, names: list[str], options: Mapping[str, Any]) -> list[l
     return [[*map(pair, result.filter(measure=name).iter_rows(named=True))] for name in names]
 
 
-def comparison_of(pairs: list[list[Pair]], tested: Tested) -> dict[str, Any]:
+def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> dict[str, Any]:
     """What the page has of the pairs, and what was done."""
     every = [pair for of_measure in pairs for pair in of_measure]
     if not every:

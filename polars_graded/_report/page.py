@@ -23,10 +23,10 @@ from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._report.contents import (
     Pair,
     about,
-    comparison_of,
+    compared_pairs,
+    comparison_shown,
     curves_of,
     measures_of,
-    pairs_of,
     queries_seen,
     segments_of,
     without_value,
@@ -352,7 +352,7 @@ def _payload(
     elif len(strategies) == 1 and baseline is None:
         absent["comparison"] = "There is one strategy alone: comparing needs two."
     else:
-        pairs = pairs_of(grid, numbers, {**keys, **how})
+        pairs = compared_pairs(grid, numbers, {**keys, **how})
     tested = Tested(how["test"], how["correction"], baseline, max(map(len, pairs), default=0))
     for measure, its in zip(measured, pairs, strict=True):
         measure["verdict"] = verdict(grid, measure, its, tested)
@@ -380,7 +380,7 @@ def _payload(
             "bars": specs.bars_specs(keys["query"]),
             "explore": specs.explore_spec(keys["query"]),
         },
-        "comparison": comparison_of(pairs, tested),
+        "comparison": comparison_shown(pairs, tested),
         "certainty": certainty(grid, measured, pairs),
         "share": percent(SHARE),
         "settings": tested.settings(strategies) if tested.pairs else {},

@@ -502,7 +502,7 @@ def differences(
     rows = rows.filter(pl.col(one).is_in(both.implode()))
     grid = Grid(rows, keys.get("missing", "error"), measures=named)
     i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
-    tables = [side_by_side(grid.results(name), grid.strategies, i, j) for name in names]
+    tables = [values_of_both(grid.results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
         falling = pl.col("difference").round(12)
         tables = [each.sort(falling, descending=True, maintain_order=True) for each in tables]
@@ -512,7 +512,7 @@ def differences(
     return pl.concat(each.select(name, "*") for name, each in zip(first, tables, strict=True))
 
 
-def side_by_side(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
+def values_of_both(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
     """The values of two strategies query by query, and which of them is better."""
     [difference] = results.differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * (1 if results.higher_is_better else -1)

@@ -20,7 +20,7 @@ from polars_graded._checks import (
 from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
-from polars_graded._results.comparing import side_by_side
+from polars_graded._results.comparing import values_of_both
 from polars_graded._results.keys import (
     GRADER,
     Columns,
@@ -490,7 +490,7 @@ def _queries_that_lost(held: Held) -> Iterator[str]:
     results = held.grid.results(held.grid.measures[0])
     gain = pl.col("difference") * (1 if results.higher_is_better else -1)
     for a, b, *names in zip(held.a, held.b, *held.names, strict=True):
-        each = side_by_side(results, held.grid.strategies, a, b)
+        each = values_of_both(results, held.grid.strategies, a, b)
         lost = each.filter(gain < 0).sort(gain.round(12), maintain_order=True).head(MOST_LOST)
         if lost.height:
             strategy, base = (in_markdown(name_said(name)) for name in names)

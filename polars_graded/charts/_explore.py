@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_columns, check_number
@@ -18,9 +19,6 @@ from polars_graded._results.per_query import (
     measures_and_curves,
 )
 from polars_graded.charts._queries import better_look, compared
-
-if TYPE_CHECKING:
-    import altair as alt
 
 MOST_QUERIES = 5000
 """How many rows Altair gives to a page at most."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
+import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
@@ -12,9 +13,6 @@ from polars_graded._drawing.chart_data import Frame
 from polars_graded._frames.contributions import check_sum, ranks_added
 from polars_graded._frames.request import Request, RequestOptions, settled_grade
 from polars_graded._measuring.keywords import takes_options_of
-
-if TYPE_CHECKING:
-    import altair as alt
 
 
 @takes_options_of(Request.of)
