@@ -30,7 +30,7 @@ from polars_graded import (
     read_run,
 )
 from polars_graded._frames.request import Request
-from polars_graded._frames.values import finished, grouped, values_of
+from polars_graded._frames.values import Gathered, finished, grouped
 from polars_graded._warnings import KINDS
 
 PACKAGE = Path(polars_graded.__file__).parent
@@ -447,9 +447,10 @@ def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
     frame = RUN.with_columns(grade=pl.col("score").cast(pl.Int64) % 3)
     request = pickle.loads(pickle.dumps(Request.of(["ap", "ndcg@10"], highest=2)))  # noqa: S301
     parts = [frame.filter(pl.col("query").hash(0) % 4 == part) for part in range(4)]
-    groups = (grouped([request], part) for part in parts)
-    values = pl.concat([*chain(*(values_of(request, each) for each in groups))])
-    assert_frame_equal(finished([request], [values]), evaluate(frame, "ap", "ndcg@10", highest=2))
+    gathered = Gathered(request)
+    for part in parts:
+        gathered.add(grouped([request], part))
+    assert_frame_equal(finished([gathered]), evaluate(frame, "ap", "ndcg@10", highest=2))
     assert request.schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
 
 

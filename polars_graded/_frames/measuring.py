@@ -13,7 +13,7 @@ from polars_graded._frames.parts import Cut, Parts, check_together, chosen
 from polars_graded._frames.progress import progress
 from polars_graded._frames.request import Request
 from polars_graded._frames.sources import read_later
-from polars_graded._frames.values import finished, grouped, values_of
+from polars_graded._frames.values import Gathered, finished, grouped
 
 LOGGER = logging.getLogger("polars_graded")
 
@@ -38,16 +38,14 @@ def measured(
         at_hand = cut.of(rows)
         LOGGER.info("%s", cut)
     total = None if cut.rows is None else cut.rows * len(request.by) * len(requests)
-    values: list[list[pl.DataFrame]] = [[] for _ in requests]
+    gathered = [Gathered(each) for each in requests]
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in at_hand:
             warn_of_doubles(request, part)
             groups = grouped(requests, part)
-            for each, of_request in zip(requests, values, strict=True):
-                for of_strategy in values_of(each, groups):
-                    of_request.append(of_strategy)
-                    more(part.height)
-    result = finished(requests, [*map(pl.concat, values)])
+            for each in gathered:
+                each.add(groups, more)
+    result = finished(gathered)
     if cut.way == "sorted":
         check_together(result.select(request.keys_of_values), request.keys_of_values)
     return result
