@@ -37,6 +37,15 @@ class Graded:
     null   null   ignored
     =====  =====  =========================================================
 
+    Each expression ranks the rows for itself, since Polars shares no work between expressions. For
+    many measures of one ranking use `measures`, which ranks the rows once:
+
+        df.group_by("query").agg(g.mu_ap(), g.ndcng(10))
+        df.group_by("query").agg(g.measures("mu_ap", "ndcng@10")).unnest("measures")
+
+    Both give the same columns. Eight measures take about five times as long by the first way as by
+    the second. `evaluate` does the same for whole frames.
+
     A grade is a number or a Boolean. NaN or infinity in a grade or a score raises a `ValueError`
     that names the column and says in how many queries. A query without a relevant document gets
     what `undefined_as` says of it, for nearly all measures 0 by default.
@@ -425,7 +434,8 @@ class Graded:
     def measures(self, *names: str) -> pl.Expr:
         """Several measures over one ranking, as a struct with one field each.
 
-        Rows are ranked once: eight measures take about half as long as eight methods side by side.
+        Rows are ranked once: eight measures take about a fifth of the time of eight methods side by
+        side, each of which ranks them for itself.
 
         Parameters
         ----------

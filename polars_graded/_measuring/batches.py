@@ -12,7 +12,13 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.ragged import EXACT, Integers, Ragged, offsets_of
+from polars_graded._measuring.kernels.ragged import (
+    EXACT,
+    Integers,
+    Ragged,
+    counted_so_far,
+    offsets_of,
+)
 
 Result = TypeVar("Result")
 
@@ -62,8 +68,9 @@ class Lists:
             return np.zeros(len(self), np.int64)
         if mask.all(ignore_nulls=False):
             return np.diff(self.offsets)
-        so_far = np.cumsum(mask.fill_null(value=False).to_numpy())
-        return np.diff(np.concatenate(([0], so_far))[self.offsets])
+        so_far = counted_so_far(mask.fill_null(value=False).to_numpy())
+        # Beyond 2^31 the counts wrap around, and their differences do not.
+        return np.diff(so_far[self.offsets]).astype(np.int64)
 
     def as_numbers(self) -> Lists:
         """The same lists of what doubles hold and order alike: the values, or their dense ranks."""

@@ -80,8 +80,12 @@ class Pairs:
             differences = self.differences(part)
             mean[part], std[part] = mean_and_std(differences)
             if self.n > 1:
-                same = np.ptp(differences, axis=1) <= self.tolerances(part).max(axis=1)
-                std[part][same] = 0
+                # No tolerance is above `rounding`, so few pairs have to be looked at.
+                spread = np.ptp(differences, axis=1)
+                near = np.flatnonzero(spread <= self.results.rounding.max())
+                a, b = self.a[part][near], self.b[part][near]
+                same = spread[near] <= self.results.tolerances(a, b).max(axis=1, initial=0)
+                std[part][near[same]] = 0
             higher[part] = np.count_nonzero(differences > 0, axis=1)
             lower[part] = np.count_nonzero(differences < 0, axis=1)
         return Statistics(mean, std, higher, lower)

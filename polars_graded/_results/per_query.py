@@ -468,7 +468,12 @@ class Results:
 
     def differences(self, a: Integers, b: Integers) -> Floats:
         """The differences between strategies, a row per pair; 0 where that is rounding."""
-        return np.where(self.tolerances(a, b) == 0, 0.0, self.values[a] - self.values[b])
+        differences: Floats = self.values[a] - self.values[b]
+        # No tolerance is above `rounding`, which is found once and not for each pair.
+        doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
+        if len(rows := np.flatnonzero(doubtful.any(axis=1))):
+            differences[rows] *= self.tolerances(a[rows], b[rows]) > 0
+        return differences
 
 
 # Which value is best

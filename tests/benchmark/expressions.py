@@ -89,14 +89,14 @@ SOME: list[Way] = [
     ("evaluate of the eight", eight, at_most(0.7)),
     ("a sort by query and score", ordered, None),
     ("sixteen implodes", implodes, None),
-    ("one method", one, at_most(0.5)),
-    ("the eight methods side by side", side_by_side, at_most(2.5)),
-    ("the eight by measures()", one_struct, at_most(0.75)),
+    ("one method", one, at_most(0.45)),
+    ("the eight methods side by side", side_by_side, at_most(3.5)),
+    ("the eight by measures()", one_struct, at_most(0.7)),
 ]
 WAYS: list[Way] = [
     *SOME,
-    ("the eight methods, lazily", partial(collected, engine="in-memory"), at_most(2.5)),
-    ("the eight methods, streaming", partial(collected, engine="streaming"), at_most(2.5)),
-    ("one method over the query", over, at_most(0.7)),
-    ("φ of each query", phi, at_most(1.1)),
+    ("the eight methods, lazily", partial(collected, engine="in-memory"), at_most(3.5)),
+    ("the eight methods, streaming", partial(collected, engine="streaming"), at_most(3.5)),
+    ("one method over the query", over, at_most(0.6)),
+    ("φ of each query", phi, at_most(1.0)),
 ]

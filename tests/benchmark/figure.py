@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from work import EIGHT, rankings
+from work import EIGHT, rankings  # this folder is first on the path
 
 import polars_graded as pg
 

@@ -1,8 +1,8 @@
 """Two revisions in turn: the ratios of time and memory of a few figures that must not grow.
 
 `python -m tests.benchmark.revisions BASE` compares the files that are checked out with an older
-revision, which git lays out in a temporary folder. Each figure is measured in a process of its own; the revisions
-take turns, so that whatever else the machine does is not all one revision's loss.
+revision, which git lays out in a temporary folder. Each figure is measured in a process of its own.
+The revisions take turns, so that whatever else the machine does is not all one revision's loss.
 """
 
 from __future__ import annotations

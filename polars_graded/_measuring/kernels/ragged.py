@@ -101,7 +101,7 @@ class Ragged:
         """Where in the array `mask` is true, and where each list begins among these places."""
         places = np.flatnonzero(mask)
         if len(mask) < SHORT * len(self.offsets):
-            return places, _counted(mask)[self.offsets].astype(np.int64)
+            return places, counted_so_far(mask)[self.offsets].astype(np.int64)
         return places, np.searchsorted(places, self.offsets)
 
     def keep(self, mask: Mask) -> Ragged:
@@ -282,7 +282,7 @@ class Ragged:
 
     def count_so_far(self, mask: Mask) -> npt.NDArray[np.int32]:
         """How often `mask` is true in each list down to each of its values."""
-        counted = _counted(mask)
+        counted = counted_so_far(mask)
         counted[1:] -= repeated(counted[self.offsets[:-1]], self.lengths)
         return counted[1:]
 
@@ -364,7 +364,7 @@ def _in_sets(new: Mask) -> Mask:
     return ~(new & before_new)
 
 
-def _counted(mask: Mask) -> npt.NDArray[np.int32]:
+def counted_so_far(mask: Mask) -> npt.NDArray[np.int32]:
     """How often `mask` is true before each place and, last, in all."""
     counted = np.zeros(len(mask) + 1, np.int32)
     # Cast, then add up: NumPy would hold the interpreter's lock while it did both at once.
