@@ -104,7 +104,9 @@ class Graded:
 
     # How rows are read.
 
-    def ranked_by(self, *by: str | pl.Expr, descending: bool | Sequence[bool] = True) -> Graded:
+    def ranked_by(
+        self, *by: str | pl.Expr, descending: bool | Sequence[bool] | None = None
+    ) -> Graded:
         """Rank the rows of a query by columns, the highest first.
 
         The first column decides which rows are retrieved: those where it is not null. Further
@@ -117,7 +119,16 @@ class Graded:
             Column names or expressions. `ranked_by("score", "doc")` is trec_eval's order.
         descending
             Whether the highest value comes first; one for all columns or a list of one each.
-            False ranks by a column of rank numbers.
+            False ranks by a column of rank numbers. By default the highest value comes first, and
+            columns that may hold ranks are refused.
+
+        Raises
+        ------
+        ValueError
+            If `descending` is not passed and the values of a column are 1 to n, or 0 to n - 1,
+            each once, in nine of ten queries, and in ten queries or more: these may be ranks. An
+            expression without `group_by` or `over` sees one query, and notices nothing. A further
+            column `"doc"` may hold any numbers.
 
         Notes
         -----

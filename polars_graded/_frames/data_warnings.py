@@ -6,8 +6,7 @@ are there anyway, and looked at once all queries are there.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -16,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import first_few
+from polars_graded._frames.document_columns import words_of
 from polars_graded._frames.request import Request
 from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -35,13 +35,7 @@ HALF, STARS = 0.5, 4
 """From so high a grade down to 1 are stars; of fewer levels the relevant alone may be listed."""
 
 RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
-"""What a column of ranks is called; of one called otherwise more has to look like it."""
-
-DOCUMENTS = {
-    *("doc", "docs", "docid", "docno", "document", "documents", "did", "passage", "passages"),
-    *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "url"),
-}
-"""What a column of documents is called."""
+"""Words that a column of ranks is called by; of fewer than ten queries these suffice to warn."""
 
 
 def decided_by_order(request: Request) -> list[Measure]:
@@ -49,37 +43,6 @@ def decided_by_order(request: Request) -> list[Measure]:
     if request.ties is not None:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
-
-
-def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
-    """Warn where a document comes twice for the first, the last or the query in the middle."""
-    if frame.is_empty() or "doc" not in frame.columns or "doc" in request.columns:
-        return
-    if frame.schema["doc"] == pl.Object:
-        return
-    for place in sorted({0, frame.height // 2, frame.height - 1}):
-        # The rows of the query, and of the strategy, that one row is of.
-        same = [frame[key].eq_missing(frame[key].slice(place, 1)) for key in request.keys]
-        rows = frame.filter(pl.all_horizontal(*same)).drop_nulls("doc")
-        if rows.get_column("doc").n_unique() < rows.height:
-            again = rows.filter(pl.col("doc").is_duplicated())
-            apart = [
-                name
-                for name, dtype in frame.schema.items()
-                if name not in {"doc", *request.columns}
-                and dtype in (pl.String, pl.Categorical, pl.Enum)
-                and not rows.select(pl.struct("doc", name).is_duplicated().any()).item()
-            ]
-            such_as = f", such as strategy={apart[0]!r}" if apart else ""
-            of = ", ".join(map(repr, again.select(request.keys).row(0)))
-            warn_the_caller(
-                DataWarning.duplicates,
-                f"{again.get_column('doc')[0]!r} comes more than once for query {of}, and is "
-                "ranked as several documents\n\n"
-                f"Hint: strategy= names a column that tells stacked strategies apart{such_as}; "
-                ".unique() drops rows that are the same",
-            )
-            return
 
 
 PART = 0.5
@@ -107,13 +70,8 @@ def warn_of_parts(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -
             )
 
 
-def _words(column: str) -> set[str]:
-    """The words that the name of a column is made of."""
-    return set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", column).lower()))
-
-
 def is_called_rank(column: str) -> bool:
-    return not RANKS.isdisjoint(_words(column))
+    return not RANKS.isdisjoint(words_of(column))
 
 
 def without_a_scale(request: Request) -> list[str]:
@@ -125,12 +83,6 @@ def without_a_scale(request: Request) -> list[str]:
         for name, measure in request.measures.items()
         if measure.definition.is_of_a_scale or measure.options.get("graded")
     ]
-
-
-def column_of_documents(request: Request, schema: Iterable[str]) -> str | None:
-    """The column that is called as documents are, which could break ties."""
-    others = (name for name in schema if name not in request.columns)
-    return next((name for name in others if not DOCUMENTS.isdisjoint(_words(name))), None)
 
 
 def warn(request: Request, values: pl.DataFrame) -> None:
@@ -183,7 +135,6 @@ class Noted:
         by_strategy = self.rows.group_by(self.strategy, maintain_order=True).agg(
             retrieved.any().alias("answered"),
             counts_up.any(),
-            (counts_up.all() & (counts_up.count() >= FEW)).alias("all_count_up"),
             pl.col("decided_by_order").any(),
             pl.struct(self.query).n_unique().alias("queries"),
             pl.col("judged_at_the_top").filter(retrieved).mean(),
@@ -367,11 +318,13 @@ class Noted:
         """The first strategy that is ranked by ranks, the highest of them first."""
         for each in self.strategies:
             column = self.request.columns_of(each["name"])[0]
-            if each["counts_up" if is_called_rank(column) else "all_count_up"]:
+            if each["counts_up"]:
+                several = self.request.strategy is None and len(self.request.by) > 1
+                lowest = f"{{{each['name']!r}: False}}" if several else "False"
                 yield (
                     f"{column!r} counts from 1 as ranks do, and its highest number is ranked "
                     "first\n\n"
-                    "Hint: descending=False ranks the lowest first"
+                    f"Hint: descending={lowest} ranks the lowest first"
                 )
                 return
 
@@ -381,9 +334,7 @@ class Noted:
             among = self.rows.filter("decided_by_order").select(self.query).n_unique()
             breaks = "ties= names the column of documents, which breaks them as in trec_eval"
             if self.request.document is not None:
-                breaks = (
-                    f"ties={self.request.document!r} ranks them by that column, as trec_eval does"
-                )
+                breaks = f"ties={self.request.document!r} ranks them by that column, as trec_eval does"
             yield (
                 f"documents with the same score have different grades in {among} of {self.queries} "
                 f"queries of {first_few(tied)}, and the order of rows decides which comes first"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from typing import Any, Unpack, overload
 
 import polars as pl
 
 from polars_graded._checks import check_flag
-from polars_graded._frames.data_warnings import column_of_documents
+from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
@@ -20,6 +19,7 @@ from polars_graded._measuring.keywords import takes_options_of
 class FrameOptions(RequestOptions, total=False):
     """The keywords of `evaluate`, which what is built on it hands on."""
 
+    doc: str | None
     parts: Parts
     progress: bool
 
@@ -34,6 +34,7 @@ def evaluate(frame: Any, *measures: Measures, **options: Unpack[FrameOptions]) -
 def evaluate(
     frame: Any,
     *measures: Measures,
+    doc: str | None = DEFAULT_DOC,
     parts: Parts = None,
     progress: bool = True,
     **options: Unpack[RequestOptions],
@@ -172,14 +173,13 @@ def evaluate(
     │ ours     ┆ b     ┆ 0.5             ┆ 0.0         │
     └──────────┴───────┴─────────────────┴─────────────┘
     """
-    requests, engine = Request.of_graders(measures, **options), engine_of(frame)
+    requests, engine = Request.of_graders(measures, doc=doc, **options), engine_of(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if engine is not None:
         each = [engine.evaluated(request, frame, parts) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
     for number, request in enumerate(requests):
         frame = request.opened(frame)
-        doc = column_of_documents(request, frame.collect_schema())
-        requests[number] = replace(request, document=doc)
+        requests[number] = request.of_documents(frame.collect_schema())
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
     return measure(requests, frame, parts, shown=shown)

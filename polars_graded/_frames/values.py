@@ -149,7 +149,7 @@ class Part:
 
     def ranking(self, name: str) -> Ranking:
         """How a strategy is ranked."""
-        return self.request.ranking(self.request.columns_of(name))
+        return self.request.ranking(name)
 
     def of_strategy(self, name: str, found: Computed | None, wrong: pl.Series) -> pl.DataFrame:
         """The columns of a strategy: keys, values, what is wrong and what is to be known."""
@@ -164,7 +164,7 @@ class Part:
         if request.strategy is not None:
             strategy = keys.get_column(request.strategy)
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
-        notes = self.notes | notes_of_strategy(self, request.columns_of(name)[0])
+        notes = self.notes | notes_of_strategy(self, name)
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
@@ -216,39 +216,26 @@ def _count_from_one(grades: pl.Series) -> dict[str, object]:
     return {"lowest": low, "highest": high, "halves": halves}
 
 
-def notes_of_strategy(part: Part, score: str) -> dict[str, pl.Series]:
+def notes_of_strategy(part: Part, name: str) -> dict[str, pl.Series]:
     """What is to be known of each query, and of a strategy, before it is measured."""
-    scores = part.groups.lists(score)
+    scores = part.groups.lists(part.request.columns_of(name)[0])
     retrieved = scores.flat.is_not_null()
     return {
         "retrieved": pl.Series(scores.count(retrieved)),
         "retrieved_and_judged": pl.Series(scores.count(retrieved & part.grades.flat.is_not_null())),
-        "counts_up": _counts_up(part, scores.flat),
+        "counts_up": _counts_up(part, name, scores.flat),
     }
 
 
-def _counts_up(part: Part, values: pl.Series) -> pl.Series:
-    """Whether a score has each number from 1, or 0, once, as ranks have; null of too few.
-
-    One that is not called a rank has to count in the order of rows too, where scores fall.
-    """
-    called_rank = data_warnings.is_called_rank(values.name)
-    looks_so = values.dtype.is_numeric() and (called_rank or _counts_by_row(values))
-    if not part.request.descending or not looks_so:
+def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
+    """Whether a score that is called rank has each number from 1, or 0, once."""
+    looks_so = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
+    if name in part.request.descending or not looks_so:
         return part.constant(value=False, dtype=pl.Boolean())
     score = pl.col("value")
     least = score.min()
     counts = ((least == 0) | (least == 1)) & (score.max() - least + 1 == score.count())
-    return part.groups.aggregated(
-        values, counts if called_rank else pl.when(score.count() > 1).then(counts)
-    )
-
-
-def _counts_by_row(values: pl.Series) -> bool:
-    """Whether each value is one more than the one above it, or begins anew from 0 or 1."""
-    if values.is_empty() or values[0] not in (0, 1):
-        return False
-    return bool(((values.diff() == 1) | (values == values[0])).all())
+    return part.groups.aggregated(values, counts)
 
 
 def _wrong(numbers: Integers, error: UnusableDataError | None) -> pl.Series:
@@ -280,7 +267,7 @@ def in_order(request: Request, values: pl.DataFrame) -> pl.DataFrame:
     for name in names:
         of_it = values if request.strategy else values.filter(pl.col(request.key) == name)
         each = "rankings" if request.strategy else "queries"
-        _check_usable(request.ranking(request.columns_of(name)), of_it.get_column(UNUSABLE), each)
+        _check_usable(request.ranking(name), of_it.get_column(UNUSABLE), each)
     values = values.drop(UNUSABLE)
     if not are_sorted(values.select(request.query)):
         values = values.sort(request.query)

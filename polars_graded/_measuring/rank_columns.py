@@ -1,0 +1,121 @@
+"""Columns whose numbers may be ranks, of which the lowest comes first, or scores.
+
+Whether a column holds ranks is decided by its numbers, whatever it is called and however its rows
+stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from polars_graded._measuring.batches import CHUNK_ROWS, Lists
+from polars_graded._measuring.kernels.ragged import Integers, Mask, offsets_of
+from polars_graded._measuring.kernels.rank_numbers import find_rank_lists
+
+MIN_QUERIES = 10
+"""Queries of several documents that must count from 1 before a column may hold ranks."""
+
+MIN_SHARE = 0.9
+"""Share of the queries that must count from 1 before a column may hold ranks."""
+
+DOCUMENTS = "doc"
+"""The column of documents by default: numbers that name documents have no direction to be wrong."""
+
+
+@dataclass(frozen=True)
+class RankEvidence:
+    """Numbers of queries that show whether a column holds ranks."""
+
+    queries: int = 0
+    """Queries with a retrieved document."""
+    counting: int = 0
+    """Those of them whose numbers are 1 to n, or 0 to n - 1, each once."""
+    telling: int = 0
+    """Those of these with so many documents that it is hardly chance."""
+
+    def __add__(self, other: RankEvidence) -> RankEvidence:
+        """The evidence of other queries beside it."""
+        return RankEvidence(
+            self.queries + other.queries,
+            self.counting + other.counting,
+            self.telling + other.telling,
+        )
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Whether the column may hold ranks, so that its direction must be passed."""
+        return self.telling >= MIN_QUERIES and self.counting >= MIN_SHARE * self.queries
+
+    def __str__(self) -> str:
+        """The evidence, to follow the name of the column."""
+        return (
+            f"whose values count the documents from 1, or 0, in {self.counting} of "
+            f"{self.queries} queries, as ranks do"
+        )
+
+
+@dataclass(frozen=True)
+class RankLists:
+    """For each query whether its numbers count documents, as the fields of `RankEvidence` say."""
+
+    queries: Mask
+    counting: Mask
+    telling: Mask
+
+    @classmethod
+    def of(cls, lists: Lists) -> RankLists:
+        """Return which lists of a column hold ranks.
+
+        Most columns of scores are ruled out by a few of their numbers in each query. Only queries
+        that pass are looked at as a whole.
+        """
+        filled = np.diff(lists.offsets) > 0
+        masks = filled.copy(), np.zeros(len(lists), bool), np.zeros(len(lists), bool)
+        if may_hold_ranks(lists.flat.dtype) and len(candidates := _candidates(lists, filled)):
+            for places in _in_chunks(candidates, np.diff(lists.offsets)):
+                some = _at(lists, places)
+                with np.errstate(invalid="ignore"):  # infinity is no slot
+                    found = find_rank_lists(some.between(0, len(some)))
+                for mask, values in zip(masks, found, strict=True):
+                    mask[places] = values
+        return cls(*masks)
+
+    def evidence(self) -> RankEvidence:
+        """The number of queries of each kind."""
+        return RankEvidence(*(int(mask.sum()) for mask in vars(self).values()))
+
+
+def may_hold_ranks(dtype: pl.DataType) -> bool:
+    """Return whether a column of this type may hold ranks."""
+    return dtype.is_numeric()
+
+
+def _candidates(lists: Lists, filled: Mask) -> Integers:
+    """Return the lists whose first, last and middle numbers are such as ranks are."""
+    found = np.flatnonzero(filled)
+    for part in (0, 1, 0.5):
+        first, last = lists.offsets[found], lists.offsets[found + 1] - 1
+        number = lists.flat.gather(first + ((last - first) * part).astype(np.int64))
+        value = number.cast(pl.Float64).to_numpy()
+        is_rank = (value == np.floor(value)) & (value >= 0) & (value <= last - first + 1)
+        found = found[is_rank | np.isnan(value)]
+    return found
+
+
+def _in_chunks(places: Integers, lengths: Integers) -> list[Integers]:
+    """Return some lists in stretches of about `CHUNK_ROWS` values, to bound memory."""
+    ends = np.cumsum(lengths[places])
+    return np.split(places, np.searchsorted(ends, np.arange(CHUNK_ROWS, ends[-1], CHUNK_ROWS)))
+
+
+def _at(lists: Lists, places: Integers) -> Lists:
+    """Return some of the lists."""
+    if len(places) == len(lists):
+        return lists
+    lengths = np.diff(lists.offsets)[places]
+    offsets = offsets_of(lengths)
+    rows = np.arange(offsets[-1]) + np.repeat(lists.offsets[places] - offsets[:-1], lengths)
+    return Lists(lists.flat.gather(rows), offsets)
