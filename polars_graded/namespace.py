@@ -16,7 +16,6 @@ from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
 from polars_graded._measuring.names import ALIASES, Measure
 from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
 from polars_graded._measuring.ranking import Ranking
-from polars_graded._measuring.shared import Shared
 
 
 @pl.api.register_expr_namespace("graded")
@@ -88,7 +87,6 @@ class Graded:
     def __init__(self, expr: pl.Expr) -> None:
         check_not_forked()
         self._ranking = Ranking(expr)
-        self._shared = Shared()
 
     def _with(self, ranking: Ranking) -> Graded:
         other = Graded(ranking.grade)
@@ -96,7 +94,7 @@ class Graded:
         return other
 
     def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
-        return one(Measure.of(function, n, **options), self._ranking, shared=self._shared)
+        return one(Measure.of(function, n, **options), self._ranking)
 
     def _of_known(self, function: str, known: str | pl.Expr, threshold: float | None) -> pl.Expr:
         of_known = check_column("known", known)
@@ -471,7 +469,7 @@ class Graded:
         Structs of two strategies need names: `.measures(...).alias("bm25")`. `evaluate` has each
         strategy in rows of its own.
         """
-        return several(map(Measure.parse, names), self._ranking, self._shared)
+        return several(map(Measure.parse, names), self._ranking)
 
     # Counting relevant documents.
 

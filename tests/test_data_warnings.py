@@ -30,7 +30,7 @@ from polars_graded import (
     read_run,
 )
 from polars_graded._frames.request import Request
-from polars_graded._frames.values import finished, grouped, values_of
+from polars_graded._frames.values import Gathered, finished, grouped
 from polars_graded._warnings import KINDS
 
 PACKAGE = Path(polars_graded.__file__).parent
@@ -74,6 +74,7 @@ def mean(frame: pl.DataFrame, **options) -> float:
 
 
 @BOTH
+@pytest.mark.filterwarnings("ignore:of the first ten documents")
 def test_queries_without_a_judged_document_are_warned_of(lazily):
     joined = RUN.join(QRELS, on=["query", "doc"], how="left")
     said = "no document is judged in 155 of 199 queries, which count as 0: '100', '101', '102', ..."
@@ -429,9 +430,10 @@ def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
     frame = RUN.with_columns(grade=pl.col("score").cast(pl.Int64) % 3)
     request = pickle.loads(pickle.dumps(Request.of(["ap", "ndcg@10"], highest=2)))  # noqa: S301
     parts = [frame.filter(pl.col("query").hash(0) % 4 == part) for part in range(4)]
-    groups = (grouped([request], part) for part in parts)
-    values = pl.concat([*chain(*(values_of(request, each) for each in groups))])
-    assert_frame_equal(finished([request], [values]), evaluate(frame, "ap", "ndcg@10", highest=2))
+    gathered = Gathered(request)
+    for part in parts:
+        gathered.add(grouped([request], part))
+    assert_frame_equal(finished([gathered]), evaluate(frame, "ap", "ndcg@10", highest=2))
     assert request.schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
 
 
@@ -471,6 +473,7 @@ def test_several_columns_may_tell_queries_apart():
 
 
 @BOTH
+@pytest.mark.filterwarnings("ignore:of the first ten documents")
 def test_a_join_that_starts_from_the_run_is_told(lazily):
     """It lacks what was judged and not retrieved: AP of 1/2 is AP of 1."""
     run = pl.DataFrame({"query": range(20), "doc": ["a"] * 20, "score": [2.5] * 20})

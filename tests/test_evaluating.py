@@ -494,7 +494,12 @@ ERRORS = [
     (["ap"], {"doc": 3}, TypeError, "`doc` must be the name of a column, got 3"),
     (["ap"], {"doc": "docs"}, ColumnNotFound, "no column 'docs'; it has .*"),
     (["ap"], {"by": pl.col("score", "worse")}, ValueError, "an expression of `by` must be one"),
-    (["ap"], {"by": pl.col("scroe") * 2}, ColumnNotFound, "no column 'scroe'; it has .*\\n\\nHint: did you mean 'score'"),
+    (
+        ["ap"],
+        {"by": pl.col("scroe") * 2},
+        ColumnNotFound,
+        "no column 'scroe'; it has .*\\n\\nHint: did you mean 'score'",
+    ),
     (["ap"], {"grade": pl.all()}, ValueError, "an expression of `grade` must be one column"),
     (["ap"], {"descending": "no"}, TypeError, "`descending` must be .*, got 'no'"),
     (["ap"], {"irrelevant": "0"}, TypeError, "`irrelevant` must be a number, got '0'"),

@@ -1,8 +1,4 @@
-"""What makes a mean wrong without any error: noted while rankings are measured, then warned of.
-
-Notes are a struct beside the values of a strategy and query. They are taken from the groups that
-are there anyway, and looked at once all queries are there.
-"""
+"""Warn of data that make means wrong without any error, by the notes of all rankings."""
 
 from __future__ import annotations
 
@@ -16,12 +12,18 @@ import polars as pl
 
 from polars_graded._checks import first_few
 from polars_graded._frames.document_columns import words_of
+from polars_graded._frames.notes import (
+    AT_HIGHEST,
+    HALVES,
+    HIGHEST,
+    LOWEST,
+    NOTES,
+    Notes,
+    counts_missed,
+)
 from polars_graded._frames.request import Request
 from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
-
-NOTES = "polars_graded: notes"
-"""A column under a name that no frame has."""
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
 ROUNDING = 1e-9
@@ -30,6 +32,9 @@ ROUNDING = 1e-9
 UNFAIR, FEW = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
+
+MIN_JUDGED_SHARE = 0.8
+"""Share of the first ten documents that must be judged, or a warning says how many are not."""
 
 HALF, STARS = 0.5, 4
 """From so high a grade down to 1 are stars; of fewer levels the relevant alone may be listed."""
@@ -85,12 +90,9 @@ def without_a_scale(request: Request) -> list[str]:
     ]
 
 
-def warn(request: Request, values: pl.DataFrame) -> None:
-    """Warn of what the notes say that stand beside the values of all queries."""
-    keys = values.select(request.keys_of_values)
-    strategy, *query = (f"polars_graded: {name}" for name in keys.columns)
-    keys.columns = [strategy, *query]
-    noted = Noted(request, keys.hstack(values.get_column(NOTES).struct.unnest()), strategy, query)
+def warn(request: Request, notes: Notes, values: pl.DataFrame) -> None:
+    """Warn of what the notes show, and those that are kept beside the values of all queries."""
+    noted = Noted(request, notes, values)
     whose = "" if request.grader is None else f"by the grades of {request.grader!r}: "
     for kind, rule in RULES:
         for sentence in rule(noted):
@@ -102,54 +104,53 @@ class Noted:
     """The notes of all queries, and a sentence for each thing that they show."""
 
     request: Request
-    rows: pl.DataFrame
-    """One per strategy and query."""
-    strategy: str
-    """The column of strategies, called as no note is."""
-    query: list[str]
-    """The columns of queries, called as no note is."""
-
-    @cached_property
-    def whole(self) -> dict[str, Any]:
-        """What the notes say of all queries together."""
-        judged, both = pl.col("judged"), pl.col("retrieved_and_judged")
-        not_all_is_judged = (pl.col("retrieved") > both).any()
-        return self.rows.select(
-            pl.struct(self.query).n_unique().alias("queries"),
-            (judged == 0).any().alias("some_are_not_judged"),
-            (not_all_is_judged & (judged == both).all()).alias("all_judged_were_retrieved"),
-            pl.col("from_one").struct.field("lowest").min(),
-            pl.col("from_one").struct.field("highest").max().alias("highest"),
-            pl.col("from_one").struct.field("halves").all(),
-        ).row(0, named=True)
-
-    @property
-    def queries(self) -> int:
-        """How many there are."""
-        return int(self.whole["queries"])
+    notes: Notes
+    values: pl.DataFrame
+    """One row per strategy and query."""
 
     @cached_property
     def strategies(self) -> list[dict[str, Any]]:
-        """What the notes say of each strategy, in their order."""
-        counts_up, retrieved = pl.col("counts_up"), pl.col("retrieved") > 0
-        by_strategy = self.rows.group_by(self.strategy, maintain_order=True).agg(
-            retrieved.any().alias("answered"),
-            counts_up.any(),
-            pl.col("decided_by_order").any(),
-            pl.struct(self.query).n_unique().alias("queries"),
-            pl.col("judged_at_the_top").filter(retrieved).mean(),
-        )
-        return by_strategy.rename({self.strategy: "name"}).to_dicts()
+        """The counts of each strategy, with its name, in the order of the result."""
+        counts = self.notes.strategies.rename({self.notes.strategy: "name"})
+        order = self.values.get_column(self.request.key).unique(maintain_order=True)
+        if self.request.strategy is None:
+            order = pl.Series([*self.request.by], dtype=pl.String)
+        named = order.alias("name").to_frame()
+        return named.join(
+            counts, on="name", how="inner", nulls_equal=True, maintain_order="left"
+        ).to_dicts()
+
+    @cached_property
+    def queries(self) -> int:
+        """The number of queries."""
+        if self.request.strategy is None:
+            return self.strategies[0]["queries"] if self.strategies else 0
+        return self.values.select(self.request.query).n_unique()
+
+    def all_of(self, count: str) -> bool:
+        """Return whether it is true of all strategies."""
+        return all(each[count] for each in self.strategies)
+
+    def in_rankings(self, counts: Sequence[int], of: Sequence[int]) -> str:
+        """Return how many queries there are of how many, or rankings of stacked strategies."""
+        if self.request.strategy is None:
+            return f"{counts[0]} of {of[0]} queries"
+        some = [pair for pair in zip(counts, of, strict=True) if pair[0]]
+        n, total = (sum(each) for each in zip(*some, strict=True))
+        return f"{n} of {total} {'rankings' if len(some) > 1 else 'queries'}"
 
     def in_two(self) -> Iterator[str]:
-        """Of which queries a part lacks one of the columns that tell queries apart."""
-        for name, column in zip(self.request.query, self.query, strict=True):
-            others = [key for key in (self.strategy, *self.query) if key != column]
-            lacks = pl.col(column).is_null()
-            if len(self.query) == 1 or not self.rows.get_column(column).null_count():
+        """Yield how many queries are cut, as some rows lack one of the columns of a query."""
+        if len(self.request.query) == 1:
+            return
+        for name in self.request.query:
+            lacks = pl.col(name).is_null()
+            if not self.values.get_column(name).null_count():
                 continue
-            lacking, known = self.rows.filter(lacks), self.rows.filter(~lacks)
-            if parted := lacking.join(known, on=others, how="semi", nulls_equal=True).height:
+            others = [key for key in self.request.keys_of_values if key != name]
+            keys = self.values.select(self.request.keys_of_values)
+            lacking, complete = keys.filter(lacks), keys.filter(~lacks)
+            if parted := lacking.join(complete, on=others, how="semi", nulls_equal=True).height:
                 these = "1 query is" if parted == 1 else f"{parted} queries are"
                 yield (
                     f"{these} cut in two, since {name!r} is null in some rows alone\n\n"
@@ -158,44 +159,35 @@ class Noted:
                 )
 
     def of_no_key(self) -> Iterator[str]:
-        """How many rows have no query, or strategy; of several query columns all have to lack."""
-        request, one = self.request, self.rows
-        kinds = [("query", request.query, self.query)]
-        if request.strategy is None:
-            one = one.filter(pl.col(self.strategy) == next(iter(request.by)))
-        else:
-            kinds.append(("strategy", (request.strategy,), [self.strategy]))
-        for what, named, columns in kinds:
-            column, hint = (sign.join(map(repr, named)) for sign in (" and ", ", "))
-            which = {"null": pl.all_horizontal(pl.col(columns).is_null())}
-            if all(one.schema[name].is_float() for name in columns):
-                which["NaN"] = pl.all_horizontal(pl.col(columns).is_nan())
-            of_them = {lacks: pl.col("rows").filter(so).sum() for lacks, so in which.items()}
-            for lacks, rows in one.select(**of_them).row(0, named=True).items():
-                if rows:
-                    these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
-                    yield (
-                        f"{what} {column} is {lacks} in {these} measured as a {what} of its own"
-                        f"\n\nHint: .drop_{lacks.lower()}s({hint}) leaves such rows out"
-                    )
+        """Yield how many rows have no query, or no strategy."""
+        for (kind, lack), rows in self.notes.rows_without_key.items():
+            names = self.request.query if kind == "query" else (self.request.strategy,)
+            column, hint = (sign.join(map(repr, names)) for sign in (" and ", ", "))
+            if rows:
+                these = "1 row, which is" if rows == 1 else f"{rows} rows, which are"
+                yield (
+                    f"{kind} {column} is {lack} in {these} measured as a {kind} of its own"
+                    f"\n\nHint: .drop_{lack.lower()}s({hint}) leaves such rows out"
+                )
 
     def on_scales_of_their_own(self) -> Iterator[str]:
-        """That queries differ in their highest grade, which counts as the highest of the scale."""
+        """Yield that queries differ in their highest grade, which counts as that of the scale."""
         if not (names := without_a_scale(self.request)):
             return
-        highest = pl.col("highest")
-        relevant = self.rows.filter(self.request.scale.is_relevant(highest))
-        low, high = relevant.select(low=highest.min(), high=highest.max()).row(0)
+        relevant = [each for each in self.strategies if each["relevant"]]
+        low = min((each["lowest_relevant_highest"] for each in relevant), default=0)
+        high = max((each["highest"] for each in relevant), default=0)
         if low != high:
-            fewer, of = (
-                rows.select(self.query).n_unique()
-                for rows in (relevant.filter(highest < high), relevant)
-            )
+            fewer = [
+                each["relevant"] - (each[AT_HIGHEST] if each["highest"] == high else 0)
+                for each in relevant
+            ]
+            these = self.in_rankings(fewer, [each["relevant"] for each in relevant])
             take = "takes" if len(names) == 1 else "take"
             yield (
                 f"{first_few(names)} {take} the highest grade of each query for the highest of the "
-                f"scale, which is between {low:g} and {high:g}, and below {high:g} in {fewer} of "
-                f"{of} queries: their grades are worth more there\n\n"
+                f"scale, which is between {low:g} and {high:g}, and below {high:g} in {these}: "
+                "their grades are worth more there\n\n"
                 f"Hint: highest={high:g} measures all queries by one scale"
             )
 
@@ -205,8 +197,10 @@ class Noted:
         above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
         if scale.irrelevant or scale.relevant_from is not None or above_one:
             return
-        low, high = self.whole["lowest"], self.whole["highest"]
-        if self.whole["halves"] and low in (HALF, 1) and high >= STARS:
+        lows, highs = ([each[end] for each in self.strategies] for end in (LOWEST, HIGHEST))
+        low = min((each for each in lows if each is not None), default=None)
+        high = max((each for each in highs if each is not None), default=0)
+        if self.all_of(HALVES) and low in (HALF, 1) and high >= STARS:
             are = "whole numbers" if low == 1 else "half stars"
             yield (
                 f"grades are {are} from {low:g} to {high:g} and never 0: {low:g} is relevant\n\n"
@@ -227,14 +221,13 @@ class Noted:
 
     def not_judged(self) -> Iterator[str]:
         """That queries are measured of which nobody knows anything."""
-        if self.whole["some_are_not_judged"]:
+        if self.notes.unjudged:
             undefined = self.request.scale.undefined
             count = "are undefined" if undefined is None else f"count as {undefined:g}"
-            rows = self.rows.filter(pl.col("judged") == 0).select(self.query)
-            unjudged = rows.unique(maintain_order=True).rows()
+            counts = [[each[name] for each in self.strategies] for name in ("unjudged", "queries")]
             yield (
-                f"no document is judged in {len(unjudged)} of {self.queries} queries, which "
-                f"{count}: {first_few(unjudged)}\n\n"
+                f"no document is judged in {self.in_rankings(*counts)}, which {count}: "
+                f"{first_few(self.notes.unjudged)}\n\n"
                 "Hint: judge(run, judgments) leaves such queries out, and adds the judged "
                 "documents that were not retrieved, which a join lacks; overview(frame) shows what "
                 "there is"
@@ -242,13 +235,14 @@ class Noted:
 
     def lost_by_a_join(self) -> Iterator[str]:
         """That documents which were judged and not retrieved seem to be no longer there."""
-        if not any(measure.definition.judged for measure in self.request.measures.values()):
-            return  # nothing counts them
+        if not counts_missed(self.request):
+            return
         if self.request.strategy is not None and (apart := self._judged_apart()).height:
-            queries = apart.select(self.query)
-            of_first = apart.join(apart.head(1), on=self.query, how="semi", nulls_equal=True)
+            query = [*self.request.query]
+            queries = apart.select(query)
+            of_first = apart.join(apart.head(1), on=query, how="semi", nulls_equal=True)
             found = of_first.sort("relevant", "worth", maintain_order=True)
-            (few, least), *_, (many, most) = found.select(self.strategy, "relevant").rows()
+            (few, least), *_, (many, most) = found.select(self.request.key, "relevant").rows()
             yield (
                 f"the relevant documents of a query differ between strategies in "
                 f"{queries.n_unique()} of {self.queries} queries (of {first_few([queries.row(0)])} "
@@ -260,8 +254,9 @@ class Noted:
             )
         elif (
             self.queries >= FEW
-            and self.whole["all_judged_were_retrieved"]
-            and not self.whole["some_are_not_judged"]
+            and any(each["retrieved_unjudged"] for each in self.strategies)
+            and self.all_of("retrieved_all_judged")
+            and not self.notes.unjudged
         ):
             yield (
                 f"all documents that are judged were retrieved, in {self.queries} queries, while "
@@ -274,10 +269,12 @@ class Noted:
 
     def _judged_apart(self) -> pl.DataFrame:
         """The rows of queries of which stacked strategies have other relevant documents."""
+        keys, query = self.request.keys_of_values, self.request.query
+        rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
         n, worth = pl.col("relevant"), pl.col("worth")
-        return self.rows.drop_nulls([self.strategy, *self.query]).filter(
-            (n.min() < n.max()).over(self.query)
-            | (worth.max() - worth.min() > ROUNDING * worth.abs().max()).over(self.query)
+        return rows.filter(
+            (n.min() < n.max()).over(query)
+            | (worth.max() - worth.min() > ROUNDING * worth.abs().max()).over(query)
         )
 
     def that_did_not_run(self) -> Iterator[str]:
@@ -303,8 +300,11 @@ class Noted:
     def not_judged_alike(self) -> Iterator[str]:
         """The strategies of whose first documents the least and the most are judged."""
         of_enough = [each for each in self.strategies if each["queries"] >= FEW]
-        shares = [(each["judged_at_the_top"], each["name"]) for each in of_enough]
-        shares = sorted((pair for pair in shares if pair[0] is not None), key=itemgetter(0))
+        answered = [each for each in of_enough if each["answered"]]
+        shares = sorted(
+            ((each["judged_at_the_top"] / each["answered"], each["name"]) for each in answered),
+            key=itemgetter(0),
+        )
         if shares and shares[-1][0] - shares[0][0] >= UNFAIR:
             (low, least), *_, (high, most) = shares
             yield (
@@ -314,11 +314,27 @@ class Noted:
                 "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares"
             )
 
+    def hardly_judged(self) -> Iterator[str]:
+        """Yield the strategy of whose first documents the least are judged, if that is little."""
+        of_enough = [each for each in self.strategies if each["answered"] >= FEW]
+        if not of_enough or next(self.not_judged_alike(), None):
+            return
+        every = [each["judged_of_first_ten"] / each["first_ten"] for each in of_enough]
+        share, least = min(zip(every, of_enough, strict=True), key=itemgetter(0))
+        if share < MIN_JUDGED_SHARE:
+            unjudged = round(least["first_ten"] - least["judged_of_first_ten"])
+            yield (
+                f"of the first ten documents {share:.0%} are judged for {least['name']!r}: "
+                f"{unjudged} of {least['first_ten']} are not, and count as irrelevant\n\n"
+                "Hint: condensed=True leaves unjudged documents out of the rankings; "
+                "trust.unjudged_bounds(frame, ...) shows how far judging them could move each value"
+            )
+
     def ranked_upside_down(self) -> Iterator[str]:
         """The first strategy that is ranked by ranks, the highest of them first."""
         for each in self.strategies:
             column = self.request.columns_of(each["name"])[0]
-            if each["counts_up"]:
+            if each["some_count_up"]:
                 several = self.request.strategy is None and len(self.request.by) > 1
                 lowest = f"{{{each['name']!r}: False}}" if several else "False"
                 yield (
@@ -331,13 +347,19 @@ class Noted:
     def decided_by_order(self) -> Iterator[str]:
         """That rows which stand in no order decide values."""
         if tied := [each["name"] for each in self.strategies if each["decided_by_order"]]:
-            among = self.rows.filter("decided_by_order").select(self.query).n_unique()
+            of = [each["queries"] for each in self.strategies]
+            counts = [self.notes.n_decided]
+            if self.request.strategy is not None:
+                counts = [each["decided_by_order"] for each in self.strategies]
             breaks = "ties= names the column of documents, which breaks them as in trec_eval"
             if self.request.document is not None:
-                breaks = f"ties={self.request.document!r} ranks them by that column, as trec_eval does"
+                breaks = (
+                    f"ties={self.request.document!r} ranks them by that column, as trec_eval does"
+                )
             yield (
-                f"documents with the same score have different grades in {among} of {self.queries} "
-                f"queries of {first_few(tied)}, and the order of rows decides which comes first"
+                f"documents with the same score have different grades in "
+                f"{self.in_rankings(counts, of)} of {first_few(tied)}, and the order of rows "
+                "decides which comes first"
                 f"\n\nHint: {breaks}; ties='order' says that the order of rows is meant"
             )
 
@@ -352,6 +374,7 @@ RULES = (
     (DataWarning.join, Noted.lost_by_a_join),
     (DataWarning.missing, Noted.that_did_not_run),
     (DataWarning.unjudged, Noted.not_judged_alike),
+    (DataWarning.unjudged, Noted.hardly_judged),
     (DataWarning.ranks, Noted.ranked_upside_down),
     (DataWarning.ties, Noted.decided_by_order),
 )

@@ -14,7 +14,7 @@ from polars_graded._frames.parts import Cut, Parts, check_together, chosen
 from polars_graded._frames.progress import progress
 from polars_graded._frames.request import Request
 from polars_graded._frames.sources import read_later
-from polars_graded._frames.values import finished, grouped, values_of
+from polars_graded._frames.values import Gathered, finished, grouped
 
 LOGGER = logging.getLogger("polars_graded")
 
@@ -39,20 +39,18 @@ def measured(
         at_hand = cut.of(rows)
         LOGGER.info("%s", cut)
     total = None if cut.rows is None else cut.rows * len(request.by) * len(requests)
-    values: list[list[pl.DataFrame]] = [[] for _ in requests]
+    gathered = [Gathered(each) for each in requests]
     directions, duplicates = Directions(request), Duplicates(requests)
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in at_hand:
-            whole = completed(requests, part)
-            groups = grouped(requests, whole)
+            rows_of_part = completed(requests, part)
+            groups = grouped(requests, rows_of_part)
             directions.add(groups)
-            duplicates.check(whole, groups)
-            for each, of_request in zip(requests, values, strict=True):
-                for of_strategy in values_of(each, groups):
-                    of_request.append(of_strategy)
-                    more(part.height)
+            duplicates.check(rows_of_part, groups)
+            for each in gathered:
+                each.add(groups, more)
     directions.check()
-    result = finished(requests, [*map(pl.concat, values)])
+    result = finished(gathered)
     if cut.way == "sorted":
         check_together(result.select(request.keys_of_values), request.keys_of_values)
     return result

@@ -10,11 +10,12 @@ import polars.selectors as cs
 
 from polars_graded._checks import check_whole_number
 from polars_graded._frames.contributions import RANK, TIED, ranked_documents, rows_of_query
-from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
+from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.directions import Directions
 from polars_graded._frames.document_columns import DEFAULT_DOC
+from polars_graded._frames.notes import NOTES
 from polars_graded._frames.request import Request, RequestOptions
-from polars_graded._frames.values import grouped, in_order, values_of
+from polars_graded._frames.values import Gathered, grouped
 from polars_graded._measuring.expression import places
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -113,8 +114,9 @@ def overview(
     directions = Directions(request)
     directions.add(groups)
     directions.check()
-    values = in_order(request, pl.concat(values_of(request, groups)))
-    queries = values.select(
+    gathered = Gathered(request, kept=["retrieved", "retrieved_and_judged", "judged"])
+    gathered.add(groups)
+    queries = gathered.in_order().select(
         pl.col(request.key).alias(STRATEGY), *request.measures, pl.col(NOTES).struct.unnest()
     )
     of = pl.col

@@ -6,7 +6,8 @@ values are put together before they are finished.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,9 +15,10 @@ import numpy as np
 import polars as pl
 
 from polars_graded._frames import data_warnings, sorting
-from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP, NOTES
+from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.grouping import Groups, are_sorted
 from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.notes import HALVES, HIGHEST, KEY, LOWEST, NOTES, Notes, kept_notes
 from polars_graded._frames.request import Request
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import (
@@ -28,30 +30,15 @@ from polars_graded._measuring.computing import (
 )
 from polars_graded._measuring.documents import (
     Documents,
-    check_finite,
     check_grades,
     check_keys,
     not_finite,
+    not_finite_sentence,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
-
-UNUSABLE = "polars_graded: unusable"
-"""A column under a name that no frame has."""
-
-WHAT_IS_UNUSABLE = pl.Struct(
-    {
-        "column": pl.UInt32(),
-        "rule": pl.String(),
-        "queries": pl.UInt32(),
-        "grades": pl.List(pl.Float64),
-    }
-)
-"""What is wrong with the data of a query: the number of a column with NaN or infinity in it; or the
-rule that queries of a part break, in how many of them and by which grades, at the first of all."""
-
 
 MOST_ROWS = 1 << 24
 """Strategies that have no more rows in all are measured together, so that what they share is found
@@ -64,12 +51,27 @@ def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
     return Groups.of(frame, requests[0].keys, [*columns])
 
 
-def values_of(request: Request, groups: Groups) -> Iterator[pl.DataFrame]:
-    """For each entry of `by` the values of whole queries, with notes beside them."""
-    part, names = Part(request, groups), [*request.by]
+@dataclass(frozen=True)
+class Rankings:
+    """What comes out for the queries of a part and an entry of `by`."""
+
+    name: str
+    values: pl.DataFrame
+    """Keys and measures, without the strategy if it is the name; null where data are unusable."""
+    notes: pl.DataFrame
+    """Keys and notes."""
+    not_finite: Integers
+    """For each query the number of a column with NaN or infinity in it, or 0."""
+    error: UnusableDataError | None = None
+    """What else is wrong with the data."""
+
+
+def rankings_of(request: Request, groups: Groups, kept: Sequence[str]) -> Iterator[Rankings]:
+    """Yield the values of whole queries for each entry of `by`, with notes beside them."""
+    part, names = Part(request, groups, kept), [*request.by]
     size = max(1, MOST_ROWS // max(1, groups.frame.height))
     for first in range(0, len(names), size):
-        yield from part.values(names[first : first + size])
+        yield from part.rankings(names[first : first + size])
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Part:
 
     request: Request
     groups: Groups
+    kept: Sequence[str]
+    """The notes that stay beside the values."""
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
@@ -89,8 +93,8 @@ class Part:
 
     @cached_property
     def has_unjudged(self) -> bool:
-        """Whether strategies may differ in how much of what they retrieved is judged."""
-        return _are_compared(self.request) and self.grades.flat.null_count() > 0
+        """Whether it is to be seen how much of what was retrieved is judged."""
+        return self.grades.flat.null_count() > 0
 
     @cached_property
     def grades(self) -> Lists:
@@ -121,8 +125,8 @@ class Part:
         check_keys(ranking, self.grades, keys)
         return not_finite([self.grades, *keys])
 
-    def values(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """The values of some strategies; null where data are unusable, with what is wrong."""
+    def rankings(self, names: Sequence[str]) -> Iterator[Rankings]:
+        """Yield what comes out for some strategies, measured together."""
         bad = {name: self.not_finite(name) for name in names}
         usable = [name for name, numbers in bad.items() if not numbers.any()]
         measures, error, found = [*self.measures.values()], None, {}
@@ -138,21 +142,19 @@ class Part:
         except UnusableDataError as caught:
             error = caught
         for name in names:
-            wrong = self.constant(None, WHAT_IS_UNUSABLE)
-            if name not in found:
-                wrong = _wrong(bad[name], error)
-            yield self.of_strategy(name, found.get(name), wrong)
+            values, notes = self.of_strategy(name, found.get(name))
+            yield Rankings(name, values, notes, bad[name], None if name in found else error)
 
-    def constant(self, value: object, dtype: pl.DataType) -> pl.Series:
-        """A column of one value for each query."""
+    def constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
+        """Return a column of one value for each query."""
         return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n)
 
     def ranking(self, name: str) -> Ranking:
         """How a strategy is ranked."""
         return self.request.ranking(name)
 
-    def of_strategy(self, name: str, found: Computed | None, wrong: pl.Series) -> pl.DataFrame:
-        """The columns of a strategy: keys, values, what is wrong and what is to be known."""
+    def of_strategy(self, name: str, found: Computed | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the values of a strategy and its notes, each with keys beside them."""
         request, keys = self.request, self.groups.keys
         of_measure = {
             each.name: self.constant(None, each.definition.dtype)
@@ -160,24 +162,28 @@ class Part:
             else found.column(number)
             for number, each in enumerate(self.measures.values())
         }
-        strategy = self.constant(name, pl.String())
-        if request.strategy is not None:
-            strategy = keys.get_column(request.strategy)
-        top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes = self.notes | notes_of_strategy(self, name)
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
         if found is not None and data_warnings.decided_by_order(request):
             notes["decided_by_order"] = found.decided_by_order
-        return pl.DataFrame(
-            [
-                strategy.alias(request.key),
-                *map(keys.get_column, request.query),
-                *(of_measure[m.name].alias(column) for column, m in request.measures.items()),
-                wrong.alias(UNUSABLE),
-                pl.DataFrame(notes).to_struct(NOTES),
-            ]
+        strategy = keys.get_column(request.key) if request.strategy else self.constant(name)
+        of_keys = [strategy.alias(request.key), *map(keys.get_column, request.query)]
+        noted = [
+            *(key.alias(KEY.format(key.name)) for key in of_keys),
+            *(note.alias(column) for column, note in notes.items()),
+        ]
+        kept = {column: notes[column] for column in self.kept}
+        return (
+            pl.DataFrame(
+                [
+                    *of_keys[0 if request.strategy else 1 :],
+                    *(of_measure[m.name].alias(column) for column, m in request.measures.items()),
+                    *([pl.DataFrame(kept).to_struct(NOTES)] if kept else []),
+                ]
+            ),
+            pl.DataFrame(noted),
         )
 
 
@@ -187,11 +193,15 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
     noted = {
         "rows": pl.Series(np.diff(groups.offsets)),
         "judged": pl.Series(grades.count(grades.flat.is_not_null())),
-        "from_one": part.constant(_count_from_one(grades.flat), COUNTED),
+        "relevant_highest": part.constant(None, pl.Float64()),
     }
     if data_warnings.without_a_scale(request):
         doubles = grades.flat.cast(pl.Float64).fill_null(float("nan"))
-        noted["highest"] = groups.reduced(np.fmax, doubles)
+        highest = groups.reduced(np.fmax, doubles)
+        relevant = request.scale.is_relevant(pl.col("highest"))
+        noted["relevant_highest"] = highest.to_frame("highest").select(
+            pl.when(relevant).then("highest")
+        )["highest"]
     if request.strategy is not None:
         # They are the same for all strategies that are stacked, or judgments were lost.
         grade = pl.col("grade")
@@ -203,17 +213,14 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
     return noted
 
 
-COUNTED = pl.Struct({"lowest": pl.Float64(), "highest": pl.Float64(), "halves": pl.Boolean()})
-
-
-def _count_from_one(grades: pl.Series) -> dict[str, object]:
-    """The ends of grades, and whether they are stars."""
+def notes_of_grades(grades: pl.Series) -> dict[str, object]:
+    """Return the ends of grades, and whether they are stars."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
     halves = False
     if low is not None and low >= data_warnings.HALF:  # or else it does not matter
         twice = 2 * grades.cast(pl.Float64)
         halves = bool((twice == twice.floor()).all())
-    return {"lowest": low, "highest": high, "halves": halves}
+    return {LOWEST: low, HIGHEST: high, HALVES: halves}
 
 
 def notes_of_strategy(part: Part, name: str) -> dict[str, pl.Series]:
@@ -238,64 +245,93 @@ def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
     return part.groups.aggregated(values, counts)
 
 
-def _wrong(numbers: Integers, error: UnusableDataError | None) -> pl.Series:
-    """What is wrong with each query: a column, by its number; or, at the first, an error."""
-    wrong: list[dict[str, object]] = [{"column": number} for number in numbers.tolist()]
-    if error is not None:
-        wrong[0] |= {"rule": error.rule, "queries": error.queries, "grades": [*error.grades]}
-    return pl.Series(wrong, dtype=WHAT_IS_UNUSABLE)
+class Gathered:
+    """The values of a request, put together part by part, with notes that stay small."""
+
+    def __init__(self, request: Request, kept: Sequence[str] | None = None) -> None:
+        self.request = request
+        self.kept = kept_notes(request) if kept is None else kept
+        self.values: dict[str, list[pl.DataFrame]] = {name: [] for name in request.by}
+        self.notes = Notes(request)
+        self._faults = {name: Faults() for name in request.by}
+
+    def add(self, groups: Groups, more: Callable[[int], object] = int) -> None:
+        """Measure whole queries; `more` is called with the rows of each strategy."""
+        noted = []
+        for each in rankings_of(self.request, groups, self.kept):
+            self.values[each.name].append(each.values)
+            self._faults[each.name].add(each)
+            noted.append(each.notes)
+            more(groups.frame.height)
+        self.notes.add(noted, notes_of_grades(groups.frame.get_column(self.request.grade)))
+
+    def in_order(self) -> pl.DataFrame:
+        """Return the values of all queries, checked and in order, with kept notes beside them."""
+        request = self.request
+        for name, faults in self._faults.items():
+            faults.check(request.ranking(name), stacked=bool(request.strategy))
+        strategies = [_by_query(request, pl.concat(self.values.pop(name))) for name in request.by]
+        if request.strategy is not None:
+            [values] = strategies
+            names = sorting.in_order(values.get_column(request.strategy)).to_frame()
+            return names.join(
+                values, on=request.strategy, nulls_equal=True, maintain_order="left_right"
+            )
+        return pl.concat(
+            values.select(pl.lit(name).alias(request.key), pl.all())
+            for name, values in zip(request.by, strategies, strict=True)
+        )
 
 
-def _check_usable(ranking: Ranking, wrong: pl.Series, each: str) -> None:
-    """Raise what is wrong with any of the queries, or what `each` is called, all counted."""
-    fields = wrong.struct.unnest()
-    check_finite(ranking, fields.get_column("column").fill_null(0).to_numpy(), each)
-    broken = fields.drop_nulls("rule").select("rule", "queries", "grades").iter_rows()
-    if errors := [UnusableDataError(*row) for row in broken]:
-        error = UnusableDataError.of_all(errors)
-        raise ValueError(sentence(ranking, error, len(wrong), each))
+def _by_query(request: Request, values: pl.DataFrame) -> pl.DataFrame:
+    """Return values sorted by query."""
+    return values if are_sorted(values.select(request.query)) else values.sort(request.query)
 
 
-def _are_compared(request: Request) -> bool:
-    """Whether there may be several strategies."""
-    return len(request.by) > 1 or request.strategy is not None
+class Faults:
+    """What is wrong with the data of a strategy, counted over all queries."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.not_finite: Counter[int] = Counter()
+        """In how many queries a column has NaN or infinity, by the number of the column."""
+        self.errors: list[UnusableDataError] = []
+
+    def add(self, rankings: Rankings) -> None:
+        """Add those of a part."""
+        self.n += len(rankings.not_finite)
+        self.not_finite.update(rankings.not_finite[rankings.not_finite > 0].tolist())
+        if rankings.error is not None:
+            self.errors.append(rankings.error)
+
+    def check(self, ranking: Ranking, *, stacked: bool) -> None:
+        """Raise if there is any."""
+        each = "rankings" if stacked else "queries"
+        if self.not_finite:
+            number = max(self.not_finite)
+            raise ValueError(
+                not_finite_sentence(ranking, number, self.not_finite[number], self.n, each)
+            )
+        if self.errors:
+            error = UnusableDataError.of_all(self.errors)
+            raise ValueError(sentence(ranking, error, self.n, each))
 
 
-def in_order(request: Request, values: pl.DataFrame) -> pl.DataFrame:
-    """The values of all queries, checked and in order, with notes beside them."""
-    names = [*request.by] if values.get_column(UNUSABLE).count() else []
-    for name in names:
-        of_it = values if request.strategy else values.filter(pl.col(request.key) == name)
-        each = "rankings" if request.strategy else "queries"
-        _check_usable(request.ranking(name), of_it.get_column(UNUSABLE), each)
-    values = values.drop(UNUSABLE)
-    if not are_sorted(values.select(request.query)):
-        values = values.sort(request.query)
-    if not _are_compared(request):
-        return values
-    strategies = pl.Series(request.key, [*request.by])
-    if request.strategy is not None:
-        strategies = sorting.in_order(values.get_column(request.key))
-    return strategies.to_frame().join(
-        values, on=request.key, nulls_equal=True, maintain_order="left_right"
-    )
+def finished(gathered: Sequence[Gathered]) -> pl.DataFrame:
+    """Return what the caller gets of the values of all queries, and warn of what they lack."""
+    values = [each.in_order() for each in gathered]
+    if len(gathered) > 1:
+        data_warnings.warn_of_parts([each.request for each in gathered], values)
+    return pl.concat(map(_finished, gathered, values))
 
 
-def finished(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """What the caller gets of the values of all queries, and is warned of."""
-    found = [_finished(*each) for each in zip(requests, values, strict=True)]
-    if len(requests) > 1:
-        data_warnings.warn_of_parts(requests, values)
-    return pl.concat(found)
-
-
-def _finished(request: Request, values: pl.DataFrame) -> pl.DataFrame:
-    values = in_order(request, values)
+def _finished(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
+    request = gathered.request
     if request.grader is None:
-        data_warnings.warn(request, values)
-        return values.drop(NOTES)
+        data_warnings.warn(request, gathered.notes, values)
+        return values.drop(NOTES, strict=False)
     judged = (pl.col(NOTES).struct.field("judged") > 0).any().over(request.query)
-    data_warnings.warn(request, values.filter(judged))
+    data_warnings.warn(request, gathered.notes, values.filter(judged))
     return values.select(
         pl.lit(request.grader).alias(GRADER),
         *request.keys_of_values,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from itertools import pairwise
 from typing import TypeVar
 
@@ -19,6 +19,12 @@ Result = TypeVar("Result")
 CHUNK_ROWS = 1 << 19
 """Rows that a kernel sees at once: few enough that the arrays it makes of them stay in cache, and
 so many that threads seldom wait for the interpreter's lock."""
+
+SCRATCH_ARRAYS = 15
+"""Arrays of a chunk's rows that a thread holds memory for; they fit one heap of glibc's."""
+
+SCRATCH_BLOCK = 1 << 14
+"""Numbers in the block behind that memory: more than NumPy would take from a small free place."""
 
 
 def list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
@@ -45,11 +51,6 @@ class Lists:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
-
-    def equals(self, other: Lists) -> bool:
-        """Whether the same values stand in the same lists."""
-        same_lengths = np.array_equal(self.offsets, other.offsets)
-        return same_lengths and self.flat.equals(other.flat, null_equal=True)
 
     def at(self, rows: Integers) -> Lists:
         """The same lists with the values that stand at `rows`, which stay in their list."""
@@ -104,27 +105,30 @@ def run(
         except UnusableDataError as error:
             return error
 
-    chunks = _chunks(lists, values_per_query)
+    chunks, threads = _chunks(lists, values_per_query), pl.thread_pool_size()
     if len(chunks) == 1:
         results = [work(chunks[0])]
     else:
-        _have_freed_memory_kept()
-        with ThreadPoolExecutor(min(len(chunks), pl.thread_pool_size())) as pool:
+        # Memory is held where a thread has several chunks.
+        scratch = threading.local() if len(chunks) > threads else None
+        with ThreadPoolExecutor(threads, initializer=_hold_memory, initargs=(scratch,)) as pool:
             results = list(pool.map(work, chunks))
     if errors := [result for result in results if isinstance(result, UnusableDataError)]:
         raise UnusableDataError.of_all(errors)
     return [result for result in results if not isinstance(result, UnusableDataError)]
 
 
-def _have_freed_memory_kept() -> None:
-    """Have the C library keep the arrays of one chunk for the next.
+def _hold_memory(scratch: threading.local | None) -> None:
+    """Hold memory for the arrays of a chunk, in this thread, as long as `scratch` exists.
 
-    glibc hands freed memory back to the system beyond twice the largest block freed so far that
-    it had mapped alone, at most 32 MiB; a kernel's arrays would be paged in anew for every chunk,
-    at half of its time. An untouched block costs nothing.
+    The C library returns free memory at the end of its heap to the system at once, so that each
+    chunk would pay for its pages anew, at half of a kernel's time. Memory below a block that is in
+    use stays: so a block is put behind as much memory as a chunk needs.
     """
-    with suppress(MemoryError):
-        np.empty(31 << 20, np.uint8)
+    if scratch is not None:
+        arrays = [np.empty(CHUNK_ROWS) for _ in range(SCRATCH_ARRAYS)]
+        scratch.block = np.empty(SCRATCH_BLOCK)
+        del arrays
 
 
 def _chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:

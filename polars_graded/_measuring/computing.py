@@ -31,11 +31,6 @@ class Computed:
         """The values of one of the measures; NaN is null."""
         return _series(self.measures[number], [values[number] for values, _ in self.chunks])
 
-    def between(self, first: int, last: int) -> Computed:
-        """The values of some of the measures alone."""
-        chunks = [(values[first:last], by_order) for values, by_order in self.chunks]
-        return Computed(self.measures[first:last], chunks)
-
     @property
     def columns(self) -> list[pl.Series]:
         """The values of each measure."""

@@ -173,11 +173,14 @@ def _names_documents(key: pl.Expr) -> bool:
     return not key.meta.is_column() or key.meta.output_name() == DOCUMENTS
 
 
-def check_finite(ranking: Ranking, numbers: Integers, each: str = "queries") -> None:
+def check_finite(ranking: Ranking, numbers: Integers) -> None:
     """Raise where a column has NaN or infinity, by the number of one in each query, or 0."""
     if number := int(numbers.max(initial=0)):
-        msg = (
-            f"{ranking.column(number)} must be finite, got NaN or infinity "
-            f"in {(numbers == number).sum()} of {len(numbers)} {each}"
-        )
-        raise ValueError(msg)
+        count = int((numbers == number).sum())
+        raise ValueError(not_finite_sentence(ranking, number, count, len(numbers), "queries"))
+
+
+def not_finite_sentence(ranking: Ranking, number: int, count: int, n: int, each: str) -> str:
+    """Return in how many of n queries, or what `each` names, a column has NaN or infinity."""
+    column = ranking.column(number)
+    return f"{column} must be finite, got NaN or infinity in {count} of {n} {each}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 
 import numpy as np
 import polars as pl
@@ -24,31 +23,29 @@ from polars_graded._measuring.kernels.queries import ranks
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import Ranking
-from polars_graded._measuring.shared import Shared
 
 
-def one(
-    measure: Measure, ranking: Ranking, known: pl.Expr | None = None, shared: Shared | None = None
-) -> pl.Expr:
-    """The values of a measure, named after it."""
+def one(measure: Measure, ranking: Ranking, known: pl.Expr | None = None) -> pl.Expr:
+    """Return the values of a measure as an expression with the measure's name."""
     dtype = measure.definition.dtype
-    expr = _expression([measure], ranking, lambda found: found.column(0), dtype, known, shared)
-    return expr.alias(measure.name)
+    return _expression([measure], ranking, lambda computed: computed.column(0), dtype, known).alias(
+        measure.name
+    )
 
 
-def several(measures: Iterable[Measure], ranking: Ranking, shared: Shared | None = None) -> pl.Expr:
-    """The values of measures over one ranking as a struct, one field each.
+def several(measures: Iterable[Measure], ranking: Ranking) -> pl.Expr:
+    """Return the values of measures over one ranking as a struct with one field each.
 
-    Polars may hand the queries over in several batches, so an error counts those of one batch.
+    Polars may pass the queries in several batches, so an error counts those of one batch.
     """
     chosen = list(measures)
     check_once([measure.name for measure in chosen])
     dtype = pl.Struct({measure.name: measure.definition.dtype for measure in chosen})
 
-    def struct(found: Computed) -> pl.Series:
-        return pl.DataFrame(found.columns).to_struct().cast(dtype)
+    def struct(computed: Computed) -> pl.Series:
+        return pl.DataFrame(computed.columns).to_struct().cast(dtype)
 
-    return _expression(chosen, ranking, struct, dtype, None, shared).alias("measures")
+    return _expression(chosen, ranking, struct, dtype, None).alias("measures")
 
 
 def _expression(
@@ -57,9 +54,12 @@ def _expression(
     gather: Callable[[Computed], pl.Series],
     dtype: pl.DataType,
     known: pl.Expr | None,
-    shared: Shared | None,
 ) -> pl.Expr:
-    """One kernel call over the rankings of all queries, as deep as any of the measures looks."""
+    """Return one kernel call over the rankings of all queries.
+
+    Polars shares no work between Python expressions, and neither do we: a value depends on the
+    lists that the kernel receives alone.
+    """
     ranking.check_single()
     return_dtype = ranking.as_planned(dtype)
     of_known = None if known is None else ranking.where(known).kept()
@@ -69,17 +69,14 @@ def _expression(
     inputs = [ranking.grade, *ranking.by]
     if of_known is not None:
         inputs.append(of_known.grade)
-    together = shared or Shared()
-    asker = together.asker(measures)
 
     def kernel(columns: Sequence[pl.Series]) -> pl.Series:
-        lists = [*map(Lists.of, columns)]
-
-        def prepare() -> Callable[[Sequence[Measure]], Computed]:
-            documents, known = _documents(ranking, lists)
-            return partial(_computed, ranking=ranking, documents=documents, known=known)
-
-        return gather(together.values(asker, lists, prepare))
+        documents, known = _documents(ranking, [*map(Lists.of, columns)])
+        try:
+            [values] = computed(measures, ranking, [documents], known)
+        except UnusableDataError as error:
+            raise ValueError(sentence(ranking, error, len(documents.grades))) from None
+        return gather(values)
 
     return pl.map_batches(
         [column.implode() for column in inputs],
@@ -101,15 +98,6 @@ def _documents(ranking: Ranking, lists: Sequence[Lists]) -> tuple[Documents, Lis
     if not known:
         return documents, None
     return documents, known[0] if documents.rows is None else known[0].at(documents.rows)
-
-
-def _computed(
-    measures: Sequence[Measure], ranking: Ranking, documents: Documents, known: Lists | None
-) -> Computed:
-    try:
-        return computed(measures, ranking, [documents], known)[0]
-    except UnusableDataError as error:
-        raise ValueError(sentence(ranking, error, len(documents.grades))) from None
 
 
 def places(ranking: Ranking) -> pl.Expr:
