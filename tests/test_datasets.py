@@ -145,7 +145,7 @@ def test_swaps_keep_other_columns_and_take_other_names():
         }
     )
     got = swapped_rankings(frame, 0, query="topic", grade="gain")
-    assert got.rows() == [(0, "a", None, "y", 1), (0, "b", 1.5, "z", 2), (0, "b", 0.0, "x", 1)]
+    assert got.rows() == [(0, "a", None, "y", 10), (0, "b", 1.5, "z", 20), (0, "b", 0.0, "x", 10)]
 
 
 def test_the_seed_decides():

@@ -54,7 +54,7 @@ def _some_queries(
 ) -> pl.DataFrame:
     """Return the rows of whole queries, spread over the frame by the hash of the query."""
     grades = [] if request.strategy is None else [request.grade]
-    rows = part.select(dict.fromkeys([*request.keys, request.document or "", *grades]))
+    rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
     if not groups.are_rows:
         step = -(-part.height // allowed)
         chosen = _hashes(part, request.query) % np.uint64(step) == 0

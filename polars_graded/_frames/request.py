@@ -333,11 +333,9 @@ def settled_graders(given: Grade) -> dict[str, str | pl.Expr] | None:
         return None
     columns: Any = given
     if not isinstance(given, Mapping):
-        columns = check_list("grade", given)
-        columns = dict(zip(map(_name_of, columns), columns, strict=True))
-        if len(columns) < len(given):
-            msg = f"`grade` must name each column once, got {', '.join(map(_name_of, given))}"
-            raise ValueError(msg)
+        every = check_list("grade", given)
+        check_column_names("grade", [_name_of(each) for each in every])
+        columns = dict(zip(map(_name_of, every), every, strict=True))
     check_column_names("grade", [*columns])
     return {
         name: each if isinstance(each, pl.Expr) else check_column_name("grade", each)
@@ -363,10 +361,10 @@ def settled_grade(
     return name, _column("grade", column, f"{called} (expression of grade)", computed)
 
 
-def _name_of(given: Any) -> str:
+def _name_of(given: Any) -> Any:
     """The name of a column, or the one that an expression makes."""
     if not isinstance(given, pl.Expr):
-        return str(given)
+        return given
     return given.meta.output_name(raise_if_undetermined=False) or "expression"
 
 
