@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,9 @@ from polars_graded._frames.request import Request
 
 MAX_CHECKED_ROWS = 1_000_000
 """Up to so many rows all are looked at; of more, whole queries with about so many rows."""
+
+STRETCH_ROWS = 1 << 14
+"""Rows that are looked at together."""
 
 CHECKED_SHARE = 0.1
 """Share of the rows beyond that is looked at in whole queries, where rows come in parts."""
@@ -40,6 +44,10 @@ class Duplicates:
         if request.document is None or part.is_empty():
             return
         allowed = max(MAX_CHECKED_ROWS - before, int(CHECKED_SHARE * part.height))
+        if request.strategy is None and groups.are_rows:
+            if any(_have_repeated(part.get_column(request.document), groups, allowed)):
+                check_once(request, part)
+            return
         rows = part if part.height <= allowed else _some_queries(request, part, groups, allowed)
         if has_repeated_documents(request, rows):
             check_once(request, part)
@@ -47,6 +55,27 @@ class Duplicates:
             for each in self.requests:
                 if _has_two_grades(each, rows):
                     check_one_grade(each, part)
+
+
+def _have_repeated(documents: pl.Series, groups: Groups, allowed: int) -> Iterator[bool]:
+    """Yield whether stretches of groups, which stay in cache, seem to repeat a document.
+
+    Of more rows than are allowed every so manieth stretch is looked at.
+    """
+    edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
+    stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]
+    stretches = [(first, last) for first, last in stretches if first < last]
+    n = max(1, len(stretches) * min(allowed, len(documents)) // len(documents))
+    for place in np.unique(np.linspace(0, len(stretches) - 1, n).astype(np.int64)).tolist():
+        first, last = stretches[place]
+        offsets = groups.offsets[first : last + 1]
+        some = documents.slice(offsets[0], offsets[-1] - offsets[0])
+        number = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(offsets))
+        hashes = some.hash(seed=0).to_numpy() ^ (number * MIXER)
+        if some.null_count():
+            hashes = hashes[some.is_not_null().to_numpy()]
+        hashes.sort()
+        yield bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _some_queries(
