@@ -48,50 +48,75 @@ show_versions   the versions of this package and of what it works with
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Names are exported by importing them as themselves, and not by a list `__all__`: where there is
-# one, `help` prints all that it lists, which is thousands of lines.
-from polars_graded._frames.evaluating import evaluate as evaluate
-from polars_graded._frames.judging import judge as judge
-from polars_graded._frames.overview import overview as overview
-from polars_graded._frames.overview import side_by_side as side_by_side
-from polars_graded._frames.reading import read_letor as read_letor
-from polars_graded._frames.reading import read_qrels as read_qrels
-from polars_graded._frames.reading import read_run as read_run
-from polars_graded._frames.reading import scan_letor as scan_letor
-from polars_graded._frames.reading import scan_qrels as scan_qrels
-from polars_graded._frames.reading import scan_run as scan_run
-from polars_graded._measuring.phi import phi_control_points as phi_control_points
-from polars_graded._measuring.phi import phi_curve as phi_curve
-from polars_graded._report.page import report as report
-from polars_graded._results.agreement import agreement as agreement
-from polars_graded._results.averages import average_curves as average_curves
-from polars_graded._results.averages import count_retrieved as count_retrieved
-from polars_graded._results.comparing import compare as compare
-from polars_graded._results.comparing import differences as differences
-from polars_graded._results.comparing import summarise as summarise
-from polars_graded._results.forms import long_form as long_form
-from polars_graded._results.forms import paper_table as paper_table
-from polars_graded._results.gating import assert_no_worse as assert_no_worse
-from polars_graded._results.gating import gate as gate
-from polars_graded._results.ranks import rank_strategies as rank_strategies
-from polars_graded._results.segments import compare_segments as compare_segments
-from polars_graded._versions import __version__ as __version__
-from polars_graded._versions import show_versions as show_versions
-from polars_graded._warnings import DataWarning as DataWarning
-from polars_graded.namespace import Graded as Graded
-from polars_graded.namespace import graded as graded
+from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.judging import judge
+from polars_graded._frames.overview import overview, side_by_side
+from polars_graded._frames.reading import (
+    read_letor,
+    read_qrels,
+    read_run,
+    scan_letor,
+    scan_qrels,
+    scan_run,
+)
+from polars_graded._measuring.phi import phi_control_points, phi_curve
+from polars_graded._report.page import report
+from polars_graded._results.agreement import agreement
+from polars_graded._results.averages import average_curves, count_retrieved
+from polars_graded._results.comparing import compare, differences, summarise
+from polars_graded._results.forms import long_form, paper_table
+from polars_graded._results.gating import assert_no_worse, gate
+from polars_graded._results.ranks import rank_strategies
+from polars_graded._results.segments import compare_segments
+from polars_graded._versions import __version__, show_versions
+from polars_graded._warnings import DataWarning
+from polars_graded.namespace import Graded, graded
 
 if TYPE_CHECKING:
-    from polars_graded import charts as charts
-    from polars_graded import datasets as datasets
-    from polars_graded import experiments as experiments
-    from polars_graded import trust as trust
+    from polars_graded import charts, datasets, experiments, trust
+
+__all__ = [
+    "DataWarning",
+    "Graded",
+    "__version__",
+    "agreement",
+    "assert_no_worse",
+    "average_curves",
+    "charts",
+    "compare",
+    "compare_segments",
+    "count_retrieved",
+    "datasets",
+    "differences",
+    "evaluate",
+    "experiments",
+    "gate",
+    "graded",
+    "judge",
+    "long_form",
+    "overview",
+    "paper_table",
+    "phi_control_points",
+    "phi_curve",
+    "rank_strategies",
+    "read_letor",
+    "read_qrels",
+    "read_run",
+    "report",
+    "scan_letor",
+    "scan_qrels",
+    "scan_run",
+    "show_versions",
+    "side_by_side",
+    "summarise",
+    "trust",
+]
 
 _MODULES = ("charts", "datasets", "experiments", "trust")
 
 
 def __getattr__(name: str) -> Any:
-    """The modules that are loaded when they are first used; Altair is slow to import."""
+    """Load a module when it is first used; Altair is slow to import."""
     if name in _MODULES:
         return import_module(f"polars_graded.{name}")
     msg = f"module 'polars_graded' has no attribute {name!r}"
@@ -99,10 +124,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What completion offers: what is imported from rooms above, and modules not loaded yet."""
-    ours = [name for name, value in globals().items() if _is_ours(value)]
-    return [*ours, *_MODULES, "__version__"]
-
-
-def _is_ours(value: object) -> bool:
-    return getattr(value, "__module__", "").startswith("polars_graded.")
+    """Return the public names, for completion."""
+    return __all__

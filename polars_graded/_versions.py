@@ -6,8 +6,8 @@ import platform
 from importlib import metadata
 
 __version__ = "0.1.0"
-NEEDED = ("polars", "numpy", "scipy", "altair")
-FURTHER = ("vl-convert-python", "pyarrow", "pandas", "narwhals", "duckdb", "pyspark", "ray", "tqdm")
+NEEDED = ("polars", "numpy", "scipy", "altair", "narwhals")
+FURTHER = ("vl-convert-python", "pyarrow", "pandas", "duckdb", "pyspark", "ray", "tqdm")
 """What works with it where it is there."""
 
 

@@ -57,12 +57,11 @@ def test_a_section_ends_where_the_next_begins():
     assert section("Raises", text) == ""
 
 
-def test_help_of_the_package_is_a_page_that_has_every_name():
-    page = pydoc.plain(pydoc.render_doc(polars_graded)).split("PACKAGE CONTENTS")[0]
-    lines = re.findall(r"^ {4,8}((?:\w+, )*\w+) {3,}\w", page, re.MULTILINE)
+def test_the_docstring_of_the_package_has_every_name_once():
+    page = inspect.getdoc(polars_graded) or ""
+    lines = re.findall(r"^(?: {4})?((?:\w+, )*\w+) {3,}\w", page, re.MULTILINE)
     names = [name for line in lines for name in line.split(", ")]
     assert sorted([*names, "__version__"]) == sorted(dir(polars_graded))
-    assert page.count("\n") < 80
 
 
 @pytest.mark.parametrize("thing", [Graded, polars_graded.evaluate])

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import re
 import sys
+import tomllib
+from itertools import chain
 from pathlib import Path
 from typing import get_args
 
@@ -104,6 +108,50 @@ def test_a_room_imports_only_what_it_may(module):
     room = room_of(module)
     assert room in MAY_IMPORT, f"{module} is in no room"
     assert outside(imports_of(FILES[module])) - {room} <= MAY_IMPORT[room]
+
+
+def test_every_library_that_is_imported_is_declared():
+    """In pyproject.toml, as a dependency or in an extra: nothing is there by luck."""
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    extras = project["optional-dependencies"]
+    always, others = (
+        {re.split(r"[\[<>=~ ]", each)[0].lower() for each in names}
+        for names in (project["dependencies"], chain(*extras.values()))
+    )
+    for module, path in FILES.items():
+        names = {name.split(".")[0] for name in imports_of(path)} - sys.stdlib_module_names
+        names = {DISTRIBUTIONS.get(name, name) for name in names - {"polars_graded"}}
+        assert names <= always | others, module
+        assert at_its_top(path) <= always, module
+
+
+DISTRIBUTIONS = {"vl_convert": "vl-convert-python"}
+"""Libraries that are called otherwise where they are installed from."""
+
+
+def at_its_top(file: Path) -> set[str]:
+    """The libraries that are loaded with a file."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    names = {
+        name
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [node.module] if isinstance(node, ast.ImportFrom) else [n.name for n in node.names]
+        )
+    }
+    return {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"polars_graded"}
+
+
+def test_a_name_of_every_module_is_public_or_private():
+    """`import *` brings what `__all__` lists, and nothing else."""
+    for name in ("", ".charts", ".datasets", ".experiments", ".trust"):
+        module = importlib.import_module(f"polars_graded{name}")
+        brought: dict[str, object] = {}
+        exec(f"from polars_graded{name} import *", brought)  # noqa: S102
+        assert brought.keys() - {"__builtins__"} == {*module.__all__}
 
 
 def test_no_room_imports_one_that_imports_it():

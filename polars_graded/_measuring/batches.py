@@ -78,7 +78,8 @@ class Lists:
         """The lists of the queries `first` to `last - 1`."""
         start, stop = self.offsets[first], self.offsets[last]
         values = self.flat.slice(start, stop - start).cast(pl.Float64).to_numpy()
-        return Ragged(values, self.offsets[first : last + 1] - start)
+        offsets = self.offsets[first : last + 1] - start
+        return Ragged(values, offsets, threads=pl.thread_pool_size())
 
 
 def are_exact(numbers: pl.Series) -> bool:

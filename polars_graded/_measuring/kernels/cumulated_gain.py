@@ -21,6 +21,13 @@ from polars_graded._measuring.kernels.gains import (
 from polars_graded._measuring.kernels.queries import Queries, over_ideal
 from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeated
 
+NOT_FINITE = {
+    "exp2": f"`gain='exp2'` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite\n\n"
+    "Hint: phi_relevance makes grades from 0 to 1 of popularity and other scores; gain='linear' "
+    "takes them as they are"
+}
+"""The rule that a relevance breaks whose gain is not finite, by the gain."""
+
 Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
 """How documents get their gains: `gains` or `normalised_gains`."""
 
@@ -29,12 +36,7 @@ def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """The gain of each document; 0 where it is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
-        rule = (
-            f"`gain={gain!r}` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite\n\n"
-            "Hint: phi_relevance makes grades from 0 to 1 of popularity and other scores; "
-            "gain='linear' takes them as they are"
-        )
-        lacking = np.empty(0)
+        rule, lacking = NOT_FINITE.get(gain, f"`gain={gain!r}` must be finite"), np.empty(0)
     else:
         relevant = queries.relevant(documents.values, None)
         result = np.where(relevant, gain_of_grade(documents.values, gain), 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -43,6 +42,8 @@ class Ragged:
 
     values: Floats
     offsets: Integers
+    threads: int = field(default=1, kw_only=True, compare=False)
+    """How many threads may sort a long list."""
     _heads: dict[int, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -108,7 +109,7 @@ class Ragged:
         if mask.all():
             return self
         places, offsets = self.places(mask)
-        return Ragged(self.values[places], offsets)
+        return Ragged(self.values[places], offsets, threads=self.threads)
 
     def documents(self, mask: Mask) -> Documents:
         """The values where `mask` is true, each still in its list, and their ranks in it."""
@@ -176,7 +177,8 @@ class Ragged:
 
     def rising_in_sets(self) -> tuple[npt.NDArray[Any], Mask]:
         """Where rising values stand, equal ones in any order, and which begin a set of equals."""
-        places = self.row_by_row(_places_rising, self.values, np.inf)
+        rising = partial(_places_rising, threads=self.threads)
+        places = self.row_by_row(rising, self.values, np.inf)
         places += repeated(self.offsets[:-1], self.lengths)
         ordered = self.values[places]
         new = np.ones(len(places), bool)
@@ -222,7 +224,7 @@ class Ragged:
 
     def of(self, values: Floats) -> Ragged:
         """Other values in lists of the same lengths."""
-        return Ragged(values, self.offsets)
+        return Ragged(values, self.offsets, threads=self.threads)
 
     def spread(self, lengths: Integers) -> Ragged:
         """Lists of other lengths: one that ends before keeps its last value, 0 if it has none."""
@@ -327,12 +329,12 @@ class Levels:
         return _added_up(self.counts[::-1])[::-1]
 
 
-def _places_rising(rows: Floats, axis: int = -1) -> npt.NDArray[np.int64]:
+def _places_rising(rows: Floats, axis: int = -1, threads: int = 1) -> npt.NDArray[np.int64]:
     """Where the numbers of each row stand from the lowest up; those of one long row in threads."""
-    if len(rows) > 1 or rows.size < LONG:
+    if len(rows) > 1 or rows.size < LONG or threads == 1:
         return np.argsort(rows, axis=axis)
     numbers = rows.ravel()
-    steps = np.linspace(0, 1, (os.cpu_count() or 1) + 1)[1:-1]
+    steps = np.linspace(0, 1, threads + 1)[1:-1]
     pivots = np.unique(np.quantile(numbers[:: LONG // 1000], steps))
 
     def between(ends: tuple[float, float]) -> npt.NDArray[np.int64]:
@@ -340,7 +342,7 @@ def _places_rising(rows: Floats, axis: int = -1) -> npt.NDArray[np.int64]:
         places = np.flatnonzero((numbers > above) & (numbers <= up_to))
         return places[np.argsort(numbers[places])]
 
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(threads) as pool:
         pieces = pool.map(between, pairwise([-np.inf, *pivots, np.inf]))
         return np.concatenate([*pieces]).reshape(rows.shape)
 
