@@ -337,8 +337,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Turn scores into relevance: φ, made from how the scores of a query are distributed.
 
-        The column holds scores, finite numbers or null. All rows of the context are one query: of
-        the whole column in `select`, of a group in `agg` and `over`. Below the median score
+        The column holds scores, finite numbers or null. Pass the query by `.over("query")`: all rows
+        of the context are one query, and without it these are the rows of the whole column.
+        `evaluate(grade=pl.col("popularity").graded.phi_relevance())` is per query by itself. Below the median score
         relevance is 0, at the highest 1, and in between it rises along a monotone curve, piecewise
         cubic Hermite interpolation (PCHIP), through control points,
 
@@ -359,6 +360,9 @@ class Graded:
 
         If all scores are equal, φ is undefined, since relevance 1 for all of them would make any
         ranking perfect: it is null, or what `undefined_as` says.
+
+        Ratings make a poor input, since most queries have few of them, on few levels: a rating at or
+        below the median of its query has φ 0, which are two thirds of MovieLens' test ratings.
 
         Between control points φ is what `scipy.interpolate.PchipInterpolator` gives. For several
         measures make φ a column first: each computes anew what it is chained to.
@@ -406,8 +410,8 @@ class Graded:
         The most popular news stands out. 30 is the upper whisker, with relevance 1 - 70 / 90:
 
         >>> df = pl.DataFrame({"day": 1, "popularity": [10, 15, 20, 30, 100, None]})
-        >>> phi = pl.col("popularity").graded.phi_relevance()
-        >>> df.with_columns(phi.over("day").round(3).alias("relevance"))
+        >>> phi = pl.col("popularity").graded.phi_relevance().over("day")
+        >>> df.with_columns(phi.round(3).alias("relevance"))
         shape: (6, 3)
         ┌─────┬────────────┬───────────┐
         │ day ┆ popularity ┆ relevance │

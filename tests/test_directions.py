@@ -293,3 +293,29 @@ def test_one_query_side_by_side_has_the_direction_that_is_passed():
     options = {"by": ["old_rank", "model"], "descending": {"old_rank": False}, "ties": "order"}
     table = side_by_side(LOG, 3, **options)
     assert table["old_rank"].to_list() == [f"p{rank + 1}" for rank in range(table.height)][:10]
+
+
+# Expressions of grades.
+
+
+@WAY
+def test_an_expression_of_the_grade_is_per_query_by_construction(way):
+    """φ over the whole column would be another."""
+    frame = LOG.with_columns(popularity=pl.col("grade") ** 2 + pl.col("old_rank") / 7)
+    phi = pl.col("popularity").graded.phi_relevance()
+    values = WAYS[way](frame, grade=phi, by="model", doc="doc")
+    per_query = frame.with_columns(phi.over("query").alias("relevance"))
+    assert_frame_equal(values, WAYS[way](per_query, grade="relevance", by="model"))
+    if way != "overview":
+        whole = frame.with_columns(phi.alias("relevance"))
+        assert not values.equals(WAYS[way](whole, grade="relevance", by="model"))
+
+
+def test_expressions_of_several_graders_and_of_stacked_strategies():
+    phi = pl.col("old_rank").graded.phi_relevance()
+    both = evaluate(LOG, "ap", grade={"people": "grade", "phi": phi}, by="model")
+    alone = evaluate(LOG, "ap", grade=phi, by="model")
+    assert_frame_equal(both.filter(grader="phi").drop("grader"), alone)
+    stacked = pl.concat([LOG.with_columns(run=pl.lit(name)) for name in ("a", "b")])
+    values = evaluate(stacked, "ap", grade=phi, by="model", strategy="run")
+    assert values.filter(run="b")["ap"].to_list() == alone["ap"].to_list()

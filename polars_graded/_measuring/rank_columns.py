@@ -21,8 +21,11 @@ MIN_QUERIES = 10
 MIN_SHARE = 0.9
 """Share of the queries that must count from 1 before a column may hold ranks."""
 
-PROBES = (1, 4, 16, 48)
+PROBES = (1, 4, 16)
 """Numbers of a list that are looked at before the list as a whole, in turn."""
+
+MIN_ADDED_SHARE = 0.1
+"""Share of the lists that must be left to add up all of them."""
 
 DOCUMENTS = "doc"
 """The column of documents by default: numbers that name documents have no direction to be wrong."""
@@ -103,6 +106,8 @@ def _candidates(lists: Lists, filled: Mask) -> Integers:
     """
     found = np.flatnonzero(filled)
     for probes in PROBES:
+        if probes == PROBES[-1]:
+            found = found[_add_up(lists, found)]
         first, last = lists.offsets[found], lists.offsets[found + 1] - 1
         probed = found[last - first >= probes - 1]
         if not len(probed):
@@ -117,6 +122,18 @@ def _candidates(lists: Lists, filled: Mask) -> Integers:
         passes &= (numbers[:, 1:] != numbers[:, :-1]).all(axis=1)
         found = found[~np.isin(found, probed[~passes], assume_unique=True)]
     return found
+
+
+def _add_up(lists: Lists, places: Integers) -> Mask:
+    """Return which of some lists have the sum of ranks; those with nulls may have it."""
+    n = np.diff(lists.offsets)
+    if len(places) < MIN_ADDED_SHARE * len(n) or lists.flat.null_count() or not n.all():
+        return np.ones(len(places), bool)
+    values = lists.flat.cast(pl.Float64).to_numpy()
+    with np.errstate(invalid="ignore", over="ignore"):  # infinity is no rank
+        sums, n = np.add.reduceat(values, lists.offsets[:-1])[places], n[places]
+    is_sum: Mask = (sums == n * (n + 1) / 2) | (sums == n * (n - 1) / 2)
+    return is_sum
 
 
 def _in_chunks(places: Integers, lengths: Integers) -> list[Integers]:
