@@ -337,11 +337,11 @@ class Graded:
     ) -> pl.Expr:
         r"""Turn scores into relevance: φ, made from how the scores of a query are distributed.
 
-        The column holds scores, finite numbers or null. Pass the query by `.over("query")`: all rows
-        of the context are one query, and without it these are the rows of the whole column.
-        `evaluate(grade=pl.col("popularity").graded.phi_relevance())` is per query by itself. Below the median score
-        relevance is 0, at the highest 1, and in between it rises along a monotone curve, piecewise
-        cubic Hermite interpolation (PCHIP), through control points,
+        The column holds scores, finite numbers or null. Pass the query by `.over("query")`: all
+        rows of the context are one query, and without it these are the rows of the whole column.
+        `evaluate(grade=pl.col("popularity").graded.phi_relevance())` computes it for each query.
+        Below the median score relevance is 0, at the highest 1, and in between it rises along a
+        monotone curve, piecewise cubic Hermite interpolation (PCHIP), through control points,
 
         .. math:: (\min, 0), \quad (\mathrm{median}, 0), \quad (\max, 1),
 
@@ -361,8 +361,8 @@ class Graded:
         If all scores are equal, φ is undefined, since relevance 1 for all of them would make any
         ranking perfect: it is null, or what `undefined_as` says.
 
-        Ratings make a poor input, since most queries have few of them, on few levels: a rating at or
-        below the median of its query has φ 0, which are two thirds of MovieLens' test ratings.
+        Ratings make a poor input, since most queries have few of them, on few levels: a rating at
+        or below the median of its query has φ 0, as have two thirds of MovieLens' test ratings.
 
         Between control points φ is what `scipy.interpolate.PchipInterpolator` gives. For several
         measures make φ a column first: each computes anew what it is chained to.

@@ -182,6 +182,38 @@ def test_strategies_that_are_not_judged_alike_are_warned_of(lazily):
         measured(few, "ap", lazily=lazily, by=["pooled", "new"])
 
 
+def rated(share: float, queries: int = 40) -> pl.DataFrame:
+    """Ten products of each query, of which so many are rated, in the orders of two strategies."""
+    random_order = random.Random(4)
+    return pl.DataFrame(
+        [
+            (query, doc, doc % 3 if doc < 10 * share else None, random_order.random(), -doc)
+            for query in range(queries)
+            for doc in range(10)
+        ],
+        schema=["query", "doc", "grade", "new", "old"],
+        orient="row",
+    )
+
+
+@BOTH
+@pytest.mark.parametrize("by", ["new", ["new", "old"]])
+def test_little_that_is_judged_is_told_though_strategies_are_alike(lazily, by):
+    said = (
+        "of the first ten documents 60% are judged for 'new': 160 of 400 are not, and count as "
+        "irrelevant\n\nHint: condensed=True leaves unjudged documents out of the rankings; "
+        "trust.unjudged_bounds"
+    )
+    with assert_warned(said):
+        measured(rated(0.6), "precision@10", by=by, lazily=lazily)
+    with assert_warned(said):
+        evaluate(rated(0.6), "precision@10", by=by, parts=3)
+    with warnings.catch_warnings(action="error"):
+        measured(rated(0.6), "precision@10", by=by, condensed=True, lazily=lazily)
+        measured(rated(0.8), "precision@10", by=by, lazily=lazily)
+        measured(rated(0.6, queries=9), "precision@10", by=by, lazily=lazily)
+
+
 @BOTH
 @pytest.mark.parametrize("first", [0, 1])
 def test_ranks_of_few_queries_are_warned_of_where_the_column_is_called_so(lazily, first):
