@@ -13,7 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_graded import evaluate, graded, judge, overview, read_letor, read_run, side_by_side
+from polars_graded import (
+    charts,
+    evaluate,
+    graded,
+    judge,
+    overview,
+    read_letor,
+    read_run,
+    side_by_side,
+)
 from polars_graded._frames.engines.arrow import Worker, checked_schema
 from polars_graded._frames.request import Request
 from polars_graded._measuring.batches import Lists
@@ -290,6 +299,10 @@ def test_no_column_of_real_runs_is_taken_for_ranks(data):
 
 
 def test_one_query_side_by_side_has_the_direction_that_is_passed():
+    with pytest.raises(ValueError, match=REFUSED.format("old_rank")):
+        side_by_side(LOG, 3, by=["old_rank", "model"])
+    with pytest.raises(ValueError, match=REFUSED.format("old_rank")):
+        charts.rankings(LOG, 3, by=["old_rank", "model"])
     options = {"by": ["old_rank", "model"], "descending": {"old_rank": False}, "ties": "order"}
     table = side_by_side(LOG, 3, **options)
     assert table["old_rank"].to_list() == [f"p{rank + 1}" for rank in range(table.height)][:10]

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_whole_number
+from polars_graded._frames.directions import check_directions
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
@@ -119,6 +120,8 @@ def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any)
             msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
             raise TypeError(msg) from None
         wanted.append(is_it)
+    if isinstance(frame, pl.DataFrame):  # of a lazy one the rows of the query alone are read
+        check_directions(request, frame)
     rows = request.completed(frame.lazy().filter(*wanted).collect())
     if rows.is_empty():
         msg = f"`frame` must have a row of the query, got none for {of!r} in {named}"

@@ -12,6 +12,14 @@ from polars_graded._frames.request import Request
 from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence, RankLists, may_hold_ranks
 
 
+def check_directions(request: Request, frame: pl.DataFrame) -> None:
+    """Raise where a frame has a score that may hold ranks and its direction is not passed."""
+    rows = request.completed(frame.select(request.given_columns))
+    directions = Directions(request)
+    directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
+    directions.check()
+
+
 @dataclass(frozen=True)
 class Directions:
     """The evidence, from part to part, that scores without a direction are ranks."""
