@@ -6,11 +6,10 @@ import math
 
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from results import FRAME, frame_of, of_few
 
 import polars_graded as pg
-from polars_graded import compare, differences, evaluate, summarise
+from polars_graded import compare, differences, summarise
 from polars_graded.trust import rank_correlation
 
 # Missing.
@@ -333,22 +332,3 @@ def test_a_measure_under_a_name_of_ones_own_is_not_left_out_in_silence():
         ):
             ask(per_query.rename({"ap": "AP"}))
     assert pg.summarise(per_query, own)["measure"].unique().to_list() == ["nDCG@10"]
-
-
-def test_several_columns_of_queries_are_found_where_evaluate_wrote_them():
-    frame = pl.DataFrame(
-        {
-            "user": [1, 1, 2, 2, 2, 2] * 2,
-            "day": [1, 1, 1, 1, 2, 2] * 2,
-            "grade": [1, 0, 0, 2, 1, 0] * 2,
-            "score": [0.5, 0.1, 0.4, 0.2, 0.9, 0.3] * 2,
-            "other": [0.1, 0.5, 0.2, 0.6, 0.9, 0.3] * 2,
-        }
-    ).unique(["user", "day", "grade"], maintain_order=True)
-    keys = ["user", "day"]
-    values = evaluate(frame, "ap", "ndcg@10", query=keys, by=["score", "other"])
-    assert_frame_equal(summarise(values), summarise(values, query=keys))
-    assert_frame_equal(compare(values), compare(values, query=keys))
-    moved = values.with_columns(size=pl.lit(3)).select("strategy", "ap", "size", "user", "day")
-    with pytest.raises(ValueError, match="`query` must be named where there is no column 'query'"):
-        summarise(moved)

@@ -182,8 +182,6 @@ def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> d
     taken = {GRADER, *columns_of(*keys.values()), *columns_of(given.get("segments"))}
     taken |= columns_of(*check_list("measures", given.get("measures") or [None]))
     found = [name for name in schema if name not in taken and _may_be_a_key(name, schema[name])]
-    if sought == ["query"] and found == _queries_of_evaluate(schema, keys["strategy"]):
-        return keys | {"query": found}
     if len(found) > len(sought) > 0:
         key = sought[-1]
         hint = made_by("per_query", f"{HINT} {key}= names the column;")
@@ -195,14 +193,6 @@ def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> d
     if len(found) == len(sought):
         keys |= zip(sought, found, strict=True)
     return dict(zip(KEYS, KEYS, strict=True)) | keys
-
-
-def _queries_of_evaluate(schema: Mapping[str, pl.DataType], strategy: Any) -> list[str]:
-    """The columns between the strategy and measures alone, as `evaluate` writes them, or none."""
-    names = [name for name in schema if name != GRADER]
-    queries = [name for name in names[1:] if Measure.parsed(name) is None]
-    is_written = names[:1] == [strategy] and names[1 : 1 + len(queries)] == queries
-    return queries if is_written and len(queries) > 1 else []
 
 
 def _may_be_a_key(name: str, dtype: pl.DataType) -> bool:
