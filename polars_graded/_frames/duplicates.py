@@ -15,12 +15,12 @@ from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
 
 MAX_CHECKED_ROWS = 1_000_000
-"""Up to so many rows all are looked at; of more, whole queries with about so many rows."""
+"""Up to so many rows all are looked at; of more, whole queries with about half as many."""
 
 STRETCH_ROWS = 1 << 14
 """Rows that are looked at together."""
 
-CHECKED_SHARE = 0.1
+CHECKED_SHARE = 0.05
 """Share of the rows beyond that is looked at in whole queries, where rows come in parts."""
 
 MIXER = np.uint64(0x9E3779B97F4A7C15)
@@ -43,7 +43,9 @@ class Duplicates:
         self.rows += part.height
         if request.document is None or part.is_empty():
             return
-        allowed = max(MAX_CHECKED_ROWS - before, int(CHECKED_SHARE * part.height))
+        allowed = part.height
+        if self.rows > MAX_CHECKED_ROWS:
+            allowed = max(MAX_CHECKED_ROWS // 2 - before, int(CHECKED_SHARE * part.height))
         if request.strategy is None and groups.are_rows:
             if any(_have_repeated(part.get_column(request.document), groups, allowed)):
                 check_once(request, part)

@@ -120,7 +120,7 @@ def evaluate(
         If `descending` is not passed for a column to rank by that may hold ranks: its values are 1
         to n, or 0 to n - 1, each once, in nine of ten queries, and in ten queries or more. If a
         document is twice in a ranking, or has different grades for two stacked strategies. Up to a
-        million rows all are checked for that, of more about a million or a tenth of them, in whole
+        million rows all are checked for that, of more half a million or a twentieth, in whole
         queries spread over the frame (`overview` counts in all rows). Spark and Ray check each
         bucket by itself. If two strategies have one name; if the frame has a column "strategy" of
         several values, or is lazy and has one, that no argument names; if a grade or a score is NaN
