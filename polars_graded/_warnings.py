@@ -14,7 +14,6 @@ class DataWarning(UserWarning):
     sentence: `DataWarning.ties: documents with the same score ...`. That name silences the kind,
     and `DataWarning` all of them, by Python's own filters.
 
-    - `duplicates`: a document comes twice for a query;
     - `files`: a file of a run is empty, or several have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
     - `join`: judged documents that were not retrieved seem to be lost, as by a left or inner join;
@@ -52,7 +51,6 @@ class DataWarning(UserWarning):
     └──────────┴───────┴─────┘
     """
 
-    duplicates: ClassVar[type[DataWarning]]
     files: ClassVar[type[DataWarning]]
     ids: ClassVar[type[DataWarning]]
     join: ClassVar[type[DataWarning]]

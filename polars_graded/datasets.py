@@ -48,6 +48,9 @@ Number = TypeVar("Number", np.int64, np.float64)
 STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}
 """The strategies of `example`, and how many pairs each swaps."""
 
+STEP = 10
+"""The difference between the scores of neighbouring ranks."""
+
 TOP = 10
 """Scenario 1 of Moniz, Torgo and Vinagre swaps this rank and the next; 2 inverts down to it."""
 
@@ -149,7 +152,8 @@ def swapped_rankings(
     -------
     DataFrame
         The rows of `rankings` for each number of swaps, in ideal order, between columns `swaps`
-        and `score`. Scores are n for the first rank down to 1 for the last of n documents.
+        and `score`. Scores are 10 n for the first rank down to 10 for the last of n documents, in
+        steps of 10, so that they are not mistaken for ranks.
 
     Examples
     --------
@@ -160,10 +164,10 @@ def swapped_rankings(
     │ ---   ┆ ---   ┆ --- ┆ ---   ┆ ---   │
     │ i64   ┆ i64   ┆ i64 ┆ i64   ┆ i64   │
     ╞═══════╪═══════╪═════╪═══════╪═══════╡
-    │ 0     ┆ 1     ┆ 1   ┆ 1     ┆ 2     │
-    │ 0     ┆ 1     ┆ 2   ┆ 0     ┆ 1     │
-    │ 1     ┆ 1     ┆ 1   ┆ 1     ┆ 1     │
-    │ 1     ┆ 1     ┆ 2   ┆ 0     ┆ 2     │
+    │ 0     ┆ 1     ┆ 1   ┆ 1     ┆ 20    │
+    │ 0     ┆ 1     ┆ 2   ┆ 0     ┆ 10    │
+    │ 1     ┆ 1     ┆ 1   ┆ 1     ┆ 10    │
+    │ 1     ┆ 1     ┆ 2   ┆ 0     ┆ 20    │
     └───────┴───────┴─────┴───────┴───────┘
     """
     rankings = check_collected("rankings", rankings)
@@ -188,7 +192,7 @@ def swapped_rankings(
     return repeated.select(
         pl.Series("swaps", np.repeat(np.array(numbers, np.int64), ideal.height)),
         pl.exclude("swaps", "score"),
-        pl.Series("score", scores),
+        pl.Series("score", STEP * scores),
     )
 
 
@@ -232,10 +236,10 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
     │ ---   ┆ --- ┆ ---   ┆ ---    ┆ ---  ┆ ---  │
     │ i64   ┆ i64 ┆ i64   ┆ i64    ┆ i64  ┆ i64  │
     ╞═══════╪═════╪═══════╪════════╪══════╪══════╡
-    │ 1     ┆ 1   ┆ 4     ┆ 3      ┆ 2    ┆ 1    │
-    │ 1     ┆ 2   ┆ 4     ┆ 4      ┆ 3    ┆ 3    │
-    │ 1     ┆ 3   ┆ 3     ┆ 2      ┆ 1    ┆ 4    │
-    │ 1     ┆ 4   ┆ 0     ┆ 1      ┆ 4    ┆ 2    │
+    │ 1     ┆ 1   ┆ 4     ┆ 30     ┆ 20   ┆ 10   │
+    │ 1     ┆ 2   ┆ 4     ┆ 40     ┆ 30   ┆ 30   │
+    │ 1     ┆ 3   ┆ 3     ┆ 20     ┆ 10   ┆ 40   │
+    │ 1     ┆ 4   ┆ 0     ┆ 10     ┆ 40   ┆ 20   │
     └───────┴─────┴───────┴────────┴──────┴──────┘
     """
     judged = reference_rankings(queries, documents=documents, uniform=False, seed=seed)
@@ -284,9 +288,9 @@ def popularity_rankings(
     │ ---   ┆ --- ┆ ---        ┆ ---   ┆ ---        ┆ ---        │
     │ i64   ┆ i64 ┆ f64        ┆ i64   ┆ i64        ┆ i64        │
     ╞═══════╪═════╪════════════╪═══════╪════════════╪════════════╡
-    │ 1     ┆ 9   ┆ 270.516927 ┆ 3     ┆ 3          ┆ 10         │
-    │ 1     ┆ 10  ┆ 41.93255   ┆ 3     ┆ 1          ┆ 11         │
-    │ 1     ┆ 11  ┆ 17.511108  ┆ 2     ┆ 2          ┆ 1          │
+    │ 1     ┆ 9   ┆ 270.516927 ┆ 3     ┆ 30         ┆ 100        │
+    │ 1     ┆ 10  ┆ 41.93255   ┆ 3     ┆ 10         ┆ 110        │
+    │ 1     ┆ 11  ┆ 17.511108  ┆ 2     ┆ 20         ┆ 10         │
     └───────┴─────┴────────────┴───────┴────────────┴────────────┘
     """
     n_queries = check_whole_number("queries", queries)
@@ -304,7 +308,7 @@ def popularity_rankings(
     else:
         popularity = rng.uniform(1, 1000, (n_queries, n_documents))
 
-    ideal = np.arange(n_documents, 0, -1)
+    ideal = STEP * np.arange(n_documents, 0, -1)
     swapped, inverted = ideal.copy(), ideal.copy()
     swapped[[TOP - 1, TOP]] = ideal[[TOP, TOP - 1]]
     inverted[:TOP] = ideal[:TOP][::-1]

@@ -33,6 +33,9 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+collect_ignore = ["benchmark/figure.py"]
+"""A script, which imports what stands beside it."""
+
 
 @pytest.fixture(scope="session")
 def data() -> Path:

@@ -465,10 +465,20 @@ ERRORS = [
     ([3], {}, TypeError, "a measure must be named by a string such as 'ndcg@10', got 3"),
     ([{3: "ap"}], {}, TypeError, "`measures` must be the name of a column, got 3"),
     (["ap"], {"by": []}, ValueError, "`by` must name at least one column, got none"),
-    (["ap"], {"by": [[]]}, TypeError, "`by` takes column names and lists of them, got"),
-    (["ap"], {"by": [3]}, TypeError, "`by` takes column names and lists of them, got"),
-    (["ap"], {"by": 3}, TypeError, "`by` takes column names and lists of them, got 3"),
-    (["ap"], {"by": [["score", 3]]}, TypeError, "`by` takes column names and lists of them, got"),
+    (
+        ["ap"],
+        {"by": [[]]},
+        TypeError,
+        "`by` takes column names, expressions and lists of them, got",
+    ),
+    (["ap"], {"by": [3]}, TypeError, "`by` takes column names, expressions and lists of them, got"),
+    (["ap"], {"by": 3}, TypeError, "`by` takes column names, expressions and lists of them, got 3"),
+    (
+        ["ap"],
+        {"by": [["score", 3]]},
+        TypeError,
+        "`by` takes column names, expressions and lists of them, got",
+    ),
     (["ap"], {"by": ["score", "score"]}, ValueError, "`by` must name each .* once, got"),
     (["ap"], {"by": ["score", ["score", "doc"]]}, ValueError, "`by` must name each .* once, got"),
     (
@@ -477,7 +487,20 @@ ERRORS = [
         ValueError,
         "`by` must name one column where `strategy` is given, got score, worse",
     ),
-    (["ap"], {"descending": None}, TypeError, "`descending` must be .*, got None"),
+    (["ap"], {"descending": [True, True]}, ValueError, "one entry per strategy, got 2 for 1"),
+    (["ap"], {"descending": [[True, False]]}, ValueError, "one entry per column, got 2 for 1"),
+    (["ap"], {"descending": [None]}, TypeError, "'score' must be True, False or .*, got None"),
+    (["ap"], {"descending": {"scores": True}}, ValueError, "got 'scores'\\n\\nHint: did you mean"),
+    (["ap"], {"doc": 3}, TypeError, "`doc` must be the name of a column, got 3"),
+    (["ap"], {"doc": "docs"}, ColumnNotFound, "no column 'docs'; it has .*"),
+    (["ap"], {"by": pl.col("score", "worse")}, ValueError, "an expression of `by` must be one"),
+    (
+        ["ap"],
+        {"by": pl.col("scroe") * 2},
+        ColumnNotFound,
+        "no column 'scroe'; it has .*\\n\\nHint: did you mean 'score'",
+    ),
+    (["ap"], {"grade": pl.all()}, ValueError, "an expression of `grade` must be one column"),
     (["ap"], {"descending": "no"}, TypeError, "`descending` must be .*, got 'no'"),
     (["ap"], {"irrelevant": "0"}, TypeError, "`irrelevant` must be a number, got '0'"),
     (["ap"], {"highest": -1}, ValueError, "`highest` must be above 0.*, got -1"),
@@ -491,7 +514,7 @@ ERRORS = [
 @pytest.mark.parametrize(
     ("measures", "options", "exception", "sentence"),
     ERRORS,
-    ids=[f"{names} {options}" for names, options, *_ in ERRORS],
+    ids=[re.sub(" at 0x\\w+", "", f"{names} {options}") for names, options, *_ in ERRORS],
 )
 @pytest.mark.parametrize("frame", [FRAME, FRAME.lazy()], ids=["eager", "lazy"])
 def test_wrong_arguments_are_refused_before_anything_runs(

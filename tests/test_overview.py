@@ -47,6 +47,7 @@ def test_an_overview_counts_what_there_is():
         "none_judged": 1,
         "none_relevant": 1,
         "only_relevant": 2,
+        "duplicates": 0,
         "none_retrieved": 1,
     }
     assert [tuple(grade.values()) for grade in grades] == [(None, 2), (0, 2), (1, 3), (2, 2)]

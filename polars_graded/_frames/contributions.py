@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_whole_number
+from polars_graded._frames.directions import check_directions
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
@@ -46,9 +47,8 @@ def ranked_documents(request: Request, rows: pl.DataFrame) -> Iterator[tuple[str
     stacked = request.strategy
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
-        score = request.columns_of(name)
         its = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
-        ranks = places(request.ranking(score)).over(request.query)
+        ranks = places(request.ranking(name)).over(request.query)
         ranked = its.with_columns(ranks.struct.rename_fields([RANK, TIED]).struct.unnest())
         yield text, ranked.sort(*request.query, RANK, nulls_last=True, maintain_order=True)
 
@@ -92,7 +92,7 @@ def ranks_added(
         measures = [measure]
         if "gain" in measure.options:
             measures.append(Measure.of("cg", measure.n, gain=_written(measure.options["gain"])))
-        values[name] = its.select(one(measure, request.ranking(request.columns_of(name)))).item()
+        values[name] = its.select(one(measure, request.ranking(name))).item()
         added = _added(table, request, measures, n)
         parts.append(table.join(added, on="rank", how="left", maintain_order="left"))
     if not sum(part.height for part in parts):
@@ -120,7 +120,9 @@ def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any)
             msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
             raise TypeError(msg) from None
         wanted.append(is_it)
-    rows = frame.lazy().filter(*wanted).collect()
+    if isinstance(frame, pl.DataFrame):  # of a lazy one the rows of the query alone are read
+        check_directions(request, frame)
+    rows = request.completed(frame.lazy().filter(*wanted).collect())
     if rows.is_empty():
         msg = f"`frame` must have a row of the query, got none for {of!r} in {named}"
         raise ValueError(msg)

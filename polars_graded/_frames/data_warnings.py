@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
@@ -12,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import first_few
+from polars_graded._frames.document_columns import words_of
 from polars_graded._frames.notes import (
     AT_HIGHEST,
     HALVES,
@@ -33,17 +33,14 @@ UNFAIR, FEW = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
 
+MIN_JUDGED_SHARE = 0.8
+"""Share of the first ten documents that must be judged, or a warning says how many are not."""
+
 HALF, STARS = 0.5, 4
 """From so high a grade down to 1 are stars; of fewer levels the relevant alone may be listed."""
 
 RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
-"""What a column of ranks is called; of one called otherwise more has to look like it."""
-
-DOCUMENTS = {
-    *("doc", "docs", "docid", "docno", "document", "documents", "did", "passage", "passages"),
-    *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "url"),
-}
-"""What a column of documents is called."""
+"""Words that a column of ranks is called by; of fewer than ten queries these suffice to warn."""
 
 
 def decided_by_order(request: Request) -> list[Measure]:
@@ -51,37 +48,6 @@ def decided_by_order(request: Request) -> list[Measure]:
     if request.ties is not None:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
-
-
-def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
-    """Warn where a document comes twice for the first, the last or the query in the middle."""
-    if frame.is_empty() or "doc" not in frame.columns or "doc" in request.columns:
-        return
-    if frame.schema["doc"] == pl.Object:
-        return
-    for place in sorted({0, frame.height // 2, frame.height - 1}):
-        # The rows of the query, and of the strategy, that one row is of.
-        same = [frame[key].eq_missing(frame[key].slice(place, 1)) for key in request.keys]
-        rows = frame.filter(pl.all_horizontal(*same)).drop_nulls("doc")
-        if rows.get_column("doc").n_unique() < rows.height:
-            again = rows.filter(pl.col("doc").is_duplicated())
-            apart = [
-                name
-                for name, dtype in frame.schema.items()
-                if name not in {"doc", *request.columns}
-                and dtype in (pl.String, pl.Categorical, pl.Enum)
-                and not rows.select(pl.struct("doc", name).is_duplicated().any()).item()
-            ]
-            such_as = f", such as strategy={apart[0]!r}" if apart else ""
-            of = ", ".join(map(repr, again.select(request.keys).row(0)))
-            warn_the_caller(
-                DataWarning.duplicates,
-                f"{again.get_column('doc')[0]!r} comes more than once for query {of}, and is "
-                "ranked as several documents\n\n"
-                f"Hint: strategy= names a column that tells stacked strategies apart{such_as}; "
-                ".unique() drops rows that are the same",
-            )
-            return
 
 
 PART = 0.5
@@ -109,13 +75,8 @@ def warn_of_parts(requests: Sequence[Request], values: Sequence[pl.DataFrame]) -
             )
 
 
-def _words(column: str) -> set[str]:
-    """The words that the name of a column is made of."""
-    return set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", column).lower()))
-
-
 def is_called_rank(column: str) -> bool:
-    return not RANKS.isdisjoint(_words(column))
+    return not RANKS.isdisjoint(words_of(column))
 
 
 def without_a_scale(request: Request) -> list[str]:
@@ -127,12 +88,6 @@ def without_a_scale(request: Request) -> list[str]:
         for name, measure in request.measures.items()
         if measure.definition.is_of_a_scale or measure.options.get("graded")
     ]
-
-
-def column_of_documents(request: Request, schema: Iterable[str]) -> str | None:
-    """The column that is called as documents are, which could break ties."""
-    others = (name for name in schema if name not in request.columns)
-    return next((name for name in others if not DOCUMENTS.isdisjoint(_words(name))), None)
 
 
 def warn(request: Request, notes: Notes, values: pl.DataFrame) -> None:
@@ -359,16 +314,33 @@ class Noted:
                 "Hint: condensed=True leaves unjudged documents out; overview(frame) shows shares"
             )
 
+    def hardly_judged(self) -> Iterator[str]:
+        """Yield the strategy of whose first documents the least are judged, if that is little."""
+        of_enough = [each for each in self.strategies if each["answered"] >= FEW]
+        if not of_enough or next(self.not_judged_alike(), None):
+            return
+        every = [each["judged_of_first_ten"] / each["first_ten"] for each in of_enough]
+        share, least = min(zip(every, of_enough, strict=True), key=itemgetter(0))
+        if share < MIN_JUDGED_SHARE:
+            unjudged = round(least["first_ten"] - least["judged_of_first_ten"])
+            yield (
+                f"of the first ten documents {share:.0%} are judged for {least['name']!r}: "
+                f"{unjudged} of {least['first_ten']} are not, and count as irrelevant\n\n"
+                "Hint: condensed=True leaves unjudged documents out of the rankings; "
+                "trust.unjudged_bounds(frame, ...) shows how far judging them could move each value"
+            )
+
     def ranked_upside_down(self) -> Iterator[str]:
         """The first strategy that is ranked by ranks, the highest of them first."""
         for each in self.strategies:
             column = self.request.columns_of(each["name"])[0]
-            everywhere = each["all_count_up"] and each["could_count_up"] >= FEW
-            if each["some_count_up"] if is_called_rank(column) else everywhere:
+            if each["some_count_up"]:
+                several = self.request.strategy is None and len(self.request.by) > 1
+                lowest = f"{{{each['name']!r}: False}}" if several else "False"
                 yield (
                     f"{column!r} counts from 1 as ranks do, and its highest number is ranked "
                     "first\n\n"
-                    "Hint: descending=False ranks the lowest first"
+                    f"Hint: descending={lowest} ranks the lowest first"
                 )
                 return
 
@@ -402,6 +374,7 @@ RULES = (
     (DataWarning.join, Noted.lost_by_a_join),
     (DataWarning.missing, Noted.that_did_not_run),
     (DataWarning.unjudged, Noted.not_judged_alike),
+    (DataWarning.unjudged, Noted.hardly_judged),
     (DataWarning.ranks, Noted.ranked_upside_down),
     (DataWarning.ties, Noted.decided_by_order),
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import reduce
 from typing import Any, Unpack, overload
 
 import polars as pl
 
 from polars_graded._checks import check_flag
-from polars_graded._frames.data_warnings import column_of_documents
+from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
@@ -20,6 +19,7 @@ from polars_graded._measuring.keywords import takes_options_of
 class FrameOptions(RequestOptions, total=False):
     """The keywords of `evaluate`, which what is built on it hands on."""
 
+    doc: str | None
     parts: Parts
     progress: bool
 
@@ -34,6 +34,7 @@ def evaluate(frame: Any, *measures: Measures, **options: Unpack[FrameOptions]) -
 def evaluate(
     frame: Any,
     *measures: Measures,
+    doc: str | None = DEFAULT_DOC,
     parts: Parts = None,
     progress: bool = True,
     **options: Unpack[RequestOptions],
@@ -60,10 +61,14 @@ def evaluate(
         otherwise: `grade={"people": "grade_1", "model": "grade_2"}`. Then there is a row per grader
         too, under the column `"grader"`, and the values of a query in which a grader judged nothing
         are null: they did not judge it. Spark and Ray go through the rows once for each grader.
+        An expression is evaluated within each ranking: φ is per query in
+        `grade=pl.col("popularity").graded.phi_relevance()`.
     by
         The column to rank by, or several, each then a strategy named after it; a mapping names
         strategies otherwise: `by={"BM25": "score_1", "ours": "score_2"}`. A list in the place of a
         column is one strategy whose further columns break ties: `by=[["score", "doc"]]`.
+        Expressions take the place of columns, and are evaluated within each ranking:
+        `by={"old": -pl.col("rank")}`.
     strategy
         The column that tells strategies apart, where rows are stacked; then `by` names one.
     ties
@@ -72,8 +77,14 @@ def evaluate(
         compared as numbers. Without it tied documents stay in row order, as with `"order"`, which
         says that this is meant.
     descending
-        Whether the highest value comes first; False for a column of rank numbers. It holds for all
-        columns of a list in `by`; what `ties` names has its highest value first in any case.
+        Whether the highest value comes first: a Boolean for all strategies; a list of one entry per
+        strategy; or a mapping for some of them, `descending={"old_rank": False}`. Of a strategy
+        with several columns an entry may be a list. By default the highest comes first, and a
+        column that may hold ranks is refused. What `ties` names has its highest value first in any
+        case.
+    doc
+        The column of documents, which each ranking must have once. By default it is the column
+        "doc", or one whose name means the same, such as "product_id" or "docno"; None for none.
     irrelevant, highest, relevant_from
         The scale of the grades, and from which of them on documents are relevant, as in
         `Graded.scaled`.
@@ -106,9 +117,15 @@ def evaluate(
     Raises
     ------
     ValueError
-        If two strategies have one name; if the frame has a column "strategy" of several values, or
-        is lazy and has one, that no argument names; if a grade or a score is NaN or infinite, or
-        rows said to be sorted have a query in several places, of a LazyFrame when it is collected.
+        If `descending` is not passed for a column to rank by that may hold ranks: its values are 1
+        to n, or 0 to n - 1, each once, in nine of ten queries, and in ten queries or more. If a
+        document is twice in a ranking, or has different grades for two stacked strategies. Up to a
+        million rows all are checked for that, of more half a million or a twentieth, in whole
+        queries spread over the frame (`overview` counts in all rows). Spark and Ray check each
+        bucket by itself. If two strategies have one name; if the frame has a column "strategy" of
+        several values, or is lazy and has one, that no argument names; if a grade or a score is NaN
+        or infinite, or rows said to be sorted have a query in several places, of a LazyFrame when
+        it is collected.
 
     Warns
     -----
@@ -117,20 +134,17 @@ def evaluate(
 
         - `unjudged`: queries without a judged document, as a left join of a run and judgments has
           them; strategies of which a share of the first ten documents is judged that differs by
-          0.2; one of several graders who judged less than half of what another judged in a query.
+          0.2; a strategy of whose first ten documents less than 0.8 are judged, in ten queries or
+          more; one of several graders who judged less than half of what another judged in a query.
         - `join`: relevant documents of a query that differ between stacked strategies; or all that
           is judged was retrieved, in ten queries or more, but not all that was retrieved is judged,
           as in logged data, and after a join that starts from the run.
         - `nulls`: rows whose query, or strategy, is null or NaN, and that are one of their own: how
           many; of several query columns one that is null in some rows of a query alone.
-        - `duplicates`: a document, of a column "doc", that comes twice for a query, as where
-          strategies are stacked in a column that was not named. (Some queries of a DataFrame are
-          looked at.)
         - `missing`: a stacked strategy that has no row for some query, which its mean then lacks;
           a strategy that retrieved nothing at all.
-        - `ranks`: a column that counts from 1 as ranks do, and of which the highest number is
-          ranked first: one that is called rank, position or place, or any that counts in the order
-          of rows in ten queries or more.
+        - `ranks`: a column that is called rank, position or place, counts from 1 in fewer than ten
+          queries or in some of them, and of which the highest number is ranked first.
         - `scale`: `err`, `nerr`, `generalized_precision` and `rbp(graded=True)` where queries
           differ in their highest grade and `highest` is not said: each is on a scale of its own
           then; grades that are whole numbers from 1 to 4 or more and never 0, as stars are, of
@@ -172,14 +186,13 @@ def evaluate(
     │ ours     ┆ b     ┆ 0.5             ┆ 0.0         │
     └──────────┴───────┴─────────────────┴─────────────┘
     """
-    requests, engine = Request.of_graders(measures, **options), engine_of(frame)
+    requests, engine = Request.of_graders(measures, doc=doc, **options), engine_of(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if engine is not None:
         each = [engine.evaluated(request, frame, parts) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
     for number, request in enumerate(requests):
         frame = request.opened(frame)
-        doc = column_of_documents(request, frame.collect_schema())
-        requests[number] = replace(request, document=doc)
+        requests[number] = request.of_documents(frame.collect_schema())
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
     return measure(requests, frame, parts, shown=shown)

@@ -30,6 +30,8 @@ class Groups:
     keys: pl.DataFrame
     """What tells the groups apart, a row per group."""
     offsets: Integers
+    are_rows: bool = True
+    """Whether these rows stand where those of the frame stood that they were taken from."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
@@ -44,7 +46,8 @@ class Groups:
         groups = values.with_columns(named).group_by([key.name for key in named]).agg(columns)
         lists = [Lists.of(groups.get_column(name)) for name in columns]
         found = groups.select(pl.col(KEY.format(key)).alias(key) for key in keys)
-        return cls(pl.DataFrame([each.flat for each in lists]), found, lists[0].offsets)
+        values = pl.DataFrame([each.flat for each in lists])
+        return cls(values, found, lists[0].offsets, are_rows=False)
 
     @property
     def n(self) -> int:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from polars_graded._frames.data_warnings import warn_of_doubles
+from polars_graded._frames.directions import Directions
+from polars_graded._frames.duplicates import Duplicates
 from polars_graded._frames.parts import Cut, Parts, check_together, chosen
 from polars_graded._frames.progress import progress
 from polars_graded._frames.request import Request
@@ -32,23 +33,34 @@ def measured(
         cut, at_hand = Cut(1, request.query, frame.height), [frame]
     else:
         rows = frame.lazy().select(
-            *dict.fromkeys(name for each in requests for name in each.columns)
+            *dict.fromkeys(name for each in requests for name in each.given_columns)
         )
         cut = chosen(rows, request.query, request.strategy, parts)
         at_hand = cut.of(rows)
         LOGGER.info("%s", cut)
     total = None if cut.rows is None else cut.rows * len(request.by) * len(requests)
     gathered = [Gathered(each) for each in requests]
+    directions, duplicates = Directions(request), Duplicates(requests)
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in at_hand:
-            warn_of_doubles(request, part)
-            groups = grouped(requests, part)
+            rows_of_part = completed(requests, part)
+            groups = grouped(requests, rows_of_part)
+            directions.add(groups)
+            duplicates.check(rows_of_part, groups)
             for each in gathered:
                 each.add(groups, more)
+    directions.check()
     result = finished(gathered)
     if cut.way == "sorted":
         check_together(result.select(request.keys_of_values), request.keys_of_values)
     return result
+
+
+def completed(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows of whole queries with what the expressions of any of the requests make of them."""
+    for request in requests:
+        frame = request.completed(frame)
+    return frame
 
 
 def measured_later(

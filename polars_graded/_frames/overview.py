@@ -11,6 +11,8 @@ import polars.selectors as cs
 from polars_graded._checks import check_whole_number
 from polars_graded._frames.contributions import RANK, TIED, ranked_documents, rows_of_query
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
+from polars_graded._frames.directions import Directions
+from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.notes import NOTES
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.values import Gathered, grouped
@@ -22,16 +24,20 @@ __all__ = ["overview", "side_by_side"]
 
 COLUMNS = (
     *("queries", "retrieved", "judged", "least", "median", "most", "grades", "only_relevant"),
-    *("none_retrieved", "judged@10", "tied", "none_judged", "none_relevant"),
+    *("duplicates", "none_retrieved", "judged@10", "tied", "none_judged", "none_relevant"),
 )
 """What `overview` says of each strategy: Polars prints the first and the last four columns."""
 
-STRATEGY, GRADE, RETRIEVED = (f"polars_graded: {n}" for n in ("strategy", "grade", "retrieved"))
+STRATEGY, GRADE, RETRIEVED, DOCUMENT = (
+    f"polars_graded: {name}" for name in ("strategy", "grade", "retrieved", "document")
+)
 """Columns under names that no frame has."""
 
 
 @takes_options_of(Request.of)
-def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
+def overview(
+    frame: Any, *, doc: str | None = DEFAULT_DOC, **options: Unpack[RequestOptions]
+) -> pl.DataFrame:
     """Look at a frame before measuring: what was retrieved, judged and relevant, and what not.
 
     Each row is a strategy. What makes means wrong shows here: judgments that were left out by a
@@ -41,7 +47,7 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     ----------
     frame
         Any data frame, as for `evaluate`; what is lazy is collected.
-    query, grade, by, strategy, ties, descending
+    query, grade, by, strategy, ties, descending, doc
         As for `evaluate`.
     irrelevant, highest, relevant_from, undefined_as, condensed
         As for `evaluate`.
@@ -60,10 +66,17 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
         - `grades`: how many rows have each grade, a list of structs with `grade` (Float64, null
           for unjudged) and `rows`, by rising grade;
         - `only_relevant` and `none_retrieved`: the queries that are so;
+        - `duplicates`: how many rows repeat a document of their ranking, which `evaluate` refuses;
+          all rows are looked at. It is null without a column of documents;
         - `judged@10`: the share of the first ten documents that is judged;
         - `tied`: the share of retrieved documents that have the score of another of the query;
         - `none_judged` and `none_relevant` (of those with a judged document): the queries that are
           so.
+
+    Raises
+    ------
+    ValueError
+        If `descending` is not passed for a score that may hold ranks, as for `evaluate`.
 
     See Also
     --------
@@ -90,14 +103,19 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
     │ score    ┆ 2       ┆ 1.0       ┆ 0.333333 ┆ 1           │
     └──────────┴─────────┴───────────┴──────────┴─────────────┘
     """
-    request = Request.of(["n_relevant", JUDGED_AT_THE_TOP.name], **options)
+    request = Request.of(["n_relevant", JUDGED_AT_THE_TOP.name], doc=doc, **options)
     if request.key in COLUMNS:
         msg = f"`strategy` must not have the name of a column of an overview, got {request.key!r}"
         raise ValueError(msg)
     opened = request.opened(frame)
-    rows = opened.lazy().select(request.columns).collect()
+    request = request.of_documents(opened.collect_schema())
+    rows = request.completed(opened.lazy().select(request.given_columns).collect())
+    groups = grouped([request], rows)
+    directions = Directions(request)
+    directions.add(groups)
+    directions.check()
     gathered = Gathered(request, kept=["retrieved", "retrieved_and_judged", "judged"])
-    gathered.add(grouped([request], rows))
+    gathered.add(groups)
     queries = gathered.in_order().select(
         pl.col(request.key).alias(STRATEGY), *request.measures, pl.col(NOTES).struct.unnest()
     )
@@ -117,24 +135,32 @@ def overview(frame: Any, **options: Unpack[RequestOptions]) -> pl.DataFrame:
             "none_retrieved": (of("retrieved") == 0).sum(),
         },
     )
-    of_rows = pl.concat([_rows(request, rows, *entry) for entry in request.by.items()])
+    of_rows = pl.concat([_rows(request, rows, name) for name in request.by])
     table = counts.join(of_rows, on=STRATEGY, how="left", nulls_equal=True, maintain_order="left")
     whole = cs.integer() & ~cs.by_name(STRATEGY)
     table = table.with_columns(whole.cast(pl.UInt32))
     return table.select(pl.col(STRATEGY).alias(request.key), *COLUMNS)
 
 
-def _rows(request: Request, rows: pl.DataFrame, name: str, score: tuple[str, ...]) -> pl.DataFrame:
+def _rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """What there is to count of the rows of an entry of `by`, for each strategy."""
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
-    grade, tied = pl.col(request.grade), places(request.ranking(score)).over(request.keys)
+    grade, tied = pl.col(request.grade), places(request.ranking(name)).over(request.keys)
+    doc = pl.lit(None) if request.document is None else pl.col(request.document)
+    documents = pl.when(doc.is_not_null()).then(pl.struct(*request.keys, doc.alias(DOCUMENT)))
     counted = rows.select(
+        documents.alias(DOCUMENT),
         strategy.alias(STRATEGY),
         grade.cast(pl.Float64).alias(GRADE),
-        pl.col(score[0]).is_not_null().alias(RETRIEVED),
+        pl.col(request.by[name][0]).is_not_null().alias(RETRIEVED),
         tied.struct.field("tied").alias(TIED),
     ).filter(pl.col(RETRIEVED) | pl.col(GRADE).is_not_null())
     return counted.group_by(STRATEGY).agg(
+        pl.lit(None, pl.Int64).alias("duplicates")
+        if request.document is None
+        else (pl.col(DOCUMENT).count() - pl.col(DOCUMENT).drop_nulls().n_unique()).alias(
+            "duplicates"
+        ),
         _share(pl.col(TIED).sum(), pl.col(RETRIEVED).sum()).alias("tied"),
         pl.col(GRADE).alias("grade").value_counts(name="rows").sort().alias("grades"),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypedDict
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, TypedDict, TypeVar
 
 import polars as pl
 
@@ -15,16 +15,25 @@ from polars_graded._checks import (
     check_comparable,
     check_flag,
     check_frame,
+    check_list,
+    did_you_mean,
 )
+from polars_graded._frames.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, check_score
 
 Columns: TypeAlias = "str | Sequence[str]"
-By: TypeAlias = "str | Sequence[Columns] | Mapping[str, Columns]"
-Grade: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
+Keys: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"
+By: TypeAlias = "Keys | Sequence[Keys] | Mapping[str, Keys]"
+Grade: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | Mapping[str, str | pl.Expr]"
+Descending: TypeAlias = "bool | Sequence[Flags] | Mapping[str, Flags] | None"
+Flags: TypeAlias = "bool | Sequence[bool]"
 Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
+
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
 class RowOptions(TypedDict, total=False):
@@ -33,7 +42,7 @@ class RowOptions(TypedDict, total=False):
     grade: Grade
     by: By
     ties: Columns | None
-    descending: bool
+    descending: Descending
     irrelevant: float
     highest: float | None
     relevant_from: float | None
@@ -62,13 +71,17 @@ class Request:
     """The column of stacked strategies."""
     ties: tuple[str, ...] | None
     """The columns that break ties, none to keep the order of rows; None where nothing was said."""
-    descending: bool
+    descending: Mapping[str, tuple[bool, ...]]
+    """Whether the highest value of each column comes first, for the strategies of which this was
+    passed."""
     scale: Ranking
     """What the grades mean; the columns to rank by are those of `by`."""
+    computed: Mapping[str, pl.Expr] = field(default_factory=dict)
+    """The expressions of `by` and `grade`, under the names of the columns that they make."""
+    doc: str | None = DEFAULT_DOC
+    """The column of documents; None for none, and the default until a frame is known."""
     grader: str | None = None
     """Whose grades these are, where there may be others: they judged what they judged."""
-    document: str | None = None
-    """A column of the frame that is called as documents are, to name where ties are decided."""
 
     @classmethod
     @checks_keywords
@@ -81,7 +94,8 @@ class Request:
         by: By = "score",
         strategy: str | None = None,
         ties: Columns | None = None,
-        descending: bool = True,
+        descending: Descending = None,
+        doc: str | None = DEFAULT_DOC,
         irrelevant: float = 0.0,
         highest: float | None = None,
         relevant_from: float | None = None,
@@ -89,18 +103,22 @@ class Request:
         condensed: bool = False,
     ) -> Request:
         """What these arguments of `evaluate` ask for."""
-        grader, grade = settled_grade(grade)
+        computed: dict[str, pl.Expr] = {}
+        grader, grade = settled_grade(grade, computed)
+        strategies = settled_by(by, computed)
         scale = Ranking(pl.col(grade))
         scale = replace(scale, condensed=check_flag("condensed", condensed))
         request = cls(
             settled_measures(measures),
-            settled_by(by),
+            strategies,
             tuple(check_column_names("query", query)),
             grade,
             None if strategy is None else check_column_name("strategy", strategy),
             settled_ties(ties),
-            check_flag("descending", descending),
+            settled_descending(descending, strategies),
             scale.scaled(irrelevant, highest, relevant_from).undefined_as(undefined_as),
+            computed,
+            None if doc is None else check_column_name("doc", doc),
             grader,
         )
         request._check_names()
@@ -154,10 +172,30 @@ class Request:
         """The columns to rank a strategy by, which are the same for all that are stacked."""
         return self.by[strategy] if self.strategy is None else next(iter(self.by.values()))
 
+    def directions_of(self, strategy: str) -> tuple[bool, ...]:
+        """Whether the highest value comes first, for each column to rank a strategy by."""
+        name = strategy if self.strategy is None else next(iter(self.by))
+        return self.descending.get(name, (True,) * len(self.by[name]))
+
+    @property
+    def document(self) -> str | None:
+        """The column of documents, once it is known."""
+        return None if self.doc == DEFAULT_DOC else self.doc
+
     @property
     def columns(self) -> list[str]:
         """The columns of a frame that are looked at, each once."""
-        return list(dict.fromkeys([*self.keys, *self.columns_of_rows]))
+        doc = [] if self.document is None else [self.document]
+        return list(dict.fromkeys([*self.keys, *self.columns_of_rows, *doc]))
+
+    @property
+    def given_columns(self) -> list[str]:
+        """The columns that a frame must have: in place of computed ones those they are made of."""
+        names = []
+        for name in self.columns:
+            expr = self.computed.get(name)
+            names += [name] if expr is None else expr.meta.root_names()
+        return list(dict.fromkeys(names))
 
     @property
     def columns_of_rows(self) -> list[str]:
@@ -179,17 +217,40 @@ class Request:
         self.check_not_stacked(checked)
         return checked
 
+    def of_documents(self, schema: Mapping[str, pl.DataType]) -> Request:
+        """The same request with the column of documents of a frame that has this schema."""
+        if self.doc != DEFAULT_DOC:
+            return self
+        others = {*self.keys, self.grade, *(columns[0] for columns in self.by.values())}
+        return replace(self, doc=find_document_column(schema, others))
+
+    def completed(self, frame: Frame) -> Frame:
+        """The frame with the columns that expressions make of the rows of each ranking."""
+        if not self.computed:
+            return frame
+        exprs = (expr.over(self.keys).alias(name) for name, expr in self.computed.items())
+        return frame.with_columns(*exprs)
+
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
         """Raise where a column is missing or of the wrong kind."""
+        stacked = [] if self.strategy is None else [self.strategy]
+        check_columns("frame", self.query, schema, argument="query")
+        check_columns("frame", stacked, schema, argument="strategy")
+        for name, expr in self.computed.items():
+            argument = "grade" if name == self.grade else "by"
+            check_columns("frame", expr.meta.root_names(), schema, argument=argument)
+        schema = self.completed(pl.LazyFrame(schema=schema)).collect_schema()
+        doc = [] if self.document is None else [self.document]
         for argument, names in (
             ("query", self.query),
             ("grade", [self.grade]),
             ("by", self.scores),
             ("strategy", [] if self.strategy is None else [self.strategy]),
             ("ties", self.ties or []),
+            ("doc", doc),
         ):
             check_columns("frame", names, schema, argument=argument)
-        check_comparable([*self.keys, *(self.ties or ())], schema)
+        check_comparable([*self.keys, *(self.ties or ()), *doc], schema)
         check_grade(f"grade {self.grade!r}", schema[self.grade])
         for first, *_ in self.by.values():
             if schema[first] == pl.String and len(self.by) > 1:
@@ -230,11 +291,11 @@ class Request:
         keys[self.key] = pl.String() if self.strategy is None else given[self.strategy]
         return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
 
-    def ranking(self, score: tuple[str, ...]) -> Ranking:
+    def ranking(self, strategy: str) -> Ranking:
         """How the rows of a query are ranked by the columns of a strategy."""
         ties = self.ties or ()
-        flags = [self.descending] * len(score) + [True] * len(ties)
-        return self.scale.ranked_by([*score, *ties], descending=flags)
+        flags = [*self.directions_of(strategy), *(True for _ in ties)]
+        return self.scale.ranked_by([*self.columns_of(strategy), *ties], descending=flags)
 
 
 # Arguments, each settled in one form
@@ -266,26 +327,56 @@ def of_one_value(given: Sequence[Measures]) -> dict[str, Measure]:
     return measures
 
 
-def settled_graders(given: Grade) -> dict[str, str] | None:
-    """The column of each grader's grades, under their name; None where there is one of all."""
-    if isinstance(given, str):
+def settled_graders(given: Grade) -> dict[str, str | pl.Expr] | None:
+    """The grades of each grader, under their name; None where there are one grader's alone."""
+    if isinstance(given, str | pl.Expr):
         return None
-    names = check_column_names("grade", given)
-    columns = given.values() if isinstance(given, Mapping) else names
-    columns = [check_column_name("grade", column) for column in columns]
-    return dict(zip(names, columns, strict=True))
+    columns: Any = given
+    if not isinstance(given, Mapping):
+        every = check_list("grade", given)
+        check_column_names("grade", [_name_of(each) for each in every])
+        columns = dict(zip(map(_name_of, every), every, strict=True))
+    check_column_names("grade", [*columns])
+    return {
+        name: each if isinstance(each, pl.Expr) else check_column_name("grade", each)
+        for name, each in columns.items()
+    }
 
 
-def settled_grade(given: Grade) -> tuple[str | None, str]:
+def settled_grade(
+    given: Grade, computed: dict[str, pl.Expr] | None = None
+) -> tuple[str | None, str]:
     """The column of grades, and whose they are where that is said."""
     graders = settled_graders(given)
+    computed = {} if computed is None else computed
     if graders is None:
-        return None, check_column_name("grade", given)
-    if len(graders) > 1:
+        graders = {_name_of(given): given}  # type: ignore[dict-item]
+        name: str | None = None
+    elif len(graders) > 1:
         msg = f"`grade` must name the grades of one grader here, got {', '.join(graders)}"
         raise ValueError(msg)
-    [found] = graders.items()
-    return found
+    else:
+        name = next(iter(graders))
+    [(called, column)] = graders.items()
+    return name, _column("grade", column, f"{called} (expression of grade)", computed)
+
+
+def _name_of(given: Any) -> Any:
+    """The name of a column, or the one that an expression makes."""
+    if not isinstance(given, pl.Expr):
+        return given
+    return given.meta.output_name(raise_if_undetermined=False) or "expression"
+
+
+def _column(argument: str, given: Any, called: str, computed: dict[str, pl.Expr]) -> str:
+    """The name of a column; that of an expression is noted as one to compute, `called` so."""
+    if not isinstance(given, pl.Expr):
+        return check_column_name(argument, given)
+    if given.meta.has_multiple_outputs():
+        msg = f"an expression of `{argument}` must be one column, got {given}"
+        raise ValueError(msg)
+    computed[called] = given
+    return called
 
 
 def _check_no_frame(entry: Any) -> None:
@@ -307,8 +398,9 @@ def settled_ties(given: Any) -> tuple[str, ...] | None:
     return () if is_order else tuple(check_column_names("ties", given))
 
 
-def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
-    """The columns to rank by of each strategy, under its name."""
+def settled_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
+    """The columns to rank by of each strategy, under its name; expressions go to `computed`."""
+    computed = {} if computed is None else computed
     several = isinstance(by, Sequence) and not isinstance(by, str)
     named = (
         by.items() if isinstance(by, Mapping) else [(None, c) for c in (by if several else [by])]
@@ -321,12 +413,16 @@ def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
         if isinstance(by, Mapping) and not isinstance(name, str):
             msg = f"`by` must name each strategy by a string, got {name!r}"
             raise TypeError(msg)
-        columns = [given] if isinstance(given, str) else given
+        columns = [given] if isinstance(given, str | pl.Expr) else given
         of_columns = isinstance(columns, list | tuple) and len(columns) > 0
-        if not of_columns or not all(isinstance(column, str) for column in columns):
-            msg = f"`by` takes column names and lists of them, got {by!r}"
+        if not of_columns or not all(isinstance(column, str | pl.Expr) for column in columns):
+            msg = f"`by` takes column names, expressions and lists of them, got {by!r}"
             raise TypeError(msg)
-        strategies[columns[0] if name is None else name] = tuple(columns)
+        called = _name_of(columns[0]) if name is None else name
+        strategies[called] = tuple(
+            _column("by", column, f"{called} (expression {place} of by)", computed)
+            for place, column in enumerate(columns, 1)
+        )
     if len(strategies) < len(named):
         msg = (
             f"`by` must name each strategy's first column once, got {by!r}\n\n"
@@ -335,3 +431,42 @@ def settled_by(by: Any) -> dict[str, tuple[str, ...]]:
         )
         raise ValueError(msg)
     return strategies
+
+
+def settled_descending(
+    given: Any, by: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[bool, ...]]:
+    """Whether the highest comes first, for each column of the strategies of which it is passed."""
+    if given is None:
+        return {}
+    if isinstance(given, bool):
+        given = dict.fromkeys(by, given)
+    elif isinstance(given, Mapping):
+        for name in given:
+            if name not in by:
+                msg = (
+                    f"`descending` must map strategies of `by`, {', '.join(map(repr, by))}, to "
+                    f"True or False, got {name!r}"
+                )
+                raise ValueError(msg + (did_you_mean(name, by) if isinstance(name, str) else ""))
+    elif isinstance(given, list | tuple):
+        if len(given) != len(by):
+            msg = f"`descending` must have one entry per strategy, got {len(given)} for {len(by)}"
+            raise ValueError(msg)
+        given = dict(zip(by, given, strict=True))
+    else:
+        msg = f"`descending` must be True, False, a list of them or a mapping, got {given!r}"
+        raise TypeError(msg)
+    return {name: _flags(name, flags, len(by[name])) for name, flags in given.items()}
+
+
+def _flags(name: str, given: Any, n: int) -> tuple[bool, ...]:
+    """Whether the highest comes first, for each of n columns."""
+    flags = given if isinstance(given, list | tuple) else [given] * n
+    if not all(isinstance(flag, bool) for flag in flags):
+        msg = f"`descending` of {name!r} must be True, False or a list of them, got {given!r}"
+        raise TypeError(msg)
+    if len(flags) != n:
+        msg = f"`descending` of {name!r} must have one entry per column, got {len(flags)} for {n}"
+        raise ValueError(msg)
+    return tuple(flags)

@@ -93,8 +93,8 @@ class Part:
 
     @cached_property
     def has_unjudged(self) -> bool:
-        """Whether strategies may differ in how much of what they retrieved is judged."""
-        return _are_compared(self.request) and self.grades.flat.null_count() > 0
+        """Whether it is to be seen how much of what was retrieved is judged."""
+        return self.grades.flat.null_count() > 0
 
     @cached_property
     def grades(self) -> Lists:
@@ -151,7 +151,7 @@ class Part:
 
     def ranking(self, name: str) -> Ranking:
         """How a strategy is ranked."""
-        return self.request.ranking(self.request.columns_of(name))
+        return self.request.ranking(name)
 
     def of_strategy(self, name: str, found: Computed | None) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the values of a strategy and its notes, each with keys beside them."""
@@ -162,7 +162,7 @@ class Part:
             else found.column(number)
             for number, each in enumerate(self.measures.values())
         }
-        notes = self.notes | notes_of_strategy(self, request.columns_of(name)[0])
+        notes = self.notes | notes_of_strategy(self, name)
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
@@ -223,39 +223,26 @@ def notes_of_grades(grades: pl.Series) -> dict[str, object]:
     return {LOWEST: low, HIGHEST: high, HALVES: halves}
 
 
-def notes_of_strategy(part: Part, score: str) -> dict[str, pl.Series]:
+def notes_of_strategy(part: Part, name: str) -> dict[str, pl.Series]:
     """What is to be known of each query, and of a strategy, before it is measured."""
-    scores = part.groups.lists(score)
+    scores = part.groups.lists(part.request.columns_of(name)[0])
     retrieved = scores.flat.is_not_null()
     return {
         "retrieved": pl.Series(scores.count(retrieved)),
         "retrieved_and_judged": pl.Series(scores.count(retrieved & part.grades.flat.is_not_null())),
-        "counts_up": _counts_up(part, scores.flat),
+        "counts_up": _counts_up(part, name, scores.flat),
     }
 
 
-def _counts_up(part: Part, values: pl.Series) -> pl.Series:
-    """Whether a score has each number from 1, or 0, once, as ranks have; null of too few.
-
-    One that is not called a rank has to count in the order of rows too, where scores fall.
-    """
-    called_rank = data_warnings.is_called_rank(values.name)
-    looks_so = values.dtype.is_numeric() and (called_rank or _counts_by_row(values))
-    if not part.request.descending or not looks_so:
+def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
+    """Whether a score that is called rank has each number from 1, or 0, once."""
+    looks_so = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
+    if name in part.request.descending or not looks_so:
         return part.constant(value=False, dtype=pl.Boolean())
     score = pl.col("value")
     least = score.min()
     counts = ((least == 0) | (least == 1)) & (score.max() - least + 1 == score.count())
-    return part.groups.aggregated(
-        values, counts if called_rank else pl.when(score.count() > 1).then(counts)
-    )
-
-
-def _counts_by_row(values: pl.Series) -> bool:
-    """Whether each value is one more than the one above it, or begins anew from 0 or 1."""
-    if values.is_empty() or values[0] not in (0, 1):
-        return False
-    return bool(((values.diff() == 1) | (values == values[0])).all())
+    return part.groups.aggregated(values, counts)
 
 
 class Gathered:
@@ -282,7 +269,7 @@ class Gathered:
         """Return the values of all queries, checked and in order, with kept notes beside them."""
         request = self.request
         for name, faults in self._faults.items():
-            faults.check(request.ranking(request.columns_of(name)), stacked=bool(request.strategy))
+            faults.check(request.ranking(name), stacked=bool(request.strategy))
         strategies = [_by_query(request, pl.concat(self.values.pop(name))) for name in request.by]
         if request.strategy is not None:
             [values] = strategies
@@ -350,8 +337,3 @@ def _finished(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
         *request.keys_of_values,
         *(pl.when(judged).then(pl.col(name)).alias(name) for name in request.measures),
     )
-
-
-def _are_compared(request: Request) -> bool:
-    """Return whether there may be several strategies."""
-    return len(request.by) > 1 or request.strategy is not None

@@ -91,7 +91,7 @@ def computed(
                 judged[documents.grades],
                 None if documents.scores is None else of_lists[documents.scores],
                 None if documents.ties is None else of_lists[documents.ties],
-                descending=not ranking.by or ranking.descending[0],
+                descending=documents.descending,
                 condensed=ranking.condensed,
                 depth=depth,
                 highest=ranking.highest,

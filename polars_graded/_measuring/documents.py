@@ -17,6 +17,7 @@ import polars as pl
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
+from polars_graded._measuring.rank_columns import DOCUMENTS, RankLists
 from polars_graded._measuring.ranking import Ranking, check_grade, check_score
 
 
@@ -31,6 +32,8 @@ class Documents:
     """Numbers that those documents share which nothing but the order of rows tells apart."""
     rows: Integers | None = None
     """Where each document stood before ties were broken; None for where it stands."""
+    descending: bool = True
+    """Whether the highest score comes first."""
 
     @classmethod
     def of(cls, ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> Documents:
@@ -40,9 +43,15 @@ class Documents:
         scores = keys[0].as_numbers()
         order = _Order.of(scores, keys[1:], ranking.descending[1:]) if keys[1:] else None
         if order is None:
-            return cls(grades, scores, scores)
+            return cls(grades, scores, scores, descending=ranking.descending[0])
         ties = Lists(pl.Series(order.sets), scores.offsets)
-        return cls(grades.at(order.rows), scores.at(order.rows), ties, order.rows)
+        return cls(
+            grades.at(order.rows),
+            scores.at(order.rows),
+            ties,
+            order.rows,
+            descending=ranking.descending[0],
+        )
 
     @cached_property
     def lists(self) -> list[Lists]:
@@ -134,6 +143,34 @@ def not_finite(columns: Sequence[Lists]) -> Integers:
         if not is_finite(column.flat):
             found[column.count(~column.flat.is_finite()) > 0] = number
     return found
+
+
+def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
+    """Raise where a column to rank by may hold ranks, and nothing says which end comes first."""
+    if ranking.direction_is_passed:
+        return
+    for number, key in enumerate(keys, 2):
+        column = ranking.column(number)
+        if number > 2 and _names_documents(ranking.by[number - 2]):  # noqa: PLR2004, the first
+            continue
+        evidence = RankLists.of(key).evidence()
+        if evidence.is_conclusive:
+            flags = [["True"] * len(keys), ["True"] * len(keys)]
+            flags[1][number - 2] = "False"
+            highest, lowest = (
+                each[0] if len(keys) == 1 else f"[{', '.join(each)}]" for each in flags
+            )
+            msg = (
+                f"`descending` must be passed for {column}, {evidence}\n\n"
+                f"Hint: descending={lowest} ranks its lowest value first, as ranks mean; "
+                f"descending={highest} ranks its highest value first"
+            )
+            raise ValueError(msg)
+
+
+def _names_documents(key: pl.Expr) -> bool:
+    """Return whether a key that breaks ties may count rows: documents, or what is made of rows."""
+    return not key.meta.is_column() or key.meta.output_name() == DOCUMENTS
 
 
 def check_finite(ranking: Ranking, numbers: Integers) -> None:

@@ -12,6 +12,7 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import Computed, check_measures, computed, sentence
 from polars_graded._measuring.documents import (
     Documents,
+    check_directions,
     check_finite,
     check_grades,
     check_keys,
@@ -92,6 +93,7 @@ def _documents(ranking: Ranking, lists: Sequence[Lists]) -> tuple[Documents, Lis
     check_grades(ranking, grades)
     check_keys(ranking, grades, keys)
     check_finite(ranking, not_finite([grades, *keys]))
+    check_directions(ranking, keys)
     documents = Documents.of(ranking, grades, keys)
     if not known:
         return documents, None

@@ -24,6 +24,8 @@ class Ranking:
     grade: pl.Expr
     by: tuple[pl.Expr, ...] = ()
     descending: tuple[bool, ...] = ()
+    direction_is_passed: bool = False
+    """Whether `descending` was passed, so that columns may hold ranks."""
     irrelevant: float = 0.0
     highest: float | None = None
     relevant_from: float | None = None
@@ -34,14 +36,16 @@ class Ranking:
     """Which rows there are; all where it is None."""
 
     def ranked_by(
-        self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] = True
+        self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] | None = None
     ) -> Ranking:
         """The same, ordered by columns."""
         if not by:
             msg = "`ranked_by` needs at least one column to rank by, got none"
             raise TypeError(msg)
         keys = tuple(check_column("ranked_by", key) for key in by)
-        given: Any = [descending] * len(keys) if isinstance(descending, bool) else descending
+        passed = descending is not None
+        given: Any = True if descending is None else descending
+        given = [given] * len(keys) if isinstance(given, bool) else given
         flags = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
         for flag in flags:
             if not isinstance(flag, bool):
@@ -50,7 +54,7 @@ class Ranking:
         if len(flags) != len(keys):
             msg = f"`descending` must have one entry per column, got {len(flags)} for {len(keys)}"
             raise ValueError(msg)
-        return replace(self, by=keys, descending=tuple(flags))
+        return replace(self, by=keys, descending=tuple(flags), direction_is_passed=passed)
 
     @property
     def levels(self) -> tuple[float, ...]:

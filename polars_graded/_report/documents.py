@@ -50,6 +50,7 @@ COLUMNS = {
     "none_judged": ("queries with nothing judged", "count"),
     "none_relevant": ("queries with nothing relevant", "count"),
     "only_relevant": ("queries with only relevant documents", "count"),
+    "duplicates": ("rows that repeat a document", "count"),
     "none_retrieved": ("queries with nothing retrieved", "count"),
     "grades": ("rows of each grade", "grades"),
 }

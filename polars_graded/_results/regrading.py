@@ -20,7 +20,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.evaluating import FrameOptions, evaluate
-from polars_graded._frames.request import of_one_value, settled_by
+from polars_graded._frames.request import Request, of_one_value
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of
 from polars_graded._results.pairs import pairs_of
@@ -131,22 +131,24 @@ def unjudged_bounds(
     if options.get("condensed"):
         msg = "`condensed` must be False, since it leaves no unjudged document, got True"
         raise ValueError(msg)
-    rows, grade, keys = _found(frame, options)
+    rows, settled, keys = _found(frame, options)
+    grade = settled["grade"]
     chosen = of_one_value(measures)
     asked = {name: each.name for name, each in chosen.items()}
     check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
-    highest = options.get("highest")
+    highest = settled.get("highest")
     best: Any = rows.get_column(grade).max() if highest is None else highest
-    unknown = [] if highest is not None else _unknown(chosen, best, options.get("irrelevant", 0.0))
+    unknown = [] if highest is not None else _unknown(chosen, best, settled.get("irrelevant", 0.0))
     if unknown:
         warn_the_caller(
             DataWarning.unjudged,
             f"no grade is relevant to {', '.join(map(repr, unknown))}, so that unjudged documents "
             "are not either\n\nHint: highest= says how relevant a document can be",
         )
-    now, filled = evaluate(rows, asked | {DEPTH: "n_retrieved"}, **options), []
-    for name, columns in settled_by(options.get("by", "score")).items():
-        of_one: dict[str, Any] = {**options, "by": {name: columns}}
+    now, filled = evaluate(rows, asked | {DEPTH: "n_retrieved"}, **settled), []
+    for name, columns in settled["by"].items():
+        flags = {each: flags for each, flags in settled["descending"].items() if each == name}
+        of_one: dict[str, Any] = {**settled, "by": {name: columns}, "descending": flags}
         unjudged = pl.col(grade).is_null() & pl.col(columns[0]).is_not_null()
         every = rows.with_columns(
             pl.when(unjudged).then(best).otherwise(pl.col(grade)).alias(grade)
@@ -162,7 +164,7 @@ def unjudged_bounds(
         if measure.function == "rbp":
             depth = now.get_column(DEPTH).clip(upper_bound=measure.n).cast(pl.Float64)
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
-        exact = pl.lit(name not in unknown and _has_bounds(measure, options))
+        exact = pl.lit(name not in unknown and _has_bounds(measure, settled))
         named = pl.lit(name).alias("measure")
         of_it = now.select(
             named, *keys, value=value, low=low, high=high, exact=exact, residual=residual
@@ -198,7 +200,6 @@ def robustness_to_grading(
     *measures: str,
     gradings: Mapping[str, Grading] | None = None,
     moved: float = 0.1,
-    doc: str = "doc",
     confidence: float = 0.95,
     seed: int = 0,
     **options: Unpack[FrameOptions],
@@ -219,16 +220,14 @@ def robustness_to_grading(
     moved
         The share of judged documents whose grade is moved by one level at random, as a grading
         "10 % moved" (the lowest level can only go up); 0 for none. It is only there by default.
-    doc
-        The column that tells documents apart where strategies are stacked, so that a document is
-        moved alike for all.
     confidence
         Differences are significant by the paired t test with Holm's correction where p is at most
         1 - `confidence`.
     seed
         The same seed moves the same grades.
     **options
-        The keywords of `evaluate`.
+        The keywords of `evaluate`. Where strategies are stacked, `doc` names the column by which a
+        document is moved alike for all.
 
     Returns
     -------
@@ -278,7 +277,8 @@ def robustness_to_grading(
     │ 1 is 0   ┆ y        ┆ 0.0  ┆ 2     ┆ -1.0 │
     └──────────┴──────────┴──────┴───────┴──────┘
     """
-    rows, grade, (strategy, *query) = _found(frame, options)
+    rows, settled, (strategy, *query) = _found(frame, options)
+    grade = settled["grade"]
     chosen = of_one_value(measures)
     check_free_names(["grading"], strategy=strategy)
     check_level(confidence)
@@ -288,7 +288,7 @@ def robustness_to_grading(
         levels = rows.get_column(grade).drop_nulls().unique().sort().to_list()
         others = _merged(rows.get_column(grade), levels)
         if share:
-            unit = [*query, doc] if options.get("strategy") is not None else []
+            unit = [*query, settled["doc"] or "doc"] if settled.get("strategy") is not None else []
             check_columns("frame", unit, rows.columns)
             check_comparable(unit, rows.schema)
             others[f"{100 * share:g} % moved"] = _moved(rows, grade, levels, share, unit, seed)
@@ -298,9 +298,9 @@ def robustness_to_grading(
             for name, each in _check_gradings(gradings).items()
         }
     asked = {name: measure.name for name, measure in chosen.items()}
-    each = {AS_GIVEN: evaluate(rows, asked, **options)}
+    each = {AS_GIVEN: evaluate(rows, asked, **settled)}
     for name, grades in others.items():
-        each[name] = _quietly(rows.with_columns(grades.alias(grade)), asked, options)
+        each[name] = _quietly(rows.with_columns(grades.alias(grade)), asked, settled)
     said = {
         name: _Conclusions(values, chosen, strategy, query, confidence)
         for name, values in each.items()
@@ -358,13 +358,25 @@ class _Conclusions:
         return rows.select(pl.lit(name).alias("grading"), "*")
 
 
-def _found(frame: Any, options: Mapping[str, Any]) -> tuple[pl.DataFrame, str, list[str]]:
-    """The rows, the column of grades, and those of strategies and queries in what comes out."""
+def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
+    """The rows; the keywords, which name columns of them; the strategy and the queries."""
     rows = check_collected("frame", frame)
-    grade = check_column_name("grade", options.get("grade", "grade"))
+    grade = options.get("grade", "grade")
+    if not isinstance(grade, str | pl.Expr):
+        check_column_name("grade", grade)
     schema = evaluate(rows.lazy(), "n_relevant", **options).collect_schema()
-    check_columns("frame", [grade], rows.columns)
-    return rows, grade, [name for name in schema if name != "n_relevant"]
+    kept: dict[str, Any] = {**options}
+    for name in ("parts", "progress"):
+        kept.pop(name, None)
+    request = Request.of(["n_relevant"], **kept).of_documents(rows.collect_schema())
+    named = {
+        "by": {name: [*columns] for name, columns in request.by.items()},
+        "descending": {name: [*flags] for name, flags in request.descending.items()},
+        "doc": request.doc,
+        "grade": request.grade,
+    }
+    keys = [name for name in schema if name != "n_relevant"]
+    return request.completed(rows), {**options, **named}, keys
 
 
 def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import sys
 from importlib.metadata import version
 
 from . import (
+    checks,
     compiled,
     expressions,
     files,
@@ -29,6 +30,7 @@ SECTIONS = {
     "floor": floor,
     "expressions": expressions,
     "shapes": shapes,
+    "checks": checks,
     "compiled": compiled,
     "growth": growth,
     "skew": skew,

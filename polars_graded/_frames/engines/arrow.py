@@ -30,7 +30,7 @@ class Worker:
 
         They may have any names, since engines do not take all that Polars does.
         """
-        columns = self.request.columns
+        columns = self.request.given_columns
         frame = pl.DataFrame(table.select(range(len(columns))).rename_columns(columns))
         # What is noticed of some of the queries need not be true of all.
         with warnings.catch_warnings():
@@ -99,6 +99,7 @@ def _schema_of_values(request: Request, given: pa.Schema) -> pa.Schema:
 def _with_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
     """What the error says, and the queries of NaN and infinity, since nobody sees all of them."""
     sentence, *_ = str(error).split("\n\n")
+    frame = request.completed(frame)
     scores = [columns[0] for columns in request.by.values()]
     floats = [name for name in (request.grade, *scores) if frame.schema[name].is_float()]
     bad = frame.filter(~pl.all_horizontal(pl.col(name).is_finite() for name in floats))

@@ -24,9 +24,11 @@ def evaluated(request: Request, frame: Any, parts: Parts) -> Any:
 
     buckets = check_buckets("Spark", request, parts)
     buckets = buckets or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    schema = checked_schema(request, _arrow_schema(frame))
+    given = _arrow_schema(frame)
+    schema = checked_schema(request, given)
+    request = request.of_documents(schema_of(given))
     rows = frame.selectExpr(
-        *(f"{_quoted(name)} AS column_{n}" for n, name in enumerate(request.columns)),
+        *(f"{_quoted(name)} AS column_{n}" for n, name in enumerate(request.given_columns)),
         f"pmod(xxhash64({', '.join(map(_quoted, request.query))}), {buckets}) AS bucket",
     )
     worker = Worker(request, schema)

@@ -1,0 +1,44 @@
+"""The column of a frame that tells documents apart, where no argument names it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+
+import polars as pl
+
+DEFAULT_DOC = "default"
+"""The value of `doc=` that looks for the column of documents."""
+
+NOUNS = {
+    *("doc", "docs", "docid", "docno", "document", "documents", "did", "passage", "passages"),
+    *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "url"),
+}
+"""Words that a column of documents is called by."""
+
+IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code", "sku", "asin"}
+"""Words beside them that make no other column of it, as the price of a product would be."""
+
+
+def words_of(column: str) -> set[str]:
+    """Return the words that the name of a column is made of."""
+    return set(re.findall("[a-z]+", re.sub("(?<=[a-z])(?=[A-Z])", "_", column).lower()))
+
+
+def find_document_column(
+    schema: Mapping[str, pl.DataType], others: Collection[str] = ()
+) -> str | None:
+    """Return the column called "doc", or else the first that is called as ids of documents are."""
+    names = ["doc", *(name for name in schema if is_called_like_ids(name))]
+    for name in names:
+        dtype = schema.get(name)
+        may_be_ids = dtype is not None and dtype != pl.Object and not dtype.is_float()
+        if may_be_ids and name not in others:
+            return name
+    return None
+
+
+def is_called_like_ids(column: str) -> bool:
+    """Return whether the name of a column consists of words for ids of documents alone."""
+    words = words_of(column)
+    return words <= NOUNS | IDENTIFIERS and not words.isdisjoint(NOUNS)

@@ -1,0 +1,188 @@
+"""Documents that a ranking has twice, or that have two grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from polars_graded._checks import first_few
+from polars_graded._frames.grouping import Groups
+from polars_graded._frames.request import Request
+
+MAX_CHECKED_ROWS = 1_000_000
+"""Up to so many rows all are looked at; of more, whole queries with about half as many."""
+
+STRETCH_ROWS = 1 << 14
+"""Rows that are looked at together."""
+
+CHECKED_SHARE = 0.05
+"""Share of the rows beyond that is looked at in whole queries, where rows come in parts."""
+
+MIXER = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number that spreads the bits of hashes which are combined."""
+
+Hashes = npt.NDArray[np.uint64]
+
+
+@dataclass
+class Duplicates:
+    """The check that no ranking has a document twice, part by part."""
+
+    requests: Sequence[Request]
+    rows: int = 0
+    """Rows of the parts before."""
+
+    def check(self, part: pl.DataFrame, groups: Groups) -> None:
+        """Raise where a document is twice in a ranking of whole queries, or has two grades."""
+        request, before = self.requests[0], self.rows
+        self.rows += part.height
+        if request.document is None or part.is_empty():
+            return
+        allowed = part.height
+        if self.rows > MAX_CHECKED_ROWS:
+            allowed = max(MAX_CHECKED_ROWS // 2 - before, int(CHECKED_SHARE * part.height))
+        if request.strategy is None and groups.are_rows:
+            if any(_have_repeated(part.get_column(request.document), groups, allowed)):
+                check_once(request, part)
+            return
+        rows = part if part.height <= allowed else _some_queries(request, part, groups, allowed)
+        if has_repeated_documents(request, rows):
+            check_once(request, part)
+        if request.strategy is not None:
+            for each in self.requests:
+                if _has_two_grades(each, rows):
+                    check_one_grade(each, part)
+
+
+def _have_repeated(documents: pl.Series, groups: Groups, allowed: int) -> Iterator[bool]:
+    """Yield whether stretches of groups, which stay in cache, seem to repeat a document.
+
+    Of more rows than are allowed every so manieth stretch is looked at.
+    """
+    edges = np.searchsorted(groups.offsets, np.arange(0, len(documents), STRETCH_ROWS))
+    stretches = [*pairwise([*np.unique(edges).tolist(), groups.n])]
+    stretches = [(first, last) for first, last in stretches if first < last]
+    n = max(1, len(stretches) * min(allowed, len(documents)) // len(documents))
+    for place in np.unique(np.linspace(0, len(stretches) - 1, n).astype(np.int64)).tolist():
+        first, last = stretches[place]
+        offsets = groups.offsets[first : last + 1]
+        some = documents.slice(offsets[0], offsets[-1] - offsets[0])
+        number = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(offsets))
+        hashes = some.hash(seed=0).to_numpy() ^ (number * MIXER)
+        if some.null_count():
+            hashes = hashes[some.is_not_null().to_numpy()]
+        hashes.sort()
+        yield bool((hashes[1:] == hashes[:-1]).any())
+
+
+def _some_queries(
+    request: Request, part: pl.DataFrame, groups: Groups, allowed: int
+) -> pl.DataFrame:
+    """Return the rows of whole queries, spread over the frame by the hash of the query."""
+    grades = [] if request.strategy is None else [request.grade]
+    rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
+    if not groups.are_rows:
+        step = -(-part.height // allowed)
+        chosen = _hashes(part, request.query) % np.uint64(step) == 0
+        return rows.filter(pl.Series(chosen))
+    order = np.argsort(_hashes(groups.keys, request.query), kind="stable")
+    lengths = np.diff(groups.offsets)
+    n = int(np.searchsorted(np.cumsum(lengths[order]), allowed, side="right"))
+    places = np.sort(order[: max(1, n)])
+    starts, lengths = groups.offsets[places], lengths[places]
+    ends = np.cumsum(lengths)
+    every = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+    return rows.select(pl.all().gather(every))
+
+
+def _hashes(rows: pl.DataFrame, columns: Sequence[str]) -> Hashes:
+    """Return a hash of the values of some columns for each row."""
+    found = np.zeros(rows.height, np.uint64)
+    for name in columns:
+        column = rows.get_column(name)
+        column = column.cast(pl.Float64) if column.dtype.is_float() else column
+        found = (found ^ column.hash(seed=0).to_numpy()) * MIXER
+        found ^= found >> np.uint64(32)
+    return found
+
+
+def _n_unique(hashes: Hashes) -> int:
+    """Return how many different hashes there are."""
+    ordered = np.sort(hashes)
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, len(ordered))
+
+
+def has_repeated_documents(request: Request, rows: pl.DataFrame) -> bool:
+    """Return whether two rows of a ranking seem to have the same document; null is none."""
+    assert request.document is not None  # noqa: S101
+    if rows.get_column(request.document).null_count():
+        rows = rows.filter(pl.col(request.document).is_not_null())
+    return _n_unique(_hashes(rows, [*request.keys, request.document])) < rows.height
+
+
+def repeated_rows(request: Request, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows whose document another row of the ranking has.
+
+    Rows that count for nothing, and rows without a document, are left out.
+    """
+    counts = pl.any_horizontal(pl.col(request.grade, *request.scores).is_not_null())
+    rows = rows.filter(counts, pl.col(request.document or "").is_not_null())
+    return rows.filter(pl.struct(*request.keys, request.document).is_duplicated())
+
+
+def check_once(request: Request, rows: pl.DataFrame) -> None:
+    """Raise where a ranking has a document twice, with the count and some examples."""
+    again = repeated_rows(request, rows)
+    if again.is_empty():
+        return
+    doc, query = request.document, list(request.query)
+    first = again.unique([*request.keys, doc], keep="first", maintain_order=True)
+    queries, all_queries = again.select(query).n_unique(), rows.select(query).n_unique()
+    apart = [
+        name
+        for name, dtype in again.schema.items()
+        if name not in request.columns
+        and dtype in (pl.String, pl.Categorical, pl.Enum)
+        and not again.select(pl.struct(*request.keys, doc, name).is_duplicated().any()).item()
+    ]
+    hint = f".unique({[*request.keys, doc]!r}, maintain_order=True) keeps the first row of each"
+    if apart:
+        hint = f"strategy={apart[0]!r} tells stacked strategies apart"
+    msg = (
+        f"`frame` must have each document of {doc!r} once per ranking, got "
+        f"{again.height - first.height} rows too many in {queries} of {all_queries} queries: "
+        f"{first_few(first.select(*query, doc).rows())}\n\n"
+        f"Hint: {hint}; doc= names another column of documents; doc=None ranks each row as a "
+        "document"
+    )
+    raise ValueError(msg)
+
+
+def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:
+    """Return whether a document of a query seems to have other grades for another strategy."""
+    columns = [*request.query, request.document or ""]
+    judged = rows.filter(pl.col(request.grade).is_not_null(), pl.col(columns[-1]).is_not_null())
+    graded = _hashes(judged, [*columns, request.grade])
+    return _n_unique(graded) > _n_unique(_hashes(judged, columns))
+
+
+def check_one_grade(request: Request, rows: pl.DataFrame) -> None:
+    """Raise where a document of a query has other grades for another strategy."""
+    columns, grade = [*request.query, request.document or ""], pl.col(request.grade)
+    judged = rows.filter(grade.is_not_null(), pl.col(columns[-1]).is_not_null())
+    grades = judged.group_by(columns, maintain_order=True).agg(grade.unique().sort())
+    several = grades.filter(grade.list.len() > 1)
+    if several.is_empty():
+        return
+    msg = (
+        f"`frame` must have one {request.grade!r} for a document of a query, got several for "
+        f"{several.height} of {grades.height} documents: {first_few(several.rows())}\n\n"
+        "Hint: judge(run, judgments) gives each strategy the same grades; doc= names another "
+        "column of documents; doc=None does not compare grades"
+    )
+    raise ValueError(msg)

@@ -1,0 +1,249 @@
+"""Documents that a ranking has twice, or that have two grades: refused, with the count."""
+
+from __future__ import annotations
+
+import random
+import re
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from helpers import COLLECTED
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from polars_graded import evaluate, judge, overview, read_letor, read_qrels, read_run
+from polars_graded._frames.duplicates import MAX_CHECKED_ROWS
+from polars_graded._frames.engines.arrow import Worker, checked_schema
+from polars_graded._frames.request import Request
+
+REFUSED = "`frame` must have each document of '{}' once per ranking, got {} rows too many in {} of "
+
+
+def log(queries: int = 2999, doc: str = "doc", seed: int = 0) -> pl.DataFrame:
+    """Rows of a shop, each product once in a query, in any order."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 20, queries)
+    n = int(sizes.sum())
+    return pl.DataFrame(
+        {
+            "query": np.repeat(np.arange(queries), sizes),
+            doc: [f"p{place}" for size in sizes for place in range(size)],
+            "grade": rng.integers(0, 4, n),
+            "score": rng.normal(size=n),
+            "model": rng.normal(size=n),
+        }
+    ).sample(fraction=1, shuffle=True, seed=seed)
+
+
+def doubled(frame: pl.DataFrame, queries: int, seed: int = 0) -> tuple[pl.DataFrame, int]:
+    """The same with the rows of some queries once more, and how many these are."""
+    again = frame.filter(pl.col("query") < queries)
+    both = pl.concat([frame, again.with_columns(score=pl.col("score") + 1)])
+    return both.sample(fraction=1, shuffle=True, seed=seed), again.height
+
+
+WAYS = {
+    "eager": lambda frame, **options: evaluate(frame, "ndcg@10", **options),
+    "lazy": lambda frame, **options: evaluate(frame.lazy(), "ndcg@10", **options).collect(),
+    "streaming": lambda frame, **options: evaluate(
+        frame.sort("query", maintain_order=True).lazy(), "ndcg@10", parts="sorted", **options
+    ).collect(engine="streaming"),
+    "passes": lambda frame, **options: evaluate(frame, "ndcg@10", parts=1, **options),
+    "scratch": lambda frame, **options: evaluate(frame, "ndcg@10", parts="scratch", **options),
+}
+WAY = pytest.mark.parametrize("way", WAYS)
+
+
+@WAY
+@pytest.mark.parametrize("ties", [None, "doc"])
+def test_a_document_twice_is_refused_with_the_count_and_examples(way, ties):
+    frame, count = doubled(log(), 839)
+    with pytest.raises(
+        COLLECTED, match=REFUSED.format("doc", count, 839) + "299[89] queries: "
+    ) as e:
+        WAYS[way](frame, by=["score", "model"], ties=ties)
+    first = re.search(r"queries: \((\d+), '(p\d+)'\)", str(e.value))
+    query, doc = int(first[1]), first[2]
+    assert frame.filter(query=query, doc=doc).height == 2
+    as_rows = WAYS[way](frame, by=["score", "model"], ties=ties, doc=None)
+    named = frame.rename({"doc": "name"})
+    ties = ties and "name"
+    assert_frame_equal(WAYS[way](named, by=["score", "model"], ties=ties), as_rows)
+    with pytest.raises(COLLECTED, match=REFUSED.format("name", count, 839)):
+        WAYS[way](named, by=["score", "model"], ties=ties, doc="name")
+
+
+@WAY
+def test_a_frame_without_duplicates_has_its_values(way):
+    frame = log(300)
+    assert_frame_equal(WAYS[way](frame), WAYS[way](frame, doc=None))
+    unknown = frame.with_columns(pl.when(pl.col("doc") != "p1").then("doc").alias("doc"))
+    more = pl.concat([unknown, unknown.filter(pl.col("doc").is_null())])
+    WAYS[way](more)  # null names no document
+    ignored = frame.with_columns(grade=None, score=None, model=None).cast(dict(frame.schema))
+    values = WAYS[way](pl.concat([frame, ignored]))  # rows that count for nothing
+    assert_frame_equal(values, WAYS[way](frame))
+
+
+@pytest.mark.parametrize("name", ["product_id", "docno", "productId", "item", "URL", "movie_ids"])
+def test_a_column_called_as_ids_are_is_looked_at_unless_told_otherwise(name):
+    frame, count = doubled(log(100, name), 20)
+    frame = frame.with_columns(product_price=1.0, item_category=pl.lit("x"), doc_length=3)
+    with pytest.raises(ValueError, match=REFUSED.format(name, count, 20)):
+        evaluate(frame, "ap")
+    evaluate(frame, "ap", doc=None)
+    evaluate(frame.drop(name), "ap")
+
+
+def test_a_hint_names_the_column_of_stacked_strategies():
+    frame = log(50)
+    stacked = pl.concat(
+        frame.select("query", "doc", "grade", score=name, run=pl.lit(name))
+        for name in ("score", "model")
+    )
+    with pytest.raises(ValueError, match="Hint: strategy='run' tells stacked strategies apart"):
+        evaluate(stacked, "ap")
+    evaluate(stacked, "ap", strategy="run")
+    twice, _ = doubled(frame, 50)
+    with pytest.raises(ValueError, match=r"Hint: \.unique\(\['query', 'doc'\]"):
+        evaluate(twice, "ap")
+
+
+@WAY
+def test_different_grades_for_stacked_strategies_are_refused(way):
+    frame = log(200)
+    stacked = pl.concat(
+        frame.select("query", "doc", "grade", score=name, run=pl.lit(name))
+        for name in ("score", "model")
+    )
+    other = stacked.with_columns(
+        pl.when((pl.col("run") == "model") & (pl.col("doc") == "p1") & (pl.col("query") < 7))
+        .then(pl.col("grade") + 1)
+        .otherwise("grade")
+        .alias("grade")
+    )
+    WAYS[way](stacked, strategy="run")
+    sentence = "must have one 'grade' for a document of a query, got several for 7 of "
+    with pytest.raises(COLLECTED, match=sentence):
+        WAYS[way](other, strategy="run")
+    with pytest.warns(UserWarning, match="relevant documents of a query differ"):
+        WAYS[way](other, strategy="run", doc=None)
+
+
+def test_an_overview_counts_all_of_them():
+    frame, count = doubled(log(500), 100)
+    table = overview(frame, by=["score", "model"])
+    assert table["duplicates"].to_list() == [count, count]
+    assert overview(frame.drop("doc"))["duplicates"].to_list() == [None]
+    assert overview(frame, doc=None)["duplicates"].to_list() == [None]
+    assert overview(frame.rename({"doc": "name"}), doc="name")["duplicates"].to_list() == [count]
+    stacked = frame.with_columns(strategy=pl.lit("a")).vstack(
+        log(500).with_columns(strategy=pl.lit("b"))
+    )
+    table = overview(stacked, strategy="strategy")
+    assert table.select("strategy", "duplicates").rows() == [("a", count), ("b", 0)]
+
+
+def test_judge_refuses_them_before():
+    frame, count = doubled(log(30), 5)
+    run, qrels = frame.select("query", "doc", "score"), log(30).select("query", "doc", "grade")
+    with pytest.raises(ValueError, match=rf"`run` must have each .* once, got {count} more"):
+        judge(run, qrels)
+
+
+def test_engines_refuse_them_in_a_bucket():
+    pytest.importorskip("pyarrow")
+    frame, count = doubled(log(50, "sku"), 9)
+    table = frame.to_arrow()
+    request = Request.of(["ap"], doc="sku")
+    with pytest.raises(ValueError, match=REFUSED.format("sku", count, 9)):
+        Worker(request, checked_schema(request, table.schema))(table.select(request.given_columns))
+
+
+# More than a million rows.
+
+
+@pytest.fixture(scope="module")
+def long() -> pl.DataFrame:
+    rows = 2 * MAX_CHECKED_ROWS
+    rng = np.random.default_rng(3)
+    return pl.DataFrame(
+        {
+            "query": np.arange(rows) // 100,
+            "doc": np.arange(rows) % 100,
+            "grade": rng.integers(0, 3, rows),
+            "score": rng.normal(size=rows),
+        }
+    )
+
+
+@pytest.mark.parametrize("lazily", [False, True])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_of_more_rows_whole_queries_spread_over_the_frame_are_looked_at(long, shuffled, lazily):
+    first, last = pl.col("query") < 1000, pl.col("query") >= 19_000
+    for where in (first, last):
+        doc = pl.when(where & (pl.col("doc") == 7)).then(8).otherwise("doc")
+        frame = long.with_columns(doc=doc)
+        if shuffled:
+            frame = frame.sample(fraction=1, shuffle=True, seed=1)
+        with pytest.raises(COLLECTED, match=REFUSED.format("doc", 1000, 1000) + "20000 queries"):
+            evaluate(frame.lazy() if lazily else frame, "precision@1").lazy().collect()
+    evaluate(long, "precision@1")
+
+
+def test_one_query_longer_than_a_million_rows_is_looked_at(long):
+    frame = long.with_columns(query=0, doc=pl.int_range(pl.len()))
+    evaluate(frame, "precision@1")
+    with pytest.raises(ValueError, match=REFUSED.format("doc", 1, 1)):
+        evaluate(frame.with_columns(pl.col("doc").replace(5, 6)), "precision@1")
+
+
+def test_stacked_strategies_have_their_queries_looked_at_together(long):
+    half = long.filter(pl.col("query") < 8000)
+    other = half.with_columns(grade=pl.when(pl.col("query") % 50 == 0).then(5).otherwise("grade"))
+    stacked = pl.concat(
+        rows.with_columns(run=pl.lit(name)) for name, rows in (("a", half), ("b", other))
+    )
+    with pytest.raises(ValueError, match=r"must have one 'grade' .*, got several for 16000 of"):
+        evaluate(stacked, "precision@1", strategy="run")
+
+
+# Random logs, and real ones.
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.sampled_from(["doc", "Artikel", "sku"]))
+def test_no_duplicate_of_a_random_log_passes(seed, grouped, name):
+    rng = random.Random(seed)
+    keys = ["query", "country"] if rng.random() < 0.5 else ["query"]
+    rows = [
+        (query, country, doc, rng.randint(0, 2), rng.random())
+        for query in range(rng.randint(1, 6))
+        for country in ("de", "fr")
+        for doc in rng.sample(range(9), rng.randint(1, 9))
+    ]
+    if len(keys) == 1:
+        rows = [row for row in rows if row[1] == "de"]
+    frame = pl.DataFrame(rows, schema=["query", "country", name, "grade", "score"], orient="row")
+    options = {"doc": name, "query": keys, "ties": "order"}
+    evaluate(frame, "precision@1", **options)
+    again = frame.sample(1, seed=seed).with_columns(score=rng.choice([0.5, None]))
+    more = pl.concat([frame, again])
+    more = more.sort("query") if grouped else more.sample(fraction=1, shuffle=True, seed=seed)
+    with pytest.raises(ValueError, match=REFUSED.format(name, 1, 1)):
+        evaluate(more, "precision@1", **options)
+
+
+def test_no_real_run_is_refused(data):
+    for path in sorted(data.glob("ohsumed/*.gz")):
+        rows = read_letor(path).unique(["query", "doc"], maintain_order=True)
+        evaluate(rows, "ap", by=["f1", "f2"], ties="order")
+    qrels = read_qrels(data / "trec_eval" / "qrels.test.gz")
+    for path in data.glob("trec_eval/results.*.gz"):
+        with warnings.catch_warnings(action="ignore"):  # of queries that the run did not answer
+            judged = judge(read_run(path).drop("strategy"), qrels)
+        evaluate(judged, "ap", ties="doc")
+        assert overview(judged)["duplicates"].to_list() == [0]
