@@ -30,6 +30,7 @@ What results say
     rank_strategies     strategies by their means, and how sure each rank is
     gate                better, no worse, or worse than the baseline
     assert_no_worse     the same as one line of a test
+    write_results, read_results   files of results that say what they are
     average_curves      curves averaged over queries
     agreement           how far graders agree on the grades of documents
     long_form           measures below one another, for charts
@@ -74,6 +75,8 @@ from polars_graded._results.forms import paper_table as paper_table
 from polars_graded._results.gating import assert_no_worse as assert_no_worse
 from polars_graded._results.gating import gate as gate
 from polars_graded._results.ranks import rank_strategies as rank_strategies
+from polars_graded._results.result_files import read_results as read_results
+from polars_graded._results.result_files import write_results as write_results
 from polars_graded._results.segments import compare_segments as compare_segments
 from polars_graded._versions import __version__ as __version__
 from polars_graded._versions import show_versions as show_versions
