@@ -6,7 +6,7 @@ that passes on such an interval passes what it has hardly seen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,11 +49,12 @@ def careful_intervals(
             low[part], high[part] = np.fmin(low[part], below), np.fmax(high[part], above)
     constant = (std == 0) & (mean != 0) & (pairs.n > 1)
     few = (changed < MIN_CHANGED_QUERIES) | (std == 0)
-    for place in np.flatnonzero(few):
-        low[place] = high[place] = np.nan
-        if width is not None and pairs.n:
-            [differences] = pairs.differences(slice(place, place + 1))
-            low[place], high[place] = stringer_interval(differences, level, width)
+    low[few] = high[few] = np.nan
+    if width is not None and pairs.n and few.any():
+        alone = replace(pairs, a=pairs.a[few], b=pairs.b[few])
+        parts = map(alone.differences, alone.parts(pairs.n))
+        ends = [stringer_interval(part, level, width) for part in parts]
+        low[few], high[few] = np.concatenate(ends, axis=1)
     if width is not None:
         low, high = np.fmax(low, -width), np.fmin(high, width)
     unchanged = (changed == 0) & (pairs.n > 0)
@@ -61,8 +62,8 @@ def careful_intervals(
     return CarefulIntervals(low, high, changed, constant)
 
 
-def stringer_interval(differences: Floats, level: float, width: float) -> tuple[float, float]:
-    r"""Return Stringer's interval of the mean of values within `width` of 0.
+def stringer_interval(differences: Floats, level: float, width: float) -> Floats:
+    r"""Return both ends of Stringer's interval of the mean of rows of values within `width` of 0.
 
     With :math:`p_j` the Clopper-Pearson bound of a share of which j in n were seen, and differences
     in rising order, the lower end is
@@ -72,12 +73,12 @@ def stringer_interval(differences: Floats, level: float, width: float) -> tuple[
     """
     from scipy.special import betaincinv
 
-    n = len(differences)
+    n = differences.shape[1]
     seen = np.arange(n)
     bounds = np.append(betaincinv(seen + 1, n - seen, 1 - level / 2), 1.0)
-    steps, rising = np.diff(bounds), np.sort(differences)
+    steps, rising = np.diff(bounds), np.sort(differences, axis=1)
     unseen = bounds[0] * width
-    return float(steps @ rising - unseen), float(steps @ rising[::-1] + unseen)
+    return np.array([rising @ steps - unseen, rising[:, ::-1] @ steps + unseen])
 
 
 def johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:

@@ -197,12 +197,24 @@ def gate(
     ...     {
     ...         "strategy": ["main"] * 40 + ["new"] * 40,
     ...         "query": [*range(40)] * 2,
-    ...         "ap": [0.5] * 40 + [0.5, 0.52, 0.49, 0.51] * 10,
+    ...         "ap": [0.5] * 40 + [0.48, 0.52, 0.47, 0.51] * 10,
     ...     }
     ... )
     >>> verdicts = gate(per_query, "ap", baseline="main", margin=0.05)
     >>> verdicts.select("strategy", "difference", "low", "high", "verdict")
-    >>> print(verdicts["sentence"].item())
+    shape: (1, 5)
+    ┌──────────┬────────────┬───────────┬──────────┬──────────┐
+    │ strategy ┆ difference ┆ low       ┆ high     ┆ verdict  │
+    │ ---      ┆ ---        ┆ ---       ┆ ---      ┆ ---      │
+    │ str      ┆ f64        ┆ f64       ┆ f64      ┆ str      │
+    ╞══════════╪════════════╪═══════════╪══════════╪══════════╡
+    │ new      ┆ -0.005     ┆ -0.011677 ┆ 0.001677 ┆ no worse │
+    └──────────┴────────────┴───────────┴──────────┴──────────┘
+    >>> from textwrap import fill
+    >>> print(fill(verdicts["sentence"].item()))
+    ap: new is no worse than main: -0.005 (-0.0117 to 0.00168), margin
+    0.05; 40 queries; means 0.495 and 0.5; 95 % confidence in all verdicts
+    together
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
@@ -226,7 +238,8 @@ def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Option
         for (segment, results), (_, places) in segments:
             pairs = Pairs(results, held.a, held.b)
             judged = Judgement(allowed, options, level, top)
-            verdicts = _verdicts(pairs, replace(results, values=every[:, places]), judged)
+            known = Results(measure, grid.queries[places], every[:, places])
+            verdicts = _verdicts(pairs, known, judged)
             of_it = measure, segment, held.names, verdicts
             tables.append(of_measure(*of_it, more_queries=pl.UInt64()))
     table = pl.concat(tables).with_columns(

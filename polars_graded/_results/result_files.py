@@ -32,8 +32,8 @@ def write_results(
     The file holds the number of queries and the version and, if the results come from
     `evaluate(..., fingerprint=)`, each measure's full formula, the scale, what breaks ties, and the
     fingerprint of each query's judgments. In a Parquet file the number of queries, the version and
-    the settings are its own key-value metadata, under the key "polars_graded"; in a CSV file the
-    settings, with the number of queries, are a column. The file is written atomically.
+    the settings are its own key-value metadata, under the key "polars_graded"; in a CSV file they
+    stand in the first row of a column `settings`. The file is written atomically.
 
     Parameters
     ----------
@@ -58,6 +58,7 @@ def write_results(
     Examples
     --------
     >>> import tempfile
+    >>> from polars_graded import evaluate
     >>> from pathlib import Path
     >>> rows = pl.DataFrame(
     ...     {"query": ["001"] * 2, "doc": ["a", "b"], "grade": [0, 2], "score": [2, 1]}
@@ -72,18 +73,19 @@ def write_results(
     │ ---      ┆ ---   ┆ --- ┆ ---              │
     │ str      ┆ str   ┆ f64 ┆ str              │
     ╞══════════╪═══════╪═════╪══════════════════╡
-    │ score    ┆ 001   ┆ 0.5 ┆ d3c94b0c57d7b1a1 │
+    │ score    ┆ 001   ┆ 0.5 ┆ f568315a9bb70525 │
     └──────────┴───────┴─────┴──────────────────┘
     """
     file = _checked_file(path)
     frame = check_frame("per_query", per_query).lazy().collect()
     columns = check_column_names("query", query or found_keys(frame.schema, {})["query"])
     check_columns("per_query", columns, frame.schema, argument="query")
-    about = {METADATA: __version__, "query": columns}
+    about: dict[str, Any] = {METADATA: __version__, "query": columns}
     about["queries"] = frame.select(pl.struct(columns).n_unique()).item()
     settings = settings_in(frame)
     if len(settings) == 1:
-        about = {**settings[0], **about, METADATA: settings[0][METADATA]}
+        formulas = {each: text for each, text in settings[0]["measures"].items() if each in frame}
+        about = {**settings[0], "measures": formulas, **about, METADATA: settings[0][METADATA]}
     text = json.dumps(about, ensure_ascii=False)
     with whole_file(file) as part:
         if file.suffix.lower() == ".parquet":
@@ -91,7 +93,8 @@ def write_results(
             kept.write_parquet(part, metadata={METADATA: text})
             return
         if len(settings) == 1:
-            frame = frame.with_columns(pl.lit(text).alias(SETTINGS))
+            first = pl.int_range(pl.len()) == 0
+            frame = frame.with_columns(pl.when(first).then(pl.lit(text)).alias(SETTINGS))
         # A cell of a CSV file holds no list: blanks part the values of a curve.
         curves = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
         lists = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
@@ -99,7 +102,7 @@ def write_results(
 
 
 def read_results(path: str | PathLike[str]) -> pl.DataFrame:
-    """Read a file of results, as `write_results` and the command's `--per-query` write it.
+    r"""Read a file of results, as `write_results` and the command's `--per-query` write it.
 
     Parameters
     ----------
@@ -120,7 +123,25 @@ def read_results(path: str | PathLike[str]) -> pl.DataFrame:
 
     See Also
     --------
-    write_results : Writes such a file, with an example.
+    write_results : Writes such a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "main.csv")
+    ...     _ = file.write_text("strategy,query,ap\n1,001,0.5\n1,08,0.25\n")
+    ...     read_results(file)
+    shape: (2, 3)
+    ┌──────────┬───────┬──────┐
+    │ strategy ┆ query ┆ ap   │
+    │ ---      ┆ ---   ┆ ---  │
+    │ str      ┆ str   ┆ f64  │
+    ╞══════════╪═══════╪══════╡
+    │ 1        ┆ 001   ┆ 0.5  │
+    │ 1        ┆ 08    ┆ 0.25 │
+    └──────────┴───────┴──────┘
     """
     file = _checked_file(path)
     try:
