@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 
+from polars_graded._results.careful_intervals import queries_needed, skewness_of
 from polars_graded._results.gating import BAD, PASSING, Judgement, decided
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import Results
-from polars_graded._results.power import fewest_queries
 from polars_graded._results.significance import Options
 
 MARGIN, LEVEL = 0.01, 0.05
@@ -120,8 +120,8 @@ def decided_of_needed(kind, effect, margin, changes):
     """Return the queries that are needed at the true difference, and the share that they decide."""
     rng = np.random.default_rng(zlib.crc32(kind.encode()))
     sample = KINDS[kind](rng, effect, (1, 1_000_000))
-    n = fewest_queries(abs(effect + margin) / sample.std(), 0.8, LEVEL)
-    n = max(n, int(np.ceil(30 / (sample != 0).mean())))
+    skewness = max(-skewness_of(sample).item(), 0)
+    n = queries_needed((effect + margin) / sample.std(), LEVEL, skewness, (sample != 0).mean())
     drawn = KINDS[kind](rng, effect, (changes, n))
     values = np.concatenate([np.zeros((1, n)), drawn])
     pairs = Pairs(
@@ -152,8 +152,9 @@ if __name__ == "__main__":
                 cells += [worse.unchanged] * (measures == 1) + [worse.passed, same.stopped]
             print(f"| {kind} | {queries} | {' | '.join(map(percent, cells))} |", flush=True)
     print()
-    print("| differences | queries needed | decided |")
-    print("|---|---:|---:|")
+    print("| differences | margin 0.01: queries | decided | margin 0.02: queries | decided |")
+    print("|---|---:|---:|---:|---:|")
     for kind in [*KINDS][:-1]:
-        n, share = decided_of_needed(kind, 0, 0.02, 2000)
-        print(f"| {kind} | {n} | {percent(share)} |", flush=True)
+        found = (decided_of_needed(kind, 0, margin, 2000) for margin in (0.01, 0.02))
+        cells = (f"{n} | {percent(share)}" for n, share in found)
+        print(f"| {kind} | {' | '.join(cells)} |", flush=True)

@@ -12,10 +12,18 @@ import numpy as np
 
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._results.pairs import Pairs
+from polars_graded._results.power import fewest_queries
 from polars_graded._results.significance import Options, outcome_of
 
 MIN_CHANGED_QUERIES = 30
 """Fewer queries with a difference than this get Stringer's interval."""
+
+
+MIN_EXPECTED_CHANGED = 40
+"""So many are expected where 30 are there in 19 of 20 cases."""
+
+POWER = 0.8
+"""Chance with which the queries that are said to be needed decide."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,33 @@ def stringer_interval(differences: Floats, level: float, width: float) -> Floats
     steps, rising = np.diff(bounds), np.sort(differences, axis=1)
     unseen = bounds[0] * width
     return np.array([rising @ steps - unseen, rising[:, ::-1] @ steps + unseen])
+
+
+def queries_needed(effect: float, level: float, skewness: float, changed: float) -> int | None:
+    """Return how many queries decide in 80 % of cases, None where that is more than anyone has.
+
+    `effect` is how far the difference is from what would be undecided, in standard deviations;
+    `skewness` that of the differences if it widens the interval on this side, or 0; `changed` the
+    share of queries with a difference.
+    """
+    from scipy.special import stdtrit
+
+    n = fewest_queries(effect, POWER, level) if effect > 0 and changed > 0 else None
+    if n is None:
+        return None
+    # Johnson's interval is wider by c / sqrt(n) errors: x = sqrt(n) solves x effect = a + c / x.
+    c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
+    root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
+    return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED / changed)))
+
+
+def skewness_of(differences: Floats) -> Floats:
+    """Return the skewness of each row, 0 where all values are the same."""
+    deviations = differences - differences.mean(axis=1, keepdims=True)
+    cubes = (deviations**2).mean(axis=1) ** 1.5
+    third = (deviations**3).mean(axis=1)
+    skewness: Floats = np.divide(third, cubes, out=np.zeros(len(cubes)), where=cubes > 0)
+    return skewness
 
 
 def johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
-from polars_graded._results.careful_intervals import MIN_CHANGED_QUERIES, careful_intervals
+from polars_graded._results.careful_intervals import careful_intervals, queries_needed, skewness_of
 from polars_graded._results.comparability import (
     Change,
     check_comparable,
@@ -56,14 +56,10 @@ from polars_graded._results.per_query import (
     place_of,
     ratio,
 )
-from polars_graded._results.power import fewest_queries
 from polars_graded._results.result_files import as_numbers, read_results, settings_in
 from polars_graded._results.significance import Options, TestName
 
 __all__ = ["assert_no_worse", "gate"]
-
-POWER = 0.8
-"""The chance with which the queries that are said to be needed decide."""
 
 TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
 """Tests with an interval of the mean that agrees with them."""
@@ -468,6 +464,7 @@ def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
     gap = np.abs((mean if pairs.results.higher_is_better else -mean) + by.margin)
     means, baseline_means = pairs.means
     open_ones = np.isin(verdict, OPEN) & ~turned
+    adverse = _adverse_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
     return {
         "queries": np.full(len(pairs), pairs.n),
         "strategy_queries": known[pairs.a].sum(axis=1),
@@ -478,8 +475,10 @@ def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
         "baseline_mean": baseline_means,
         "mean": means,
         "more_queries": [
-            _more_queries(effect, pairs.n, n_changed, by.level) if is_open else None
-            for is_open, effect, n_changed in zip(open_ones, ratio(gap, std), changed, strict=True)
+            _more_queries(effect, skewness, n_changed, pairs.n, by.level) if is_open else None
+            for is_open, effect, skewness, n_changed in zip(
+                open_ones, ratio(gap, std), adverse, changed, strict=True
+            )
         ],
         "confidence": by.options.confidence,
         "level": by.level,
@@ -533,13 +532,17 @@ MAX_QUERIES_RATIO = 100
 """More queries than this multiple of those at hand are not recommended."""
 
 
-def _more_queries(effect: float, n: int, changed: int, level: float) -> int | None:
+def _adverse_skewness(pairs: Pairs, by: Judgement) -> Floats:
+    """Return the skewness of differences where it widens the interval on the side of the margin."""
+    gain = pairs.statistics.mean * (1 if pairs.results.higher_is_better else -1)
+    skewness = [skewness_of(pairs.differences(part)) for part in pairs.parts(pairs.n)]
+    gained = np.concatenate(skewness) * (1 if pairs.results.higher_is_better else -1)
+    return np.maximum(np.where(gain > -by.margin, -gained, gained), 0)
+
+
+def _more_queries(effect: float, skewness: float, changed: int, n: int, level: float) -> int | None:
     """Return how many more queries decide, None where that is not known or far too many."""
-    if not effect > 0 or not changed:
+    needed = queries_needed(effect, level, skewness, changed / n) if n else None
+    if needed is None or needed > MAX_QUERIES_RATIO * n:
         return None
-    needed = fewest_queries(effect, POWER, level)
-    if needed is None:
-        return None
-    # Of fewer queries that change the interval is wider than Student's.
-    needed = max(needed, -(-MIN_CHANGED_QUERIES * n // changed))
-    return max(1, needed - n) if needed <= MAX_QUERIES_RATIO * n else None
+    return max(1, needed - n)
