@@ -29,7 +29,7 @@ from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Undefined
 from polars_graded._report.page import drawing_scripts, report
-from polars_graded._results.comparability import CHANGES, Change
+from polars_graded._results.comparability import CHANGES, Change, NotComparableError
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
 from polars_graded._results.gate_sentences import gate_summary
@@ -661,7 +661,16 @@ def _gated(
     keys: ResultOptions = {"strategy": "strategy", "query": "query", "missing": how["missing"]}
     changes = {name: getattr(options, name) or "same" for name in CHANGES}
     changes["missing"] = options.missing or "error"
-    held = held_against(per_query, [best], baseline, None, keys, changes)
+    try:
+        held = held_against(per_query, [best], baseline, None, keys, changes)
+    except NotComparableError as error:
+        difference = error.difference.replace("`per_query`", "the runs")
+        difference = difference.replace("`baseline`", "the --baseline")
+        msg = (
+            f"--gate refuses what is not comparable: {difference}; "
+            f"--{error.argument} {error.value} allows it"
+        )
+        raise ValueError(msg) from None
     verdicts = verdicts_of(held, options.margin, Options(how["test"], "none"))
     if options.markdown:
         with _named(options.markdown), whole_file(options.markdown) as part:

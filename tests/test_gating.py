@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import re
+import subprocess
+import sys
 from itertools import pairwise
 
 import gate_simulations
@@ -14,7 +17,18 @@ import registry
 import scipy.stats
 from polars.testing import assert_frame_equal
 
-from polars_graded import assert_no_worse, compare, evaluate, gate, write_results
+import polars_graded
+from polars_graded import (
+    DataWarning,
+    assert_no_worse,
+    compare,
+    evaluate,
+    gate,
+    judge,
+    read_qrels,
+    read_run,
+    write_results,
+)
 from polars_graded.__main__ import main
 from polars_graded._results.gate_sentences import BEYOND, WITHIN
 from polars_graded._results.gating import PASSING, top_of
@@ -618,6 +632,127 @@ def test_the_exit_status_of_a_gate_says_undecided_and_what_is_bad_input(capsys):
         capsys.readouterr()
         assert command(*wrong) == 2
         assert sentence in capsys.readouterr().err
+
+
+def rewritten(file, pattern, replacement):
+    """Replace a pattern in the lines of a file."""
+    path = pathlib.Path(file)
+    path.write_text(
+        re.sub(pattern, replacement, path.read_text("utf-8"), flags=re.MULTILINE), "utf-8"
+    )
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("change", "options", "sentence", "allow"),    [
+        (lambda: rewritten("qrels", " 2$", " 5"), (), r"other judgments in \d+ of 400 queries",
+         ("--judgments", "changed")),
+        (lambda: rewritten("qrels", r"q[1-9]\d* .*\n", ""), (),
+         r"the runs lacks 399 of the 400 queries of the --baseline \(", ("--missing", "drop")),
+        (lambda: None, ("--ties", "order"), "`ties` is .* in the runs", ("--scale", "changed")),
+        (lambda: None, ("--highest", "9"), "`highest` is 9.0 in", ("--scale", "changed")),
+        (lambda: None, ("--measure", "ndcg@10=ndcg(gain=linear)@10"), "'ndcg@10' is ndcg",
+         ("--formulas", "changed")),
+    ],
+)  # fmt: skip
+def test_the_command_refuses_what_is_not_comparable(change, options, sentence, allow, capsys):
+    baseline = "release.csv" if options else "release.parquet"
+    measured_as = ("--measure", "ndcg@10")
+    assert command("--qrels", "qrels", "main.run", *measured_as, "--per-query", baseline) == 0
+    change()
+    files = ("--qrels", "qrels", "noise.run", *measured_as, *options)
+    gated = (*files, "--gate", "ndcg@10", "--baseline", baseline, "--markdown", "out.md")
+    capsys.readouterr()
+    assert command(*gated) == 2
+    error = capsys.readouterr().err
+    assert re.search(f"--gate refuses what is not comparable: .*{sentence}", error)
+    assert f"; {' '.join(allow)} allows it" in error
+    assert not pathlib.Path("out.md").exists()
+    assert command(*gated, *allow) in (0, 1, 3)
+    text = pathlib.Path("out.md").read_text(encoding="utf-8")
+    assert "; allowed: " in text
+    assert "\nAllowed: " in text
+    assert command(*files, *allow) == 2
+    assert "allow what --gate refuses, so need it" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_summary_says_all_that_a_verdict_rests_on(capsys):
+    rewritten("loss.run", "loss$", "main")
+    rewritten("loss.run", r"^q7 .*\n", "")
+    files = ("--qrels", "qrels", "loss.run", *GATE, "--baseline", "main.parquet")
+    assert command(*files, "--markdown", "out.md") == 1
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
+    text = pathlib.Path("out.md").read_text(encoding="utf-8")
+    with pytest.warns(DataWarning.missing, match="1 of 400 judged queries"):
+        rows = judge(read_run("loss.run").drop("strategy", "rank"), read_qrels("qrels"))
+    new = evaluate(rows, "ndcg@10", ties="doc")
+    old = pl.read_parquet("main.parquet")
+    [row] = gate(new, baseline=old, margin=0.01).rows(named=True)
+    assert text.startswith("## Worse than the baseline\n\n- ndcg@10: main (new) is worse than main")
+    cells = re.search(r"^\| ndcg@10 \|.*$", text, re.MULTILINE)[0].strip("| ").split(" | ")
+    names = ["main (new)", "main (baseline)", "400 and 400", "400", "0", str(row["changed"])]
+    assert cells[1:7] == names
+    numbers = [float(cell) for cell in cells[7:10]]
+    known = [row["mean"], row["baseline_mean"], row["difference"]]
+    assert numbers == pytest.approx(known, rel=5e-3)
+    low, high = map(float, cells[10].split(" to "))
+    assert (low, high) == pytest.approx((row["low"], row["high"]), rel=5e-3)
+    assert cells[11:] == ["0.01", "**worse**"]
+    assert "All intervals hold together with 95 % confidence: of 100 such gates at most 5" in text
+    assert text.endswith(f"\npolars_graded {polars_graded.__version__}\n")
+    assert len(warnings) == text.count("**Warning:**") == 1
+    lost = re.findall(r"^\| (q\d+) \| \S+ \| \S+ \| (\S+) \|$", text, re.MULTILINE)
+    beside = new.join(old, on="query").select(
+        "query", difference=pl.col("ndcg@10") - pl.col("ndcg@10_right")
+    )
+    most = beside.sort("difference", "query").head(5)["query"].to_list()
+    assert [query for query, _ in lost] == most
+
+
+def steps_of(workflow):
+    """Return the shell lines of a workflow of GitHub, as its steps run them."""
+    folded_or_not = r"^ +(?:- )?run: (?:>\n((?:  +[^-\s].*\n|  +--.*\n)+)|(.*)\n)"
+    steps = re.findall(folded_or_not, workflow, re.MULTILINE)
+    return [" ".join((folded or line).split()) for folded, line in steps]
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(("run", "status"), [("noise", 0), ("loss", 1)])
+def test_the_pipeline_of_the_book_runs_as_it_is_written(run, status, tmp_path, monkeypatch):
+    """But for what it installs: a program in the place of pip looks at the file alone."""
+    page = pathlib.Path(polars_graded.__file__).parents[1] / "notebooks/book/how-to/gate.md"
+    text = page.read_text(encoding="utf-8")
+    [release, change] = re.findall(r"^```bash\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    [workflow] = re.findall(r"^```yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    copies = {"qrels": "qrels.txt", "main.run": "release.run", f"{run}.run": "new.run"}
+    for source, name in copies.items():
+        pathlib.Path(name).write_bytes(pathlib.Path(source).read_bytes())
+    programs = tmp_path / "programs"
+    for name, program in (
+        ("programs/pip", 'test "$1" = install && test -f "$2"'),
+        ("rank.sh", f"cat {run}.run"),
+    ):
+        file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(f"#!/bin/sh\n{program}\n", encoding="utf-8")
+        file.chmod(0o755)
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels/polars_graded-0.1.0-py3-none-any.whl").touch()
+    path = [str(programs), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]
+    monkeypatch.setenv("PATH", os.pathsep.join(path))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "step.md"))
+
+    def shell(line):
+        return subprocess.run(["bash", "-ec", line], check=False).returncode  # noqa: S603, S607
+
+    assert shell(release) == 0
+    assert shell(change) == status
+    pathlib.Path("new.run").unlink()
+    steps = steps_of(workflow)
+    assert [line.split()[0] for line in steps] == ["pip", "./rank.sh", "python", "test"]
+    assert [shell(line) for line in steps] == [0, 0, status, 0]
+    assert (tmp_path / "step.md").read_text(encoding="utf-8").startswith("## ")
 
 
 @pytest.mark.slow

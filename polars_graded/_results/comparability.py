@@ -27,6 +27,17 @@ SCALE = ("irrelevant", "highest", "relevant_from", "undefined_as", "condensed", 
 MAX_NAMED_QUERIES = 3
 
 
+class NotComparableError(ValueError):
+    """Results differ in what they were measured with, and no argument allows it."""
+
+    def __init__(self, difference: str, argument: str, value: str) -> None:
+        self.difference, self.argument, self.value = difference, argument, value
+        super().__init__(
+            f"`per_query` and `baseline` must not differ: {difference}\n\n"
+            f"Hint: {argument}={value!r} allows it, and the sentence says so"
+        )
+
+
 @dataclass
 class Comparability:
     """What was allowed to differ between two results, and what could not be checked."""
@@ -46,12 +57,7 @@ class Comparability:
         """Raise where results differ, unless an argument allows it."""
         value = "drop" if argument == "missing" else "changed"
         if not is_allowed:
-            msg = (
-                f"`per_query` and `baseline` must not differ: {difference}\n\n"
-                f"Hint: {argument}={value!r} allows it, and the sentence says so; in the command "
-                f"--{argument} {value}"
-            )
-            raise ValueError(msg)
+            raise NotComparableError(difference, argument, value)
         self.allowed.append(difference)
 
 
