@@ -368,6 +368,17 @@ def test_counts_show_other_judgments_of_plain_results():
     gate(new.with_columns(n_retrieved=9), "ndcg", baseline=new)
 
 
+def test_results_without_a_query_in_common_are_undecided():
+    frame = frame_of([0.1, -0.1, 0.2, 0.3])
+    half = (pl.col("query") < 2) == (pl.col("strategy") == "new")
+    holes = frame.with_columns(ap=pl.when(half).then("ap"))
+    [row] = gate(holes, baseline="main", missing="drop").rows(named=True)
+    assert (row["verdict"], row["lost"]) == ("undecided", 4)
+    assert (
+        "undecided whether new is worse than main: no query has a value on both" in row["sentence"]
+    )
+
+
 def test_a_baseline_with_few_of_the_queries_is_refused():
     rows = rankings(np.random.default_rng(1))
     new, old = measured(rows), measured(rows, **OLD)

@@ -11,7 +11,15 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_graded import evaluate, judge, read_results, write_results
+from polars_graded import (
+    compare,
+    evaluate,
+    judge,
+    rank_strategies,
+    read_results,
+    summarise,
+    write_results,
+)
 from polars_graded._frames import fingerprints
 from polars_graded.trust import order_stability
 
@@ -101,8 +109,11 @@ def test_results_are_as_they_were_but_for_two_columns():
     assert_frame_equal(found[:, :-2], evaluate(rows, "ap", "ndcg@3", ties="doc"))
     assert found.columns[-2:] == ["judgments", "settings"]
     assert measured(rows.lazy(), "ap", "ndcg@3").collect_schema() == found.schema
-    two = pl.concat([found, found.with_columns(strategy=pl.lit("x"), ap=pl.col("ap") / 2)])
-    order_stability(two, "ap")
+    other = found.with_columns(strategy=pl.lit("x"), ap=pl.col("ap") / 2)
+    two = pl.concat([found, other]).rename({"query": "user", "strategy": "system"})
+    plain = two.drop("judgments", "settings")
+    for function in (summarise, compare, rank_strategies, order_stability):
+        assert_frame_equal(function(two), function(plain))
 
 
 def test_results_of_several_graders_have_their_own_fingerprints():

@@ -77,6 +77,8 @@ def _verdict_said(row: Mapping[str, Any], new: str, old: str) -> str:
 def _reason(row: Mapping[str, Any], difference: str, interval: str) -> str:
     """Return why a verdict is undecided."""
     margin = short(row["margin"])
+    if not row["queries"]:
+        return "no query has a value on both sides"
     if row["low"] is None or row["high"] is None:
         few = f"{row['changed']} of {counted(row['queries'], 'queries')} changed"
         return f"{difference}, without an interval, since {few} and the range of values is unknown"

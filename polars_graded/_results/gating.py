@@ -360,7 +360,7 @@ def _beside(
     check_columns("baseline", columns, older.schema)
     strategies = as_they_come(rows[name])
     rows, older = with_same_keys(rows, older, [each for each in columns if each not in found])
-    now, known = as_they_come(rows[name]), as_they_come(older[name])
+    now, known = strategies.cast(rows.schema[name]), as_they_come(older[name])
     places = [0 if len(known) == 1 else place_of(known, each) for each in now]
     bases = known[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
