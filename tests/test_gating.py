@@ -185,6 +185,20 @@ def test_an_interval_of_losses_alone_is_the_exact_one_of_a_share(n):
             assert -row["low"] == pytest.approx(exact.high)
 
 
+@pytest.mark.parametrize(("n", "share"), [(10, 0.904), (50, 0.605), (200, 0.134), (1000, 0.0)])
+def test_success_lost_in_as_many_queries_as_the_margin_passes_only_unchanged(n, share):
+    """The chance is exact: each query is lost with a chance of 1 %, and the margin is 0.01."""
+    chances = scipy.stats.binom.pmf(np.arange(n + 1), n, 0.01)
+    assert chances[0] == pytest.approx(share, abs=0.001)
+    passing = 0.0
+    for losses in range(1, 26 if n == 1000 else 10):
+        frame = frame_of([-1.0] * losses + [0.0] * (n - losses), "success@1", base=1.0)
+        if gate(frame, baseline="main")["passes"].item():
+            passing += chances[losses]
+    assert passing / (1 - chances[0]) <= 0.05
+    assert gate(frame_of([0.0] * n, "success@1"), baseline="main")["verdict"].item() == "unchanged"
+
+
 def test_a_measure_without_a_range_has_no_interval_where_few_queries_changed():
     for measure, named in (("dcg@5", ["dcg@5"]), ("revenue", [{"revenue": "highest"}])):
         [row] = gate(frame_of([0.1, 0.2, 0.3], measure, 5.0), *named, baseline="main").rows(

@@ -23,15 +23,19 @@ class FrameOptions(RequestOptions, total=False):
 
     parts: Parts
     progress: bool
-    fingerprint: str | None
 
 
 @overload
 def evaluate(
-    frame: pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
+    frame: pl.LazyFrame,
+    *measures: Measures,
+    fingerprint: str | None = None,
+    **options: Unpack[FrameOptions],
 ) -> pl.LazyFrame: ...
 @overload
-def evaluate(frame: Any, *measures: Measures, **options: Unpack[FrameOptions]) -> pl.DataFrame: ...
+def evaluate(
+    frame: Any, *measures: Measures, fingerprint: str | None = None, **options: Unpack[FrameOptions]
+) -> pl.DataFrame: ...
 @takes_options_of(Request.of)
 def evaluate(
     frame: Any,

@@ -76,8 +76,9 @@ def stringer_interval(differences: Floats, level: float, width: float) -> Floats
     With :math:`p_j` the Clopper-Pearson bound of a share of which j in n were seen, and differences
     in rising order, the lower end is
     :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`: a share of :math:`p_0` that was not seen is
-    taken to be as bad as can be. For values of 0 and -1 it is the exact binomial bound; for others
-    it is conservative in all studies (Bickel: Inference and auditing: the Stringer bound, 1992).
+    taken to be as bad as can be. For values of 0 and -1 it is the exact binomial bound. For others
+    it is conservative in practice, and proven to be so for many values (de Jager, Pap, van Zuijlen:
+    Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
     """
     from scipy.special import betaincinv
 

@@ -185,7 +185,8 @@ def gate(
     ----------
     Piaggio, Elbourne, Pocock, Evans, Altman: Reporting of noninferiority and equivalence randomized
     trials, 2012. Johnson: Modified t tests and confidence intervals for asymmetrical populations,
-    1978. Bickel: Inference and auditing: the Stringer bound, 1992.
+    1978. De Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer
+    bound, 1997, which is conservative in practice and, for many queries, by proof.
 
     Examples
     --------
