@@ -169,11 +169,11 @@ def gate(
 
     Notes
     -----
-    Student's interval, moved by the skewness of the differences (Johnson 1978), is used where at
-    least 30 queries changed. Where fewer did, the interval is Stringer's: a share of queries that
-    may have been missed is taken to be as bad as can be. It needs the range of the measure; without
-    one (gains without a norm, or a column whose measure is unknown) there is no interval then.
-    Where all queries have the same loss, that is its less careful end.
+    Student's interval, moved by the skewness of the differences (Johnson 1978), or that of another
+    `test`, is used where at least 30 queries changed. Where fewer did, the interval is Stringer's:
+    a share of queries that may have been missed is taken to be as bad as can be. It needs the range
+    of the measure. Without one (gains without a norm, or a column whose measure is unknown) there
+    is no interval then. Where all queries have the same loss, that is its less careful end.
 
     With `missing="drop"` a strategy passes only if it also does when every query that has a value
     on one side alone counts as worst: 0 for the strategy, the highest value for the baseline.
