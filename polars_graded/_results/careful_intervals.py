@@ -15,12 +15,12 @@ from polars_graded._results.pairs import Pairs
 from polars_graded._results.power import fewest_queries
 from polars_graded._results.significance import Options, outcome_of
 
-MIN_CHANGED_QUERIES = 30
+MIN_CHANGED_QUERIES = 25
 """Fewer queries with a difference than this get Stringer's interval."""
 
 
-MIN_EXPECTED_CHANGED = 40
-"""So many are expected where 30 are there in 19 of 20 cases."""
+MIN_EXPECTED_CHANGED = 34
+"""So many are expected where 25 are there in 19 of 20 cases."""
 
 POWER = 0.8
 """Chance with which the queries that are said to be needed decide."""

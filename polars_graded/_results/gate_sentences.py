@@ -111,7 +111,8 @@ def _counts(row: Mapping[str, Any], confidence: float) -> Iterator[str]:
         yield f"{counted(n, 'queries')} in common of {new:,} and {old:,} of the baseline"
     if row["verdict"] != UNCHANGED:
         if row["changed"] < MIN_CHANGED_QUERIES and row["low"] is not None:
-            yield f"only {row['changed']:,} changed, so the interval is a conservative one"
+            few = f"{row['changed']:,} changed, fewer than {MIN_CHANGED_QUERIES}"
+            yield f"{few}, so the interval is a conservative one"
         if row["mean"] is not None:
             yield f"means {short(row['mean'])} and {short(row['baseline_mean'])}"
         yield f"{100 * confidence:g} % confidence in all verdicts together"

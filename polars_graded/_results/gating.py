@@ -170,7 +170,7 @@ def gate(
     Notes
     -----
     Student's interval, moved by the skewness of the differences (Johnson 1978), or that of another
-    `test`, is used where at least 30 queries changed. Where fewer did, the interval is Stringer's:
+    `test`, is used where at least 25 queries changed. Where fewer did, the interval is Stringer's:
     a share of queries that may have been missed is taken to be as bad as can be. It needs the range
     of the measure. Without one (gains without a norm, or a column whose measure is unknown) there
     is no interval then. Where all queries have the same loss, that is its less careful end.
