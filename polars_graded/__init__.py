@@ -30,6 +30,7 @@ What results say
     rank_strategies     strategies by their means, and how sure each rank is
     gate                better, no worse, or worse than the baseline
     assert_no_worse     the same as one line of a test
+    write_results, read_results   files of results that say what they are
     average_curves      curves averaged over queries
     agreement           how far graders agree on the grades of documents
     long_form           measures below one another, for charts
@@ -67,6 +68,7 @@ from polars_graded._results.comparing import compare, differences, summarise
 from polars_graded._results.forms import long_form, paper_table
 from polars_graded._results.gating import assert_no_worse, gate
 from polars_graded._results.ranks import rank_strategies
+from polars_graded._results.result_files import read_results, write_results
 from polars_graded._results.segments import compare_segments
 from polars_graded._versions import __version__, show_versions
 from polars_graded._warnings import DataWarning
@@ -101,6 +103,7 @@ __all__ = [
     "rank_strategies",
     "read_letor",
     "read_qrels",
+    "read_results",
     "read_run",
     "report",
     "scan_letor",
@@ -110,6 +113,7 @@ __all__ = [
     "side_by_side",
     "summarise",
     "trust",
+    "write_results",
 ]
 
 _MODULES = ("charts", "datasets", "experiments", "trust")

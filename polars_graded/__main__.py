@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
 import polars as pl
 import polars.selectors as cs
 
 from polars_graded import __version__, datasets
-from polars_graded._checks import check_choice, check_columns, said
+from polars_graded._checks import check_columns, said
 from polars_graded._frames.evaluating import evaluate
 from polars_graded._frames.judging import judge
 from polars_graded._frames.memory import memory_at_hand
@@ -29,11 +29,14 @@ from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Undefined
 from polars_graded._report.page import drawing_scripts, report
+from polars_graded._results.comparability import CHANGES, Change, NotComparableError
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
-from polars_graded._results.gating import BAD, gate_summary, held_against, results_of, verdicts_of
+from polars_graded._results.gate_sentences import gate_summary
+from polars_graded._results.gating import BAD, held_against, verdicts_of
 from polars_graded._results.keys import GRADER, ResultOptions, by_grader
 from polars_graded._results.per_query import bests, curve_means
+from polars_graded._results.result_files import write_results
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, TestName, correction_of
 from polars_graded._sentences import listed, p_said
 from polars_graded._writing import check_writable, whole_file
@@ -44,8 +47,8 @@ SUFFIXES = {
     "--report": (".html", ".htm"),
     "--markdown": (".md", ".markdown"),
 }
-EXIT_STATUS = {"worse": 1, "undecided": 3}
-"""What a shell is told of the worst verdict of a gate, beside 0."""
+EXIT_STATUS = {**dict.fromkeys(BAD, 1), "undecided": 3}
+"""Exit status of the worst verdict of a gate; it is 0 if all pass."""
 OF_REPORT = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
 """What a report shows beside the measures that are asked for."""
 SCALE = ("highest", "undefined_as", "condensed")
@@ -109,12 +112,15 @@ def _run(parser: _Parser, options: argparse.Namespace) -> int:
         scale = {name: vars(options)[name] for name in SCALE}
         shown = {name: measure.name for name, measure in measures.items()}
         shown |= dict(zip(added, added, strict=True))
-        evaluated = evaluate(frame, shown, **ranked, **scale).lazy().collect()
+        files = options.per_query or options.gate
+        doc = "doc" if files and "doc" in frame.collect_schema() else None
+        evaluated = evaluate(frame, shown, **ranked, **scale, fingerprint=doc).lazy().collect()
         per_query = evaluated.drop(added)
         printed = _printed(per_query, measures, options)
         status = 0
         if options.gate:
-            verdicts, status = _gated(per_query, measures, options)
+            told = [said(warning.message) for warning in caught]
+            verdicts, status = _gated(per_query, measures, options, told)
             printed += f"\n\n{verdicts}"
         if options.per_query:
             _write(per_query, options.per_query)
@@ -190,8 +196,12 @@ HELP = {
     "--baseline": "the strategy to compare all others with; all pairs with --test or --correction "
     "alone; with --gate also a .parquet or .csv file that --per-query wrote",
     "--gate": "the measures by which to say whether each strategy is no worse than the --baseline; "
-    "the exit status is then 0 for no worse or better, 1 for worse, 3 for undecided",
+    "the exit status is then 0 if all pass, 1 if one is worse, 3 if one is undecided",
     "--margin": "by how much a mean may be worse and still count as no worse; 0.01 by default",
+    "--missing": "drop allows --gate to leave out queries that one of both lacks",
+    "--judgments": "changed allows --gate a baseline measured with other judgments",
+    "--formulas": "changed allows --gate a baseline whose measures have other formulas",
+    "--scale": "changed allows --gate a baseline on another scale, or with another order of ties",
     "--markdown": "write what --gate says to a .md file, with the queries that lost most",
     "--test": "how to test differences; t by default",
     "--correction": "how to correct p values for their number; holm by default",
@@ -237,6 +247,9 @@ def _parser() -> _Parser:
     option("--baseline", metavar="NAME")
     option("--gate", nargs="+", metavar="NAME")
     option("--margin", type=float, default=0.01, metavar="DIFFERENCE")
+    option("--missing", choices=("error", "drop"))
+    for change in CHANGES:
+        option(f"--{change}", choices=get_args(Change))
     option("--markdown", type=Path, metavar="FILE")
     option("--test", choices=TESTS)
     option("--correction", choices=CORRECTIONS)
@@ -310,6 +323,9 @@ def _check_gate(measures: Mapping[str, Measure], options: argparse.Namespace) ->
     if missing := [name for name in _under_names(options.gate or []) if name not in measures]:
         msg = f"--gate takes what --measure names, got {', '.join(missing)}"
         raise ValueError(msg)
+    if not options.gate and any(vars(options)[name] for name in (*CHANGES, "missing")):
+        msg = "--missing, --judgments, --formulas and --scale allow what --gate refuses, so need it"
+        raise ValueError(msg)
     if not options.gate and (options.markdown or _is_file(options.baseline)):
         msg = "--markdown, and a file as --baseline, need --gate with the measures that decide"
         raise ValueError(msg)
@@ -330,7 +346,13 @@ def _check_graders(options: argparse.Namespace) -> list[str]:
             f"{', '.join(graders) or 'none'}"
         )
         raise ValueError(msg)
-    given = {"--report": options.report, "--gate": options.gate}
+    if len(graders) > 1 and options.gate:
+        msg = (
+            f"--gate goes by the judgments of one grader, got those of {', '.join(graders)}: "
+            "pass the file of one, as in --qrels FILE RUN"
+        )
+        raise ValueError(msg)
+    given = {"--report": options.report}
     given[f"--format {options.format}"] = options.format != "text"
     if len(graders) > 1 and options.trusted is None and any(given.values()):
         option = next(name for name, is_given in given.items() if is_given)
@@ -515,14 +537,8 @@ def _check_not_empty(frame: pl.DataFrame, *files: str) -> None:
 
 
 def _write(per_query: pl.DataFrame, path: Path) -> None:
-    with _named(path), whole_file(path) as part:
-        if path.suffix.lower() == ".parquet":
-            per_query.write_parquet(part)
-            return
-        # A cell of a CSV file holds no list: blanks part the values of a curve.
-        curves = [name for name, dtype in per_query.schema.items() if isinstance(dtype, pl.List)]
-        text = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
-        per_query.with_columns(text if curves else []).write_csv(part)
+    with _named(path):
+        write_results(per_query, path, query="query")
 
 
 def _printed(
@@ -632,34 +648,36 @@ def _comparing(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _gated(
-    per_query: pl.DataFrame, measures: Mapping[str, Measure], options: argparse.Namespace
+    per_query: pl.DataFrame,
+    measures: Mapping[str, Measure],
+    options: argparse.Namespace,
+    told: Sequence[str],
 ) -> tuple[str, int]:
-    """What a gate says of each strategy, and the exit status."""
+    """Return what a gate says of each strategy, and the exit status."""
     how = _comparing(options)
     best = {name: measures[name].definition.best for name in _under_names(options.gate)}
-    per_query = _of_trusted(per_query, best, options.trusted)
-    baseline = options.baseline
-    if _is_file(baseline):
-        baseline = _of_trusted(results_of(Path(baseline)), best, options.trusted)
+    baseline = Path(options.baseline) if _is_file(options.baseline) else options.baseline
+    # Queries without a relevant document have no value on either side, and are left out.
     keys: ResultOptions = {"strategy": "strategy", "query": "query", "missing": how["missing"]}
-    held = held_against(per_query, [best], baseline, None, keys)
+    changes = {name: getattr(options, name) or "same" for name in CHANGES}
+    changes["missing"] = options.missing or "error"
+    try:
+        held = held_against(per_query, [best], baseline, None, keys, changes)
+    except NotComparableError as error:
+        difference = error.difference.replace("`per_query`", "the runs")
+        difference = difference.replace("`baseline`", "the --baseline")
+        msg = (
+            f"--gate refuses what is not comparable: {difference}; "
+            f"--{error.argument} {error.value} allows it"
+        )
+        raise ValueError(msg) from None
     verdicts = verdicts_of(held, options.margin, Options(how["test"], "none"))
     if options.markdown:
         with _named(options.markdown), whole_file(options.markdown) as part:
-            part.write_text(gate_summary(held, verdicts), encoding="utf-8")
+            part.write_text(gate_summary(held, verdicts, told), encoding="utf-8")
     found = {*verdicts["verdict"]}
     status = next((EXIT_STATUS[each] for each in BAD if each in found), 0)
     return "\n".join(map(_printable, verdicts["sentence"])), status
-
-
-def _of_trusted(
-    results: pl.DataFrame, measures: Mapping[str, Best], trusted: str | None
-) -> pl.DataFrame:
-    """The results of the trusted grader, where there are those of several."""
-    if trusted is None or GRADER not in results.columns:
-        return results
-    parts = by_grader(results, {"measures": [measures]})
-    return parts[check_choice("trusted", trusted, parts)]
 
 
 def _marked_best(means: pl.DataFrame, best: Mapping[str, Best]) -> pl.DataFrame:

@@ -17,7 +17,6 @@ class DataWarning(UserWarning):
     - `files`: a file of a run is empty, or several have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
     - `join`: judged documents that were not retrieved seem to be lost, as by a left or inner join;
-    - `judgments`: results that are held against each other had other judgments;
     - `measures`: columns of numbers are left out, since they are not called like measures;
     - `missing`: a strategy, or all of them, did not answer queries;
     - `nulls`: rows have no query, or no strategy;
@@ -54,7 +53,6 @@ class DataWarning(UserWarning):
     files: ClassVar[type[DataWarning]]
     ids: ClassVar[type[DataWarning]]
     join: ClassVar[type[DataWarning]]
-    judgments: ClassVar[type[DataWarning]]
     measures: ClassVar[type[DataWarning]]
     missing: ClassVar[type[DataWarning]]
     nulls: ClassVar[type[DataWarning]]

@@ -32,11 +32,12 @@ MAY_IMPORT = {
     "namespace": {"polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},
     "_frames": {
         *("numpy", "polars", "pyarrow", "pyspark", "tqdm"),
-        *("_forking", "_checks", "_measuring", "_measuring.kernels", "_warnings"),
+        *("_forking", "_checks", "_measuring", "_measuring.kernels", "_versions", "_warnings"),
     },
     "_results": {
         *("numpy", "polars", "scipy"),
         *("_checks", "_measuring", "_measuring.kernels", "_frames", "_sentences", "_warnings"),
+        *("_versions", "_writing"),
     },
     "trust": {"_results"},
     "datasets": {"numpy", "polars", "_forking", "_checks", "_measuring.kernels"},

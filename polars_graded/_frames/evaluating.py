@@ -10,6 +10,7 @@ import polars as pl
 from polars_graded._checks import check_flag
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.engines import engine_of
+from polars_graded._frames.fingerprints import check_fingerprint, with_fingerprints
 from polars_graded._frames.measuring import measured, measured_later
 from polars_graded._frames.parts import Parts, check_parts
 from polars_graded._frames.request import Measures, Request, RequestOptions
@@ -26,10 +27,15 @@ class FrameOptions(RequestOptions, total=False):
 
 @overload
 def evaluate(
-    frame: pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
+    frame: pl.LazyFrame,
+    *measures: Measures,
+    fingerprint: str | None = None,
+    **options: Unpack[FrameOptions],
 ) -> pl.LazyFrame: ...
 @overload
-def evaluate(frame: Any, *measures: Measures, **options: Unpack[FrameOptions]) -> pl.DataFrame: ...
+def evaluate(
+    frame: Any, *measures: Measures, fingerprint: str | None = None, **options: Unpack[FrameOptions]
+) -> pl.DataFrame: ...
 @takes_options_of(Request.of)
 def evaluate(
     frame: Any,
@@ -37,6 +43,7 @@ def evaluate(
     doc: str | None = DEFAULT_DOC,
     parts: Parts = None,
     progress: bool = True,
+    fingerprint: str | None = None,
     **options: Unpack[RequestOptions],
 ) -> Any:
     """Measure the rankings of a whole frame: one row per strategy and query.
@@ -105,6 +112,12 @@ def evaluate(
     progress
         Whether to draw a bar where it takes seconds, tqdm is installed, and there is a terminal or
         a notebook.
+    fingerprint
+        The column of documents. The results then say what they are, for `write_results` and `gate`,
+        in two more columns of text: `judgments`, a hash of the judged documents of the query and
+        their grades, whatever their order; and `settings`, how values were measured (the version,
+        each measure's full formula, the scale and what breaks ties). Documents are hashed as text,
+        so that 7 and "7" are the same. Not for Spark and Ray.
 
     Returns
     -------
@@ -189,10 +202,17 @@ def evaluate(
     requests, engine = Request.of_graders(measures, doc=doc, **options), engine_of(frame)
     parts, shown = check_parts(parts), check_flag("progress", progress)
     if engine is not None:
+        if fingerprint is not None:
+            msg = "`fingerprint` must be None for frames of Spark and Ray, got a column"
+            raise ValueError(msg)
         each = [engine.evaluated(request, frame, parts) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
     for number, request in enumerate(requests):
         frame = request.opened(frame)
         requests[number] = request.of_documents(frame.collect_schema())
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
-    return measure(requests, frame, parts, shown=shown)
+    if fingerprint is None:
+        return measure(requests, frame, parts, shown=shown)
+    check_fingerprint(requests, fingerprint, frame.collect_schema())
+    values = measure(requests, frame, parts, shown=shown)
+    return with_fingerprints(values, requests, frame, fingerprint)

@@ -123,6 +123,13 @@ class Measure:
         return f"{self.function}({changed}){cutoff}" if changed else f"{self.function}{cutoff}"
 
     @property
+    def formula(self) -> str:
+        """Return the measure with all of its options, which `parse` reads back."""
+        options = ", ".join(f"{name}={_written(value)}" for name, value in self.options.items())
+        cutoff = "" if self.n is None else f"@{self.n}"
+        return f"{self.function}({options}){cutoff}" if options else f"{self.function}{cutoff}"
+
+    @property
     def is_curve(self) -> bool:
         """Whether it has one list of values per query."""
         return isinstance(self.definition.dtype, pl.List)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -17,10 +18,23 @@ from polars_graded._checks import (
     check_number,
     first_few,
 )
-from polars_graded._measuring.definitions import NOTHING
-from polars_graded._measuring.kernels.ragged import Integers
+from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
-from polars_graded._results.comparing import values_of_both
+from polars_graded._results.careful_intervals import careful_intervals, queries_needed, skewness_of
+from polars_graded._results.comparability import (
+    Change,
+    check_comparable,
+    check_queries,
+    formulas_said,
+    with_same_keys,
+)
+from polars_graded._results.gate_sentences import (
+    BEYOND,
+    UNCHANGED,
+    WITHIN,
+    failure_message,
+    sentence_of,
+)
 from polars_graded._results.keys import (
     GRADER,
     Columns,
@@ -33,6 +47,7 @@ from polars_graded._results.pairs import Pairs, names_of_pairs
 from polars_graded._results.per_query import (
     Grid,
     Named,
+    Results,
     as_they_come,
     check_has_best,
     check_per_query,
@@ -41,21 +56,20 @@ from polars_graded._results.per_query import (
     place_of,
     ratio,
 )
-from polars_graded._results.power import fewest_queries
-from polars_graded._results.significance import Options, TestName, outcome_of
-from polars_graded._sentences import counted, in_markdown, name_said, short
-from polars_graded._warnings import DataWarning, warn_the_caller
+from polars_graded._results.result_files import as_numbers, read_results, settings_in
+from polars_graded._results.significance import Options, TestName
 
 __all__ = ["assert_no_worse", "gate"]
-
-POWER = 0.8
-"""The chance with which the queries that are said to be needed decide."""
 
 TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
 """Tests with an interval of the mean that agrees with them."""
 
-BAD = ("worse", "undecided")
+BAD = ("worse", BEYOND, "undecided")
 """Verdicts that hold a change back, the worst first."""
+
+PASSING = ("better", UNCHANGED, "no worse", WITHIN)
+OPEN = (BEYOND, "undecided")
+"""Verdicts that more queries would change."""
 
 
 @takes_results_of_one
@@ -69,17 +83,27 @@ def gate(
     confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 10_000,
+    judgments: Change = "same",
+    formulas: Change = "same",
+    scale: Change = "same",
     **keys: Unpack[ResultOptions],
 ) -> pl.DataFrame:
-    r"""Say of each strategy whether it is better, no worse, or worse than the baseline.
+    r"""Return whether each strategy is better, no worse, or worse than the baseline.
 
     With the interval of the mean difference, strategy minus baseline, and the margin
-    :math:`\delta` by which a strategy may be worse, it is
+    :math:`\delta` by which a strategy may be worse, the verdict is
 
     - **better** where the whole interval is above 0;
-    - **no worse** where it is above :math:`-\delta`;
-    - **worse** where it is below :math:`-\delta`;
+    - **unchanged** where no query changed;
+    - **no worse** where the interval is above :math:`-\delta` and contains or touches 0;
+    - **worse, by less than the margin** where it is between :math:`-\delta` and 0;
+    - **worse; whether by more than the margin is undecided** where it is below 0 and contains
+      :math:`-\delta`;
+    - **worse** where it is below :math:`-\delta`, or all queries have the same
+      loss beyond it;
     - **undecided** else: there are too few queries to say.
+
+    The first four pass.
 
     Where the lowest value of a measure is best, this is of baseline minus strategy. All verdicts
     are right together at `confidence`: of m rows each interval has the chance of error
@@ -92,43 +116,50 @@ def gate(
         As for `compare`.
     baseline
         The strategy that all others are held against; or results of another day, as a frame or the
-        `Path` of a Parquet or CSV file that `evaluate`'s result was written to. Of other results
-        the only strategy is the baseline, or of several the one of the same name. Queries that one
-        of both lacks are left out, with a warning that names them.
+        `Path` of a Parquet or CSV file that `write_results` or `--per-query` wrote. Of other
+        results the only strategy is the baseline, or of several the one of the same name. Where one
+        of both has texts as ids, ids are compared as text.
     margin
-        By how much a mean may be worse and still count as no worse, in the unit of the measure and
-        at least 0; or a mapping from measures to their margins.
+        By how much a mean may be worse and still count as no worse, in the unit of the measure, at
+        least 0 and less than its range; or a mapping from measures to their margins.
     test
         Whose intervals: `"t"` (Student's), `"permutation"` or `"bootstrap"`, as for `compare`.
     confidence
         How sure all verdicts are together, between 0 and 1.
     seed, resamples
         As for `compare`.
+    judgments, formulas, scale
+        `"changed"` allows that the baseline was measured with other judgments, with other formulas
+        under the same name, or on another scale or with another order of ties. Results say so if
+        `evaluate(..., fingerprint=)` made them; of others a plain column of what judgments alone
+        decide, such as `n_relevant`, is compared, and `sentence` says what was not checked.
+        What is allowed stands in `sentence`. Queries that one of both lacks are refused, unless
+        `missing="drop"` leaves them out.
 
     Returns
     -------
     DataFrame
         In the order of measures, segments and strategies, with Float64 columns but where said:
 
-        - `measure` (String), the segments, the strategy (under the name of its column), `baseline`,
-          `queries` (UInt32), `best` (String), `baseline_mean`, `mean`;
+        - `measure` (String), the segments, the strategy (under the name of its column), `baseline`;
+        - `queries` (in common), `strategy_queries` and `baseline_queries` (with a value), `lost`
+          (with a value on one side alone), `changed` (with a difference), all UInt32;
+        - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64): where it is undecided, how many more such queries decide in
-          80 % of cases if the difference stays as it is; null if it is just the margin;
+          80 % of cases if the difference stays as it is; null if that is more than 100 times the
+          queries at hand;
+        - `confidence`, and `level`, the chance of error of this interval alone;
         - `margin`, `difference` (strategy minus baseline), `low` and `high`, its interval;
-        - `verdict` (String) and `sentence` (String), which says it in words.
+        - `verdict` (String), `passes` (Boolean), `notes` (String), what was allowed or could not be
+          checked, and `sentence` (String), which says all of it in words.
 
     Raises
     ------
     ValueError
-        As `compare` does; also if other results lack a measure, a strategy or all queries, or if
-        there are several graders and `grader` names none.
-
-    Warns
-    -----
-    DataWarning.missing
-        If queries are only in one of both results.
-    DataWarning.judgments
-        If counts that depend on judgments alone, such as `n_relevant`, differ between both.
+        As `compare` does; also if both results differ in queries, judgments, formulas or scale and
+        no argument allows it; if the margin is not below the range of the measure; if other results
+        lack a measure or a strategy, or have ids of another type; or if there are several graders
+        and `grader` names none.
 
     See Also
     --------
@@ -138,27 +169,32 @@ def gate(
 
     Notes
     -----
-    Where no query changes, nothing is worse: the interval is 0 to 0. Where all differences are the
-    same and not 0, or there are fewer than two queries, there is no interval and the verdict is
-    undecided.
+    Student's interval, moved by the skewness of the differences (Johnson 1978), or that of another
+    `test`, is used where at least 25 queries changed. Where fewer did, the interval is Stringer's:
+    a share of queries that may have been missed is taken to be as bad as can be. It needs the range
+    of the measure. Without one (gains without a norm, or a column whose measure is unknown) there
+    is no interval then. Where all queries have the same loss, that is its less careful end.
 
-    Of simulated changes that are worse by just the margin of 0.01 at most 3.2 % passed, and of
-    those that change nothing at most 0.4 % were stopped. How many queries it takes until most of
-    the latter pass (1,000 for one measure, where differences have a standard deviation of 0.1) has
-    a table in the book, on the page on how it is tested.
+    With `missing="drop"` a strategy passes only if it also does when every query that has a value
+    on one side alone counts as worst: 0 for the strategy, the highest value for the baseline.
+
+    How often changes pass that are worse by just the margin, and how many queries it takes until
+    most changes without effect do, has a table in the book, on the page on how it is tested.
 
     References
     ----------
     Piaggio, Elbourne, Pocock, Evans, Altman: Reporting of noninferiority and equivalence randomized
-    trials, 2012.
+    trials, 2012. Johnson: Modified t tests and confidence intervals for asymmetrical populations,
+    1978. De Jager, Pap, van Zuijlen: Facts, phantasies, and a new proposal concerning the Stringer
+    bound, 1997, which is conservative in practice and, for many queries, by proof.
 
     Examples
     --------
     >>> per_query = pl.DataFrame(
     ...     {
-    ...         "strategy": ["main"] * 4 + ["new"] * 4,
-    ...         "query": ["a", "b", "c", "d"] * 2,
-    ...         "ap": [0.5, 0.5, 0.7, 0.9, 0.5, 0.52, 0.7, 0.9],
+    ...         "strategy": ["main"] * 40 + ["new"] * 40,
+    ...         "query": [*range(40)] * 2,
+    ...         "ap": [0.5] * 40 + [0.48, 0.52, 0.47, 0.51] * 10,
     ...     }
     ... )
     >>> verdicts = gate(per_query, "ap", baseline="main", margin=0.05)
@@ -169,67 +205,83 @@ def gate(
     │ ---      ┆ ---        ┆ ---       ┆ ---      ┆ ---      │
     │ str      ┆ f64        ┆ f64       ┆ f64      ┆ str      │
     ╞══════════╪════════════╪═══════════╪══════════╪══════════╡
-    │ new      ┆ 0.005      ┆ -0.010912 ┆ 0.020912 ┆ no worse │
+    │ new      ┆ -0.005     ┆ -0.011677 ┆ 0.001677 ┆ no worse │
     └──────────┴────────────┴───────────┴──────────┴──────────┘
-    >>> print(verdicts["sentence"].item())
-    ap: new is no worse than main: 0.005 (-0.0109 to 0.0209), margin 0.05
+    >>> from textwrap import fill
+    >>> print(fill(verdicts["sentence"].item()))
+    ap: new is no worse than main: -0.005 (-0.0117 to 0.00168), margin
+    0.05; 40 queries; means 0.495 and 0.5; 95 % confidence in all verdicts
+    together
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
-    held = held_against(per_query, measures, baseline, segments, keys)
+    changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
+    changes["missing"] = keys.get("missing", "error")
+    held = held_against(per_query, measures, baseline, segments, keys, changes)
     return verdicts_of(held, margin, options)
 
 
 def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Options) -> pl.DataFrame:
-    """What `gate` says of strategies and what they are held against."""
+    """Return what `gate` says of strategies and what they are held against."""
     check_choice("test", options.test, TESTS)
     grid = held.grid
     level = options.level / (len(held.a) * len(grid.segments) * len(grid.measures))
     tables = []
     for measure in grid.measures:
-        allowed = _margin_of(measure, margin)
-        for segment, results in grid.in_segments(measure):
+        check_has_best(measure, grid.best[measure], "say what is worse")
+        every = _known_values(grid, measure)
+        top = top_of(measure, held.formulas.get(measure), every)
+        allowed = _margin_of(measure, margin, top)
+        segments = zip(grid.in_segments(measure), grid.segments, strict=True)
+        for (segment, results), (_, places) in segments:
             pairs = Pairs(results, held.a, held.b)
-            check_has_best(measure, results.best, "say what is worse")
-            verdicts = _verdicts(pairs, allowed, options, level)
+            judged = Judgement(allowed, options, level, top)
+            known = Results(measure, grid.queries[places], every[:, places])
+            verdicts = _verdicts(pairs, known, judged)
             of_it = measure, segment, held.names, verdicts
             tables.append(of_measure(*of_it, more_queries=pl.UInt64()))
-    every = pl.concat(tables)
+    table = pl.concat(tables).with_columns(
+        pl.col("verdict").is_in(PASSING).alias("passes"), pl.lit(held.notes).alias("notes")
+    )
     strategy = held.names[0].name
-    said = [_sentence(row, strategy, grid.apart) for row in every.rows(named=True)]
-    return every.with_columns(pl.Series("sentence", said))
+    said = [
+        sentence_of(row, strategy, grid.apart, options.confidence) for row in table.rows(named=True)
+    ]
+    return table.with_columns(pl.Series("sentence", said, dtype=pl.String))
 
 
 def assert_no_worse(
     per_query: Any, *measures: Named, undecided: bool = False, **options: Any
 ) -> None:
-    """Fail where a strategy is worse than the baseline, or may be: one line of a test.
+    """Raise an error where a strategy is worse than the baseline, or may be: one line of a test.
 
     Parameters
     ----------
     per_query, *measures, **options
         As for `gate`, with its `baseline` and `margin`.
     undecided
-        Whether what is undecided passes too.
+        Whether the verdict "undecided" passes too. A strategy that is worse by the whole interval
+        passes only if that is by less than the margin.
 
     Raises
     ------
     AssertionError
-        If a verdict is worse, or undecided where that does not pass; with a sentence for each.
+        If a verdict does not pass; with a sentence for each, in lines that fit a terminal.
 
     Examples
     --------
     >>> per_query = pl.DataFrame(
-    ...     {"strategy": ["main"] * 3 + ["new"] * 3, "query": [1, 2, 3] * 2,
-    ...      "ap": [0.5, 0.6, 0.7, 0.3, 0.4, 0.51]}
+    ...     {"strategy": ["main"] * 40 + ["new"] * 40, "query": [*range(40)] * 2,
+    ...      "ap": [0.5] * 40 + [0.3, 0.4] * 20}
     ... )
     >>> assert_no_worse(per_query, "ap", baseline="main", margin=0.05)
     Traceback (most recent call last):
-    AssertionError: ap: new is worse than main by 0.197 (-0.211 to -0.182), beyond the margin ...
+    AssertionError: ap: new is worse than main by 0.15 (-0.166 to -0.134), beyond the margin ...
     """
+    __tracebackhide__ = True
     verdicts = gate(per_query, *measures, **options)
-    bad = verdicts.filter(pl.col("verdict").is_in(BAD[: 1 if undecided else 2]))
+    bad = verdicts.filter(pl.col("verdict").is_in(BAD[: 2 if undecided else 3]))
     if bad.height:
-        raise AssertionError("\n".join(bad["sentence"]))
+        raise AssertionError(failure_message(bad))
 
 
 # Which strategies are held against which
@@ -244,6 +296,10 @@ class Held(NamedTuple):
     """Where each strategy and its baseline stand there."""
     names: Sequence[pl.Series]
     """What they are called in their own results."""
+    formulas: Mapping[str, str]
+    """The full formula of each measure, where that is known."""
+    notes: str
+    """What was allowed to differ, and what could not be checked."""
 
 
 def held_against(
@@ -252,32 +308,49 @@ def held_against(
     baseline: Any,
     segments: Columns | None,
     keys: ResultOptions,
+    changes: Mapping[str, str],
 ) -> Held:
-    """Each strategy and what it is held against: a strategy beside it, or one of other results."""
+    """Return each strategy and what it is held against: one beside it, or one of other results."""
+    rows = per_query.lazy().collect()
     if _are_results(baseline):
-        rows = per_query.lazy().collect()
-        return _beside(rows, measures, results_of(baseline), segments, keys)
-    grid = check_per_query(per_query, measures, segments, **keys)
+        return _beside(rows, measures, baseline, segments, keys, changes)
+    name, queries = keys["strategy"], check_column_names("query", keys["query"])
+    grid = check_per_query(rows, measures, segments, **keys)
     base = place_of(grid.strategies, baseline)
     a = np.array([place for place in range(len(grid.strategies)) if place != base])
     if not len(a):
         msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
         raise ValueError(msg)
+    said = formulas_said(measures, grid.measures)
+    is_base = pl.col(name) == pl.lit(baseline)
+    both = rows.filter(~is_base), rows.filter(is_base)
+    comparable = check_comparable(*both, queries, said, changes, beside=False)
     b = np.full(len(a), base)
-    return Held(grid, a, b, names_of_pairs(grid.strategies, a, b))
+    names = names_of_pairs(grid.strategies, a, b)
+    return Held(grid, a, b, names, _formulas(rows, said), comparable.notes)
+
+
+def _formulas(rows: pl.DataFrame, said: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the formula of each column, as the caller or the results say it."""
+    found = {name: text for name, text in said.items() if text and Measure.parsed(text)}
+    for settings in settings_in(rows):
+        found |= {name: text for name, text in settings["measures"].items() if name not in found}
+    return found
 
 
 def _beside(
     rows: pl.DataFrame,
     measures: Sequence[Named],
-    older: pl.DataFrame,
+    baseline: Any,
     segments: Columns | None,
     keys: ResultOptions,
+    changes: Mapping[str, str],
 ) -> Held:
-    """Each strategy and, of older results, their only one or that of the same name."""
+    """Return each strategy and, of older results, their only one or that of the same name."""
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     found, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
     columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *found]
+    older = as_numbers(results_of(baseline), found)
     if has_graders(older.schema, {**keys, "segments": segments}) and older[GRADER].n_unique() > 1:
         msg = (
             "`baseline` must have the results of one grader, got "
@@ -286,12 +359,17 @@ def _beside(
         )
         raise ValueError(msg)
     check_columns("baseline", columns, older.schema)
-    older = older.cast({query: rows.schema[query] for query in queries})
-    strategies, known = as_they_come(rows[name]), as_they_come(older[name])
-    places = [0 if len(known) == 1 else place_of(known, each) for each in strategies]
+    strategies = as_they_come(rows[name])
+    rows, older = with_same_keys(rows, older, [each for each in columns if each not in found])
+    now, known = strategies.cast(rows.schema[name]), as_they_come(older[name])
+    places = [0 if len(known) == 1 else place_of(known, each) for each in now]
     bases = known[places].alias("baseline")
-    rows, older = _of_both(rows, older.filter(pl.col(name).is_in(bases.implode())), queries)
-    new, ending = strategies.cast(pl.String), OF_BASELINE
+    older = older.filter(pl.col(name).is_in(bases.implode()))
+    said = formulas_said(measures, found)
+    comparable = check_comparable(rows, older, queries, said, changes, beside=True)
+    is_allowed = changes["missing"] != "error"
+    check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
+    new, ending = now.cast(pl.String), OF_BASELINE
     while new.is_in((bases.cast(pl.String) + ending).implode()).any():
         ending += OF_BASELINE
     text = pl.col(name).cast(pl.String)
@@ -305,7 +383,8 @@ def _beside(
         np.array([place_of(grid.strategies, each) for each in names])
         for names in (new, bases.cast(pl.String) + ending)
     )
-    return Held(grid, a, b, [strategies, bases])
+    names = [strategies, bases]
+    return Held(grid, a, b, names, _formulas(older, said) | _formulas(rows, said), comparable.notes)
 
 
 OF_BASELINE = " of the baseline"
@@ -318,187 +397,153 @@ def _are_results(baseline: Any) -> bool:
 
 
 def results_of(baseline: Any) -> pl.DataFrame:
-    """Results of another day."""
-    if not isinstance(baseline, Path):
-        return check_frame("baseline", baseline).lazy().collect()
-    if baseline.suffix == ".parquet":
-        return pl.read_parquet(baseline)
-    if baseline.suffix == ".csv":
-        return pl.read_csv(baseline)
-    msg = f"`baseline` must be a .parquet or .csv file of results, got {baseline}"
-    raise ValueError(msg)
-
-
-def _of_both(
-    rows: pl.DataFrame, older: pl.DataFrame, queries: Sequence[str]
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of queries that both results have."""
-    lacking = {
-        "`baseline`": rows.join(older, on=queries, how="anti", nulls_equal=True),
-        "`per_query`": older.join(rows, on=queries, how="anti", nulls_equal=True),
-    }
-    for where, lost in lacking.items():
-        if lost.height:
-            n = lost.select(pl.struct(queries).n_unique()).item()
-            few = lost.select(queries).unique(maintain_order=True).head(3).rows()
-            named = ", ".join(", ".join(map(str, row)) for row in few)
-            warn_the_caller(
-                DataWarning.missing,
-                f"{counted(n, 'queries')} not in {where} {'is' if n == 1 else 'are'} left out: "
-                f"{named}{', …' if n > len(few) else ''}",
-            )
-    rows = rows.join(older, on=queries, how="semi", nulls_equal=True)
-    older = older.join(rows, on=queries, how="semi", nulls_equal=True)
-    if rows.is_empty():
-        msg = "`baseline` must have queries of `per_query`, got none of them"
-        raise ValueError(msg)
-    _tell_of_judgments(rows, older, queries)
-    return rows, older
-
-
-def _tell_of_judgments(rows: pl.DataFrame, older: pl.DataFrame, queries: Sequence[str]) -> None:
-    """Warn where what judgments alone decide has changed."""
-    both = [each for each in rows.columns if each in older.columns and _of_judgments(each)]
-    for column in both:
-        now, then = (
-            frame.select(*queries, column).unique(subset=queries, maintain_order=True)
-            for frame in (rows, older)
-        )
-        beside = now.join(then, on=queries, nulls_equal=True, suffix=" then")
-        changed = beside.filter(pl.col(column).ne_missing(pl.col(f"{column} then"))).height
-        if changed:
-            warn_the_caller(
-                DataWarning.judgments,
-                f"{column!r} depends on judgments alone and differs in "
-                f"{counted(changed, 'queries')}: the baseline was measured with others",
-            )
-
-
-def _of_judgments(column: str) -> bool:
-    """Whether a column is a measure that no ranking changes."""
-    parsed = Measure.parsed(column)
-    return parsed is not None and parsed.definition.ranked == NOTHING
+    """Return results of another day."""
+    if isinstance(baseline, Path):
+        return read_results(baseline)
+    return check_frame("baseline", baseline).lazy().collect()
 
 
 # What is said of them
 
 
-def _margin_of(measure: str, margin: float | Mapping[str, float]) -> float:
-    """The margin of a measure."""
+def _margin_of(measure: str, margin: float | Mapping[str, float], top: float | None) -> float:
+    """Return the margin of a measure, which must be smaller than the range of the measure."""
     if isinstance(margin, Mapping):
         if measure not in margin:
             msg = f"`margin` must say how much worse {measure!r} may be, got {', '.join(margin)}"
             raise ValueError(msg)
         margin = margin[measure]
-    return check_number("margin", margin, at_least=0)
+    margin = check_number("margin", margin, at_least=0)
+    if top is not None and margin >= top:
+        msg = (
+            f"`margin` must be less than {top:g}, the range of {measure!r}, got {margin:g}: "
+            "no change could be worse"
+        )
+        raise ValueError(msg)
+    return margin
 
 
-def _verdicts(pairs: Pairs, margin: float, options: Options, level: float) -> dict[str, Any]:
-    """The statistics of strategies beside their baselines, and the verdicts."""
+HAVE_NO_TOP = {"cg", "dcg", "ideal_cg", "ideal_dcg", "relative_recall", "recall_effort"}
+"""Measures without a highest value, beside counts. The others lie between 0 and 1."""
+
+
+def top_of(measure: str, formula: str | None, values: Floats) -> float | None:
+    """Return the highest value of a measure whose lowest is 0, None if there is none."""
+    parsed = Measure.parsed(formula or measure)
+    if parsed is None or parsed.function in HAVE_NO_TOP or parsed.definition.dtype != pl.Float64:
+        return None
+    known = values[~np.isnan(values)]
+    return 1.0 if ((known >= 0) & (known <= 1)).all() else None
+
+
+def _known_values(grid: Grid, measure: str) -> Floats:
+    """Return the values of each strategy for each query as they came, NaN where there is none."""
+    column = grid.frame[measure].cast(pl.Float64).fill_null(float("nan"))
+    return column.to_numpy().reshape(grid.shape)
+
+
+class Judgement(NamedTuple):
+    """What verdicts on a measure go by."""
+
+    margin: float
+    options: Options
+    level: float
+    top: float | None
+
+
+def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
+    """Return the statistics of strategies beside their baselines, and the verdicts."""
     mean, std, *_ = pairs.statistics
-    low, high = outcome_of(pairs, options).agreeing(np.full(len(pairs), level))
-    unchanged = (std == 0) & (mean == 0)
-    low, high = np.where(unchanged, 0, low), np.where(unchanged, 0, high)
-    up = pairs.results.higher_is_better
-    least, most = (low, high) if up else (-high, -low)
-    verdicts = [least > 0, unchanged | (least > -margin), most < -margin]
-    verdict = np.select(verdicts, ["better", "no worse", "worse"], "undecided")
-    gap = np.abs((mean if up else -mean) + margin)
+    low, high, changed, verdict = decided(pairs, by)
+    known = ~np.isnan(every.values)
+    lost = (known[pairs.a] != known[pairs.b]).sum(axis=1)
+    turned = np.zeros(len(pairs), bool)
+    for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING)).tolist():
+        *_, [counted_worst] = decided(_counted_as_worst(pairs, every, place, by.top), by)
+        turned[place] = counted_worst not in PASSING
+    verdict[turned] = "undecided"
+    gap = np.abs((mean if pairs.results.higher_is_better else -mean) + by.margin)
     means, baseline_means = pairs.means
+    open_ones = np.isin(verdict, OPEN) & ~turned
+    adverse = _adverse_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
     return {
         "queries": np.full(len(pairs), pairs.n),
+        "strategy_queries": known[pairs.a].sum(axis=1),
+        "baseline_queries": known[pairs.b].sum(axis=1),
+        "lost": lost,
+        "changed": changed,
         "best": pairs.results.best,
         "baseline_mean": baseline_means,
         "mean": means,
         "more_queries": [
-            _more_queries(effect, pairs.n, level) if each == "undecided" else None
-            for each, effect in zip(verdict, ratio(gap, std), strict=True)
+            _more_queries(effect, skewness, n_changed, pairs.n, by.level) if is_open else None
+            for is_open, effect, skewness, n_changed in zip(
+                open_ones, ratio(gap, std), adverse, changed, strict=True
+            )
         ],
-        "margin": margin,
+        "confidence": by.options.confidence,
+        "level": by.level,
+        "margin": by.margin,
         "difference": mean,
         "low": low,
         "high": high,
-        "verdict": verdict.astype(object),
+        "verdict": verdict,
     }
 
 
-def _more_queries(effect: float, n: int, level: float) -> int | None:
-    """How many more queries decide, None where nothing says so."""
-    needed = fewest_queries(effect, POWER, level) if effect > 0 else None
-    return None if needed is None else max(1, needed - n)
-
-
-def _sentence(row: Mapping[str, Any], strategy: str, segments: Sequence[str]) -> str:
-    """A verdict in words."""
-    where = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
-    new, old = name_said(row[strategy]), name_said(row["baseline"])
-    interval = "" if row["low"] is None else f"({short(row['low'])} to {short(row['high'])})"
-    if row["verdict"] == "undecided":
-        what = f"{where}: undecided whether {new} is worse than {old}"
-        if not interval:
-            return f"{what}, since there is no interval"
-        more = row["more_queries"]
-        decided = "" if more is None else f"; {counted(more, 'more queries')} would decide"
-        reaches = f"reaches beyond the margin of {short(row['margin'])}"
-        return f"{what}: {_difference(row)} {interval} {reaches}{decided}"
-    by = f"than {old} by {short(abs(row['difference']))} {interval}"
-    margin = short(row["margin"])
-    said = {
-        "better": f"better {by}",
-        "no worse": f"no worse than {old}: {_difference(row)} {interval}, margin {margin}",
-        "worse": f"worse {by}, beyond the margin of {margin}",
+def decided(pairs: Pairs, by: Judgement) -> tuple[Floats, Floats, Integers, Any]:
+    """Return the interval of each pair, the number of changed queries, and the verdict."""
+    found = careful_intervals(pairs, by.options, by.level, by.top)
+    mean, low, high = pairs.statistics.mean, found.low, found.high
+    up = pairs.results.higher_is_better
+    gain = mean if up else -mean
+    # The same loss in all queries is certain enough to stop a change; the same gain is not, to
+    # pass one.
+    is_loss = found.constant & (gain < 0)
+    if up:
+        high = np.where(is_loss, mean, high)
+    else:
+        low = np.where(is_loss, mean, low)
+    least, most = (low, high) if up else (-high, -low)
+    verdicts = {
+        UNCHANGED: (found.changed == 0) & (pairs.n > 0),
+        "better": least > 0,
+        "worse": most < -by.margin,
+        WITHIN: (most < 0) & (least > -by.margin),
+        BEYOND: most < 0,
+        "no worse": least > -by.margin,
     }
-    return f"{where}: {new} is {said[row['verdict']]}"
+    verdict = np.select([*verdicts.values()], [*verdicts], "undecided").astype(object)
+    return low, high, found.changed, verdict
 
 
-def _difference(row: Mapping[str, Any]) -> str:
-    """A difference in words, 0 where it is that but for rounding."""
-    return short(round(row["difference"], 12))
+def _counted_as_worst(pairs: Pairs, every: Results, place: int, top: float | None) -> Pairs:
+    """Return a pair whose missing values count as the worst, of the baseline as the best."""
+    values = every.values[[pairs.a[place], pairs.b[place]]]
+    known = ~np.isnan(values)
+    some = known.any(axis=0)
+    ends = (0.0, top) if top is not None else (np.nanmin(every.values), np.nanmax(every.values))
+    worst, best = ends if pairs.results.higher_is_better else ends[::-1]
+    filled = np.where(known, values, [[worst], [best]])[:, some]
+    results = replace(every, values=filled, queries=every.queries.filter(pl.Series(some)))
+    return Pairs(results, np.array([0]), np.array([1]))
 
 
-# For a pull request
-
-MOST_LOST = 5
-"""How many queries a summary names."""
+MAX_QUERIES_RATIO = 100
+"""More queries than this multiple of those at hand are not recommended."""
 
 
-def gate_summary(held: Held, verdicts: pl.DataFrame) -> str:
-    """What a gate says in Markdown: a verdict, a table, and the queries that lost most."""
-    bad = [each for each in BAD if each in {*verdicts["verdict"]}]
-    better = (verdicts["verdict"] == "better").all()
-    headlines = {"worse": "Worse", "undecided": "Undecided whether worse"}
-    headline = headlines[bad[0]] if bad else "Better" if better else "No worse"
-    lines = [
-        f"## {headline} than the baseline",
-        "",
-        *(f"- {in_markdown(sentence)}" for sentence in verdicts["sentence"]),
-        "",
-        "| measure | strategy | baseline | difference | interval | margin | verdict |",
-        "|---|---|---|---:|---:|---:|---|",
-    ]
-    for row in verdicts.rows(named=True):
-        both = [in_markdown(name_said(row[each.name])) for each in held.names]
-        numbers = [short(row[name]) for name in ("difference", "low", "high", "margin")]
-        difference, low, high, margin = numbers
-        cells = [in_markdown(row["measure"]), *both, difference, f"{low} to {high}", margin]
-        lines.append(f"| {' | '.join(cells)} | **{row['verdict']}** |")
-    return "\n".join([*lines, *_queries_that_lost(held)]) + "\n"
+def _adverse_skewness(pairs: Pairs, by: Judgement) -> Floats:
+    """Return the skewness of differences where it widens the interval on the side of the margin."""
+    gain = pairs.statistics.mean * (1 if pairs.results.higher_is_better else -1)
+    skewness = [skewness_of(pairs.differences(part)) for part in pairs.parts(pairs.n)]
+    gained = np.concatenate(skewness) * (1 if pairs.results.higher_is_better else -1)
+    return np.maximum(np.where(gain > -by.margin, -gained, gained), 0)
 
 
-def _queries_that_lost(held: Held) -> Iterator[str]:
-    """A table of the queries that each strategy lost most by the first measure."""
-    results = held.grid.results(held.grid.measures[0])
-    gain = pl.col("difference") * (1 if results.higher_is_better else -1)
-    for a, b, *names in zip(held.a, held.b, *held.names, strict=True):
-        each = values_of_both(results, held.grid.strategies, a, b)
-        lost = each.filter(gain < 0).sort(gain.round(12), maintain_order=True).head(MOST_LOST)
-        if lost.height:
-            strategy, base = (in_markdown(name_said(name)) for name in names)
-            yield ""
-            yield f"Queries that {strategy} lost most by {in_markdown(results.measure)}:"
-            yield ""
-            yield f"| query | {base} | {strategy} | difference |"
-            yield "|---|---:|---:|---:|"
-        for *query, new, old, difference, _ in lost.iter_rows():
-            values = [short(value) for value in (old, new, difference)]
-            yield f"| {in_markdown(', '.join(map(str, query)))} | {' | '.join(values)} |"
+def _more_queries(effect: float, skewness: float, changed: int, n: int, level: float) -> int | None:
+    """Return how many more queries decide, None where that is not known or far too many."""
+    needed = queries_needed(effect, level, skewness, changed / n) if n else None
+    if needed is None or needed > MAX_QUERIES_RATIO * n:
+        return None
+    return max(1, needed - n)

@@ -18,6 +18,7 @@ from polars_graded._checks import (
     first_few,
     made_by,
 )
+from polars_graded._frames.fingerprints import JUDGMENTS, SETTINGS
 from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, charts ask here
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
@@ -197,6 +198,8 @@ def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> d
 
 def _may_be_a_key(name: str, dtype: pl.DataType) -> bool:
     """Whether it is no measure, by its name and what it holds."""
+    if name in (JUDGMENTS, SETTINGS):
+        return False
     holds_values = dtype.is_float() or dtype.is_decimal() or dtype.is_nested()
     return not holds_values and dtype != pl.Boolean and Measure.parsed(name) is None
 

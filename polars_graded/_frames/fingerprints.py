@@ -1,0 +1,118 @@
+"""What results are told of themselves: a fingerprint of the judgments, and the settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import check_column_name, check_columns
+from polars_graded._frames.inputs import GRADER
+from polars_graded._frames.request import Request
+from polars_graded._measuring.kernels.fingerprints import judgment_hashes, text_hashes
+from polars_graded._versions import __version__
+
+JUDGMENTS, SETTINGS = "judgments", "settings"
+"""The columns that say what results are."""
+
+DEFAULT_CHUNK_ROWS = 1 << 16
+"""Rows whose texts are hashed at once, so that their bytes stay in the cache."""
+
+
+def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) -> None:
+    """Raise where the column of documents is missing or a key has the name of a new column."""
+    column = check_column_name("fingerprint", doc)
+    check_columns("frame", [column], schema, argument="fingerprint")
+    if schema[column].is_nested():
+        msg = f"`fingerprint` must name a column of ids, got {schema[column]} in {column!r}"
+        raise TypeError(msg)
+    for name in (*requests[0].keys_of_values, *requests[0].measures):
+        if name in (JUDGMENTS, SETTINGS):
+            msg = (
+                f"`fingerprint` makes columns {JUDGMENTS!r} and {SETTINGS!r}, "
+                f"so no other may be called so, got {name!r}"
+            )
+            raise ValueError(msg)
+
+
+def with_fingerprints(
+    values: pl.DataFrame | pl.LazyFrame,
+    requests: Sequence[Request],
+    frame: pl.DataFrame | pl.LazyFrame,
+    doc: str,
+) -> pl.DataFrame | pl.LazyFrame:
+    """Return the values of `evaluate` with a fingerprint of the judgments, and the settings."""
+    first = requests[0]
+    parts = [fingerprints(request, frame.lazy(), doc) for request in requests]
+    on = [*([] if first.grader is None else [GRADER]), *first.keys]
+    none = pl.lit(_as_text(pl.Series([0], dtype=pl.UInt64))[0])
+    described = (
+        values.lazy()
+        .join(pl.concat(parts), on=on, how="left", nulls_equal=True, maintain_order="left")
+        .with_columns(pl.col(JUDGMENTS).fill_null(none), pl.lit(settings_of(first)).alias(SETTINGS))
+    )
+    if isinstance(values, pl.DataFrame):
+        return described.collect()
+    return described
+
+
+def fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFrame:
+    """Return the fingerprint of the judged documents of each query."""
+    judgment = pl.struct(
+        pl.col(doc).cast(pl.String).fill_null("").alias("doc"),
+        pl.col(request.grade).cast(pl.Float64).alias("grade"),
+    )
+    hashed = judgment.map_batches(_hashed, return_dtype=pl.UInt64(), is_elementwise=True)
+    rows = frame.filter(pl.col(request.grade).is_not_null()).select(
+        *request.keys, hashed.alias(JUDGMENTS)
+    )
+    text = pl.col(JUDGMENTS).map_batches(_as_text, return_dtype=pl.String(), is_elementwise=True)
+    # A sum of unsigned numbers begins anew at 2 to the 64.
+    found = rows.group_by(request.keys).agg(pl.col(JUDGMENTS).sum()).with_columns(text)
+    if request.grader is None:
+        return found
+    return found.select(pl.lit(request.grader).alias(GRADER), "*")
+
+
+def _hashed(judgments: pl.Series) -> pl.Series:
+    """Return a hash of each document and its grade."""
+    found = []
+    for first in range(0, len(judgments), DEFAULT_CHUNK_ROWS):
+        part = judgments.slice(first, DEFAULT_CHUNK_ROWS).struct.unnest()
+        texts = part["doc"].cast(pl.Binary).cast(pl.List(pl.UInt8))
+        lengths = texts.list.len().to_numpy().astype(np.int64)
+        characters = texts.explode(empty_as_null=False, keep_nulls=False).to_numpy()
+        grades = part["grade"].to_numpy().astype(np.float64)
+        found.append(judgment_hashes(text_hashes(characters, lengths), grades))
+    return pl.Series(judgments.name, np.concatenate(found) if found else [], dtype=pl.UInt64)
+
+
+def _as_text(hashes: pl.Series) -> pl.Series:
+    """Return 64-bit numbers as text: no table averages it, and every file keeps it as it is."""
+    return pl.Series(hashes.name, [f"{each:016x}" for each in hashes], dtype=pl.String)
+
+
+def settings_of(request: Request) -> str:
+    """Return how values were measured, as a text that any program reads."""
+    scale = request.scale
+    further = {name: [*columns[1:], *(request.ties or ())] for name, columns in request.by.items()}
+    ties = [*further.values()]
+    same = all(each == ties[0] for each in ties)
+    undefined = scale.undefined if scale.undefined_is_said else "default"
+    return json.dumps(
+        {
+            "polars_graded": __version__,
+            "measures": {column: measure.formula for column, measure in request.measures.items()},
+            "irrelevant": scale.irrelevant,
+            "highest": scale.highest,
+            "relevant_from": scale.relevant_from,
+            "undefined_as": undefined,
+            "condensed": scale.condensed,
+            "descending": request.descending,
+            "ties": ties[0] if same else further,
+        },
+        ensure_ascii=False,
+    )

@@ -1,0 +1,49 @@
+"""Stable hashes of documents and grades, which add up to the fingerprint of a query.
+
+Texts are hashed by a multilinear function (Lemire and Kaser, Strongly universal string hashing is
+fast, 2014), and the hashes of a set are added modulo 2 to the 64 (Bellare and Micciancio, A new
+paradigm for collision-free hashing, 1997), so that their order does not matter. Neither uses the
+hash of a library, which may change with its version.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from polars_graded._measuring.kernels.ragged import Floats, Integers
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+
+GOLDEN_STEP = np.uint64(0x9E3779B97F4A7C15)
+MIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+"""Constants of SplitMix64 (Steele, Lea, Flood 2014)."""
+
+
+def mixed(numbers: Hashes) -> Hashes:
+    """Return the finaliser of SplitMix64: each bit of the result depends on all bits."""
+    z = numbers + GOLDEN_STEP
+    z = (z ^ (z >> np.uint64(30))) * MIX_FACTORS[0]
+    z = (z ^ (z >> np.uint64(27))) * MIX_FACTORS[1]
+    return z ^ (z >> np.uint64(31))
+
+
+def text_hashes(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
+    """Return the hash of each text; their bytes lie end to end in `characters`."""
+    hashes = np.zeros(len(lengths), np.uint64)
+    filled = lengths > 0
+    if filled.any():
+        starts = np.concatenate(([0], np.cumsum(lengths[filled])[:-1]))
+        place = np.arange(len(characters)) - np.repeat(starts, lengths[filled])
+        weights = mixed(np.arange(lengths.max(), dtype=np.uint64))
+        terms = (characters.astype(np.uint64) + np.uint64(1)) * weights[place]
+        hashes[filled] = np.add.reduceat(terms, starts)
+    return mixed(hashes)
+
+
+def judgment_hashes(documents: Hashes, grades: Floats) -> Hashes:
+    """Return a hash of each document, by its own hash, together with its grade."""
+    bits = (grades + 0.0).view(np.uint64)  # -0.0 is 0.0
+    return mixed(documents ^ mixed(bits))

@@ -1,0 +1,135 @@
+"""Intervals of a mean difference for a gate: wide enough where few queries changed.
+
+Student's interval is too short where few values differ from 0, or where they are skewed. A gate
+that passes on such an interval passes what it has hardly seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
+from polars_graded._results.pairs import Pairs
+from polars_graded._results.power import fewest_queries
+from polars_graded._results.significance import Options, outcome_of
+
+MIN_CHANGED_QUERIES = 25
+"""Fewer queries with a difference than this get Stringer's interval."""
+
+
+MIN_EXPECTED_CHANGED = 34
+"""So many are expected where 25 are there in 19 of 20 cases."""
+
+POWER = 0.8
+"""Chance with which the queries that are said to be needed decide."""
+
+
+@dataclass(frozen=True)
+class CarefulIntervals:
+    """The interval of the mean difference of each pair, and how it was found."""
+
+    low: Floats
+    high: Floats
+    changed: Integers
+    """Number of queries with a difference."""
+    constant: Mask
+    """Pairs whose differences are all the same, and not 0."""
+
+
+def careful_intervals(
+    pairs: Pairs, options: Options, level: float, width: float | None
+) -> CarefulIntervals:
+    """Return intervals of the mean difference with the error rate `level`.
+
+    Differences lie within `width` of 0, or anywhere if that is None: then pairs of which few
+    queries changed have no interval (NaN). Where no query changed the interval is 0 to 0.
+    """
+    mean, std, *_ = pairs.statistics
+    low, high = outcome_of(pairs, options).agreeing(np.full(len(pairs), level))
+    changed = np.zeros(len(pairs), np.int64)
+    for part in pairs.parts(pairs.n) if pairs.n else ():
+        differences = pairs.differences(part)
+        changed[part] = np.count_nonzero(differences, axis=1)
+        if options.test == "t" and pairs.n > 1:
+            below, above = johnson_interval(differences, level)
+            low[part], high[part] = np.fmin(low[part], below), np.fmax(high[part], above)
+    constant = (std == 0) & (mean != 0) & (pairs.n > 1)
+    few = (changed < MIN_CHANGED_QUERIES) | (std == 0)
+    low[few] = high[few] = np.nan
+    if width is not None and pairs.n and few.any():
+        alone = replace(pairs, a=pairs.a[few], b=pairs.b[few])
+        parts = map(alone.differences, alone.parts(pairs.n))
+        ends = [stringer_interval(part, level, width) for part in parts]
+        low[few], high[few] = np.concatenate(ends, axis=1)
+    if width is not None:
+        low, high = np.fmax(low, -width), np.fmin(high, width)
+    unchanged = (changed == 0) & (pairs.n > 0)
+    low[unchanged] = high[unchanged] = 0
+    return CarefulIntervals(low, high, changed, constant)
+
+
+def stringer_interval(differences: Floats, level: float, width: float) -> Floats:
+    r"""Return both ends of Stringer's interval of the mean of rows of values within `width` of 0.
+
+    With :math:`p_j` the Clopper-Pearson bound of a share of which j in n were seen, and differences
+    in rising order, the lower end is
+    :math:`-p_0 w + \sum_j (p_j - p_{j-1}) d_{(j)}`: a share of :math:`p_0` that was not seen is
+    taken to be as bad as can be. For values of 0 and -1 it is the exact binomial bound. For others
+    it is conservative in practice, and proven to be so for many values (de Jager, Pap, van Zuijlen:
+    Facts, phantasies, and a new proposal concerning the Stringer bound, 1997).
+    """
+    from scipy.special import betaincinv
+
+    n = differences.shape[1]
+    seen = np.arange(n)
+    bounds = np.append(betaincinv(seen + 1, n - seen, 1 - level / 2), 1.0)
+    steps, rising = np.diff(bounds), np.sort(differences, axis=1)
+    unseen = bounds[0] * width
+    return np.array([rising @ steps - unseen, rising[:, ::-1] @ steps + unseen])
+
+
+def queries_needed(effect: float, level: float, skewness: float, changed: float) -> int | None:
+    """Return how many queries decide in 80 % of cases, None where that is more than anyone has.
+
+    `effect` is how far the difference is from what would be undecided, in standard deviations;
+    `skewness` that of the differences if it widens the interval on this side, or 0; `changed` the
+    share of queries with a difference.
+    """
+    from scipy.special import stdtrit
+
+    n = fewest_queries(effect, POWER, level) if effect > 0 and changed > 0 else None
+    if n is None:
+        return None
+    # Johnson's interval is wider by c / sqrt(n) errors: x = sqrt(n) solves x effect = a + c / x.
+    c = skewness * (1 + 2 * stdtrit(max(n - 1, 1), 1 - level / 2) ** 2) / 6
+    root = (np.sqrt(n) + np.sqrt(n + 4 * c / effect)) / 2
+    return max(int(np.ceil(root**2)), int(np.ceil(MIN_EXPECTED_CHANGED / changed)))
+
+
+def skewness_of(differences: Floats) -> Floats:
+    """Return the skewness of each row, 0 where all values are the same."""
+    deviations = differences - differences.mean(axis=1, keepdims=True)
+    cubes = (deviations**2).mean(axis=1) ** 1.5
+    third = (deviations**3).mean(axis=1)
+    skewness: Floats = np.divide(third, cubes, out=np.zeros(len(cubes)), where=cubes > 0)
+    return skewness
+
+
+def johnson_interval(differences: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return Student's interval of the mean of each row, moved by its skewness.
+
+    Johnson: Modified t tests and confidence intervals for asymmetrical populations, 1978.
+    """
+    from scipy.special import stdtrit
+
+    n = differences.shape[1]
+    mean = differences.mean(axis=1)
+    deviations = differences - mean[:, np.newaxis]
+    std = np.sqrt((deviations**2).sum(axis=1) / (n - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        skewness = (deviations**3).mean(axis=1) / std**3
+    t, error = stdtrit(n - 1, 1 - level / 2), std / np.sqrt(n)
+    moved = mean + error * skewness * (1 + 2 * t**2) / (6 * np.sqrt(n))
+    return moved - t * error, moved + t * error

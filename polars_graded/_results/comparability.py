@@ -1,0 +1,231 @@
+"""Refusals of a gate: results that were not measured alike are not held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+import polars as pl
+
+from polars_graded._checks import check_choice
+from polars_graded._frames.fingerprints import JUDGMENTS
+from polars_graded._measuring.definitions import NOTHING
+from polars_graded._measuring.names import Measure
+from polars_graded._results.per_query import Named
+from polars_graded._results.result_files import settings_in
+from polars_graded._sentences import counted
+
+Change: TypeAlias = Literal["same", "changed"]
+
+CHANGES = ("judgments", "formulas", "scale")
+"""Arguments that allow a difference in how results were measured."""
+
+SCALE = ("irrelevant", "highest", "relevant_from", "undefined_as", "condensed", "descending")
+"""The settings of a scale, beside what breaks ties."""
+
+MAX_NAMED_QUERIES = 3
+
+
+class NotComparableError(ValueError):
+    """Results differ in what they were measured with, and no argument allows it."""
+
+    def __init__(self, difference: str, argument: str, value: str) -> None:
+        self.difference, self.argument, self.value = difference, argument, value
+        super().__init__(
+            f"`per_query` and `baseline` must not differ: {difference}\n\n"
+            f"Hint: {argument}={value!r} allows it, and the sentence says so"
+        )
+
+
+@dataclass
+class Comparability:
+    """What was allowed to differ between two results, and what could not be checked."""
+
+    allowed: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
+
+    @property
+    def notes(self) -> str:
+        """Return both in words, empty where there is nothing to say."""
+        parts = [f"allowed: {', '.join(self.allowed)}"] if self.allowed else []
+        if self.unchecked:
+            parts.append(f"not checked, since results do not say: {', '.join(self.unchecked)}")
+        return "; ".join(parts)
+
+    def refuse_or_allow(self, argument: str, is_allowed: object, difference: str) -> None:
+        """Raise where results differ, unless an argument allows it."""
+        value = "drop" if argument == "missing" else "changed"
+        if not is_allowed:
+            raise NotComparableError(difference, argument, value)
+        self.allowed.append(difference)
+
+
+def check_comparable(
+    rows: pl.DataFrame,
+    older: pl.DataFrame,
+    queries: Sequence[str],
+    formulas: Mapping[str, str | None],
+    changes: Mapping[str, str],
+    *,
+    beside: bool,
+) -> Comparability:
+    """Raise where two results had other judgments, formulas or scales, unless that is allowed.
+
+    `formulas` are the columns to compare and what the caller says that they measure. What neither
+    says is noted for results of another day, `beside`; strategies of one frame are taken to be
+    measured together.
+    """
+    for name in CHANGES:
+        check_choice(name, changes.get(name, "same"), get_args(Change))
+    found = Comparability()
+    settings = settings_in(rows), settings_in(older)
+    _check_judgments(found, rows, older, queries, changes)
+    _check_formulas(found, settings, formulas, changes)
+    _check_scale(found, settings, changes)
+    if not beside:
+        found.unchecked.clear()
+    return found
+
+
+def check_queries(
+    found: Comparability,
+    rows: pl.DataFrame,
+    older: pl.DataFrame,
+    queries: Sequence[str],
+    *,
+    is_allowed: bool,
+) -> None:
+    """Raise where one of two results lacks queries of the other, unless that is allowed."""
+    n_rows, n_older = (
+        frame.select(pl.struct(queries).n_unique()).item() for frame in (rows, older)
+    )
+    for frame, other, name, whose, n in (
+        (older, rows, "`baseline`", "`per_query`", n_rows),
+        (rows, older, "`per_query`", "`baseline`", n_older),
+    ):
+        lost = other.join(frame, on=queries, how="anti", nulls_equal=True)
+        count = lost.select(pl.struct(queries).n_unique()).item() if lost.height else 0
+        if count == n:
+            msg = f"`baseline` must have queries of `per_query`, got none of its {n_rows:,}"
+            raise ValueError(msg)
+        if count:
+            keys = lost.select(queries).unique(maintain_order=True).head(MAX_NAMED_QUERIES).rows()
+            names = ", ".join(", ".join(map(str, key)) for key in keys)
+            more = ", ..." if count > len(keys) else ""
+            lacks = f"{name} lacks {count:,} of the {counted(n, 'queries')} of {whose}"
+            found.refuse_or_allow("missing", is_allowed, f"{lacks} ({names}{more})")
+
+
+def with_same_keys(
+    rows: pl.DataFrame, older: pl.DataFrame, keys: Sequence[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return both results with keys of one type: whole numbers, or texts as they are written."""
+    casts: list[pl.Expr] = []
+    for key in keys:
+        now, then = rows.schema[key], older.schema[key]
+        if now == then:
+            continue
+        if now.is_integer() and then.is_integer():
+            casts.append(pl.col(key).cast(pl.Int128 if pl.UInt64 in (now, then) else pl.Int64))
+        elif any(_is_text(each) for each in (now, then)):
+            casts.append(pl.col(key).cast(pl.String))
+        else:
+            msg = (
+                f"column {key!r} must have one type in `per_query` and `baseline`, "
+                f"got {now} and {then}"
+            )
+            raise ValueError(msg)
+    return rows.with_columns(casts), older.with_columns(casts)
+
+
+def _is_text(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+
+
+def _check_judgments(
+    found: Comparability,
+    rows: pl.DataFrame,
+    older: pl.DataFrame,
+    queries: Sequence[str],
+    changes: Mapping[str, str],
+) -> None:
+    columns = [JUDGMENTS] if JUDGMENTS in rows.columns and JUDGMENTS in older.columns else []
+    if not columns:
+        found.unchecked.append("judgments")
+        columns = [each for each in rows.columns if each in older.columns and _of_judgments(each)]
+    for column in columns:
+        # Sums of the same gains in another order differ by rounding.
+        value = pl.col(column).round(9) if rows.schema[column].is_float() else pl.col(column)
+        now, then = (
+            frame.select(*queries, value).unique(maintain_order=True) for frame in (rows, older)
+        )
+        beside = now.join(then, on=queries, nulls_equal=True, suffix=" then")
+        differs = pl.col(column).ne_missing(pl.col(f"{column} then"))
+        n = beside.select(pl.struct(queries).n_unique()).item() if beside.height else 0
+        changed = beside.filter(differs).select(queries).n_unique() if n else 0
+        if changed:
+            seen = "" if column == JUDGMENTS else f", as {column!r} shows"
+            difference = f"other judgments in {changed:,} of {counted(n, 'queries')}{seen}"
+            is_allowed = changes.get("judgments") == "changed"
+            found.refuse_or_allow("judgments", is_allowed, difference)
+
+
+def _of_judgments(column: str) -> bool:
+    """Return whether a column is a measure that no ranking changes."""
+    parsed = Measure.parsed(column)
+    return parsed is not None and parsed.definition.ranked == NOTHING
+
+
+Settings: TypeAlias = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+
+
+def _check_formulas(
+    found: Comparability,
+    settings: Settings,
+    formulas: Mapping[str, str | None],
+    changes: Mapping[str, str],
+) -> None:
+    is_allowed = changes.get("formulas") == "changed"
+    if not all(settings):
+        found.unchecked.append("formulas")
+    for column, declared in formulas.items():
+        now, then = (
+            {each["measures"].get(column) for each in side if "measures" in each} - {None}
+            for side in settings
+        )
+        # What the caller says, or else the name, stands in for results that do not say.
+        said = _formula(declared or column) or _formula(column)
+        if declared is not None and _formula(declared):
+            now |= {said}
+        now, then = now or {said}, then or {said}
+        if len((now | then) - {None}) > 1:
+            each = [" and ".join(sorted(filter(None, side))) for side in (now, then)]
+            difference = f"{column!r} is {each[0]} in `per_query` and {each[1]} in `baseline`"
+            found.refuse_or_allow("formulas", is_allowed, difference)
+
+
+def _formula(text: str) -> str | None:
+    measure = Measure.parsed(text)
+    return None if measure is None else measure.formula
+
+
+def _check_scale(found: Comparability, settings: Settings, changes: Mapping[str, str]) -> None:
+    if not all(settings):
+        found.unchecked.append("scale and tie order")
+        return
+    for name in (*SCALE, "ties"):
+        now, then = ([each.get(name) for each in side] for side in settings)
+        if any(each != now[0] for each in [*now, *then]):
+            other = next((each for each in then if each != now[0]), then[0])
+            difference = f"`{name}` is {now[0]!r} in `per_query` and {other!r} in `baseline`"
+            is_allowed = changes.get("scale") == "changed"
+            found.refuse_or_allow("scale", is_allowed, difference)
+
+
+def formulas_said(measures: Sequence[Named], columns: Sequence[str]) -> dict[str, str | None]:
+    """Return what the caller says that each column measures, None where nothing is said."""
+    said = {
+        name: text for each in measures if isinstance(each, Mapping) for name, text in each.items()
+    }
+    return {column: said.get(column) for column in columns}

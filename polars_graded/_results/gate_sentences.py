@@ -1,0 +1,202 @@
+"""What a gate says in words: a sentence per verdict, and a summary in Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_graded._results.careful_intervals import MIN_CHANGED_QUERIES
+from polars_graded._results.comparing import values_of_both
+from polars_graded._sentences import counted, in_markdown, name_said, short
+from polars_graded._versions import __version__
+
+if TYPE_CHECKING:
+    from polars_graded._results.gating import Held
+
+UNCHANGED = "unchanged"
+WITHIN = "worse, by less than the margin"
+BEYOND = "worse; whether by more than the margin is undecided"
+"""Verdicts, beside better, no worse, worse and undecided."""
+
+MAX_LOST_QUERIES = 5
+"""Number of queries that a summary names."""
+
+LINE_WIDTH = 79
+
+HEADINGS = ["measure", "strategy", "baseline", "queries", "in common", "lost", "changed", "mean"]
+HEADINGS += ["baseline mean", "difference", "interval", "margin", "verdict"]
+"""The columns of a summary."""
+
+
+def sentence_of(
+    row: Mapping[str, Any], strategy: str, segments: Sequence[str], confidence: float
+) -> str:
+    """Return a verdict in words, with all that it rests on."""
+    where = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
+    verdict = _verdict_said(row, *names_apart(row[strategy], row["baseline"]))
+    return "; ".join(
+        [f"{where}: {verdict}", *_counts(row, confidence), *filter(None, [row["notes"]])]
+    )
+
+
+def names_apart(new: Any, old: Any) -> tuple[str, str]:
+    """Return how a strategy and its baseline are called, told apart where they share a name."""
+    new, old = name_said(new), name_said(old)
+    return (f"{new} (new)", f"{old} (baseline)") if new == old else (new, old)
+
+
+def _verdict_said(row: Mapping[str, Any], new: str, old: str) -> str:
+    verdict, margin, n = row["verdict"], short(row["margin"]), row["queries"]
+    if verdict == UNCHANGED:
+        # The largest share of queries that n of them miss with this chance.
+        share = 100 * (1 - row["level"] ** (1 / n))
+        return (
+            f"{new} is unchanged from {old}: none of {counted(n, 'queries')} changed; a change "
+            f"that touches fewer than {share:.2g} % of queries may show nothing in them"
+        )
+    interval = "no interval"
+    if row["low"] is not None and row["high"] is not None:
+        interval = f"{short(row['low'])} to {short(row['high'])}"
+    difference = "unknown" if row["difference"] is None else short(round(row["difference"], 12))
+    by = "" if row["difference"] is None else f"{short(abs(row['difference']))} ({interval})"
+    if verdict == "undecided":
+        return f"undecided whether {new} is worse than {old}: {_reason(row, difference, interval)}"
+    return {
+        "better": f"{new} is better than {old} by {by}",
+        "no worse": f"{new} is no worse than {old}: {difference} ({interval}), margin {margin}",
+        "worse": f"{new} is worse than {old} by {by}, beyond the margin of {margin}",
+        WITHIN: f"{new} is worse than {old} by {by}, by less than the margin of {margin}",
+        BEYOND: f"{new} is worse than {old} by {by}; whether by more than the margin of {margin} "
+        f"is undecided{_more(row)}",
+    }[verdict]
+
+
+def _reason(row: Mapping[str, Any], difference: str, interval: str) -> str:
+    """Return why a verdict is undecided."""
+    margin = short(row["margin"])
+    if not row["queries"]:
+        return "no query has a value on both sides"
+    if row["low"] is None or row["high"] is None:
+        few = f"{row['changed']} of {counted(row['queries'], 'queries')} changed"
+        return f"{difference}, without an interval, since {few} and the range of values is unknown"
+    up = row["best"] != "lowest"
+    least = row["low"] if up else -row["high"]
+    if row["lost"] and least > -row["margin"]:
+        return (
+            f"{counted(row['lost'], 'queries')} have a value on one side alone, which turn the "
+            "verdict if they count as worst"
+        )
+    return f"{difference} ({interval}) reaches beyond the margin of {margin}{_more(row)}"
+
+
+def _more(row: Mapping[str, Any]) -> str:
+    """Return how many more queries would decide, with the condition of that."""
+    if row["more_queries"] is not None:
+        more = counted(row["more_queries"], "more queries")
+        return f"; if the difference stays as it is, {more} decide in 4 of 5 cases"
+    if row["margin"] > 0:
+        return "; the loss is close to the margin, so more queries will hardly decide"
+    return "; the two are about as good, so more queries will hardly decide"
+
+
+def _counts(row: Mapping[str, Any], confidence: float) -> Iterator[str]:
+    """Return the queries, the means and the confidence."""
+    n, new, old = row["queries"], row["strategy_queries"], row["baseline_queries"]
+    if n == new == old:
+        yield counted(n, "queries")
+    else:
+        yield f"{counted(n, 'queries')} in common of {new:,} and {old:,} of the baseline"
+    if row["verdict"] != UNCHANGED:
+        if row["changed"] < MIN_CHANGED_QUERIES and row["low"] is not None:
+            few = f"{row['changed']:,} changed, fewer than {MIN_CHANGED_QUERIES}"
+            yield f"{few}, so the interval is a conservative one"
+        if row["mean"] is not None:
+            yield f"means {short(row['mean'])} and {short(row['baseline_mean'])}"
+        yield f"{100 * confidence:g} % confidence in all verdicts together"
+
+
+def failure_message(verdicts: pl.DataFrame) -> str:
+    """Return the sentences of verdicts in lines that fit a terminal."""
+    return "\n".join(
+        textwrap.fill(sentence, LINE_WIDTH, subsequent_indent="  ", break_long_words=False)
+        for sentence in verdicts["sentence"]
+    )
+
+
+def gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[str] = ()) -> str:
+    """Return what a gate says in Markdown: verdicts, a table, and the queries that lost most."""
+    found = {*verdicts["verdict"]}
+    headlines = {
+        "worse": "Worse than the baseline",
+        BEYOND: "Worse than the baseline; whether by more than the margin is undecided",
+        "undecided": "Undecided whether worse than the baseline",
+        WITHIN: "Worse than the baseline, by less than the margin",
+        "no worse": "No worse than the baseline",
+        "better": "Better than the baseline",
+        UNCHANGED: "Unchanged from the baseline",
+    }
+    if found == {"better", UNCHANGED}:
+        found = {"no worse"}
+    lines = [
+        f"## {next(text for verdict, text in headlines.items() if verdict in found)}",
+        "",
+        *(f"- {in_markdown(sentence)}" for sentence in verdicts["sentence"]),
+        *(f"- **Warning:** {in_markdown(each)}" for each in warnings),
+        "",
+        f"| {' | '.join(HEADINGS)} |",
+        f"|{'---|' * 3}{'---:|' * 7}---|---:|---|",
+    ]
+    strategy = held.names[0].name
+    for row in verdicts.rows(named=True):
+        names = map(in_markdown, names_apart(row[strategy], row["baseline"]))
+        segment = [str(row[key]) for key in held.grid.apart]
+        counts = (f"{row['strategy_queries']:,} and {row['baseline_queries']:,}", row["queries"])
+        numbers = [_number(row[name]) for name in ("mean", "baseline_mean", "difference")]
+        interval = (
+            "none" if row["low"] is None else f"{_number(row['low'])} to {_number(row['high'])}"
+        )
+        cells = [
+            *(in_markdown(", ".join([row["measure"], *segment])), *names),
+            *(*counts, row["lost"], row["changed"]),
+            *(*numbers, interval, _number(row["margin"])),
+        ]
+        lines.append(f"| {' | '.join(map(str, cells))} | **{row['verdict']}** |")
+    confidence, level = verdicts["confidence"][0], verdicts["level"][0]
+    each = "" if verdicts.height == 1 else f" Each alone holds at {100 * (1 - level):.4g} %."
+    meaning = (
+        f"All intervals hold together with {100 * confidence:g} % confidence: of 100 such gates at "
+        f"most {100 * (1 - confidence):.3g} have an interval without the true difference.{each} "
+        "Lost queries have a value on one side alone."
+    )
+    lines += [
+        "",
+        meaning,
+        *(["", in_markdown(held.notes[0].upper() + held.notes[1:]) + "."] if held.notes else []),
+    ]
+    return "\n".join([*lines, *_queries_that_lost(held), "", f"polars_graded {__version__}"]) + "\n"
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else short(value)
+
+
+def _queries_that_lost(held: Held) -> Iterator[str]:
+    """Return a table of the queries that each strategy lost most by the first measure."""
+    results = held.grid.results(held.grid.measures[0])
+    gain = pl.col("difference") * (1 if results.higher_is_better else -1)
+    for a, b, *names in zip(held.a, held.b, *held.names, strict=True):
+        each = values_of_both(results, held.grid.strategies, a, b)
+        lost = each.filter(gain < 0).sort(gain.round(12), maintain_order=True)
+        if lost.height:
+            strategy, base = map(in_markdown, names_apart(*names))
+            yield ""
+            yield f"Queries that {strategy} lost most by {in_markdown(results.measure)}:"
+            yield ""
+            yield f"| query | {base} | {strategy} | difference |"
+            yield "|---|---:|---:|---:|"
+        for *query, new, old, difference, _ in lost.head(MAX_LOST_QUERIES).iter_rows():
+            values = [short(value) for value in (old, new, difference)]
+            yield f"| {in_markdown(', '.join(map(str, query)))} | {' | '.join(values)} |"

@@ -1,0 +1,217 @@
+"""Files of results that say what they are: written, and read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from polars_graded._checks import check_column_names, check_columns, check_frame
+from polars_graded._frames.fingerprints import SETTINGS
+from polars_graded._measuring.names import Measure
+from polars_graded._results.keys import Columns, found_keys
+from polars_graded._versions import __version__
+from polars_graded._writing import whole_file
+
+METADATA = "polars_graded"
+"""The key of the metadata of a Parquet file."""
+
+FORMATS = (".parquet", ".csv")
+
+
+def write_results(
+    per_query: Any, path: str | PathLike[str], *, query: Columns | None = None
+) -> None:
+    """Write what `evaluate` returns to a file that says what it is.
+
+    The file holds the number of queries and the version and, if the results come from
+    `evaluate(..., fingerprint=)`, each measure's full formula, the scale, what breaks ties, and the
+    fingerprint of each query's judgments. In a Parquet file the number of queries, the version and
+    the settings are its own key-value metadata, under the key "polars_graded"; in a CSV file they
+    stand in the first row of a column `settings`. The file is written atomically.
+
+    Parameters
+    ----------
+    per_query
+        Results: any data frame, eager or lazy.
+    path
+        A .parquet or .csv file. A CSV file has numbers with all digits, curves as numbers with
+        blanks in between, and an empty cell for null.
+    query
+        The column of queries, or several; by default as `compare` finds it.
+
+    Raises
+    ------
+    ValueError
+        If the file has another suffix, or a column is missing.
+
+    See Also
+    --------
+    read_results : Reads such a file.
+    gate : Refuses to compare results that are not comparable.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from polars_graded import evaluate
+    >>> from pathlib import Path
+    >>> rows = pl.DataFrame(
+    ...     {"query": ["001"] * 2, "doc": ["a", "b"], "grade": [0, 2], "score": [2, 1]}
+    ... )
+    >>> per_query = evaluate(rows, "ap", ties="doc", fingerprint="doc")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_results(per_query, Path(folder, "main.csv"))
+    ...     read_results(Path(folder, "main.csv")).drop("settings")
+    shape: (1, 4)
+    ┌──────────┬───────┬─────┬──────────────────┐
+    │ strategy ┆ query ┆ ap  ┆ judgments        │
+    │ ---      ┆ ---   ┆ --- ┆ ---              │
+    │ str      ┆ str   ┆ f64 ┆ str              │
+    ╞══════════╪═══════╪═════╪══════════════════╡
+    │ score    ┆ 001   ┆ 0.5 ┆ f568315a9bb70525 │
+    └──────────┴───────┴─────┴──────────────────┘
+    """
+    file = _checked_file(path)
+    frame = check_frame("per_query", per_query).lazy().collect()
+    columns = check_column_names("query", query or found_keys(frame.schema, {})["query"])
+    check_columns("per_query", columns, frame.schema, argument="query")
+    about: dict[str, Any] = {METADATA: __version__, "query": columns}
+    about["queries"] = frame.select(pl.struct(columns).n_unique()).item()
+    settings = settings_in(frame)
+    if len(settings) == 1:
+        formulas = {each: text for each, text in settings[0]["measures"].items() if each in frame}
+        about = {**settings[0], "measures": formulas, **about, METADATA: settings[0][METADATA]}
+    text = json.dumps(about, ensure_ascii=False)
+    with whole_file(file) as part:
+        if file.suffix.lower() == ".parquet":
+            kept = frame.drop(SETTINGS) if len(settings) == 1 else frame
+            kept.write_parquet(part, metadata={METADATA: text})
+            return
+        if len(settings) == 1:
+            first = pl.int_range(pl.len()) == 0
+            frame = frame.with_columns(pl.when(first).then(pl.lit(text)).alias(SETTINGS))
+        # A cell of a CSV file holds no list: blanks part the values of a curve.
+        curves = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
+        lists = pl.col(curves).cast(pl.List(pl.String)).list.join(" ")
+        frame.with_columns(lists if curves else []).write_csv(part)
+
+
+def read_results(path: str | PathLike[str]) -> pl.DataFrame:
+    r"""Read a file of results, as `write_results` and the command's `--per-query` write it.
+
+    Parameters
+    ----------
+    path
+        A .parquet or .csv file. In a CSV file measures are numbers and every other column is text,
+        so that an id such as 001 stays as it is.
+
+    Returns
+    -------
+    DataFrame
+        The results. Those of `evaluate(..., fingerprint=)` have their columns `judgments` and
+        `settings`. A file of another origin is read as it is, and says nothing of itself.
+
+    Raises
+    ------
+    ValueError
+        If the file has another suffix, is damaged, or has not the queries it was written with.
+
+    See Also
+    --------
+    write_results : Writes such a file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "main.csv")
+    ...     _ = file.write_text("strategy,query,ap\n1,001,0.5\n1,08,0.25\n")
+    ...     read_results(file)
+    shape: (2, 3)
+    ┌──────────┬───────┬──────┐
+    │ strategy ┆ query ┆ ap   │
+    │ ---      ┆ ---   ┆ ---  │
+    │ str      ┆ str   ┆ f64  │
+    ╞══════════╪═══════╪══════╡
+    │ 1        ┆ 001   ┆ 0.5  │
+    │ 1        ┆ 08    ┆ 0.25 │
+    └──────────┴───────┴──────┘
+    """
+    file = _checked_file(path)
+    try:
+        if file.suffix.lower() == ".parquet":
+            text = pl.read_parquet_metadata(file).get(METADATA)
+            about = None if text is None else json.loads(text)
+            frame = pl.read_parquet(file)
+        else:
+            frame, about = _read_csv(file)
+    except (pl.exceptions.ComputeError, pl.exceptions.NoDataError, json.JSONDecodeError) as error:
+        msg = f"{file} must be a whole file of results: {error}"
+        raise ValueError(msg) from None
+    if about is None:
+        return frame
+    columns = about.pop("query")
+    check_columns(str(file), columns, frame.schema)
+    n, written = frame.select(pl.struct(columns).n_unique()).item(), about.pop("queries")
+    if n != written:
+        msg = f"{file} must have the {written:,} queries that it was written with, got {n:,}"
+        raise ValueError(msg)
+    if "measures" not in about:
+        return frame
+    return frame.with_columns(pl.lit(json.dumps(about, ensure_ascii=False)).alias(SETTINGS))
+
+
+def settings_in(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return the settings that results were measured with; of several files there may be several.
+
+    None where the results do not say.
+    """
+    if SETTINGS not in frame.columns or frame.schema[SETTINGS] != pl.String:
+        return []
+    texts = frame[SETTINGS].drop_nulls().unique(maintain_order=True).to_list()
+    try:
+        return [json.loads(text) for text in texts]
+    except json.JSONDecodeError as error:
+        msg = f"column {SETTINGS!r} must be what `evaluate` wrote there: {error}"
+        raise ValueError(msg) from None
+
+
+def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
+    """Return the rows of a CSV file, whose measures are numbers, and what it says of itself."""
+    frame = pl.read_csv(file, infer_schema=False)
+    settings = settings_in(frame)
+    about = settings[0] if len(settings) == 1 and "queries" in settings[0] else None
+    formulas = {} if about is None else about["measures"]
+    return as_numbers(frame, formulas), about
+
+
+def as_numbers(frame: pl.DataFrame, named: Sequence[str] | dict[str, str]) -> pl.DataFrame:
+    """Return text columns that are measures, by name or because they are named, as numbers."""
+    numbers: dict[str, Any] = {}
+    for name in frame.select(cs.string()).columns:
+        measure = Measure.parsed(named[name] if isinstance(named, dict) and name in named else name)
+        if measure is not None and measure.is_curve:
+            continue
+        if measure is not None:
+            numbers[name] = measure.definition.dtype
+        elif name in named:
+            numbers[name] = pl.Float64()
+    try:
+        return frame.with_columns(pl.col(name).cast(dtype) for name, dtype in numbers.items())
+    except pl.exceptions.InvalidOperationError as error:
+        msg = f"columns of measures must be numbers, got text: {str(error).splitlines()[0]}"
+        raise ValueError(msg) from None
+
+
+def _checked_file(path: str | PathLike[str]) -> Path:
+    file = Path(fspath(path))
+    if file.suffix.lower() not in FORMATS:
+        msg = f"a file of results must be a .parquet or .csv file, got {file}"
+        raise ValueError(msg)
+    return file

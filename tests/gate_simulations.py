@@ -1,0 +1,160 @@
+"""Simulated changes, and what a gate says of them: the tables of the book about `gate`.
+
+`python tests/gate_simulations.py` prints them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from scipy.optimize import brentq
+
+from polars_graded._results.careful_intervals import queries_needed, skewness_of
+from polars_graded._results.gating import BAD, PASSING, Judgement, decided
+from polars_graded._results.pairs import Pairs
+from polars_graded._results.per_query import Results
+from polars_graded._results.significance import Options
+
+MARGIN, LEVEL = 0.01, 0.05
+
+RANKS = np.array([[1, 2], [2, 1], [1, 3], [3, 1], [2, 3], [3, 2], [1, 10], [10, 1]])
+"""The first relevant document moves from one rank to another."""
+
+
+def normal(rng, effect, shape):
+    """Draw from a normal distribution."""
+    return effect + 0.1 * rng.normal(size=shape)
+
+
+def t3(rng, effect, shape):
+    """Draw from Student's distribution with three degrees of freedom."""
+    return np.clip(effect + 0.1 * rng.standard_t(3, size=shape) / 3**0.5, -1, 1)
+
+
+def skewed(rng, effect, shape):
+    """Draw small gains and a tail of losses: an exponential distribution, skewness -2."""
+    return effect + np.maximum(0.1 * (1 - rng.exponential(size=shape)), -0.9)
+
+
+def reciprocal_rank(rng, effect, shape):
+    """Draw differences of reciprocal ranks in a tenth of the queries."""
+    steps = 1 / RANKS[:, 1] - 1 / RANKS[:, 0]
+
+    def chances(tilt):
+        weights = np.exp(tilt * steps)
+        return weights / weights.sum()
+
+    tilt = brentq(lambda tilt: chances(tilt) @ steps - effect / 0.1, -50, 50)
+    drawn = steps[rng.choice(len(steps), size=shape, p=chances(tilt))]
+    return np.where(rng.random(shape) < 0.1, drawn, 0)
+
+
+def success(rng, effect, shape):
+    """Draw 1 in 2 % of the queries, and -1 in as many but for the effect."""
+    drawn = rng.random(shape)
+    return np.select([drawn < 0.02, drawn < 0.04 - effect], [1.0, -1.0], 0.0)
+
+
+def success_lost(rng, effect, shape):
+    """Draw -1 in a share of the queries, and no gain."""
+    return np.where(rng.random(shape) < -effect, -1.0, 0.0)
+
+
+KINDS = {
+    "normal": normal,
+    "t₃": t3,
+    "skewed": skewed,
+    "reciprocal rank": reciprocal_rank,
+    "success": success,
+    "success, losses only": success_lost,
+}
+
+
+class Shares(NamedTuple):
+    """Shares of changes."""
+
+    unchanged: float
+    """No query changed."""
+    passed: float
+    """Passed, of those that changed a query."""
+    stopped: float
+    """Shown to be worse, of all."""
+
+
+def verdicts(differences, measures):
+    """Return the verdict on each row of differences, of one of several measures."""
+    count, n = differences.shape
+    values = np.concatenate([np.zeros((1, n)), differences])
+    pairs = Pairs(
+        Results("ap", pl.int_range(n, eager=True), values),
+        np.arange(1, count + 1),
+        np.zeros(count, np.int64),
+    )
+    *_, found = decided(pairs, Judgement(MARGIN, Options("t", "none"), LEVEL / measures, 1.0))
+    return found
+
+
+def shares(kind, effect, queries, measures, changes):
+    """Return what becomes of changes with this effect on the first measure.
+
+    For `passed` all other measures pass for certain, for `stopped` they have no effect: no other
+    cases give more.
+    """
+    rng = np.random.default_rng([zlib.crc32(kind.encode()), queries, measures])
+    stopped = np.zeros(changes, bool)
+    for number in range(measures):
+        drawn = KINDS[kind](rng, effect if number == 0 else 0, (changes, queries))
+        found = verdicts(drawn, measures)
+        stopped |= np.isin(found, BAD[:2])
+        if number == 0:
+            touched = drawn.any(axis=1)
+            passes = np.isin(found, PASSING) & touched
+    unchanged = 1 - touched.mean()
+    return Shares(unchanged, passes.sum() / max(touched.sum(), 1), stopped.mean())
+
+
+def decided_of_needed(kind, effect, margin, changes):
+    """Return the queries that are needed at the true difference, and the share that they decide."""
+    rng = np.random.default_rng(zlib.crc32(kind.encode()))
+    sample = KINDS[kind](rng, effect, (1, 1_000_000))
+    skewness = max(-skewness_of(sample).item(), 0)
+    n = queries_needed((effect + margin) / sample.std(), LEVEL, skewness, (sample != 0).mean())
+    drawn = KINDS[kind](rng, effect, (changes, n))
+    values = np.concatenate([np.zeros((1, n)), drawn])
+    pairs = Pairs(
+        Results("ap", pl.int_range(n, eager=True), values),
+        np.arange(1, changes + 1),
+        np.zeros(changes, np.int64),
+    )
+    *_, found = decided(pairs, Judgement(margin, Options("t", "none"), LEVEL, 1.0))
+    return n, float(np.mean((found != "undecided") & (found != BAD[1])))
+
+
+def percent(share):
+    """Return a share as the book shows it."""
+    return f"{100 * share:.1f}"
+
+
+if __name__ == "__main__":
+    names = ["differences", "queries", "no query changed", "passed", "stopped"]
+    print("|", " | ".join([*names, "passed of five", "stopped of five"]), "|")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for kind in KINDS:
+        for queries in (10, 50, 200, 1000):
+            changes = 20_000 if queries < 1000 else 5000
+            cells = []
+            for measures in (1, 5):
+                worse = shares(kind, -MARGIN, queries, measures, changes)
+                same = shares(kind, 0, queries, measures, changes)
+                cells += [worse.unchanged] * (measures == 1) + [worse.passed, same.stopped]
+            print(f"| {kind} | {queries} | {' | '.join(map(percent, cells))} |", flush=True)
+    print()
+    print("| differences | margin 0.01: queries | decided | margin 0.02: queries | decided |")
+    print("|---|---:|---:|---:|---:|")
+    for kind in [*KINDS][:-1]:
+        found = (decided_of_needed(kind, 0, margin, 2000) for margin in (0.01, 0.02))
+        cells = (f"{n} | {percent(share)}" for n, share in found)
+        print(f"| {kind} | {' | '.join(cells)} |", flush=True)

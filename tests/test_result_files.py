@@ -1,0 +1,212 @@
+"""Results that say what they are: fingerprints, settings, and files that keep both."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from polars_graded import (
+    compare,
+    evaluate,
+    judge,
+    rank_strategies,
+    read_results,
+    summarise,
+    write_results,
+)
+from polars_graded._frames import fingerprints
+from polars_graded.trust import order_stability
+
+MASK = (1 << 64) - 1
+
+
+def mixed(z):
+    """Return the finaliser of SplitMix64, in whole numbers of Python."""
+    z = (z + 0x9E3779B97F4A7C15) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+def fingerprint_of(judgments):
+    """Return the fingerprint of documents with their grades, one byte at a time."""
+    total = 0
+    for doc, grade in judgments:
+        if grade is not None:
+            text = mixed(
+                sum((byte + 1) * mixed(i) for i, byte in enumerate(str(doc).encode())) & MASK
+            )
+            bits = struct.unpack("<Q", struct.pack("<d", grade + 0.0))[0]
+            total += mixed(text ^ mixed(bits))
+    return f"{total & MASK:016x}"
+
+
+def rankings(seed=0, n=6):
+    """Return queries of several lengths, one of which nobody judged."""
+    rng = random.Random(seed)
+    rows = [
+        {
+            "query": query,
+            "doc": rng.choice(["", "é", "doc", "a longer name of a document"]) + str(place),
+            "grade": None if query == 2 else rng.choice([None, -0.0, 0, 1, 2.5]),
+            "score": rng.random(),
+        }
+        for query in range(n)
+        for place in range(rng.randint(1, 9))
+    ]
+    return pl.DataFrame(rows, schema_overrides={"grade": pl.Float64})
+
+
+def measured(rows, *measures, **options):
+    """Return results that say what they are, without a word about the data."""
+    return evaluate(rows, *(measures or ["ap"]), ties="doc", fingerprint="doc", **options)
+
+
+@pytest.mark.filterwarnings("ignore::polars_graded.DataWarning")
+@pytest.mark.parametrize("chunk", [1, 3, 1 << 16])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fingerprint_is_of_the_judged_documents_and_their_grades(seed, chunk, monkeypatch):
+    monkeypatch.setattr(fingerprints, "DEFAULT_CHUNK_ROWS", chunk)
+    rows = rankings(seed)
+    expected = {
+        query: fingerprint_of(part.select("doc", "grade").iter_rows())
+        for (query,), part in rows.partition_by("query", as_dict=True).items()
+    }
+    shuffled = rows.sample(fraction=1, shuffle=True, seed=seed)
+    runs = pl.concat(shuffled.with_columns(strategy=pl.lit(name)) for name in ("x", "y"))
+    stacked = {"strategy": "strategy"}
+    for found in (
+        measured(rows),
+        measured(shuffled.lazy()).collect(),
+        measured(shuffled.lazy()).select("query", "judgments").collect(),
+        measured(shuffled.with_columns(pl.col("doc").cast(pl.Categorical))),
+        measured(runs, **stacked),
+        measured(runs.lazy(), **stacked).collect(engine="streaming"),
+        measured(rows.lazy(), parts=2).collect(),
+    ):
+        for query, judgments in found.select("query", "judgments").iter_rows():
+            assert judgments == expected[query]
+
+
+def test_a_fingerprint_is_the_same_tomorrow():
+    """As it was when it was written first: results of other versions are held against it."""
+    rows = pl.DataFrame({"query": [1] * 2, "doc": ["a", "b"], "grade": [0, 2], "score": [2, 1]})
+    assert measured(rows)["judgments"].item() == "f568315a9bb70525"
+    numbers = rows.with_columns(doc=pl.Series([7, 8]))
+    texts = rows.with_columns(doc=pl.Series(["7", "8"]))
+    assert measured(numbers)["judgments"].equals(measured(texts)["judgments"])
+
+
+def test_results_are_as_they_were_but_for_two_columns():
+    rows = rankings().filter(pl.col("query") != 2)
+    found = measured(rows, "ap", "ndcg@3")
+    assert_frame_equal(found[:, :-2], evaluate(rows, "ap", "ndcg@3", ties="doc"))
+    assert found.columns[-2:] == ["judgments", "settings"]
+    assert measured(rows.lazy(), "ap", "ndcg@3").collect_schema() == found.schema
+    other = found.with_columns(strategy=pl.lit("x"), ap=pl.col("ap") / 2)
+    two = pl.concat([found, other]).rename({"query": "user", "strategy": "system"})
+    plain = two.drop("judgments", "settings")
+    for function in (summarise, compare, rank_strategies, order_stability):
+        assert_frame_equal(function(two), function(plain))
+
+
+def test_results_of_several_graders_have_their_own_fingerprints():
+    run = pl.DataFrame({"query": [1, 1, 2], "doc": [*"aba"], "score": [2.0, 1.0, 1.0]})
+    people = pl.DataFrame({"query": [1, 1, 2], "doc": [*"aba"], "grade": [1, 0, 1]})
+    model = people.with_columns(grade=pl.Series([1, 1, 1]))
+    joined = judge(run, {"people": people, "model": model})
+    found = measured(joined, grade=["people", "model"])
+    assert found["grader"].to_list() == ["people", "people", "model", "model"]
+    [a, b, c, d] = found["judgments"]
+    assert a != c
+    assert b == d
+    for judgments, grader in ((people, "people"), (model, "model")):
+        alone = measured(judge(run, judgments))
+        assert alone["judgments"].equals(found.filter(grader=grader)["judgments"])
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_file_says_what_its_results_are(suffix, tmp_path):
+    rows = (
+        rankings()
+        .filter(pl.col("query") != 2)
+        .with_columns(pl.format("0{}", "query").alias("query"))
+    )
+    named = {"nDCG": "ndcg(gain=linear)@3"}
+    results = measured(rows, named, "n_relevant", "precision_curve@2", highest=4)
+    file = tmp_path / f"main{suffix}"
+    write_results(results.lazy(), file)
+    found = read_results(str(file))
+    curves = pl.col("precision_curve@2")
+    if suffix == ".csv":
+        found = found.with_columns(curves.str.split(" ").cast(pl.List(pl.Float64)))
+    assert_frame_equal(found, results)
+    about = json.loads(found["settings"][0])
+    assert about["measures"]["nDCG"] == "ndcg(gain=linear, discount=log2, base=2, ties=order)@3"
+    assert (about["highest"], about["ties"], about["polars_graded"]) == (4, ["doc"], "0.1.0")
+    if suffix == ".parquet":
+        metadata = json.loads(pl.read_parquet_metadata(file)["polars_graded"])
+        assert metadata["queries"] == 5
+        assert "settings" not in pl.read_parquet(file).columns
+    else:
+        [first, *others] = file.read_text(encoding="utf-8").splitlines()[1:]
+        assert '""queries"": 5' in first
+        assert not any("queries" in line for line in others)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_plain_results_are_written_and_read_too(suffix, tmp_path):
+    plain = evaluate(rankings().filter(pl.col("query") != 2), "ap", ties="doc")
+    file = tmp_path / f"main{suffix}"
+    write_results(plain, file)
+    found = read_results(file)
+    keys = plain.schema if suffix == ".parquet" else {**plain.schema, "query": pl.String()}
+    assert_frame_equal(found, plain.cast(dict(keys)))
+
+
+def test_a_file_that_lost_rows_is_refused(tmp_path):
+    results = measured(rankings().filter(pl.col("query") != 2))
+    write_results(results, tmp_path / "all.csv")
+    lines = (tmp_path / "all.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "cut.csv").write_text("\n".join(lines[:4]) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="must have the 5 queries that it was written with, got 3"):
+        read_results(tmp_path / "cut.csv")
+    whole = (tmp_path / "main.parquet", tmp_path / "cut.parquet")
+    write_results(results, whole[0])
+    whole[1].write_bytes(whole[0].read_bytes()[:-9])
+    with pytest.raises(ValueError, match="must be a whole file of results"):
+        read_results(whole[1])
+    with pytest.raises(ValueError, match=r"must be a .parquet or .csv file, got results.txt"):
+        write_results(results, "results.txt")
+    (tmp_path / "text.csv").write_text("strategy,query,ap\nx,1,high\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="columns of measures must be numbers, got text"):
+        read_results(tmp_path / "text.csv")
+
+
+def test_a_column_of_documents_that_cannot_be_is_refused():
+    rows = rankings()
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="'document'"):
+        evaluate(rows, "ap", fingerprint="document")
+    with pytest.raises(TypeError, match="`fingerprint` must name a column of ids, got List"):
+        evaluate(rows.with_columns(doc=pl.lit([1])), "ap", fingerprint="doc")
+    named = rows.rename({"query": "judgments"})
+    with pytest.raises(ValueError, match="so no other may be called so, got 'judgments'"):
+        evaluate(named, "ap", query="judgments", fingerprint="doc")
+
+
+def test_two_judgments_seldom_share_a_fingerprint():
+    n = 20_000
+    docs = [f"clueweb09-en{i:04}-{i % 97:02}-{i:05}" for i in range(n)]
+    rows = pl.DataFrame({"query": range(n), "doc": docs, "grade": 1, "score": 1.0})
+    found = [measured(rows.with_columns(grade=pl.lit(grade)))["judgments"] for grade in (0, 1, 2)]
+    assert pl.concat(found).n_unique() == 3 * n
+    bits = np.array([int(each, 16) for each in found[0]], np.uint64)
+    for place in range(64):
+        ones = (bits >> np.uint64(place)) & np.uint64(1)
+        assert abs(ones.mean() - 0.5) < 0.02
