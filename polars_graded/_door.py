@@ -24,6 +24,7 @@ def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
     if pandas is not None and isinstance(value, pandas.DataFrame):
         return _from_pandas(name, value)
     if hasattr(value, "__arrow_c_stream__"):
+        _check_no_intervals(name, value)
         try:
             return pl.DataFrame(value)
         except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError):
@@ -31,6 +32,21 @@ def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
     if f"{type(value).__module__}.".startswith("ray.data."):
         return _from_ray(value)
     return _by_narwhals(name, value)
+
+
+def _check_no_intervals(name: str, table: Any) -> None:
+    """Raise where a table of DuckDB or pyarrow has intervals of months, on which Polars panics."""
+    module = type(table).__module__.partition(".")[0]
+    kinds = {"duckdb": table, "_duckdb": table, "pyarrow": getattr(table, "schema", None)}
+    known = kinds.get(module)
+    columns = getattr(known, "columns", None) or getattr(known, "names", [])
+    for column, kind in zip(columns, getattr(known, "types", []), strict=False):
+        if "interval" in str(kind).lower():
+            msg = (
+                f"column {column!r} of `{name}` must hold values of a kind that Polars has, got "
+                f"{kind}\n\nHint: drop the column, or convert it"
+            )
+            raise TypeError(msg)
 
 
 def _from_ray(dataset: Any) -> pl.DataFrame | None:

@@ -22,6 +22,7 @@ class DataWarning(UserWarning):
     - `nulls`: rows have no query, or no strategy;
     - `ranks`: ranks are taken for scores;
     - `scale`: grades may mean something else than they are taken for;
+    - `selection`: the queries that a trusted grader judged are hardly a random sample;
     - `tests`: a test can find no difference, however large, or has no p value;
     - `ties`: the order of rows decides a value, or the grade does;
     - `topics`: queries of a run are not judged and left out, as is usual in a shared task;
@@ -58,6 +59,7 @@ class DataWarning(UserWarning):
     nulls: ClassVar[type[DataWarning]]
     ranks: ClassVar[type[DataWarning]]
     scale: ClassVar[type[DataWarning]]
+    selection: ClassVar[type[DataWarning]]
     tests: ClassVar[type[DataWarning]]
     ties: ClassVar[type[DataWarning]]
     topics: ClassVar[type[DataWarning]]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import math
 
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from helpers import needed
 from polars.testing import assert_frame_equal
 from results import close, rng
@@ -44,7 +46,7 @@ def test_pairs_are_as_scikit_learn_and_krippendorff_have_them(missing):
     kappa = needed("sklearn.metrics", ".[peers]").cohen_kappa_score
     alpha = needed("krippendorff", ".[peers]").alpha
     frame = graded(0, missing=missing)
-    result = agreement(frame, "a", "b", "c", resamples=1)
+    result = agreement(frame, "a", "b", "c")
     for x, y in ("ab", "ac", "bc"):
         both = frame.drop_nulls([x, y])
         found = values(result, x, y)
@@ -63,7 +65,7 @@ def test_pairs_are_as_scikit_learn_and_krippendorff_have_them(missing):
 def test_all_together_are_as_krippendorff_has_them(missing, graders, grades):
     alpha = needed("krippendorff", ".[peers]").alpha
     frame = graded(1, missing=missing, graders=graders, grades=grades)
-    found = values(agreement(frame, *frame.columns[1:], resamples=1))
+    found = values(agreement(frame, *frame.columns[1:]))
     assert tuple(found) == ALL
     for level in ("ordinal", "interval"):
         expected = alpha(array(frame), level_of_measurement=level)
@@ -82,7 +84,7 @@ def test_gwets_and_fleiss_coefficients_are_those_of_irrcac(missing):
         )()
         return pytest.approx(coefficient["est"]["coefficient_value"], abs=1e-11)
 
-    result = agreement(frame, "a", "b", "c", resamples=1)
+    result = agreement(frame, "a", "b", "c")
     assert values(result)["ac2"] == expected(ratings, "gwet")
     assert values(result)["fleiss_kappa"] == expected(ratings, "fleiss", "identity")
     both = ratings[["a", "b"]].dropna()
@@ -93,7 +95,7 @@ def test_fleiss_kappa_is_that_of_statsmodels():
     inter_rater = needed("statsmodels.stats.inter_rater")
     frame = graded(3)
     counts, _ = inter_rater.aggregate_raters(frame.drop("query").to_numpy())
-    found = values(agreement(frame, "a", "b", "c", resamples=1))
+    found = values(agreement(frame, "a", "b", "c"))
     assert found["fleiss_kappa"] == close(inter_rater.fleiss_kappa(counts))
 
 
@@ -114,7 +116,7 @@ def test_published_numbers_of_models_that_graded(data):
         read_qrels(folder / f"{name}.txt.gz").with_columns(grader=pl.lit(name))
         for name in ["people", *(row["judge"] for row in published)]
     ).with_columns(pl.col("grade").clip(0, 3))
-    result = agreement(long, trusted="people", resamples=1)
+    result = agreement(long, trusted="people")
     for row in published:
         found = values(result, "people", row["judge"])
         assert f"{found['kappa']:.4f}" == row["kappa"]
@@ -136,7 +138,7 @@ def test_published_numbers_of_models_that_graded(data):
 def test_what_is_undefined_is_null_with_a_reason(a, b, undefined, third):
     frame = pl.DataFrame({"query": range(len(a)), "a": a, "b": b}).cast(pl.Int64)
     frame = frame.with_columns(c=pl.lit(None, pl.Int64))
-    result = agreement(frame, *"abc"[: 3 if third else 2], resamples=20)
+    result = agreement(frame, *"abc"[: 3 if third else 2])
     numbers = result.select(pl.col("value", "ci_low", "ci_high"))
     assert not numbers.select(pl.any_horizontal(pl.all().is_nan().any())).item()
     beyond_chance = result.filter(~pl.col("coefficient").is_in(["equal", "difference"]))
@@ -156,16 +158,26 @@ def test_two_documents_with_two_grades_are_enough():
     assert found["alpha_ordinal"] == close(expected)
 
 
-def test_intervals_are_those_of_resampled_queries():
-    """Documents that come ten times make nobody surer; the share of queries is drawn anew."""
+def test_intervals_are_those_of_the_jackknife_by_hand():
+    """Documents that come ten times make nobody surer: each query is left out in turn."""
     frame = graded(4, documents=240)
-    result = agreement(frame, "a", "b", resamples=2000)
-    tenfold = agreement(pl.concat([frame] * 10), "a", "b", resamples=2000)
-    ends = result.filter(coefficient="equal").select("ci_low", "ci_high").row(0)
-    assert tenfold.filter(coefficient="equal").select("ci_low", "ci_high").row(0) == close(ends)
-    shares = (frame["a"] == frame["b"]).to_numpy().reshape(40, 6).mean(axis=1)
-    means = rng(5).choice(shares, (20_000, 40)).mean(axis=1)
-    assert ends == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])), abs=0.02)
+    result = agreement(frame, "a", "b")
+    tenfold = agreement(pl.concat([frame] * 10), "a", "b")
+    queries = frame["query"].unique().to_list()
+    n, t = len(queries), scipy.stats.t.ppf(0.975, len(queries) - 1)
+    others = (agreement(frame.filter(pl.col("query") != q), "a", "b") for q in queries)
+    without = [values(each, "a", "b") for each in others]
+    for name in ("equal", "kappa", "kappa_quadratic", "difference"):
+        value, low, high = result.filter(coefficient=name).select("value", "^ci_.*$").row(0)
+        x = np.array([value, *(each[name] for each in without)])
+        z = x if name == "difference" else -np.log(1 - x)
+        margin = t * np.sqrt((n - 1) / n * ((z[1:] - z[1:].mean()) ** 2).sum())
+        ends = z[0] - margin, z[0] + margin
+        if name != "difference":
+            ends = tuple(1 - math.exp(-end) for end in ends)
+        assert (low, high) == close(ends)
+        same = tenfold.filter(coefficient=name).select("ci_low", "ci_high").row(0)
+        assert same == close(ends)
     narrow = agreement(frame, "a", "b", confidence=0.5)
     assert (narrow["ci_high"] - narrow["ci_low"] < result["ci_high"] - result["ci_low"]).all()
 
@@ -212,7 +224,6 @@ def test_a_grade_outside_the_scale_of_others_is_told():
         (["a", "b"], {"trusted": "c"}, "`trusted` must be one of 'a', 'b', got 'c'"),
         ([], {}, "no column 'grader'"),
         (["a", "a"], {}, "named once"),
-        (["a", "b"], {"resamples": 0}, "`resamples` must be at least 1"),
     ],
 )
 def test_what_cannot_be_answered_is_said(arguments, options, said):

@@ -215,8 +215,7 @@ def bounds_of(k: int, n: int) -> pl.DataFrame:
         MEASURES, index=["strategy", "query"], variable_name="measure", value_name="value"
     )
     return values.with_columns(
-        low=pl.col("value") / 2,
-        high=pl.col("value").sqrt(),
+        value_if_best=pl.col("value").sqrt(),
         residual=pl.when(measure="mu_ap").then(pl.col("value").sqrt()),
     )
 

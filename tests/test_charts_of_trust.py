@@ -301,8 +301,7 @@ def test_bounds_are_means_over_the_queries_that_have_a_value():
             "strategy": "a",
             "query": [1, 2, 3],
             "value": [0.5, 0.25, None],
-            "low": [0.5, 0.25, None],
-            "high": [0.75, 0.5, None],
+            "value_if_best": [0.75, 0.5, None],
             "residual": [0.375, 0.5, None],
         }
     )
@@ -311,6 +310,7 @@ def test_bounds_are_means_over_the_queries_that_have_a_value():
         "measure": "rbp",
         "strategy": "a",
         "mean": 0.375,
+        "if_best": 0.625,
         "low": 0.375,
         "high": 0.625,
         # 0.5 + 0.375 and 0.25 + 0.5
@@ -499,7 +499,7 @@ NUMBERS = {
     "stability_curves": ("stability", "tau_low"),
     "swap_rates": ("rates", "comparisons"),
     "grading_profile": ("robustness", "place"),
-    "unjudged_bounds": ("bounds", "high"),
+    "unjudged_bounds": ("bounds", "value_if_best"),
     "overview": ("table", "judged@10"),
 }
 

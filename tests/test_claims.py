@@ -165,10 +165,11 @@ def settled(title, comparison, names):
         assert {first, second} == set(names)
         assert names[first] > names[second]
         assert float(gap) == pytest.approx(abs(row["difference"]), rel=5e-3)
-        assert title.endswith(f", {'' if k else 'not '}settled at 95 %")
+        assert title.endswith(f", {'' if k else 'not '}settled at 95 % (paired t test, Holm)")
         return
     if not k:
-        assert title == f"None of {comparison.height} differences is settled at 95 %"
+        count = comparison.height
+        assert title == f"None of {count} differences is settled at 95 % (paired t test, Holm)"
         return
     assert amount(re.split(r"; ", title)[-1][0].lower() + re.split(r"; ", title)[-1][1:]) == (
         k,
@@ -221,9 +222,11 @@ def told(table, measure, means):
 
 def first_by_ap(title, may, n):
     if len(may) == 1:
-        assert title == f"{min(may)} is first by ap"
+        assert title == f"{min(may)} is first by ap (paired t test, Holm)"
         return
-    count, called = re.match(r"(\d+ of \d+) strategies may be first by ap: (.*)", title).groups()
+    count, called = re.match(
+        r"(\d+ of \d+) strategies may be first by ap \(paired t test, Holm\): (.*)", title
+    ).groups()
     assert count == f"{len(may)} of {n}"
     assert " others" in called or {*names_of(called)} == may
 
@@ -242,7 +245,7 @@ def places(seed):
     alone = sum(len(names) == 1 for names in may.values())
     title = said(charts.strategy_ranks(ranks))
     where, words = re.match(r"In (none|.*measures?)(.*)", title).groups()
-    assert words.endswith("one strategy alone may be first")
+    assert words.endswith("one strategy alone may be first (paired t test, Holm)")
     assert (alone == 0) if where == "none" else amount(where) == (alone, 2)
     title = said(charts.strategy_ranks(ranks.filter(measure="ap")))
     first_by_ap(title, may["ap"], frame["strategy"].n_unique())
@@ -395,7 +398,7 @@ def told_apart(seed):
     levels = significance_levels(frame, "ap", "ndcg")
     title = said(charts.significance_curves(levels))
     told = dict(levels.group_by("measure").agg((pl.col("p_corrected") <= 0.05).sum()).iter_rows())
-    assert "corrected p ≤ 0.05" in title
+    assert "at p ≤ 0.05 (paired t test, Holm)" in title
     if len(set(told.values())) == 1:
         assert title.startswith(f"Each measure tells {told['ap']} of ")
         return
@@ -501,7 +504,9 @@ def unjudged(seed):
     measure = "ap" if seed % 2 else "precision@2"
     bounds = unjudged_bounds(rows(seed), measure, by=["x", "y", "z"], highest=2)
     title = said(charts.unjudged_bounds(bounds))
-    means = bounds.group_by("strategy").agg(pl.col("low", "high").mean()).sort("strategy").rows()
+    settings = bounds.group_by("strategy").agg(pl.col("value", "value_if_best").mean())
+    ends = pl.min_horizontal(pl.nth(1, 2)), pl.max_horizontal(pl.nth(1, 2)).alias("high")
+    means = settings.sort("strategy").select("strategy", *ends).rows()
     n = sum(
         max(a[1], b[1]) <= min(a[2], b[2]) + 1e-9
         for i, a in enumerate(means)
@@ -769,7 +774,8 @@ def test_a_p_of_just_alpha_is_settled():
     comparison = compare(frame, baseline="base", **options)
     assert comparison["p_corrected"].sort().head(5).to_list() == [0.05] * 5
     title = said(charts.comparison_forest(comparison))
-    assert title == "s4 leads; 5 of 8 differences are settled at 95 %"
+    by = "randomisation test, Benjamini and Hochberg"
+    assert title == f"s4 leads; 5 of 8 differences are settled at 95 % ({by})"
 
 
 def test_who_leads_does_not_hang_on_the_order_of_strategies():
@@ -781,7 +787,7 @@ def test_who_leads_does_not_hang_on_the_order_of_strategies():
         for name, mean in means.items()
     )
     title = said(charts.comparison_forest(compare(frame)))
-    assert title == "c leads; all 3 differences are settled at 95 %"
+    assert title == "c leads; all 3 differences are settled at 95 % (paired t test, Holm)"
 
 
 def test_what_only_rounding_parts_leads_together():

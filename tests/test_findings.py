@@ -319,8 +319,7 @@ SAID = {
                     "strategy": ["a", "b", "c"],
                     "query": 1,
                     "value": [0.5, 0.25, 0.125],
-                    "low": [0.5, 0.25, 0.125],
-                    "high": [0.75, 0.625, 0.1875],
+                    "value_if_best": [0.75, 0.625, 0.1875],
                     "residual": [None] * 3,
                 }
             )
@@ -352,6 +351,7 @@ def test_differences_that_are_settled_are_those_of_compare(results):
     settled = comparison.filter(pl.col("p_corrected") < 0.05).height
     assert 0 < settled < 6
     count = f"{settled} of 6 differences {'is' if settled == 1 else 'are'} settled at 95 %"
+    count = f"{count} (paired t test, Holm)"
     assert said(charts.comparison_forest(comparison)).endswith(count)
 
 

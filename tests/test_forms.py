@@ -311,7 +311,7 @@ def test_pictures_and_pages_know_which_value_of_a_renamed_measure_is_best(tmp_pa
         charts.comparison_matrix(pairs),
         charts.precision_histogram(own, named, "ours", "old"),
     ):
-        title = chart.to_dict()["title"]["text"]
+        title = "".join(chart.to_dict()["title"]["text"])
         assert re.match("ours (has the lowest|leads|wins)", title), title
     # Where nobody said it, nobody leads.
     unsaid = charts.strategy_bars(summarise(own, "E")).to_dict()

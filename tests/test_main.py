@@ -790,7 +790,11 @@ def test_what_a_report_adds_is_told_and_all_its_measures_where_curves_alone_are_
     [
         ([], None, "the paired t test; p values corrected after Holm for the 3 pairs"),
         (["--baseline", "weak"], 2, "corrected after Holm for the 2 pairs"),
-        (["--test", "wilcoxon", "--correction", "none"], None, "signed rank test; p values not"),
+        (
+            ["--test", "wilcoxon", "--correction", "none"],
+            None,
+            "which is of ranks and not of means; p values not",
+        ),
         (["--test", "randomised_tukey"], None, "the randomised Tukey test"),
     ],
 )

@@ -57,23 +57,27 @@ def test_discriminative_power_counts_the_pairs_that_compare_believes(test):
 def test_significance_levels_are_the_p_values_by_falling_order():
     frame = frame_of(drawn(20, 5))
     compared = compare(frame, test="randomised_tukey", correction="none", resamples=300)
-    levels = significance_levels(frame, resamples=300)
-    assert levels.columns == ["measure", "place", "strategy", "baseline", "p_corrected"]
+    levels = significance_levels(frame, test="randomised_tukey", resamples=300)
+    named = ["test", "correction"]
+    assert levels.columns == ["measure", "place", "strategy", "baseline", *named, "p_corrected"]
     assert levels["place"].to_list() == list(range(1, 11))
     assert levels["p_corrected"].to_list() == sorted(compared["p_value"], reverse=True)
     pairs = ["strategy", "baseline"]
     both = levels.join(compared, on=pairs, validate="1:1")
     assert (both["p_corrected"] == both["p_value"]).all()
+    by_default = significance_levels(frame)
+    expected = sorted(compare(frame)["p_corrected"], reverse=True)
+    assert by_default["p_corrected"].to_list() == expected
 
 
 def test_a_pair_without_a_p_value_is_not_told_apart():
     values = drawn(8, 2)
     values["shifted"] = [value + 0.25 for value in values["s0"]]
-    result = discriminative_power(frame_of(values), test="t", confidence=0.0001)
+    result = discriminative_power(frame_of(values), correction="none", confidence=0.0001)
     assert result["pairs"].item() == 3
     assert result["told_apart"].item() == 2
-    levels = significance_levels(frame_of(values), test="t")
-    assert levels.row(0) == ("ap", 1, "s0", "shifted", 1.0)
+    levels = significance_levels(frame_of(values), correction="none")
+    assert levels.row(0) == ("ap", 1, "s0", "shifted", "t", "none", 1.0)
 
 
 def test_the_share_of_pairs_that_do_not_differ_is_small():
@@ -251,7 +255,11 @@ def test_a_difference_too_small_for_anyone_has_no_number_of_queries():
         (power_curve, {"queries": []}, "`queries` must not be empty"),
         (power_curve, {"difference": -1}, "`difference` must be above 0, got -1"),
         (discriminative_power, {"confidence": 0}, "`confidence` must be above 0, got 0"),
-        (discriminative_power, {"correction": "holm"}, "`correction` must be 'none' for the test"),
+        (
+            discriminative_power,
+            {"test": "randomised_tukey", "correction": "holm"},
+            "`correction` must be 'none' for the test",
+        ),
     ],
 )
 def test_what_is_out_of_bounds_is_refused(call, options, sentence):

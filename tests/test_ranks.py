@@ -25,7 +25,7 @@ LADDER = per_query(np.arange(30)[:, None] * 4 + np.random.default_rng(1).random(
 """Thirty strategies that are all told apart."""
 
 
-@pytest.mark.parametrize("test", ["t", "wilcoxon", "permutation", "randomised_tukey"])
+@pytest.mark.parametrize("test", ["t", "permutation", "randomised_tukey"])
 @pytest.mark.parametrize("measure", ["ap", "e_measure@5"])
 @pytest.mark.parametrize("seed", range(4))
 def test_ranks_and_groups_say_what_compare_finds(test, measure, seed):

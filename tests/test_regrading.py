@@ -34,9 +34,9 @@ FRAME = pl.DataFrame(
 
 def test_bounds_by_hand():
     result = unjudged_bounds(FRAME, "precision@2", by=["x", "y"])
-    bounds = ["value", "low", "high", "exact", "residual"]
+    bounds = ["value", "value_if_best", "low", "high", "exact", "residual"]
     assert result.columns == ["measure", "strategy", "query", *bounds]
-    assert result.drop("measure", "exact", "residual").rows() == [
+    assert result.drop("measure", "value_if_best", "exact", "residual").rows() == [
         ("x", "a", 0.5, 0.5, 1.0),
         ("x", "b", 0.5, 0.5, 1.0),
         ("y", "a", 0.0, 0.0, 0.5),

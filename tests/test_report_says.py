@@ -321,7 +321,7 @@ def test_the_settings_are_those_of_the_call(made):
     assert dict(page["settings"]) == {
         "Data": "2 strategies, 4 queries.",
         "Compared": "all with bm25",
-        "Test": "Wilcoxon's signed rank test",
+        "Test": "Wilcoxon's signed rank test, which is of ranks and not of means",
         "Correction": "corrected after Bonferroni",
         "Level": "p ≤ 0.05; intervals of 95 % confidence",
         "Missing values": "A value that is missing counts as 0.",
@@ -515,7 +515,7 @@ def test_rows_mean_what_evaluate_was_told(made, ranked):
     highest = {"highest": 5}
     page = made(evaluate(ranked, "err@5", by=BY, **highest), frame=ranked, by=BY, **highest)
     bounds = unjudged_bounds(ranked, "err@5", by=BY, **highest).group_by("strategy")
-    means = bounds.agg(pl.col("low", "high").mean()).rows_by_key("strategy", unique=True)
+    means = bounds.agg(pl.col("value", "value_if_best").mean()).rows_by_key("strategy", unique=True)
     for name, ends in zip(page["strategies"], page["unjudged"]["err@5"], strict=True):
         assert ends == pytest.approx(means[name], rel=1e-6)
 
@@ -529,7 +529,8 @@ def test_where_means_could_lie_is_what_the_bounds_say(made, ranked):
     page = made(results, frame=ranked, by=BY)
     bounds = unjudged_bounds(ranked, *measures, by=BY)
     for name in measures:
-        means = bounds.filter(measure=name).group_by("strategy").agg(pl.col("low", "high").mean())
+        of_it = bounds.filter(measure=name).group_by("strategy")
+        means = of_it.agg(pl.col("value", "value_if_best").mean())
         expected = means.rows_by_key("strategy", unique=True)
         for strategy, ends in zip(page["strategies"], page["unjudged"][name], strict=True):
             assert ends == pytest.approx(expected[strategy], rel=1e-6)
@@ -551,12 +552,10 @@ def test_of_two_queries_one_of_which_has_an_unjudged_document(made):
     # Of what is all judged, or was evaluated otherwise, nothing is said.
     assert made(results, frame=frame.with_columns(pl.col("grade").fill_null(0)))["unjudged"] == {}
     assert made(results, frame=frame.with_columns(score=-pl.col("score")))["unjudged"] == {}
-    assert (
-        made(results.rename({"precision@2": "mine"}), {"mine": "precision@2"}, frame=frame)[
-            "unjudged"
-        ]
-        == {}
-    )
+    own = made(results.rename({"precision@2": "mine"}), {"mine": "precision@2"}, frame=frame)
+    assert own["unjudged"] == {"mine": [[0.5, 0.75]]}
+    other = made(results.rename({"precision@2": "mine"}), {"mine": "highest"}, frame=frame)
+    assert other["unjudged"] == {}
 
 
 WRONG = [

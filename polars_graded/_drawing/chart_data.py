@@ -34,6 +34,7 @@ from polars_graded._results.per_query import (
     natural_order,
     place_of,
 )
+from polars_graded._results.significance import RANKS
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 Ends: TypeAlias = tuple[float, float]
@@ -126,6 +127,7 @@ def of_one_grader(argument: str, frame: Frame, *named: Any) -> pl.DataFrame:
     """The frame, collected; raise where it mixes graders that no column in `named` tells apart."""
     collected = check_collected(argument, frame)
     if GRADER in collected.columns and GRADER not in named:
+        check_names(collected, [GRADER])
         graders = natural_order(names_in(collected, GRADER))
         if len(graders) > 1:
             msg = (
@@ -775,7 +777,7 @@ def higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
 
 def _turned(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
     """Some pairs from their other side, in all columns."""
-    turned = {"difference": -pl.col("difference"), "d_z": -pl.col("d_z")}
+    turned = {name: -pl.col(name) for name in ("difference", "d_z", RANKS)}
     turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), OF_ALL):
         turned |= {one: -pl.col(other), other: -pl.col(one)}
@@ -803,7 +805,7 @@ def pair_name(*, versus: bool) -> pl.Expr:
 def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     """Each pair as it is, and as its other side has it."""
     keys = [name for name in ("measure", "panel") if name in pairs.columns]
-    one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected")
+    one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected", "found")
     other = _turned(one, pl.lit(value=True))
     return pl.concat([one, other]).sort(*keys, "strategy", "baseline", maintain_order=True)
 

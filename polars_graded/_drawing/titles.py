@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._drawing.chart_data import has_panels
+from polars_graded._results.findings import is_found, names_of_tests
 from polars_graded._results.per_query import best_in, bests, natural_order
 from polars_graded._results.reliability import kendall
 from polars_graded._sentences import (
@@ -301,14 +302,16 @@ def means(table: pl.DataFrame) -> str:
 def first_places(table: pl.DataFrame) -> str:
     """Who may be first, or by how many measures one strategy alone may."""
     groups, things = group_names(table)
+    test = names_of_tests(table)
+    tested = f" ({test})" if test else ""
     every = _parts(table, groups)
     may = [[*group.sort("rank").filter(rank_low=1)["strategy"]] for group in every]
     if len(every) > 1:
         alone = sum(len(names) == 1 for names in may)
         where = of_all(alone, len(every), things) if alone else f"none of {len(every)} {things}"
-        return f"In {where} one strategy alone may be first"
+        return f"In {where} one strategy alone may be first{tested}"
     n, [names] = table.height, may
-    by = f"by {name_said(table['measure'][0])}"
+    by = f"by {name_said(table['measure'][0])}{tested}"
     if len(names) == 1:
         return f"{name_said(names[0])} is first {by}"
     return f"{len(names)} of {n:,} strategies may be first {by}: {listed(names)}"
@@ -317,8 +320,9 @@ def first_places(table: pl.DataFrame) -> str:
 def settled(pairs: pl.DataFrame, significance: float) -> str:
     """Who leads, and how many differences are settled: of pairs, each there once."""
     groups, things = group_names(pairs)
-    level = f"{100 * (1 - significance):g} %"
-    is_settled = (pairs["p_corrected"] <= significance).fill_null(value=False)
+    by = names_of_tests(pairs)
+    level = f"{100 * (1 - significance):g} %{by and f' ({by})'}"
+    is_settled = pairs.select(is_found(pairs.columns, significance)).to_series()
     n, k = pairs.height, int(is_settled.sum())
     if n == 1:
         row = pairs.row(0, named=True)
@@ -462,11 +466,12 @@ def with_a_model(table: pl.DataFrame, of: Mapping[str, str]) -> str:
 # Trust
 
 
-def apart(shares: Mapping[str, tuple[int, int]], level: float) -> str:
+def apart(shares: Mapping[str, tuple[int, int]], level: float, table: pl.DataFrame) -> str:
     """Which measures tell most pairs apart: of each, how many of how many."""
     order = sorted(shares, key=lambda name: -shares[name][0] / shares[name][1])
     (most, n), (least, _) = shares[order[0]], shares[order[-1]]
-    at = f"at corrected p ≤ {level:g}"
+    by = names_of_tests(table)
+    at = f"at p ≤ {level:g} ({by})" if by else f"at corrected p ≤ {level:g}"
     if most == least:
         name = name_said(order[0]) if len(order) == 1 else "Each measure"
         return f"{name} tells {most:,} of {n:,} pairs apart {at}"

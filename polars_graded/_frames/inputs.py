@@ -66,10 +66,28 @@ def judgments_table(judgments: Any, query: str, doc: str, grade: str) -> Frame:
     return table.with_columns(pl.lit(1, pl.Int64).alias(grade))
 
 
+def check_graders_named(rows: pl.DataFrame, name: str, column: str = GRADER) -> None:
+    """Raise where the column of graders does not hold their names."""
+    dtype, nulls = rows.schema[column], rows[column].null_count()
+    if not isinstance(dtype, pl.String | pl.Categorical | pl.Enum) and nulls < rows.height:
+        msg = (
+            f"column {column!r} of `{name}` must hold the names of graders, strings, got {dtype}"
+            f"\n\nHint: pl.col({column!r}).cast(pl.String) makes names of numbers"
+        )
+        raise TypeError(msg)
+    if nulls:
+        msg = (
+            f"column {column!r} of `{name}` must hold the name of a grader in each row, got "
+            f"{nulls} null{'' if nulls == 1 else 's'} in {rows.height} rows"
+        )
+        raise ValueError(msg)
+
+
 def graders_apart(
     name: str, rows: pl.DataFrame, keys: Sequence[str], grader: str, grade: str
 ) -> pl.DataFrame:
     """One row per document and a column of grades per grader, of one row per grade."""
+    check_graders_named(rows, name, grader)
     check_keys(rows, name, [*keys, grader])
     rows = rows.select(*keys, pl.col(grader).cast(pl.String), grade)
     for key in keys:

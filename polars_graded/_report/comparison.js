@@ -40,7 +40,7 @@ const showComparison = () => {
     strategy: strategies[row.strategy],
     baseline: strategies[row.baseline],
     pair: asDrawn(pair(page.labels, row.strategy, row.baseline)),
-    significance: (row.p_corrected ?? 1) <= page.alpha ? "believed" : "doubted",
+    significance: row.found ? "believed" : "doubted",
     // The interval that is shown is the one that agrees with p, where the test has one.
     low: row.simultaneous_low ?? row.ci_low,
     high: row.simultaneous_high ?? row.ci_high,

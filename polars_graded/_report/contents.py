@@ -19,6 +19,7 @@ from polars_graded._report.packing import (
 )
 from polars_graded._report.words import ALPHA, Tested, axis_title, explained
 from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.findings import is_found
 from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import Grid, bests
 from polars_graded._results.segments import compare_segments
@@ -88,7 +89,7 @@ def measures_of(
         result.append(
             {
                 "name": name,
-                "about": explained(name),
+                "about": explained(name, grid.formulas.get(name)),
                 "best": best,
                 "queries": rows["queries"][0],
                 "means": all_rounded(rows["mean"]),
@@ -144,7 +145,7 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
         result.append(
             {
                 "name": name,
-                "about": explained(name),
+                "about": explained(name, grid.formulas.get(name)),
                 "kind": kind,
                 "at": at[kept].tolist(),
                 "queries": int(whole.sum()),
@@ -210,12 +211,13 @@ def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
 def compared_pairs(grid: Grid, names: list[str], options: Mapping[str, Any]) -> list[list[Pair]]:
     """The pairs of each measure, with numbers as the page has them, and p as it is read."""
     result = compare(grid.frame, grid.named(names), **options)
+    result = result.with_columns(is_found(result.columns, ALPHA).alias("found"))
     place = {name: i for i, name in enumerate(grid.strategies.to_list())}
 
     def pair(row: Mapping[str, Any]) -> Pair:
         both = {"strategy": place[row[options["strategy"]]], "baseline": place[row["baseline"]]}
         numbers = {name: cell(row[name]) for name in OF_PAIRS}
-        return both | numbers | {"p": p_said(row["p_corrected"])}
+        return both | numbers | {"p": p_said(row["p_corrected"]), "found": row["found"]}
 
     return [[*map(pair, result.filter(measure=name).iter_rows(named=True))] for name in names]
 
@@ -230,7 +232,8 @@ def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> dict[str, Any]:
         "columns": [*every[0]],
         "rows": [[[*pair.values()] for pair in of_measure] for of_measure in pairs],
         "note": f"Means of one strategy minus those of another over the same queries, tested by "
-        f"{tested.words}. p of at most {ALPHA:g} is in bold and filled in the chart.",
+        f"{tested.words}. p of at most {ALPHA:g} is in bold and filled in the chart"
+        f"{', unless ranks and means disagree' if tested.of_ranks else ''}.",
         "held": f"{percent(1 - ALPHA)} interval {_held(every, tested)}",
     }
 

@@ -144,19 +144,20 @@ class RankedFrame:
         }
 
     def unjudged(self, grid: Grid, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
-        """Between which ends unjudged documents could move the mean of each strategy, by measure.
+        """The mean of each strategy with unjudged documents irrelevant, and best, by measure.
 
         A measure has none where unjudged documents could not move it, or where its values are not
         those of the frame as it was given: they were evaluated by other keywords then.
         """
-        measures = [name for name in names if Measure.parsed(name)]
+        formulas = {name: grid.formulas.get(name, name) for name in names}
+        measures = {name: formula for name, formula in formulas.items() if Measure.parsed(formula)}
         is_large = self.frame.height * len(self.request.by) > MOST_ROWS
         is_judged = (self.table["judged"].fill_null(1) == 1).all()
         if not measures or is_large or is_judged or self.request.scale.condensed:
             return {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # which came when it was evaluated
-            bounds = unjudged_bounds(self.frame, *measures, **self.options)
+            bounds = unjudged_bounds(self.frame, measures, **self.options)
         texts = pl.nth(0, 1).cast(pl.String)
         keys, bounds = grid.frame.select(texts), bounds.with_columns(pl.nth(1, 2).cast(pl.String))
         found = {}
@@ -167,11 +168,11 @@ class RankedFrame:
             )
             values = grid.values(name)
             whole = np.isfinite(values).all(axis=0)
-            columns = rows.select("value", "low", "high").to_numpy().reshape(*grid.shape, 3)
+            columns = rows.select("value", "value_if_best").to_numpy().reshape(*grid.shape, 2)
             columns = columns[:, whole]
-            moved = np.ptp(columns, axis=2).max(initial=0) > 1e-12  # noqa: PLR2004
+            moved = np.nanmax(np.ptp(columns, axis=2), initial=0) > 1e-12  # noqa: PLR2004
             if moved and np.allclose(columns[:, :, 0], values[:, whole], 1e-9, 1e-12):
-                found[name] = [all_rounded(each) for each in columns[:, :, 1:].mean(axis=1)]
+                found[name] = [all_rounded(each) for each in columns.mean(axis=1)]
         return found
 
     def rankings(

@@ -375,6 +375,7 @@ def _payload(
         "looks": specs.strategy_looks(len(strategies)),
         "absent": absent,
         "corrected": tested.p,
+        "testName": tested.name,
         "specs": {
             "forest": specs.forest_specs(),
             "bars": specs.bars_specs(keys["query"]),

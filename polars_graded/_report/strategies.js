@@ -10,7 +10,7 @@ const columnsOf = ({ name, about, best, queries: n, means, margins, bests }, m) 
   const mean = (value, s) => {
     if (query !== null) return written(value);
     const margin = margins[s] === null ? "" : ` ±${written(margins[s])}`;
-    const open = ends ? ` (${ends[s].map(written).join(" to ")})` : "";
+    const open = ends ? ` (${ends[s].map(written).join(", ")})` : "";
     return [written(value), element("small", margin), element("small", open, { class: "open" })];
   };
   const interval = (s) =>
@@ -29,8 +29,8 @@ const columnsOf = ({ name, about, best, queries: n, means, margins, bests }, m) 
     }),
     { name: `${name} ci_low`, value: end(-1) },
     { name: `${name} ci_high`, value: end(1) },
-    ends && { name: `${name} unjudged_low`, value: (s) => ends[s][0] },
-    ends && { name: `${name} unjudged_high`, value: (s) => ends[s][1] },
+    ends && { name: `${name} unjudged_irrelevant`, value: (s) => ends[s][0] },
+    ends && { name: `${name} unjudged_best`, value: (s) => ends[s][1] },
     query !== null && column(`${name} in query ${seen.query}`, "query", written, {
       look: "query",
       value: inQuery,

@@ -48,7 +48,7 @@ FEWEST = 3
 
 def _is_settled(pair: Pair) -> bool:
     """Whether the difference is significant."""
-    return pair["p_corrected"] is not None and pair["p_corrected"] <= ALPHA
+    return bool(pair["found"])
 
 
 # The verdict
@@ -129,7 +129,11 @@ def _settled(grid: Grid, name: str, pair: Pair, leader: int, n: int, how: Tested
     p = p_said(pair["p_corrected"])
     p = f"{how.p} {p}" if p.startswith("<") else f"{how.p} = {p}"
     if _is_settled(pair):
-        return [f"That is settled ({p}). ", *counts]
+        by = ", of ranks and not of means" if how.of_ranks else ""
+        return [f"That is settled ({p}{by}). ", *counts]
+    if pair["p_corrected"] <= ALPHA:
+        why = f"the ranks of differences lie on the other side ({p})"
+        return [f"That is not settled: {why}. ", *counts]
     return [f"That is not settled ({p}). ", *counts, *_more(grid, name, pair, n, how.together)]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from polars_graded._measuring.names import Measure
+from polars_graded._results.findings import name_of_test
 from polars_graded._results.significance import (
     CORRECTIONS,
     TESTS,
@@ -36,11 +37,15 @@ ACRONYMS = ("cg", "dcg", "ndcg", "ncg", "ndcng")
 """What is read letter by letter."""
 
 
-def explained(name: str) -> str:
-    """What a measure or curve is, in a line; nothing for a column that is no measure."""
-    measure = Measure.parsed(name)
+def explained(name: str, formula: str | None = None) -> str:
+    """Explain a measure or curve in a line; nothing for a column that is no measure.
+
+    A column with a name of its own has its formula before that.
+    """
+    measure = Measure.parsed(formula or name)
     method = measure and getattr(Graded, measure.function, None)
-    return (inspect.getdoc(method) or "").split("\n", maxsplit=1)[0] if method else ""
+    line = (inspect.getdoc(method) or "").split("\n", maxsplit=1)[0] if method else ""
+    return f"{formula}: {line}" if formula and formula != name else line
 
 
 def axis_title(name: str) -> str:
@@ -67,6 +72,16 @@ class Tested(NamedTuple):
     """The strategy that all others are compared with."""
     pairs: int
     """How many there are of each measure."""
+
+    @property
+    def name(self) -> str:
+        """What test and correction are called where findings are counted."""
+        return name_of_test(self.test, self.correction)
+
+    @property
+    def of_ranks(self) -> bool:
+        """Whether the test is of ranks, so that it may disagree with means."""
+        return TESTS[self.test].of_ranks
 
     @property
     def p(self) -> str:

@@ -110,7 +110,9 @@ def compare(
           :math:`\bar d \pm t_{n-1} s / \sqrt n`.
         - `"wilcoxon"`: the signed rank test (`scipy.stats.wilcoxon`), which leaves out ties
           (`zero_method="wilcox"`) and is exact or normal as scipy's `method="auto"` decides.
-          Interval as for `"t"`.
+          Interval as for `"t"`. It is of ranks and **not of means**: where differences are skewed,
+          one strategy can have the higher ranks and the other the higher mean. Charts, tables and
+          the report then count no finding, and `rank_strategies` refuses the test.
         - `"permutation"`: Fisher's randomisation test: how often :math:`|\bar d|` is as large or
           larger when the sign of each difference is tossed, which supposes that differences are as
           often and as far above 0 as below where strategies do not differ. All :math:`2^n` signs
@@ -165,6 +167,10 @@ def compare(
         - `d_z`: Cohen's effect size for pairs, the mean difference over its standard deviation;
         - `wins`, `ties`, `losses` (UInt32): queries where the strategy is better, the same, worse;
         - with `rope`: `rope`, `probability_better`, `probability_equal`, `probability_worse`;
+        - `test` and `correction` (String), by which the following came about;
+        - with the test `"wilcoxon"`: `rank_biserial`, the rank sum of the queries where the
+          strategy is higher less that of the others, over the sum of both, from -1 to 1. It is the
+          direction of this p value, and may not be that of `difference`;
         - `p_value`, and `simultaneous_low` to `simultaneous_high`: the interval that agrees with
           `p_corrected`, clear of 0 where that is at most 1 - `confidence`, and nowhere else. What
           all of them together claim depends on the correction (Notes);
@@ -259,7 +265,8 @@ def compare(
     2008. Benjamini, Yekutieli: False discovery rate-adjusted multiple confidence intervals, 2005.
     Cohen: Statistical power analysis for the behavioral sciences, 1988, section 2.3.5. Holm: A
     simple sequentially rejective multiple test procedure, 1979. Benjamini, Hochberg: Controlling
-    the false discovery rate, 1995.
+    the false discovery rate, 1995. Kerby: The simple difference formula: an approach to teaching
+    nonparametric correlation, 2014 (the rank-biserial correlation).
 
     Examples
     --------
@@ -318,7 +325,8 @@ def summarise(
     trusted
         The grader whose grades count, where they judged some queries and a model all (Notes): the
         queries that they judged must be **a random sample of all queries**. Picked by hand, or the
-        easy or the disputed ones, they make the result wrong, and nothing in the data tells.
+        easy or the disputed ones, they make the result wrong. `DataWarning.selection` tells where
+        the model's values of these queries differ from its others.
     confidence
         The confidence of the interval, between 0 and 1.
 
@@ -347,11 +355,13 @@ def summarise(
           and the model alone of all queries, `model_mean` with `model_low` and `model_high`;
         - `weight` of the model, from 0 to 1, and the `correlation` of both graders' values; the
           `worth` of the model's grades, in queries that the trusted grader would have to judge
-          besides for as sure a mean (below 0 where the model makes it less sure); `confidence`;
+          besides for as sure a mean (below 0 where the model makes it less sure), itself an
+          estimate, of which `note` says where a gain is not certain; `confidence`;
         - `mean`, as the trusted grader would have it of all queries, `ci_low` and `ci_high`;
         - `note` (String): fewer than ten trusted queries, or fewer than two, of which there is no
-          interval; a correlation of which no gain is to be had; queries left out, which the model
-          did not judge. Else null.
+          interval; a correlation of which no gain is to be had, or none for certain, or by which
+          the answer is less sure; queries that are hardly a random sample; queries left out, which
+          the model did not judge. Else null.
 
     Notes
     -----
@@ -365,10 +375,15 @@ def summarise(
 
     As text: ``θ = λ mean(F) + mean(y - λ f); λ = cov(y, f) / ((1 + n / N) Var(f and F)), within 0
     and 1; SE² = λ² Var(F) / N + Var(y - λ f) / n``. Whatever bias the model has is taken off;
-    where it says nothing of people, λ is near 0, and people's queries count alone. λ is fitted on
-    every second query and used on the others, and the other way round, and the interval is
-    Student's with n - 1 degrees: with λ fitted where it is used and normal quantiles, as is usual,
-    intervals hold the mean too seldom where queries are few.
+    where it says nothing of people, λ is near 0, and people's queries count alone. The λ of a query
+    is fitted on all other queries, and the interval is Student's with n - 1 degrees: with λ fitted
+    where it is used and normal quantiles, as is usual, intervals hold the mean too seldom where
+    queries are few.
+
+    **A random sample** of queries has values of the model that differ from its others by chance
+    alone. Where they differ by the test of Mann and Whitney (p of at most 0.001 after Bonferroni
+    for all rows of a measure), a warning says so. It can miss a selection that the model knows
+    nothing of.
 
     It gains where the correlation exceeds :math:`1 / \sqrt{n - 2}`. Measures such as NDCG are not
     linear in grades, so people must have judged **whole queries**: all that the model judged there;
@@ -408,13 +423,13 @@ def summarise(
     ... )
     >>> summarise(both, trusted="people").select("trusted_mean", "model_mean", "weight", "mean")
     shape: (1, 4)
-    ┌──────────────┬────────────┬─────────┬──────────┐
-    │ trusted_mean ┆ model_mean ┆ weight  ┆ mean     │
-    │ ---          ┆ ---        ┆ ---     ┆ ---      │
-    │ f64          ┆ f64        ┆ f64     ┆ f64      │
-    ╞══════════════╪════════════╪═════════╪══════════╡
-    │ 0.336538     ┆ 0.625      ┆ 0.97561 ┆ 0.383443 │
-    └──────────────┴────────────┴─────────┴──────────┘
+    ┌──────────────┬────────────┬──────────┬──────────┐
+    │ trusted_mean ┆ model_mean ┆ weight   ┆ mean     │
+    │ ---          ┆ ---        ┆ ---      ┆ ---      │
+    │ f64          ┆ f64        ┆ f64      ┆ f64      │
+    ╞══════════════╪════════════╪══════════╪══════════╡
+    │ 0.336538     ┆ 0.625      ┆ 0.873693 ┆ 0.378543 │
+    └──────────────┴────────────┴──────────┴──────────┘
 
     The mean of all forty, as people would have judged them, is 0.375.
     """
@@ -590,6 +605,8 @@ def _statistics(
             "ties": each.n - higher - lower,
             "losses": lower if better else higher,
             **({} if rope is None else _equivalence(each, rope)),
+            "test": options.test,
+            "correction": options.correction,
             **tested,
             "confidence": options.confidence,
             "difference": difference,

@@ -18,6 +18,7 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of, summary_of
+from polars_graded._results.findings import is_found
 from polars_graded._results.keys import Columns, ResultOptions, takes_results, takes_results_of_one
 from polars_graded._results.per_query import (
     Named,
@@ -205,7 +206,7 @@ def paper_table(
         )
         raise ValueError(msg)
     signs = dict(zip(names, LETTERS, strict=False)) if baseline is None else {}
-    marked = means.select(*parts, strategy, mark=pl.lit(""))
+    marked, is_tested = means.select(*parts, strategy, mark=pl.lit("")), letters == "groups"
     if letters == "groups" and len(names) > 1:
         signs = {}
         marked = ranks_of(grid, options).select(*parts, strategy, mark="group")
@@ -214,7 +215,8 @@ def paper_table(
             raise ValueError(msg)
     elif len(names) > 1 or baseline is not None:
         pairs = comparison_of(grid, options, baseline)
-        found = pairs.filter(pl.col("p_corrected") <= options.level)
+        is_tested = pairs["p_corrected"].count() > 0
+        found = pairs.filter(is_found(pairs.columns, options.level))
         marked = _beaten(found, parts, strategy, signs)
     beside = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
@@ -238,7 +240,7 @@ def paper_table(
         stands = "strategies that share a letter do not differ significantly"
     elif baseline is not None:
         stands = f"+ stands for significantly better than {baseline}, - for worse"
-    said = _caption(means, options, stands) if caption else ""
+    said = _caption(means, options, stands if is_tested else "") if caption else ""
     return "\n".join(writer.whole([*map(writer.plain, head)], rows, said))
 
 
@@ -264,12 +266,13 @@ def _caption(means: pl.DataFrame, options: Options, signs: str) -> str:
     counts = means.get_column("queries").unique().sort().to_list()
     few = "" if len(counts) == 1 else f"{counts[0]:,} to "
     queries = few + counted(counts[-1], "queries")
+    said = f"Means of {queries}, the best of each column in bold"
+    if not signs:
+        why = "one query cannot be" if counts == [1] else "there is nothing that could be"
+        return f"{said}; no difference is tested: {why}."
     test, correction = TESTS[options.test], CORRECTIONS[options.correction]
     corrected = "" if test.simultaneous else f", p values {correction.words}"
-    return (
-        f"Means of {queries}, the best of each column in bold; {signs} "
-        f"(p of at most {options.level:g}) by {test.words}{corrected}."
-    )
+    return f"{said}; {signs} (p of at most {options.level:g}) by {test.words}{corrected}."
 
 
 # Formats

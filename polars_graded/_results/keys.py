@@ -13,6 +13,7 @@ from polars_graded._checks import (
     HINT,
     check_choice,
     check_column_names,
+    check_columns,
     check_frame,
     check_list,
     first_few,
@@ -20,6 +21,7 @@ from polars_graded._checks import (
 )
 from polars_graded._frames.fingerprints import JUDGMENTS, SETTINGS
 from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, charts ask here
+from polars_graded._frames.inputs import check_graders_named
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
 
@@ -141,10 +143,15 @@ def by_grader(
 ) -> dict[str, pl.DataFrame]:
     """The results of each grader, of the queries for which there is any value of it."""
     frame = per_query.lazy().collect()
+    query = check_column_names("query", keys.get("query", "query"))
+    check_columns("per_query", query, frame.columns, argument="query")
+    if frame.is_empty():
+        msg = "`per_query` must have a row per grader, strategy and query, got none"
+        raise ValueError(msg)
+    check_graders_named(frame, "per_query")
     named = columns_of(*keys.get("measures", ()))
     values = [name for name in frame.columns if name in named or Measure.parsed(name)]
     known = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
-    query = check_column_names("query", keys.get("query", "query"))
     return {
         str(name): rows.filter(known.any().over(query)).drop(GRADER)
         for (name,), rows in frame.partition_by(GRADER, as_dict=True).items()

@@ -279,6 +279,8 @@ class Grid:
         self.apart, self.measures = [*segments], others[len(segments) :]
         self.best = {name: best_of(name) for name in self.measures}
         self.best.update(directions_of(measures))
+        self.formulas = formulas_of(measures)
+        """What the columns measure that have names of their own."""
         self.strategies = as_they_come(frame[strategy]) if strategies is None else strategies
         queries = frame.select(query, *segments).unique().sort(*segments, query)
         self.queries = queries[query]
@@ -509,6 +511,17 @@ def directions_of(measures: Sequence[Named]) -> dict[str, Best]:
     }
 
 
+def formulas_of(measures: Sequence[Named]) -> dict[str, str]:
+    """Return the measure of each column that has a name of its own, where it is specified."""
+    named = [each for each in measures if isinstance(each, Mapping)]
+    return {
+        column: meant
+        for each in named
+        for column, meant in each.items()
+        if meant not in get_args(Best)
+    }
+
+
 def check_known(column: str, best: Best | None) -> Best:
     """Which value of a column is best, where that is known."""
     if best is None:
@@ -537,7 +550,7 @@ def bests(means: pl.Series, which: Best | None) -> list[int]:
 
 # What comes out
 
-TEXTS = {"best": pl.String(), "verdict": pl.String(), "note": pl.String()}
+TEXTS = dict.fromkeys(("best", "verdict", "note", "test", "correction"), pl.String())
 """The columns of statistics that hold texts, also where all are null."""
 
 

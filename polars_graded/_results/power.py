@@ -17,6 +17,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._measuring.kernels.ragged import Floats
+from polars_graded._results.findings import agrees_with_means
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
@@ -34,6 +35,7 @@ from polars_graded._results.significance import (
     Progress,
     TestName,
     corrected,
+    correction_of,
     outcome_of,
     told_of_tests,
     warn_of_tests,
@@ -54,8 +56,8 @@ MOST_QUERIES = 2**40
 def discriminative_power(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
-    test: TestName = "randomised_tukey",
-    correction: CorrectionName = "none",
+    test: TestName = "t",
+    correction: CorrectionName | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 10_000,
@@ -72,16 +74,19 @@ def discriminative_power(
     per_query, *measures, query, strategy, missing, grader
         As for `compare`.
     test, correction, seed, resamples, progress
-        As for `compare`; `"randomised_tukey"` holds for all pairs together.
+        As for `compare`: by default the paired t test with Holm's correction, so that the count is
+        that of the report and of `charts.comparison_matrix`. `"randomised_tukey"` is what
+        Carterette (2012) proposes.
     confidence
-        A pair is told apart where its corrected p value is at most 1 - `confidence`.
+        A pair is told apart where its corrected p value is at most 1 - `confidence`, and where a
+        test of ranks does not contradict the means.
 
     Returns
     -------
     DataFrame
-        One row per measure, in their order: `measure` (String), `strategies`, `pairs` and
-        `told_apart` (UInt32), and `discriminative_power`, the latter over the former (Float64,
-        from 0 to 1).
+        One row per measure, in their order: `measure` (String), `test` and `correction` (String),
+        `strategies`, `pairs` and `told_apart` (UInt32), and `discriminative_power`, the latter over
+        the former (Float64, from 0 to 1).
 
     See Also
     --------
@@ -107,7 +112,7 @@ def discriminative_power(
     ...         "precision@1": [1, 1, 1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0],
     ...     }
     ... )
-    >>> discriminative_power(per_query, test="t")
+    >>> discriminative_power(per_query).drop("test", "correction")
     shape: (2, 5)
     ┌─────────────┬────────────┬───────┬────────────┬──────────────────────┐
     │ measure     ┆ strategies ┆ pairs ┆ told_apart ┆ discriminative_power │
@@ -119,7 +124,7 @@ def discriminative_power(
     └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
     """
     grid = check_per_query(per_query, measures, **keys)
-    options = Options(test, correction, confidence, seed, resamples, progress)
+    options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
     rows, told = [], dict[str, None]()
     for pairs, p in _achieved(grid, options):
         told |= dict.fromkeys(told_of_tests([pairs], options))
@@ -127,6 +132,8 @@ def discriminative_power(
         rows.append(
             {
                 "measure": pairs.results.measure,
+                "test": options.test,
+                "correction": options.correction,
                 "strategies": len(grid.strategies),
                 "pairs": len(pairs),
                 "told_apart": told_apart,
@@ -141,8 +148,8 @@ def discriminative_power(
 def significance_levels(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
-    test: TestName = "randomised_tukey",
-    correction: CorrectionName = "none",
+    test: TestName = "t",
+    correction: CorrectionName | None = None,
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
@@ -164,8 +171,9 @@ def significance_levels(
     -------
     DataFrame
         One row per measure and pair, by falling p value: `measure` (String), `place` (UInt32, from
-        1), the strategy (under the name of its column), `baseline`, and `p_corrected` (Float64). A
-        pair without a p value counts as not told apart: it has 1.
+        1), the strategy (under the name of its column), `baseline`, `test` and `correction`
+        (String), and `p_corrected` (Float64). A pair without a p value counts as not told apart: it
+        has 1. So does one of which ranks say the opposite of means, with `test="wilcoxon"`.
 
     See Also
     --------
@@ -184,7 +192,10 @@ def significance_levels(
     ...         "ap": [0.5, 0.75, 0.5, 1.0, 0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.25, 0.5],
     ...     }
     ... )
-    >>> significance_levels(per_query, "ap", test="permutation")
+    >>> levels = significance_levels(
+    ...     per_query, "ap", test="permutation", correction="none"
+    ... )
+    >>> levels.drop("test", "correction")
     shape: (3, 5)
     ┌─────────┬───────┬──────────┬──────────┬─────────────┐
     │ measure ┆ place ┆ strategy ┆ baseline ┆ p_corrected │
@@ -197,12 +208,18 @@ def significance_levels(
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
     grid = check_per_query(per_query, measures, **keys)
-    options = Options(test, correction, seed=seed, resamples=resamples, progress=progress)
+    named = correction_of(test, correction)
+    options = Options(test, named, seed=seed, resamples=resamples, progress=progress)
     tables = []
     for pairs, p in _achieved(grid, options):
         falling = np.argsort(-p, kind="stable")
         names = names_of_pairs(grid.strategies, pairs.a[falling], pairs.b[falling])
-        levels = {"place": np.arange(1, len(p) + 1), "p_corrected": p[falling]}
+        levels = {
+            "place": np.arange(1, len(p) + 1),
+            "test": options.test,
+            "correction": options.correction,
+            "p_corrected": p[falling],
+        }
         rows = of_measure(pairs.results.measure, WHOLE, names, levels)
         tables.append(rows.select("measure", "place", pl.exclude("measure", "place")))
     return pl.concat(tables)
@@ -211,8 +228,9 @@ def significance_levels(
 def _achieved(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
     """All pairs by each measure, and their p values, 1 where there is none."""
     for pairs in _all_pairs(grid, FEWEST_STRATEGIES):
-        p = corrected(options.correction, outcome_of(pairs, options).p)
-        yield pairs, np.nan_to_num(p, nan=1.0)
+        outcome = outcome_of(pairs, options)
+        p = np.nan_to_num(corrected(options.correction, outcome.p), nan=1.0)
+        yield pairs, np.where(agrees_with_means(pairs, outcome), p, 1.0)
 
 
 def _all_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
@@ -272,7 +290,8 @@ def queries_needed(
         - `power` (Float64), that of the queries at hand for `difference`;
         - `smallest_difference` (Float64), the smallest that they show with the power asked for.
 
-        `queries_needed` is null where it is more than :math:`2^{40}`.
+        `queries_needed` is null where it is more than :math:`2^{40}`, `smallest_difference` where
+        the noncentral t distribution has no number for so high a `confidence` of so few queries.
 
     See Also
     --------
@@ -475,6 +494,8 @@ def _smallest_effect(n: int, power: float, alpha: float) -> float:
     if power <= alpha:  # which no effect at all has
         return 0.0
     most = 1.0
-    while power_of(n, most, alpha) < power:
+    while (reached := power_of(n, most, alpha)) < power:
         most *= 2
+    if np.isnan(reached):  # of so small a chance of error and so few queries scipy knows no power
+        return float("nan")
     return float(brentq(lambda effect: power_of(n, effect, alpha) - power, 0, most, xtol=1e-13))

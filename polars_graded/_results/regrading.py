@@ -20,7 +20,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.evaluating import FrameOptions, evaluate
-from polars_graded._frames.request import Request, of_one_value
+from polars_graded._frames.request import Measures, Request, of_one_value
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of
 from polars_graded._results.pairs import pairs_of
@@ -38,12 +38,15 @@ AS_GIVEN = "as given"
 DEPTH = "polars_graded: depth"
 """The column of how many documents were retrieved: under a name that no frame has."""
 
+OF_JUDGING = "judged"
+"""The measure that tells an unjudged document from an irrelevant one."""
+
 MOST_LEVELS = 5
 """With more levels there are too many ways to merge them."""
 
 
 def unjudged_bounds(
-    frame: pl.DataFrame | pl.LazyFrame, *measures: str, **options: Unpack[FrameOptions]
+    frame: pl.DataFrame | pl.LazyFrame, *measures: Measures, **options: Unpack[FrameOptions]
 ) -> pl.DataFrame:
     r"""Give what is measured if all unjudged documents are irrelevant, and if all are best.
 
@@ -72,33 +75,37 @@ def unjudged_bounds(
 
         - `measure` (String), the strategy and the query under the names of their columns;
         - `value` (Float64), as `evaluate` has it, with unjudged documents irrelevant;
-        - `low` and `high` (Float64), the smaller and the larger of it and the value with unjudged
-          documents of the highest grade;
+        - `value_if_best` (Float64), with unjudged documents of the highest grade;
+        - `low` and `high` (Float64), the smaller and the larger of the two of this query, null
+          where one of them is. Their means over queries are of neither setting, where some queries
+          fall and others rise;
         - `exact` (Boolean), whether these two are bounds: no judgments lead out of them;
         - `residual` (Float64) of `rbp`, null for other measures and where `value` is.
 
     Warns
     -----
     UserWarning
-        If no grade of the frame is relevant to a measure and `highest` is not said: then it is not
-        known how relevant a document could be, and nothing moves.
+        If no grade of the frame is relevant to a measure, or there is none at all, and `highest` is
+        not specified: then it is not known how relevant a document could be, and nothing moves.
 
     See Also
     --------
     Graded.judged : The share of documents that are judged.
-    charts.unjudged_bounds : The means drawn with their bounds.
+    charts.unjudged_bounds : The means of both settings, drawn.
 
     Notes
     -----
     They are bounds for measures that look at retrieved documents alone, as precision, DCG and
     rank-biased precision: each of these is no lower for a better grade. Those that take grades over
     the highest of a query (`err`, `generalized_precision`, `rbp(graded=True)`) have them where
-    `highest` is said, and none has where `undefined_as` is a number above 0.
+    `highest` is specified, and none has where `undefined_as` is a number above 0. With
+    `undefined_as=None` a query has none where one of its two values is null: it enters means under
+    some judgments only. `judged` has none, since under any judgments all documents are judged.
 
-    All others also ask how many relevant documents there are, so that one more of them at a low
-    rank makes the value lower, and some judgments between all and none may lead out. Of a thousand
-    rankings of four documents with grades 0, 1, 2 or none at random, at least one relevant and one
-    unjudged, these shares have judgments that do:
+    All others also depend on how many relevant documents there are, so that one more of them at a
+    low rank makes the value lower, and some judgments between all and none may lead out. Of a
+    thousand rankings of four documents with grades 0, 1, 2 or none at random, at least one relevant
+    and one unjudged, these shares have judgments that do:
 
     ===== ========= ===== ===== ===== ===== ======= ===== ======== ===== ===========
     bpref q_measure gap   ndcng ndcg  nerr  roc_auc mu_ap recall@2 ap    r_precision
@@ -117,7 +124,8 @@ def unjudged_bounds(
     is beyond the third could add an eighth:
 
     >>> df = pl.DataFrame({"query": "a", "grade": [1, None, 0], "score": [3, 2, 1]})
-    >>> unjudged_bounds(df, "precision@2", "rbp(p=0.5)").drop("strategy", "query")
+    >>> bounds = unjudged_bounds(df, "precision@2", "rbp(p=0.5)")
+    >>> bounds.drop("strategy", "query", "value_if_best")
     shape: (2, 6)
     ┌─────────────┬───────┬─────┬──────┬───────┬──────────┐
     │ measure     ┆ value ┆ low ┆ high ┆ exact ┆ residual │
@@ -138,7 +146,7 @@ def unjudged_bounds(
     check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
     highest = settled.get("highest")
     best: Any = rows.get_column(grade).max() if highest is None else highest
-    unknown = [] if highest is not None else _unknown(chosen, best, settled.get("irrelevant", 0.0))
+    unknown = [] if highest is not None else _unknown(chosen, best, settled)
     if unknown:
         warn_the_caller(
             DataWarning.unjudged,
@@ -159,28 +167,39 @@ def unjudged_bounds(
     for name, measure in chosen.items():
         value = now.get_column(name).cast(pl.Float64)
         other = then.get_column(name).cast(pl.Float64)
-        low, high = pl.min_horizontal(value, other), pl.max_horizontal(value, other)
+        is_known = value.is_not_null() & other.is_not_null()
+        ends = pl.min_horizontal(value, other), pl.max_horizontal(value, other)
+        low, high = (pl.when(is_known).then(end) for end in ends)
         residual = pl.lit(None, pl.Float64)
         if measure.function == "rbp":
             depth = now.get_column(DEPTH).clip(upper_bound=measure.n).cast(pl.Float64)
             residual = high - low + pl.lit(measure.options["p"] ** depth.to_numpy())
-        exact = pl.lit(name not in unknown and _has_bounds(measure, settled))
-        named = pl.lit(name).alias("measure")
+        exact = is_known & (name not in unknown and _has_bounds(measure, settled))
         of_it = now.select(
-            named, *keys, value=value, low=low, high=high, exact=exact, residual=residual
+            pl.lit(name).alias("measure"),
+            *keys,
+            value=value,
+            value_if_best=other,
+            low=low,
+            high=high,
+            exact=exact,
+            residual=residual,
         )
         tables.append(of_it)
     return pl.concat(tables)
 
 
-def _unknown(chosen: Mapping[str, Measure], best: Any, irrelevant: float) -> list[str]:
+def _unknown(
+    chosen: Mapping[str, Measure], best: float | None, options: Mapping[str, Any]
+) -> list[str]:
     """The measures to which no grade is relevant, so that it is not known what one could be."""
-    levels = {name: measure.options.get("threshold") for name, measure in chosen.items()}
-    return [
-        name
-        for name, least in levels.items()
-        if best is not None and (best <= irrelevant if least is None else best < least)
-    ]
+    irrelevant, least = options.get("irrelevant", 0.0), options.get("relevant_from")
+
+    def is_known(threshold: float | None) -> bool:
+        levels = [level for level in (least, threshold) if level is not None]
+        return best is not None and (best >= max(levels) if levels else best > irrelevant)
+
+    return [name for name, each in chosen.items() if not is_known(each.options.get("threshold"))]
 
 
 def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
@@ -189,7 +208,7 @@ def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
     of_a_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
     return (
-        (not definition.judged or definition.best == "none")
+        not (definition.judged or measure.function == OF_JUDGING)
         and not (of_a_scale and options.get("highest") is None)
         and undefined in ("default", None, 0)
     )
@@ -288,7 +307,8 @@ def robustness_to_grading(
         levels = rows.get_column(grade).drop_nulls().unique().sort().to_list()
         others = _merged(rows.get_column(grade), levels)
         if share:
-            unit = [*query, settled["doc"] or "doc"] if settled.get("strategy") is not None else []
+            column = settled["doc"] or "doc"
+            unit = [*dict.fromkeys([*query, column])] if settled.get("strategy") is not None else []
             check_columns("frame", unit, rows.columns)
             check_comparable(unit, rows.schema)
             others[f"{100 * share:g} % moved"] = _moved(rows, grade, levels, share, unit, seed)
@@ -312,7 +332,7 @@ def robustness_to_grading(
     )
 
 
-BOUNDS = ("measure", "value", "low", "high", "exact", "residual")
+BOUNDS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual")
 """What `unjudged_bounds` gives beside the strategy and the query."""
 
 

@@ -17,7 +17,7 @@ from numpy.random import Generator
 from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.pairs import Pairs, in_parts
-from polars_graded._results.per_query import ROUNDING, Results
+from polars_graded._results.per_query import ROUNDING, Results, ratio
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 TestName: TypeAlias = Literal["t", "wilcoxon", "permutation", "bootstrap", "randomised_tukey"]
@@ -39,6 +39,9 @@ MOST_RESAMPLES = 2**22
 
 SMALL = 13
 """The most queries for which all signs of tied ranks are gone through, as scipy does."""
+
+RANKS = "rank_biserial"
+"""The column of the direction of a test of ranks."""
 
 EXACT = 50
 """The most queries for which the distribution of untied ranks is exact, as in scipy."""
@@ -97,10 +100,14 @@ class Test:
     run: Callable[[Pairs, Options], Outcome]
     words: str
     """What it is called in a sentence."""
+    name: str
+    """What it is called in a title."""
     least: Callable[[int, int, int], float]
     """The smallest p value that it can give, of queries, strategies and resamples."""
     simultaneous: bool = False
     """Whether its p values hold for all pairs together, so that none is corrected."""
+    of_ranks: bool = False
+    """Whether it tests ranks of differences, whose direction may not be that of the mean."""
 
 
 class Outcome(NamedTuple):
@@ -111,12 +118,16 @@ class Outcome(NamedTuple):
     """Intervals of the mean difference."""
     agreeing: Interval
     """Intervals that are clear of 0 where, and only where, p is at most the chance of error."""
+    rank_biserial: Floats | None = None
+    """The rank sum above 0 less that below, over both: the direction of a test of ranks."""
 
 
 def outcome_of(pairs: Pairs, options: Options) -> Outcome:
     """What a test says of all pairs; fewer than two queries say nothing."""
     if pairs.n < 2:  # noqa: PLR2004
-        return Outcome(np.full(len(pairs), np.nan), _nothing, _nothing)
+        unknown = np.full(len(pairs), np.nan)
+        ranks = unknown if TESTS[options.test].of_ranks else None
+        return Outcome(unknown, _nothing, _nothing, ranks)
     return TESTS[options.test].run(pairs, options)
 
 
@@ -178,14 +189,15 @@ def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
     """The signed rank test, with the interval of the t test: none of a mean agrees with ranks."""
     from scipy.stats import rankdata
 
-    p = np.empty(len(pairs))
+    p, balance = np.empty((2, len(pairs)))
     per_pair = max(pairs.n, 2**pairs.n if pairs.n <= SMALL else 0)
     for part in pairs.parts(per_pair):
         differences = pairs.snapped(part)
         zeros = np.count_nonzero(differences == 0, axis=1, keepdims=True)
-        ranks = rankdata(np.abs(differences), axis=1) - zeros
-        p[part] = _p_of_ranks(np.sign(differences) * ranks)
-    return Outcome(p, estimated(pairs).ends, _nothing)
+        ranks = np.sign(differences) * (rankdata(np.abs(differences), axis=1) - zeros)
+        p[part] = _p_of_ranks(ranks)
+        balance[part] = ratio(ranks.sum(axis=1), np.abs(ranks).sum(axis=1))
+    return Outcome(p, estimated(pairs).ends, _nothing, balance)
 
 
 def _p_of_ranks(ranks: Floats) -> Floats:
@@ -333,17 +345,22 @@ def _least_of_shuffles(n: int, strategies: int, resamples: int) -> float:
 
 
 TESTS: Mapping[TestName, Test] = {
-    "t": Test(_t, "the paired t test", lambda *_: 0.0),
+    "t": Test(_t, "the paired t test", "paired t test", lambda *_: 0.0),
     "wilcoxon": Test(
         _wilcoxon,
-        "Wilcoxon's signed rank test",
+        "Wilcoxon's signed rank test, which is of ranks and not of means",
+        "Wilcoxon's test of ranks",
         lambda n, *_: 2.0 ** (1 - n) if n <= SMALL else 0.0,
+        of_ranks=True,
     ),
-    "permutation": Test(_permutation, "Fisher's randomisation test", _least_of_signs),
-    "bootstrap": Test(_bootstrap, "the bootstrap", _least_of_draws),
+    "permutation": Test(
+        _permutation, "Fisher's randomisation test", "randomisation test", _least_of_signs
+    ),
+    "bootstrap": Test(_bootstrap, "the bootstrap", "bootstrap", _least_of_draws),
     "randomised_tukey": Test(
         _randomised_tukey,
         "the randomised Tukey test, which holds for all pairs together",
+        "randomised Tukey test",
         _least_of_shuffles,
         simultaneous=True,
     ),
@@ -500,6 +517,8 @@ class Correction:
     """The chance of error of each interval, so that it agrees with the corrected p value."""
     words: str
     """What is said of p values that it corrected."""
+    name: str
+    """What it is called in a title."""
     is_joint: bool = False
     """Whether its intervals hold together."""
 
@@ -543,13 +562,22 @@ def _levels_of_benjamini_hochberg(p: Floats, level: float) -> Floats:
 
 
 CORRECTIONS: Mapping[CorrectionName, Correction] = {
-    "none": Correction(lambda p: p, lambda p, level: np.full(len(p), level), "not corrected"),
-    "bonferroni": Correction(
-        _bonferroni, _levels_of_bonferroni, "corrected after Bonferroni", is_joint=True
+    "none": Correction(
+        lambda p: p, lambda p, level: np.full(len(p), level), "not corrected", "not corrected"
     ),
-    "holm": Correction(_holm, _levels_of_holm, "corrected after Holm"),
+    "bonferroni": Correction(
+        _bonferroni,
+        _levels_of_bonferroni,
+        "corrected after Bonferroni",
+        "Bonferroni",
+        is_joint=True,
+    ),
+    "holm": Correction(_holm, _levels_of_holm, "corrected after Holm", "Holm"),
     "benjamini_hochberg": Correction(
-        _benjamini_hochberg, _levels_of_benjamini_hochberg, "corrected after Benjamini and Hochberg"
+        _benjamini_hochberg,
+        _levels_of_benjamini_hochberg,
+        "corrected after Benjamini and Hochberg",
+        "Benjamini and Hochberg",
     ),
 }
 
@@ -588,5 +616,6 @@ def tests_of(
     for place, each in enumerate(found):
         low, high = each.agreeing(levels[place])
         ends = {"simultaneous_low": low, "simultaneous_high": high}
-        tests.append({"p_value": each.p, **ends, "p_corrected": p_corrected[place]})
+        ranks = {} if each.rank_biserial is None else {RANKS: each.rank_biserial}
+        tests.append({"p_value": each.p, **ranks, **ends, "p_corrected": p_corrected[place]})
     return tests

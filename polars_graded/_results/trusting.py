@@ -14,6 +14,7 @@ from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.pairs import names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
+    ROUNDING,
     Grid,
     Results,
     check_same_strategies,
@@ -21,13 +22,23 @@ from polars_graded._results.per_query import (
     of_measure,
 )
 from polars_graded._results.significance import CorrectionName, Estimate, tests_of
-from polars_graded._sentences import counted
+from polars_graded._sentences import counted, p_said, short
+from polars_graded._warnings import DataWarning, warn_the_caller
+
+NORMAL = 1.959963984540054
+"""The quantile of the normal distribution for 0.95 on two sides."""
 
 FEW = 10
 """Of fewer trusted queries it is said that they are few."""
 
-HALVED = 4
-"""From so many trusted queries on either half has a covariance."""
+MIN_FITTED = 4
+"""From so many trusted queries on a weight is fitted on all but one of them."""
+
+MIN_COMPARED = 5
+"""From so many trusted queries on they are compared with the others."""
+
+MAX_CHANCE = 0.001
+"""How probable it is at most that a random sample of queries is warned of."""
 
 
 def _estimated(values: Floats) -> Estimate:
@@ -49,20 +60,19 @@ def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
     """Prediction-powered means (PPI++): a row per mean, a column per query.
 
     Trusted values are y, the model's are f for the same queries and `rest` for all others. The
-    weight of the model is fitted on one half of the queries and used on the other: fitted where it
-    is used, it would make errors look smaller than they are.
+    weight of the model for a query is fitted on all others: fitted where it is used, it would make
+    errors look smaller than they are. No order or name of queries changes it.
     """
     n, others = y.shape[1], rest.shape[1]
     trusted, model = _estimated(y), _estimated(np.concatenate([f, rest], axis=1))
     own, of_rest = _estimated(f), _estimated(rest)
     varies = (trusted.error > 0) & (own.error > 0)
     weights = np.zeros_like(y)
-    if n >= HALVED and others:
-        scale = (1 + n / others) * model.error**2 * model.n
-        for half in (0, 1):
-            fitted = _covariance(y[:, 1 - half :: 2], f[:, 1 - half :: 2])
-            ratio = np.divide(fitted, scale, out=np.zeros_like(fitted), where=varies)
-            weights[:, half::2] = np.clip(ratio, 0, 1)[:, np.newaxis]
+    if n >= MIN_FITTED and others:
+        scale = ((1 + n / others) * model.error**2 * model.n)[:, np.newaxis]
+        fitted = _covariances_without_each(y, f)
+        ratio = np.divide(fitted, scale, out=weights, where=varies[:, np.newaxis])
+        weights = np.clip(ratio, 0, 1)
     weight = weights.sum(axis=1) / max(n, 1)
     moved = np.nan_to_num(of_rest.mean)[:, np.newaxis]  # of no other queries, whose weight is 0
     found = _estimated(y - weights * (f - moved))
@@ -82,6 +92,16 @@ def _covariance(x: Floats, y: Floats) -> Floats:
     return covariance
 
 
+def _covariances_without_each(x: Floats, y: Floats) -> Floats:
+    """Return the covariance of each row without each of its values in turn."""
+    n = x.shape[1]
+    x, y = (each - mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
+    products = x * y
+    sums = products.sum(axis=1, keepdims=True) - products * (n / (n - 1))
+    covariances: Floats = sums / (n - 2)
+    return covariances
+
+
 def trusted_table(
     graders: Mapping[str, Grid],
     trusted: str,
@@ -98,11 +118,18 @@ def trusted_table(
             names = names_of_pairs(strategies, a, b)
             each = [shared.compared(a, b) for shared in segments]
         found = [corrected_means(*(of.values for of in shared.results)) for shared in each]
-        tests: list[dict[str, Floats]] = [{} for _ in each]
+        told = _told_of_selection(trusted, model, each)
+        if told is not None:
+            warn_the_caller(DataWarning.selection, told)
+        tests: list[dict[str, Any]] = [{} for _ in each]
         if compared is not None:
-            tests = tests_of([of.both.outcome for of in found], compared[1], level)
+            named = {"test": "t", "correction": compared[1]}
+            tests = [
+                named | of for of in tests_of([of.both.outcome for of in found], compared[1], level)
+            ]
         for shared, of, tested in zip(each, found, tests, strict=True):
             y, _, rest = shared.results
+            worth = y.n * (of.trusted.error / of.both.error) ** 2 - y.n
             columns = {
                 "queries": np.full(len(of.weight), y.n),
                 "model_queries": rest.n,
@@ -111,11 +138,11 @@ def trusted_table(
                 **_with_ends(f"model_{what}", "model", of.model, level),
                 "weight": of.weight,
                 "correlation": of.correlation,
-                "worth": y.n * (of.trusted.error / of.both.error) ** 2 - y.n,
+                "worth": worth,
                 "confidence": confidence,
                 **tested,
                 **_with_ends(what, "ci", of.both, level),
-                "note": _notes(trusted, shared, of.correlation),
+                "note": _notes(trusted, shared, of.correlation, worth, is_selected=bool(told)),
             }
             rows = of_measure(y.measure, shared.segment, names, columns)
             tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
@@ -176,10 +203,62 @@ def _shared(
             yield model, grid.strategies, shared
 
 
-def _notes(trusted: str, shared: Shared, correlations: Floats) -> list[str | None]:
+def _told_of_selection(trusted: str, model: str, segments: list[Shared]) -> str | None:
+    """Say that the model's values of trusted queries differ from its others, if they do.
+
+    Of a random sample they differ by chance alone: each row by the test of Mann and Whitney, and
+    the smallest p value after Bonferroni.
+    """
+    from scipy.stats import mannwhitneyu
+
+    least, where, rows = 1.0, None, 0
+    for shared in segments:
+        _, f, rest = shared.results
+        if f.n < MIN_COMPARED or rest.n < MIN_COMPARED:
+            continue
+        p = np.nan_to_num(mannwhitneyu(f.values, rest.values, axis=1).pvalue, nan=1.0)
+        rows += len(p)
+        if p.min() < least:
+            least, where = float(p.min()), (shared, int(p.argmin()))
+    if where is None or least * rows > MAX_CHANCE:
+        return None
+    (_, (_, f, rest), _), row = where
+    there, elsewhere = (short(of.values[row].mean()) for of in (f, rest))
+    return (
+        f"queries that {trusted!r} judged are hardly a random sample: by {f.measure!r}, {model!r} "
+        f"has a mean of {there} there and of {elsewhere} in "
+        f"{counted(rest.n, 'other queries')} (p {p_said(least * rows)} by Mann and Whitney's "
+        "test), so that means and intervals may be wrong\n\n"
+        "Hint: queries that are drawn at random and then judged have none of this"
+    )
+
+
+def _uncertain_gain(correlation: float, n: int) -> str | None:
+    """Say that a gain by the model is none, or not certain, as its correlation has it."""
+    needed = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
+    if not correlation > needed:
+        told = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
+        return f"no gain is to be had: correlation {told}, gains from {needed:.2f} on"
+    if n > 3 and correlation < 1 - ROUNDING:  # noqa: PLR2004
+        z, margin = np.arctanh(correlation), NORMAL / np.sqrt(n - 3)
+        low, high = np.tanh([z - margin, z + margin])
+        if low > needed:
+            return None
+        return (
+            f"a gain is not certain: correlation {correlation:.2f} ({low:.2f} to {high:.2f} with "
+            f"95 % confidence), gains from {needed:.2f} on"
+        )
+    return None
+
+
+def _notes(
+    trusted: str, shared: Shared, correlations: Floats, worths: Floats, *, is_selected: bool
+) -> list[str | None]:
     """What is to be known of each row, in a sentence."""
     y, _, rest = shared.results
     known = []
+    if is_selected:
+        known.append(f"the queries that {trusted!r} judged are hardly a random sample")
     if y.n < 2:  # noqa: PLR2004
         said = "no query was" if y.n == 0 else "only one query was"
         known.append(f"{said} judged by {trusted!r}, so there is no interval")
@@ -190,11 +269,10 @@ def _notes(trusted: str, shared: Shared, correlations: Floats) -> list[str | Non
         known.append(f"left out: {count} that the model did not judge")
     if not rest.n:
         known.append("the model judged no other queries, so it adds nothing")
-    needed = 1 / np.sqrt(y.n - 2) if y.n > 2 else 1.0  # noqa: PLR2004
     notes: list[str | None] = []
-    for correlation in correlations:
-        told = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
-        said = f"no gain is to be had: correlation {told}, gains from {needed:.2f} on"
-        no_gain = [said] if rest.n and y.n > 1 and not correlation > needed else []
-        notes.append("; ".join([*known, *no_gain]) or None)
+    for correlation, worth in zip(correlations, worths, strict=True):
+        own = [_uncertain_gain(correlation, y.n)] if rest.n and y.n > 1 else []
+        if worth < 0:
+            own.append("the model makes the answer less sure")
+        notes.append("; ".join([*known, *filter(None, own)]) or None)
     return notes

@@ -43,8 +43,8 @@ def strategy_ranks(
     ...     {"strategy": ["bm25", "ours"] * 2, "query": [1, 1, 2, 2], "ap": [0.25, 0.5, 0.5, 1.0]}
     ... )
     >>> chart = per_query.pipe(rank_strategies).pipe(strategy_ranks)
-    >>> print(chart.title["text"])
-    2 of 2 strategies may be first by ap: ours and bm25
+    >>> print(" ".join(chart.title["text"]))
+    2 of 2 strategies may be first by ap (paired t test, Holm): ours and bm25
     """
     numbers = ["rank", "rank_low", "rank_high"]
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy, "panel": panel}

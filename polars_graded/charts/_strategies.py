@@ -11,6 +11,7 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._drawing.chart_data import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._results.findings import is_found
 
 BELOW = "\u2212"
 """The sign of a number below 0."""
@@ -127,7 +128,7 @@ def comparison_forest(
         `rope=`, the region of practical equivalence is shaded.
     confidence
         A difference is significant if `p_corrected` is at most 1 - `confidence`, and not if it is
-        null.
+        null; nor if the test is of ranks and they lie on the other side than the mean.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
@@ -165,7 +166,7 @@ def comparison_forest(
     if several and not chart_data.has_panels(table):
         table = chart_data.higher_first(table)
     believed, doubted = f"corrected p ≤ {level:g}", "not significant"
-    significant = pl.when(pl.col("p_corrected") <= level).then(pl.lit(believed))
+    significant = pl.when(is_found(table.columns, level)).then(pl.lit(believed))
     table = table.with_columns(
         chart_data.pair_name(versus=several).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
@@ -249,9 +250,10 @@ def comparison_matrix(
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
     table = chart_data.result_rows("comparison", comparison, "difference", "p_corrected", **keys)
     finding, alike = titles.settled(table, level), titles.twins(table)
+    table = table.with_columns(is_found(table.columns, level).alias("found"))
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(BELOW)).otherwise(pl.lit("+"))
-    mark = pl.when(pl.col("p_corrected") <= level).then(sign).otherwise(pl.lit(""))
-    table = chart_data.both_sides(table).with_columns(mark.alias("mark"))
+    mark = pl.when("found").then(sign).otherwise(pl.lit(""))
+    table = chart_data.both_sides(table).with_columns(mark.alias("mark")).drop("found")
     chart_data.check_row_count("comparison", table)
     chart_data.check_not_repeated("comparison", table, "pair", panel, ["strategy", "baseline"])
     to_others = table.group_by("measure", "strategy", maintain_order=True)

@@ -50,8 +50,8 @@ def significance_curves(
     Parameters
     ----------
     levels
-        One row per measure and pair, as `trust.significance_levels` returns it, whose test by
-        default is not that of `compare`.
+        One row per measure and pair, as `trust.significance_levels` returns it. The title says by
+        which test.
     confidence
         A pair is told apart where p is at most 1 - `confidence`.
     panel
@@ -75,7 +75,9 @@ def significance_curves(
     ...         "ap": [0.5, 0.75, 0.5, 1.0, 0.25, 0.5, 0.5, 0.75, 0.5, 0.75, 0.25, 0.5],
     ...     }
     ... )
-    >>> levels = significance_levels(per_query, "ap", test="permutation")
+    >>> levels = significance_levels(
+    ...     per_query, "ap", test="permutation", correction="none"
+    ... )
     >>> curves = levels.pipe(significance_curves, confidence=0.75)
     >>> curves.data.select("place", "p_corrected", "label")
     shape: (3, 3)
@@ -120,7 +122,7 @@ def significance_curves(
     line, points, names = _measure_lines(table, x, y, few=few)
     points, p = style.with_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    layers, finding = [_level(level), line, points, names], titles.apart(told_apart, level)
+    layers, finding = [_level(level), line, points, names], titles.apart(told_apart, level, table)
     note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
     return _drawn(table, panel, layers, finding, note, "p of all pairs in falling order")
 
@@ -501,10 +503,10 @@ def unjudged_bounds(
     """Draw the mean of each strategy with all unjudged documents irrelevant, and with all best.
 
     The point is the mean over queries with unjudged documents irrelevant. The line goes from there
-    to the mean with all of them of the highest grade; of rank-biased precision a thin line goes on
-    by what could lie beyond the end of the rankings. Judgments in between can lead out of the line
-    where they change the ideal too, as for NDCG and average precision: there lines that do not
-    overlap settle nothing.
+    to the mean with all of them of the highest grade, both as `evaluate` would find them; of
+    rank-biased precision a thin line goes on by what could lie beyond the end of the rankings.
+    Judgments in between can lead out of the line where they change the ideal too, as for NDCG and
+    average precision: there lines that do not overlap settle nothing.
 
     Parameters
     ----------
@@ -516,11 +518,11 @@ def unjudged_bounds(
     Returns
     -------
     LayerChart or FacetChart
-        Of one row per measure and strategy (and panel): the means over queries `mean` (of `value`),
-        `low`, `high` and `beyond` (of `low` and `residual`, null without one), and the number of
-        `queries`. The strategy with the highest mean of the first measure is at the top. A query
-        whose value is null, NaN or infinite counts in no mean.
-
+        Of one row per measure and strategy (and panel): the means over queries `mean` (of `value`)
+        and `if_best` (of `value_if_best`), the smaller and the larger of these, `low` and `high`,
+        `beyond` (of `low` and the mean of `residual`, null without one), and the number of
+        `queries`. The strategy with the highest mean of the first measure is at the top. A query of
+        which either value is null, NaN or infinite counts in no mean.
 
     Examples
     --------
@@ -538,19 +540,24 @@ def unjudged_bounds(
     │ rbp(p=0.5)  ┆ 0.5  ┆ 0.5 ┆ 0.75 ┆ 0.875  │
     └─────────────┴──────┴─────┴──────┴────────┘
     """
-    numbers = ["value", "low", "high", "residual"]
+    numbers = ["value", "value_if_best", "residual"]
     table = chart_data.result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
+    table = table.drop_nulls("value_if_best")
+    chart_data.check_not_empty("bounds", table, "value_if_best")
     means = table.group_by(*_lines(table), "strategy", maintain_order=True).agg(
         pl.col("value").mean().alias("mean"),
-        pl.col("low", "high").mean(),
-        (pl.col("low") + pl.col("residual")).mean().alias("beyond"),
+        pl.col("value_if_best").mean().alias("if_best"),
+        (pl.min_horizontal("value", "value_if_best") + pl.col("residual")).mean().alias("beyond"),
         pl.len().alias("queries"),
+    )
+    means = means.with_columns(
+        low=pl.min_horizontal("mean", "if_best"), high=pl.max_horizontal("mean", "if_best")
     )
     chart_data.check_row_count("bounds", means)
     names = chart_data.by_falling(means, "mean", "strategy")
     title, notes = style.mean_title(means), list[str]()
     if (means["low"] != means["high"]).any():
-        notes.append("line: up to unjudged documents of the highest grade; no interval")
+        notes.append("line: to the mean with unjudged documents of the highest grade; no interval")
     base = style.Layer().encode(
         y=style.names_down("strategy", names),
         tooltip=["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"],

@@ -1,0 +1,184 @@
+"""Which differences count as found: the direction of the test is that of the claim."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+from helpers import slow
+from report_page import payload
+from results import close, frame_of
+
+from polars_graded import charts, compare, datasets, evaluate, paper_table, rank_strategies, report
+from polars_graded._results.significance import TESTS
+from polars_graded.trust import discriminative_power, significance_levels, unjudged_bounds
+
+GAINS = np.concatenate([np.full(30, 0.02), np.full(4, -0.5)]) + np.arange(34) * 1e-4
+"""Thirty small gains and four large losses of a: its mean is lower, its ranks are higher."""
+
+SKEWED = frame_of({"a": (0.5 + GAINS).tolist(), "b": [0.5] * 34})
+
+
+def test_the_world_is_as_the_tests_say():
+    higher = scipy.stats.wilcoxon(GAINS, alternative="greater").pvalue
+    assert GAINS.mean() < 0
+    assert higher < 0.01
+
+
+def test_compare_says_which_way_the_ranks_lie():
+    [row] = compare(SKEWED, test="wilcoxon").rows(named=True)
+    ranks = scipy.stats.rankdata(np.abs(GAINS)) * np.sign(GAINS)
+    assert row["rank_biserial"] == close(ranks.sum() / np.abs(ranks).sum())
+    assert row["p_corrected"] < 0.05
+    assert row["difference"] < 0 < row["rank_biserial"]
+    assert "rank_biserial" not in compare(SKEWED).columns
+    turned = compare(SKEWED, baseline="a", test="wilcoxon")["rank_biserial"]
+    assert turned.to_list() == close([-row["rank_biserial"]])
+
+
+def test_no_table_and_no_rank_claims_what_ranks_contradict():
+    table = paper_table(SKEWED, test="wilcoxon")
+    assert "ᵃ" not in table
+    assert "ᵇ" not in table
+    assert "of ranks and not of means" in table.replace("\n", " ")
+    with pytest.raises(ValueError, match=r"`test` must be one of means .*, got 'wilcoxon'"):
+        rank_strategies(SKEWED, test="wilcoxon")
+    with pytest.raises(ValueError, match="`test` must be one of means"):
+        paper_table(SKEWED, test="wilcoxon", letters="groups")
+
+
+def test_no_chart_and_no_page_claims_what_ranks_contradict(tmp_path):
+    comparison = compare(SKEWED, test="wilcoxon")
+    forest = charts.comparison_forest(comparison)
+    assert forest.data["significance"].to_list() == ["not significant"]
+    assert charts.comparison_matrix(comparison).data["mark"].to_list() == ["", ""]
+    page = payload(report(SKEWED, tmp_path / "page.html", test="wilcoxon"))
+    said = "".join(str(part) for part in page["measures"][0]["verdict"])
+    assert "not settled: the ranks of differences lie on the other side" in said
+    found = page["comparison"]["columns"].index("found")
+    assert page["comparison"]["rows"][0][0][found] is False
+
+
+def test_where_ranks_and_means_agree_wilcoxon_counts_as_before(tmp_path):
+    frame = frame_of({"a": (0.5 + np.abs(GAINS)).tolist(), "b": [0.5] * 34})
+    comparison = compare(frame, test="wilcoxon")
+    assert charts.comparison_forest(comparison).data["significance"][0] != "not significant"
+    assert "ᵇ" in paper_table(frame, test="wilcoxon")
+    page = payload(report(frame, tmp_path / "page.html", test="wilcoxon"))
+    assert "of ranks and not of means" in "".join(map(str, page["measures"][0]["verdict"]))
+
+
+@pytest.mark.parametrize("test", [name for name in TESTS if name != "wilcoxon"])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_other_test_is_of_means(test, seed):
+    """What is found lies on the side of the mean: intervals that agree are clear of 0 there."""
+    rng = np.random.default_rng(seed)
+    values = {f"s{i}": (rng.exponential(1, 40) ** 2 + 2.0 * i).tolist() for i in range(4)}
+    found = compare(frame_of(values), test=test, resamples=1000).filter(
+        pl.col("p_corrected") <= 0.05
+    )
+    assert found.height
+    sides = pl.when(pl.col("simultaneous_low") > 0).then(1).otherwise(-1)
+    assert found.select((sides == pl.col("difference").sign()).all()).item()
+
+
+def missed_ranks(test, repeats, n=200):
+    """The share of worlds of skewed differences in which a true rank lies outside of its ends."""
+    rng, missed = np.random.default_rng(5), 0
+    for _ in range(repeats):
+        # Both have the same mean, so that either may have rank 1 and 2.
+        a = rng.exponential(1, n) - 1
+        comparison = compare(frame_of({"a": a.tolist(), "b": [0.0] * n}), test=test)
+        missed += comparison["p_corrected"][0] <= 0.05
+    return missed / repeats
+
+
+@pytest.mark.parametrize("repeats", [40, *slow(1000)])
+def test_true_ranks_are_missed_by_ranks_and_not_by_means(repeats):
+    """Why ranks by Wilcoxon's test are refused; the book has these numbers."""
+    room = 3 * (0.05 * 0.95 / repeats) ** 0.5
+    assert missed_ranks("t", repeats) <= 0.05 + room + 0.01
+    assert missed_ranks("wilcoxon", repeats) > 0.5
+
+
+# One count, and the name of its test.
+
+
+@pytest.fixture(scope="module")
+def results():
+    names = ["strong", "fair", "weak"]
+    return evaluate(datasets.example(14), "ndcg@10", "precision@5", by=names)
+
+
+def test_report_matrix_and_power_count_the_same(results, tmp_path):
+    comparison = compare(results)
+    marked = charts.comparison_matrix(comparison).data
+    power = discriminative_power(results)
+    levels = significance_levels(results)
+    page = payload(report(results, tmp_path / "page.html"))
+    for name in ("ndcg@10", "precision@5"):
+        count = comparison.filter(pl.col("p_corrected") <= 0.05, measure=name).height
+        assert marked.filter(pl.col("mark") != "", measure=name).height == 2 * count
+        [row] = power.filter(measure=name).rows(named=True)
+        assert (row["told_apart"], row["test"], row["correction"]) == (count, "t", "holm")
+        assert levels.filter(pl.col("p_corrected") <= 0.05, measure=name).height == count
+        [row] = [row for row in page["certainty"] if row["measure"] == name]
+        assert row["told_apart"] == count
+    assert page["testName"] == "paired t test, Holm"
+    old = discriminative_power(results, test="randomised_tukey")
+    assert old["correction"].unique().to_list() == ["none"]
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({}, "paired t test, Holm"),
+        ({"correction": "none"}, "paired t test, not corrected"),
+        ({"test": "permutation", "correction": "bonferroni"}, "randomisation test, Bonferroni"),
+        ({"test": "randomised_tukey"}, "randomised Tukey test"),
+        ({"test": "wilcoxon"}, "Wilcoxon's test of ranks, Holm"),
+    ],
+)
+def test_titles_that_count_findings_name_test_and_correction(results, options, name):
+    comparison = compare(results, "ndcg@10", **options)
+    title = charts.comparison_forest(comparison).to_dict()["title"]["text"]
+    assert f"({name})" in " ".join(title)
+    curves = charts.significance_curves(significance_levels(results, "ndcg@10", **options))
+    assert f"({name})" in " ".join(curves.to_dict()["title"]["text"])
+    if options.get("test") != "wilcoxon":
+        ranks = charts.strategy_ranks(rank_strategies(results, "ndcg@10", **options))
+        assert f"({name})" in " ".join(ranks.to_dict()["title"]["text"])
+
+
+# What a caption and a page say.
+
+
+def test_a_table_of_one_query_claims_no_test():
+    one = frame_of({"a": [0.5], "b": [0.25]})
+    for options in ({}, {"baseline": "a"}):
+        said = paper_table(one, **options).replace("\n", " ")
+        assert "significantly" not in said
+        assert said.endswith("no difference is tested: one query cannot be.")
+    alone = paper_table(frame_of({"a": [0.5, 0.75]})).replace("\n", " ")
+    assert "significantly" not in alone
+    assert "significantly" in paper_table(frame_of({"a": [0.5, 0.7], "b": [0.2, 0.1]}))
+
+
+def test_names_of_ones_own_keep_their_formula_in_the_report(tmp_path):
+    frame = datasets.example(9).with_columns(
+        pl.when(pl.int_range(pl.len()) % 3 > 0).then("grade").alias("grade")
+    )
+    names, by = {"nDCG": "ndcg(gain=linear)@10"}, ["strong", "fair"]
+    results = evaluate(frame, names, by=by)
+    page = payload(report(results, tmp_path / "page.html", names, frame=frame, by=by))
+    assert page["measures"][0]["about"].startswith("ndcg(gain=linear)@10: ")
+    assert "gain=linear" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    bounds = (
+        unjudged_bounds(frame, names, by=by)
+        .group_by("strategy")
+        .agg(pl.col("value", "value_if_best").mean())
+    )
+    expected = {strategy: ends for strategy, *ends in bounds.rows()}
+    for strategy, ends in zip(page["strategies"], page["unjudged"]["nDCG"], strict=True):
+        assert ends == pytest.approx(expected[strategy], abs=1e-6)

@@ -1,0 +1,159 @@
+"""Bounds of unjudged documents, held against all gradings of tiny queries by brute force."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+
+from polars_graded import charts, evaluate
+from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded.trust import unjudged_bounds
+
+WITH_OPTIONS = [
+    *("precision(threshold=2)@2", "success(threshold=1)@1", "rbp(graded=True)", "rbp(threshold=2)"),
+    *("dcg(gain=linear)@3", "dcg(discount=zipf)", "cg(gain={1: 1, 2: 5, 3: 6, 4: 7, 5: 8})@2"),
+    *("precision(ties=pessimistic)@2", "precision(ties=average)@1", "dcg(ties=average)@2"),
+    *("reciprocal_rank(ties=optimistic)", "precision_at_hit(k=2)", "recall(over=cutoff)@2"),
+    *("ap(over=retrieved)", "generalized_precision@2", "judged@2", "err@2"),
+]
+NAMES = [
+    *(
+        name
+        for name, definition in DEFINITIONS.items()
+        if definition.dtype != pl.List(pl.Float64) and not definition.known
+    ),
+    *WITH_OPTIONS,
+]
+OPTIONS = {
+    "irrelevant": [0.0, 0.0, 1.0],
+    "relevant_from": [None, None, 2.0, 4.0],
+    "highest": [None, None, 4.0, 5.0],
+    "undefined_as": ["default", None, 0.0, 0.5, -0.5],
+}
+
+
+def tiny(rng):
+    """A query of a few documents, ranked by two scores with ties and gaps, some unjudged."""
+    n = int(rng.integers(1, 5))
+    grades = rng.choice([0, 1, 2, 3, None], n, p=[0.25, 0.15, 0.1, 0.1, 0.4]).tolist()
+    scores = [
+        [None if rng.random() < 0.15 else float(rng.integers(0, 4)) for _ in grades]
+        for _ in range(2)
+    ]
+    schema = {"grade": pl.Int64, "x": pl.Float64, "y": pl.Float64}
+    return pl.DataFrame([grades, *scores], schema=schema).with_columns(
+        query=pl.lit("q"), doc=pl.int_range(pl.len())
+    )
+
+
+def all_gradings(frame, levels):
+    """The frame once for each way to grade its unjudged documents."""
+    open_to = [levels if grade is None else [grade] for grade in frame["grade"]]
+    return pl.concat(
+        frame.with_columns(grade=pl.Series(way, dtype=pl.Int64), way=pl.lit(place))
+        for place, way in enumerate(itertools.product(*open_to))
+    )
+
+
+def held(rng, count):
+    """How many bounds are exact by `count` queries, and those out of which a grading leads."""
+    checked, wrong = 0, []
+    for place in range(count):
+        frame = tiny(rng)
+        options = {name: of[rng.integers(len(of))] for name, of in OPTIONS.items()}
+        options |= {"by": ["x", "y"], "ties": "doc"}
+        top = options["highest"] or frame["grade"].max()
+        levels = [*range(int(top) + 1)] if top is not None else [0, 1, 2]
+        with warnings.catch_warnings(action="ignore"):
+            bounds = unjudged_bounds(frame, *NAMES, **options)
+            ways = all_gradings(frame, levels)
+            then = evaluate(ways, *NAMES, query=["query", "way"], **options)
+        for name in NAMES:
+            for row in bounds.filter(pl.col("exact"), measure=name).iter_rows(named=True):
+                values = then.filter(strategy=row["strategy"])[name]
+                within = values.is_between(row["low"] - 1e-9, row["high"] + 1e-9)
+                checked += 1
+                if values.null_count() or not within.all():
+                    wrong.append((place, name, row, options, values.to_list()))
+    return checked, wrong
+
+
+def test_no_grading_leads_out_of_bounds_that_are_exact():
+    """Every option of `evaluate` and of measures, two strategies, ties and gaps."""
+    checked, wrong = held(np.random.default_rng(40), 40)
+    assert not wrong, wrong[0]
+    assert checked > 500
+
+
+@pytest.mark.slow
+def test_no_grading_leads_out_of_bounds_that_are_exact_in_many_queries():
+    checked, wrong = held(np.random.default_rng(41), 1500)
+    assert not wrong, wrong[0]
+    assert checked > 20_000
+
+
+def one(grades, scores=None, **options):
+    frame = pl.DataFrame(
+        {"query": "q", "grade": grades, "score": scores or [*range(len(grades), 0, -1)]},
+        schema_overrides={"grade": pl.Int64},
+    )
+    with warnings.catch_warnings(action="ignore"):
+        names = options.pop("names", ["precision@2"])
+        return unjudged_bounds(frame, *names, **options)
+
+
+def test_a_query_that_may_be_undefined_has_no_bounds():
+    [row] = one([0, None], undefined_as=None, highest=1).rows(named=True)
+    assert (row["value"], row["value_if_best"]) == (None, 0.5)
+    assert (row["low"], row["high"], row["exact"]) == (None, None, False)
+
+
+def test_a_grade_from_which_on_documents_are_relevant_is_not_reached():
+    """As with the threshold of a measure, which says the same."""
+    by_scale = one([3, None], relevant_from=4)
+    by_measure = one([3, None], names=["precision(threshold=4)@2"])
+    for found in (by_scale, by_measure):
+        assert found.select("low", "high", "exact").row(0) == (0, 0, False)
+    frame = pl.DataFrame({"query": "q", "grade": [3, None], "score": [2, 1]})
+    with pytest.warns(UserWarning, match="no grade is relevant to 'precision@2'"):
+        unjudged_bounds(frame, "precision@2", relevant_from=4)
+    assert one([3, None], relevant_from=4, highest=4)["exact"].to_list() == [True]
+
+
+def test_without_any_grade_nothing_is_known():
+    assert one([None, None])["exact"].to_list() == [False]
+    assert one([None, None], highest=2).select("low", "high", "exact").row(0) == (0, 1, True)
+
+
+def test_judged_has_no_bounds():
+    """All documents are judged under any judgments, so that 0.5 is the value of none."""
+    found = one([1, None], names=["judged@2"])
+    assert found.select("value", "value_if_best", "exact").row(0) == (0.5, 1, False)
+
+
+def test_the_chart_draws_the_means_of_both_settings():
+    """AP falls in one query and rises in another: means of their ends are of no setting."""
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame(
+        {
+            "query": np.repeat(np.arange(30), 6),
+            "grade": rng.choice([0, 1, None], 180, p=[0.3, 0.3, 0.4]).tolist(),
+            "score": rng.random(180),
+        },
+        schema_overrides={"grade": pl.Int64},
+    )
+    with warnings.catch_warnings(action="ignore"):
+        bounds = unjudged_bounds(frame, "ap")
+    [drawn] = charts.unjudged_bounds(bounds).data.rows(named=True)
+    irrelevant, best = (
+        evaluate(frame.with_columns(pl.col("grade").fill_null(grade)), "ap")["ap"].mean()
+        for grade in (0, 1)
+    )
+    assert (drawn["mean"], drawn["if_best"]) == (pytest.approx(irrelevant), pytest.approx(best))
+    assert (drawn["low"], drawn["high"]) == pytest.approx(tuple(sorted([irrelevant, best])))
+    assert bounds["low"].mean() < drawn["low"] - 0.01
+    assert bounds["high"].mean() > drawn["high"] + 0.01
