@@ -28,6 +28,7 @@ from polars_graded._frames.reading import names_apart, read_letor, read_qrels, r
 from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Undefined
+from polars_graded._measuring.tie_orders import TOOLS
 from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
@@ -185,8 +186,8 @@ HELP = {
     "--condensed": "drop documents that were not judged from the rankings",
     "--unjudged-below": "a judgment with a lower grade is none, as in trec_eval with 0, where -1 "
     "marks documents that were pooled and not judged",
-    "--ties": "what breaks ties: the document, descending, as trec_eval does (by default with "
-    "--qrels), or the order of rows (by default with --letor, with a warning)",
+    "--ties": "what breaks ties: the document, descending (by default, with a warning where that "
+    "decides a value), the order of rows, or what another tool does",
     "--baseline": "the strategy to compare all others with; all pairs with --test or --correction "
     "alone; with --gate also a .parquet or .csv file that --per-query wrote",
     "--gate": "the measures by which to say whether each strategy is no worse than the --baseline; "
@@ -233,7 +234,7 @@ def _parser() -> _Parser:
     option("--undefined-as", type=_undefined, default="default", metavar="VALUE")
     option("--condensed", action="store_true")
     option("--unjudged-below", type=float, metavar="GRADE")
-    option("--ties", choices=("doc", "order"))
+    option("--ties", choices=("doc", "order", *TOOLS))
     option("--baseline", metavar="NAME")
     option("--gate", nargs="+", metavar="NAME")
     option("--margin", type=float, default=0.01, metavar="DIFFERENCE")
@@ -290,6 +291,9 @@ def _check_options(options: argparse.Namespace) -> dict[str, Measure]:
             check_writable(path, [*(options.letor or []), *files])
     if options.report:
         drawing_scripts()
+    if options.report and options.ties in TOOLS:
+        msg = f"--report shows documents in one order, so it takes --ties doc, got {options.ties}"
+        raise ValueError(msg)
     if options.unjudged_below is not None and not options.qrels:
         msg = "--unjudged-below is of judgments, so it needs --qrels"
         raise ValueError(msg)
@@ -364,7 +368,7 @@ def _ranked(options: argparse.Namespace) -> tuple[pl.DataFrame | pl.LazyFrame, d
     if not ranked["by"]:
         msg = f"{', '.join(options.letor)} must have a feature to rank by, got none"
         raise ValueError(msg)
-    ranked["ties"] = options.ties or ("doc" if options.qrels else None)
+    ranked["ties"] = options.ties
     return frame, ranked
 
 

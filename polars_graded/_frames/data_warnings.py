@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import first_few
+from polars_graded._checks import SHOWN, first_few
 from polars_graded._frames.request import Request
 from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
@@ -46,14 +46,15 @@ DOCUMENTS = {
 
 def decided_by_order(request: Request) -> list[Measure]:
     """The measures that the order of rows may decide, where nobody said that it should."""
-    if request.ties is not None:
+    if request.ties is not None or request.tool is not None:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
 
 
 def warn_of_doubles(request: Request, frame: pl.DataFrame) -> None:
     """Warn where a document comes twice for the first, the last or the query in the middle."""
-    if frame.is_empty() or "doc" not in frame.columns or "doc" in request.columns:
+    named = (*request.keys, *request.columns_of_rows)
+    if frame.is_empty() or "doc" not in frame.columns or "doc" in named:
         return
     if frame.schema["doc"] == pl.Object:
         return
@@ -184,7 +185,7 @@ class Noted:
             retrieved.any().alias("answered"),
             counts_up.any(),
             (counts_up.all() & (counts_up.count() >= FEW)).alias("all_count_up"),
-            pl.col("decided_by_order").any(),
+            pl.col("decided_by_order").sum(),
             pl.struct(self.query).n_unique().alias("queries"),
             pl.col("judged_at_the_top").filter(retrieved).mean(),
         )
@@ -376,19 +377,30 @@ class Noted:
                 return
 
     def decided_by_order(self) -> Iterator[str]:
-        """That rows which stand in no order decide values."""
-        if tied := [each["name"] for each in self.strategies if each["decided_by_order"]]:
-            among = self.rows.filter("decided_by_order").select(self.query).n_unique()
-            breaks = "ties= names the column of documents, which breaks them as in trec_eval"
-            if self.request.document is not None:
-                breaks = (
-                    f"ties={self.request.document!r} ranks them by that column, as trec_eval does"
-                )
-            yield (
-                f"documents with the same score have different grades in {among} of {self.queries} "
-                f"queries of {first_few(tied)}, and the order of rows decides which comes first"
-                f"\n\nHint: {breaks}; ties='order' says that the order of rows is meant"
+        """That documents with the same score, which stand in no order, decide values."""
+        tied = [each for each in self.strategies if each["decided_by_order"]]
+        if not tied:
+            return
+        tied.sort(key=itemgetter("decided_by_order"), reverse=True)
+        of_most = [f"{each['name']!r} in {each['decided_by_order']}" for each in tied[:SHOWN]]
+        more = f" and {len(tied) - SHOWN} more strategies" if len(tied) > SHOWN else ""
+        among = self.rows.filter("decided_by_order").select(self.query).n_unique()
+        column = self.request.tie_column or self.request.document
+        if self.request.tie_column is None:
+            decides = "the order of rows decides which comes first"
+            named = (
+                f"ties={column!r} ranks them by that column"
+                if column
+                else ("ties= names the column of documents, which breaks them")
             )
+            hint = f"{named} as in trec_eval; ties='order' says that the order of rows is meant"
+        else:
+            decides = f"{column!r} decides which comes first, as in trec_eval"
+            hint = f"ties={column!r} says that this is meant; ties='order' keeps the order of rows"
+        yield (
+            f"documents with the same score have different grades in {among} of {self.queries} "
+            f"queries ({', '.join(of_most)}{more}), and {decides}\n\nHint: {hint}"
+        )
 
 
 RULES = (

@@ -15,15 +15,18 @@ from polars_graded._checks import (
     check_comparable,
     check_flag,
     check_frame,
+    first_few,
 )
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, check_score
+from polars_graded._measuring.tie_orders import TOOLS, Tool
 
 Columns: TypeAlias = "str | Sequence[str]"
 By: TypeAlias = "str | Sequence[Columns] | Mapping[str, Columns]"
 Grade: TypeAlias = "str | Sequence[str] | Mapping[str, str]"
+Ties: TypeAlias = "Columns | Mapping[Tool, str] | None"
 Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
 
 
@@ -32,7 +35,7 @@ class RowOptions(TypedDict, total=False):
 
     grade: Grade
     by: By
-    ties: Columns | None
+    ties: Ties
     descending: bool
     irrelevant: float
     highest: float | None
@@ -61,7 +64,7 @@ class Request:
     strategy: str | None
     """The column of stacked strategies."""
     ties: tuple[str, ...] | None
-    """The columns that break ties, none to keep the order of rows; None where nothing was said."""
+    """The columns that break ties, none to keep the order of rows; None where none was named."""
     descending: bool
     scale: Ranking
     """What the grades mean; the columns to rank by are those of `by`."""
@@ -69,6 +72,10 @@ class Request:
     """Whose grades these are, where there may be others: they judged what they judged."""
     document: str | None = None
     """A column of the frame that is called as documents are, to name where ties are decided."""
+    tool: Tool | None = None
+    """The tool whose order of tied documents is meant."""
+    tie_column: str | None = None
+    """The column of documents that orders what is tied, where no column is named to break ties."""
 
     @classmethod
     @checks_keywords
@@ -80,7 +87,7 @@ class Request:
         grade: Grade = "grade",
         by: By = "score",
         strategy: str | None = None,
-        ties: Columns | None = None,
+        ties: Ties = None,
         descending: bool = True,
         irrelevant: float = 0.0,
         highest: float | None = None,
@@ -90,6 +97,7 @@ class Request:
     ) -> Request:
         """What these arguments of `evaluate` ask for."""
         grader, grade = settled_grade(grade)
+        tool, tie_column = settled_tool(ties)
         scale = Ranking(pl.col(grade))
         scale = replace(scale, condensed=check_flag("condensed", condensed))
         request = cls(
@@ -98,10 +106,12 @@ class Request:
             tuple(check_column_names("query", query)),
             grade,
             None if strategy is None else check_column_name("strategy", strategy),
-            settled_ties(ties),
+            None if tool is not None else settled_ties(ties),
             check_flag("descending", descending),
             scale.scaled(irrelevant, highest, relevant_from).undefined_as(undefined_as),
             grader,
+            tool=tool,
+            tie_column=tie_column,
         )
         request._check_names()
         return request
@@ -157,7 +167,8 @@ class Request:
     @property
     def columns(self) -> list[str]:
         """The columns of a frame that are looked at, each once."""
-        return list(dict.fromkeys([*self.keys, *self.columns_of_rows]))
+        named = [] if self.tie_column is None else [self.tie_column]
+        return list(dict.fromkeys([*self.keys, *self.columns_of_rows, *named]))
 
     @property
     def columns_of_rows(self) -> list[str]:
@@ -168,6 +179,27 @@ class Request:
     def scores(self) -> list[str]:
         """The columns to rank by of all strategies."""
         return [name for columns in self.by.values() for name in columns]
+
+    def with_documents(self, schema: Mapping[str, pl.DataType]) -> Request:
+        """Return the request with the column of documents that orders ties in such a frame.
+
+        By default it is `"doc"`, where it holds texts or numbers.
+        """
+        if self.ties is not None or (self.tool == "ranx"):
+            return replace(self, tie_column=None)
+        column = self.tie_column or DOCUMENT
+        dtype = schema.get(column)
+        if self.tool is not None and dtype is None:
+            msg = (
+                f"ties={self.tool!r} needs the column of documents, got no {column!r} among "
+                f"{first_few(list(schema))}\n\n"
+                f"Hint: ties={{{self.tool!r}: 'item'}} names the column"
+            )
+            raise ValueError(msg)
+        is_key = column in (*self.keys, *self.columns_of_rows)
+        if dtype is None or (is_key and self.tool is None) or not can_be_text(dtype):
+            return replace(self, tie_column=None)
+        return replace(self, tie_column=column)
 
     def opened(self, frame: Any, **others: str) -> pl.DataFrame | pl.LazyFrame:
         """The frame as one of Polars, which has what is asked for, and the columns of others."""
@@ -229,6 +261,25 @@ class Request:
         keys |= {name: given.get(name, pl.String()) for name in self.keys_of_values}
         keys[self.key] = pl.String() if self.strategy is None else given[self.strategy]
         return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
+
+    def ranking_by_document(self, score: tuple[str, ...]) -> Ranking:
+        """Return the ranking by the columns of a strategy, whose ties the document breaks.
+
+        It is that of `ranking` where columns were named to break ties, or the order of rows.
+        """
+        if self.tool not in (None, "trec_eval"):
+            msg = (
+                f"`ties` must name a column or 'trec_eval' where documents are shown, got "
+                f"{self.tool!r}, whose order depends on more than documents"
+            )
+            raise ValueError(msg)
+        plain = self.ranking(score)
+        if self.tie_column is None:
+            return plain
+        first, *others = plain.by
+        single = first.cast(pl.Float32) if self.tool else first
+        by = [single, *others, pl.col(self.tie_column).cast(pl.String)]
+        return self.scale.ranked_by(by, descending=[*plain.descending, True])
 
     def ranking(self, score: tuple[str, ...]) -> Ranking:
         """How the rows of a query are ranked by the columns of a strategy."""
@@ -297,6 +348,31 @@ def _check_no_frame(entry: Any) -> None:
             "Hint: judge(run, judgments) joins the two into the frame to evaluate"
         )
         raise TypeError(msg)
+
+
+DOCUMENT = "doc"
+"""The column of documents, where no argument names another."""
+
+
+def can_be_text(dtype: pl.DataType) -> bool:
+    """Return whether values are compared as text, as a tool does with documents."""
+    return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Null))
+
+
+def settled_tool(given: Any) -> tuple[Tool | None, str | None]:
+    """Return the tool whose order of ties is meant, and the column that it is given, if any."""
+    if isinstance(given, str):
+        return next((tool for tool in TOOLS if tool == given), None), None
+    if not isinstance(given, Mapping):
+        return None, None
+    if len(given) != 1 or not {*given} <= {*TOOLS}:
+        msg = (
+            f"`ties` takes a mapping of one of {', '.join(TOOLS)} to the column of documents, "
+            f"got {given!r}"
+        )
+        raise ValueError(msg)
+    [(tool, column)] = given.items()
+    return tool, check_column_name("ties", column)
 
 
 def settled_ties(given: Any) -> tuple[str, ...] | None:

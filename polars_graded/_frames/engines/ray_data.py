@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema
+from polars_graded._frames.engines.arrow import Worker, check_buckets, checked_schema, schema_of
 from polars_graded._frames.parts import Parts
 from polars_graded._frames.request import Request
 
@@ -19,7 +19,9 @@ BUCKETS = 64
 def evaluated(request: Request, dataset: Any, parts: Parts) -> Any:
     """A dataset of the values, one row per strategy and query, in no order."""
     buckets = check_buckets("Ray Data", request, parts) or BUCKETS
-    schema = checked_schema(request, _arrow_schema(dataset))
+    given = _arrow_schema(dataset)
+    schema = checked_schema(request, given)
+    request = request.with_documents(schema_of(given))
     rows = dataset.map_batches(
         _bucketed,
         batch_format="pyarrow",

@@ -24,7 +24,9 @@ def evaluated(request: Request, frame: Any, parts: Parts) -> Any:
 
     buckets = check_buckets("Spark", request, parts)
     buckets = buckets or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    schema = checked_schema(request, _arrow_schema(frame))
+    given = _arrow_schema(frame)
+    schema = checked_schema(request, given)
+    request = request.with_documents(schema_of(given))
     rows = frame.selectExpr(
         *(f"{_quoted(name)} AS column_{n}" for n, name in enumerate(request.columns)),
         f"pmod(xxhash64({', '.join(map(_quoted, request.query))}), {buckets}) AS bucket",
