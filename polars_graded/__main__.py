@@ -535,8 +535,12 @@ def _printed(
     """The means of each strategy, by each grader's grades; and how strategies compare."""
     numbers = {name: m.definition.best for name, m in measures.items() if not m.is_curve}
     if options.format != "text":
-        how = _comparing(options) | {"grader": options.trusted}
-        return paper_table(per_query, numbers, format=options.format, **how)
+        how = _comparing(options) | {"format": options.format, "trusted": options.trusted}
+        if options.trusted is None:
+            return paper_table(per_query, numbers, **how)
+        models = per_query[GRADER].unique(maintain_order=True).to_list()
+        models.remove(options.trusted)
+        return "\n\n".join(paper_table(per_query, numbers, grader=each, **how) for each in models)
     graders = {"": per_query}
     if GRADER in per_query.columns:
         graders = by_grader(per_query, {"measures": [[*measures]]})

@@ -1091,10 +1091,20 @@ def test_a_papers_table_of_several_graders_is_of_the_trusted_one(command, grader
     given = [*graders, "--measure", "ap", "--format", "markdown"]
     assert "--format markdown goes by the grades of one grader" in refusal(*given)
     table, _ = command(*given, "--trusted", "people")
-    run, people = read_run(["a.run", "b.run"]), read_qrels("people")
-    judged = judge(run.join(people, on="query", how="semi"), people, strategy="strategy")
-    values = evaluate(judged, "ap", strategy="strategy", ties="doc")
-    assert table.rstrip("\n") == paper_table(values)
+    judgments = {name: read_qrels(name) for name in ("people", "model")}
+    both = judge(read_run(["a.run", "b.run"]), judgments, strategy="strategy")
+    values = evaluate(both, "ap", strategy="strategy", grade=["people", "model"], ties="doc")
+    assert table.rstrip("\n") == paper_table(values, trusted="people")
+    corrected = summarise(values, trusted="people")
+    assert all(f"{mean:.3f}" in table for mean in corrected["mean"])
+    of_people = summarise(values, grader="people")
+    assert not any(f"{mean:.3f}" in table for mean in of_people["mean"])
+    assert "as people would judge them" in " ".join(table.split())
+    assert "must be the t test" in refusal(*graders, "--trusted", "people", "--test", "wilcoxon")
+    assert "must be 't' where" in refusal(
+        *[*graders, "--measure", "ap", "--format", "html", "--trusted", "people"],
+        *["--test", "wilcoxon"],
+    )
 
 
 def test_the_report_of_graders_shows_the_trusted_one(command, graders, refusal):
