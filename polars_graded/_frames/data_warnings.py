@@ -34,6 +34,9 @@ of fewer queries it says too little."""
 HALF, STARS = 0.5, 4
 """From so high a grade down to 1 are stars; of fewer levels the relevant alone may be listed."""
 
+GDEVAL_HIGHEST = 4
+"""Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
+
 RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """What a column of ranks is called; of one called otherwise more has to look like it."""
 
@@ -241,12 +244,19 @@ class Noted:
                 rows.select(self.query).n_unique()
                 for rows in (relevant.filter(highest < high), relevant)
             )
+            functions = {self.request.measures[name].function for name in names}
+            of_gdeval = ""
+            if "err" in functions and high != GDEVAL_HIGHEST:
+                of_gdeval = (
+                    f", that of these grades; highest={GDEVAL_HIGHEST} gives ERR as ir_measures "
+                    "has it, whose scale ends there"
+                )
             take = "takes" if len(names) == 1 else "take"
             yield (
                 f"{first_few(names)} {take} the highest grade of each query for the highest of the "
                 f"scale, which is between {low:g} and {high:g}, and below {high:g} in {fewer} of "
                 f"{of} queries: their grades are worth more there\n\n"
-                f"Hint: highest={high:g} measures all queries by one scale"
+                f"Hint: highest={high:g} measures all queries by one scale{of_gdeval}"
             )
 
     def that_count_from_one(self) -> Iterator[str]:
