@@ -370,7 +370,7 @@ FALSE_FRIENDS = {
     "nERR8@10": "needs the number of documents that a user is after",
     "nerr11@5": "needs the number of documents that a user is after",
     "NumRet": "'NumRet' of ir_measures is 'n_retrieved' here",
-    "numret": "'numret' of ir_measures is 'n_retrieved' here",
+    "NUMRET": "'NUMRET' of ir_measures is 'n_retrieved' here",
     "accuracy": "a share of right predictions is not here",
 }
 

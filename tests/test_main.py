@@ -868,9 +868,9 @@ ERRORS = [
     # Options that do not fit.
     (["--qrels", "qrels.txt"], "--qrels takes a judgment file and at least one run, got no run"),
     (["--letor", "letor.txt", *JUDGED], "argument --qrels: not allowed with argument --letor"),
-    (["--strategy", "strong"], ".* name columns of LETOR files, so they need --letor"),
-    (["--grade", "doc"], ".* name columns of LETOR files, so they need --letor"),
-    ([*JUDGED, "--strategy", "good"], ".* name columns of LETOR files, so they need --letor"),
+    (["--strategy", "strong"], ".* name columns of files, so they need --frame or --letor"),
+    (["--grade", "doc"], ".* name columns of files, so they need --frame or --letor"),
+    ([*JUDGED, "--strategy", "good"], ".* name columns of files, so they need --frame or --letor"),
     ([*LETOR_FILE, "--strategy", "f9"], "`frame` has no column 'f9'.*; it has query, doc, .*"),
     ([*LETOR_FILE, "--strategy", "doc"], "score 'doc' must be a number to rank by, got String"),
     ([*LETOR_FILE, "--strategy", "f1", "f1"], r".*strategy.* once, got .*f1.*"),

@@ -165,7 +165,8 @@ def calls_here(name: str) -> list[Call]:
     Where no tool has it as it is written, capitals do not matter.
     """
     name = name.strip()
-    return _calls(name, re.NOFLAG) or _calls(name, re.IGNORECASE)
+    found = _calls(name, re.NOFLAG)
+    return found if found or name == name.lower() else _calls(name, re.IGNORECASE)
 
 
 def _calls(name: str, flags: re.RegexFlag) -> list[Call]:
