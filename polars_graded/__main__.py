@@ -176,7 +176,7 @@ HELP = {
     "--by": "the columns of a --frame to rank by, each a strategy, also under a name of its own, "
     "as in ours=new_score; score by default",
     "--descending": "whether the highest value of --by is ranked first: true (by default) or "
-    "false, for ranks; or for each column, as in old_rank=false",
+    "false, for ranks; or for each strategy, as in old_rank=false",
     "--doc": "the column of a --frame that names the document, which breaks ties; doc by default",
     "--letor": "LETOR (SVMlight) files, plain or gzip, or .parquet files with columns query, grade "
     "and scores",
@@ -344,7 +344,8 @@ def _check_frame_options(options: argparse.Namespace) -> None:
     if given and not options.frame:
         msg = f"{given[0]} is of a frame of rankings, so it needs --frame"
         raise ValueError(msg)
-    _descending(options.descending)
+    if options.descending is not None:
+        _descending(options.descending)
     if options.frame and len(options.strategy or []) > 1:
         msg = (
             "--strategy takes the one column of a --frame that tells stacked strategies apart, got "
@@ -370,16 +371,14 @@ def _columns_by_name(texts: Sequence[str], option: str) -> dict[str, str]:
     return named
 
 
-def _descending(texts: Sequence[str] | None) -> bool | dict[str, bool]:
-    """Return whether the highest value comes first, of all columns or of each that is named."""
+def _descending(texts: Sequence[str]) -> bool | dict[str, bool]:
+    """Return whether the highest value comes first, of all strategies or of each that is named."""
     flags = {"true": True, "false": False}
-    if texts is None:
-        return True
     if len(texts) == 1 and texts[0].lower() in flags:
         return flags[texts[0].lower()]
     named = [text.rpartition("=") for text in texts]
     if not all(name and flag.lower() in flags for name, _, flag in named):
-        msg = f"--descending takes true, false or COLUMN=false, got {' '.join(texts)}"
+        msg = f"--descending takes true, false or NAME=false, got {' '.join(texts)}"
         raise ValueError(msg)
     return {name: flags[flag.lower()] for name, _, flag in named}
 
@@ -395,7 +394,9 @@ def _framed(options: argparse.Namespace) -> tuple[pl.DataFrame, dict[str, Any]]:
     by = _columns_by_name(options.by or ["score"], "--by")
     check_columns(", ".join(options.frame), [*ranked["query"], options.grade], frame.schema)
     check_columns(", ".join(options.frame), by.values(), frame.schema)
-    return frame, ranked | {"by": by, "descending": _descending(options.descending)}
+    if options.descending is not None:
+        ranked["descending"] = _descending(options.descending)
+    return frame, ranked | {"by": by}
 
 
 def _check_gate(measures: Mapping[str, Measure], options: argparse.Namespace) -> None:

@@ -130,7 +130,7 @@ REFUSED = {
     "a .csv file is read by --frame": ["--letor", "log.csv"],
     "--by is of a frame of rankings, so it needs --frame": ["--by", "f4"],
     "--by takes each name once": ["--frame", "log.csv", *LOG, "f4"],
-    "takes true, false or COLUMN=false, got down": ["--frame", "log.csv", "--descending", "down"],
+    "takes true, false or NAME=false, got down": ["--frame", "log.csv", "--descending", "down"],
     "two.csv must have the columns of other.csv": ["--frame", "other.csv", "two.csv", *LOG],
     "--chart takes a .svg or a .png or a .html file": ["--frame", "log.csv", "--chart", "a.pdf"],
     "--chart needs a measure with one value": ["--measure", "dcg_curve@5", "--chart", "a.svg"],
