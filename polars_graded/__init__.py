@@ -123,8 +123,26 @@ def __getattr__(name: str) -> Any:
     """Load a module when it is first used; Altair is slow to import."""
     if name in _MODULES:
         return import_module(f"polars_graded.{name}")
-    msg = f"module 'polars_graded' has no attribute {name!r}"
+    msg = f"module 'polars_graded' has no attribute {name!r}{_hint_of(name)}"
     raise AttributeError(msg)
+
+
+_CALLED_HERE = {
+    **dict.fromkeys(("summarize", "summary", "describe", "aggregate"), "summarise"),
+    **dict.fromkeys(("calc_aggregate", "evaluate_run", "score"), "evaluate"),
+}
+"""What other tools, and the other spelling, call a function."""
+
+
+def _hint_of(name: str) -> str:
+    """Return a hint at what a name is called here, or at the module that holds it."""
+    if name in _CALLED_HERE:
+        return f"\n\nHint: it is called pg.{_CALLED_HERE[name]}"
+    if name.startswith("_"):
+        return ""  # what tools look for in any module
+    homes = [module for module in _MODULES if name in import_module(f"{__name__}.{module}").__all__]
+    places = " or ".join(f"pg.{module}.{name}" for module in homes)
+    return f"\n\nHint: it is {places}" if places else ""
 
 
 def __dir__() -> list[str]:

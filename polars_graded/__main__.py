@@ -22,12 +22,14 @@ import polars.selectors as cs
 from polars_graded import __version__, datasets
 from polars_graded._checks import check_columns, said
 from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.frame_files import SEPARATORS, read_frame
 from polars_graded._frames.judging import judge
 from polars_graded._frames.memory import memory_at_hand
 from polars_graded._frames.reading import names_apart, read_letor, read_qrels, read_run, scan_run
 from polars_graded._measuring.definitions import DEFINITIONS, Best
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Undefined
+from polars_graded._measuring.tie_orders import TOOLS
 from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparability import CHANGES, Change, NotComparableError
 from polars_graded._results.comparing import compare, summarise
@@ -45,6 +47,7 @@ MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
 SUFFIXES = {
     "--per-query": (".csv", ".parquet"),
     "--report": (".html", ".htm"),
+    "--chart": (".svg", ".png", ".html"),
     "--markdown": (".md", ".markdown"),
 }
 EXIT_STATUS = {**dict.fromkeys(BAD, 1), "undecided": 3}
@@ -123,7 +126,9 @@ def _run(parser: _Parser, options: argparse.Namespace) -> int:
             verdicts, status = _gated(per_query, measures, options, told)
             printed += f"\n\n{verdicts}"
         if options.per_query:
-            _write(per_query, options.per_query)
+            _write(per_query, options)
+        if options.chart:
+            _draw(per_query, measures, options)
         if options.report:
             with _named(options.report):
                 about = _shown_too(frame, ranked | scale, measures, options)
@@ -171,6 +176,14 @@ def _named(path: Path) -> Iterator[None]:
 
 
 HELP = {
+    "--frame": "a frame of rankings in .csv, .tsv or .parquet files, one row per query and "
+    "document with its grade and a score per strategy; --query, --grade and --by name the columns",
+    "--query": "the column of a --frame that names the query, or several; query by default",
+    "--by": "the columns of a --frame to rank by, each a strategy, also under a name of its own, "
+    "as in ours=new_score; score by default",
+    "--descending": "whether the highest value of --by is ranked first: true (by default) or "
+    "false, for ranks; or for each strategy, as in old_rank=false",
+    "--doc": "the column of a --frame that names the document, which breaks ties; doc by default",
     "--letor": "LETOR (SVMlight) files, plain or gzip, or .parquet files with columns query, grade "
     "and scores",
     "--qrels": "a TREC judgment file and the runs to judge, plain or gzip, or .parquet files with "
@@ -178,8 +191,9 @@ HELP = {
     "model=FILE RUN",
     "--trusted": "the grader whose grades count, where they judged a random sample of the queries: "
     "means and differences as they would have them of all queries",
-    "--strategy": "the features of a LETOR file to rank by, such as f1 f9; all by default",
-    "--grade": "the column of grades in a LETOR file",
+    "--strategy": "the features of a LETOR file to rank by, such as f1 f9; all by default; of a "
+    "--frame the column that tells stacked strategies apart",
+    "--grade": "the column of grades in a LETOR file or a --frame",
     "--measure": "what to measure, also under a name of its own, as in 'AP=ap(threshold=2)'; "
     f"{' '.join(MEASURES)} by default",
     "--irrelevant": "the grade that means not relevant, 0 by default; 1 for stars from 1 to 5",
@@ -191,8 +205,8 @@ HELP = {
     "--condensed": "drop documents that were not judged from the rankings",
     "--unjudged-below": "a judgment with a lower grade is none, as in trec_eval with 0, where -1 "
     "marks documents that were pooled and not judged",
-    "--ties": "what breaks ties: the document, descending, as trec_eval does (by default with "
-    "--qrels), or the order of rows (by default with --letor, with a warning)",
+    "--ties": "what breaks ties: the document, descending (by default, with a warning where that "
+    "decides a value), the order of rows, or what another tool does",
     "--baseline": "the strategy to compare all others with; all pairs with --test or --correction "
     "alone; with --gate also a .parquet or .csv file that --per-query wrote",
     "--gate": "the measures by which to say whether each strategy is no worse than the --baseline; "
@@ -208,6 +222,8 @@ HELP = {
     "--format": "how to print what is measured: as text, or as a paper's table in Markdown, LaTeX "
     "or HTML, with the best in bold and letters for what is significantly worse",
     "--per-query": "write the values of every strategy and query to a .csv or .parquet file",
+    "--chart": "draw a .svg, .png or .html file: differences to the --baseline with their "
+    "intervals, what --trusted grades say, or else the mean of each strategy",
     "--report": "write one .html page that shows which strategy leads and how sure that is, with "
     "differences, curves, queries and their documents, linked; it needs no network; beside what is "
     f"measured it has {', '.join(OF_REPORT)}",
@@ -231,8 +247,13 @@ def _parser() -> _Parser:
     def option(name: str, to: Any = parser, **settings: Any) -> None:
         to.add_argument(name, help=HELP[name], **settings)
 
+    option("--frame", to=files, nargs="+", metavar="FILE")
     option("--letor", to=files, nargs="+", metavar="FILE")
     option("--qrels", to=files, nargs="+", action="append", metavar=("FILE", "RUN"))
+    option("--query", nargs="+", metavar="COLUMN")
+    option("--by", nargs="+", metavar="COLUMN")
+    option("--descending", nargs="+", metavar="BOOLEAN")
+    option("--doc", metavar="COLUMN")
     option("--trusted", metavar="NAME")
     option("--strategy", nargs="+", metavar="COLUMN")
     option("--grade", default="grade", metavar="COLUMN")
@@ -243,7 +264,7 @@ def _parser() -> _Parser:
     option("--undefined-as", type=_undefined, default="default", metavar="VALUE")
     option("--condensed", action="store_true")
     option("--unjudged-below", type=float, metavar="GRADE")
-    option("--ties", choices=("doc", "order"))
+    option("--ties", choices=("doc", "order", *TOOLS))
     option("--baseline", metavar="NAME")
     option("--gate", nargs="+", metavar="NAME")
     option("--margin", type=float, default=0.01, metavar="DIFFERENCE")
@@ -255,6 +276,7 @@ def _parser() -> _Parser:
     option("--correction", choices=CORRECTIONS)
     option("--format", choices=("text", *WRITERS), default="text")
     option("--per-query", type=Path, metavar="FILE")
+    option("--chart", type=Path, metavar="FILE")
     option("--report", type=Path, metavar="FILE")
     return parser
 
@@ -297,22 +319,97 @@ def _check_options(options: argparse.Namespace) -> dict[str, Measure]:
     for option, suffixes in SUFFIXES.items():
         path = vars(options)[option.strip("-").replace("-", "_")]
         if path and path.suffix.lower() not in suffixes:
-            msg = f"{option} takes a {suffixes[0]} or a {suffixes[1]} file, got {str(path)!r}"
+            kinds = " or a ".join(suffixes)
+            msg = f"{option} takes a {kinds} file, got {str(path)!r}"
             raise ValueError(msg)
         if path:
-            check_writable(path, [*(options.letor or []), *files])
-    if options.report:
-        drawing_scripts()
+            check_writable(path, [*(options.letor or options.frame or []), *files])
+    _check_drawn(measures, options)
     if options.unjudged_below is not None and not options.qrels:
         msg = "--unjudged-below is of judgments, so it needs --qrels"
         raise ValueError(msg)
-    if (options.strategy or options.grade != "grade") and not options.letor:
-        msg = "--strategy and --grade name columns of LETOR files, so they need --letor"
+    if (options.strategy or options.grade != "grade") and not (options.letor or options.frame):
+        msg = "--strategy and --grade name columns of files, so they need --frame or --letor"
         raise ValueError(msg)
+    _check_frame_options(options)
     if repeated := [name for name, n in Counter(options.strategy or []).items() if n > 1]:
         msg = f"--strategy takes each column once, got {', '.join(repeated)} more often"
         raise ValueError(msg)
     return measures
+
+
+def _check_drawn(measures: Mapping[str, Measure], options: argparse.Namespace) -> None:
+    """Raise where a report or a chart cannot be drawn."""
+    if options.report or options.chart:
+        drawing_scripts()
+    if options.chart and all(measure.is_curve for measure in measures.values()):
+        msg = "--chart needs a measure with one value per query, got curves"
+        raise ValueError(msg)
+    if options.report and options.ties in TOOLS:
+        msg = f"--report shows documents in one order, so it takes --ties doc, got {options.ties}"
+        raise ValueError(msg)
+
+
+def _check_frame_options(options: argparse.Namespace) -> None:
+    """Raise where an option is of a --frame, and there is none, or of something else."""
+    of_frame = {f"--{name}": vars(options)[name] for name in ("query", "by", "descending", "doc")}
+    given = [name for name, value in of_frame.items() if value is not None]
+    if given and not options.frame:
+        msg = f"{given[0]} is of a frame of rankings, so it needs --frame"
+        raise ValueError(msg)
+    if options.descending is not None:
+        _descending(options.descending)
+    if options.frame and len(options.strategy or []) > 1:
+        msg = (
+            "--strategy takes the one column of a --frame that tells stacked strategies apart, got "
+            f"{', '.join(options.strategy)}; --by takes columns to rank by"
+        )
+        raise ValueError(msg)
+    columns = [name for file in options.letor or [] for name in SEPARATORS if name in file.lower()]
+    if columns:
+        msg = f"--letor takes lines of LETOR's format; a {columns[0]} file is read by --frame"
+        raise ValueError(msg)
+
+
+def _columns_by_name(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Return what stands behind each name of an option, as in `ours=new_score`."""
+    named: dict[str, str] = {}
+    for text in texts:
+        name, separator, value = text.partition("=")
+        value = value if separator else name
+        if not (name and value) or name in named:
+            msg = f"{option} takes each name once, as COLUMN or NAME=COLUMN, got {text!r}"
+            raise ValueError(msg)
+        named[name] = value
+    return named
+
+
+def _descending(texts: Sequence[str]) -> bool | dict[str, bool]:
+    """Return whether the highest value comes first, of all strategies or of each that is named."""
+    flags = {"true": True, "false": False}
+    if len(texts) == 1 and texts[0].lower() in flags:
+        return flags[texts[0].lower()]
+    named = [text.rpartition("=") for text in texts]
+    if not all(name and flag.lower() in flags for name, _, flag in named):
+        msg = f"--descending takes true, false or NAME=false, got {' '.join(texts)}"
+        raise ValueError(msg)
+    return {name: flags[flag.lower()] for name, _, flag in named}
+
+
+def _framed(options: argparse.Namespace) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """The rows of a --frame, and which of their columns say what."""
+    names = {} if options.doc is None else {options.doc: "doc"}
+    ranked: dict[str, Any] = {"query": options.query or ["query"], "grade": options.grade}
+    if options.strategy:
+        names[options.strategy[0]] = ranked["strategy"] = "strategy"
+    frame = read_frame(options.frame, names)
+    _check_not_empty(frame, *options.frame)
+    by = _columns_by_name(options.by or ["score"], "--by")
+    check_columns(", ".join(options.frame), [*ranked["query"], options.grade], frame.schema)
+    check_columns(", ".join(options.frame), by.values(), frame.schema)
+    if options.descending is not None:
+        ranked["descending"] = _descending(options.descending)
+    return frame, ranked | {"by": by}
 
 
 def _check_gate(measures: Mapping[str, Measure], options: argparse.Namespace) -> None:
@@ -352,7 +449,7 @@ def _check_graders(options: argparse.Namespace) -> list[str]:
             "pass the file of one, as in --qrels FILE RUN"
         )
         raise ValueError(msg)
-    given = {"--report": options.report}
+    given = {"--report": options.report, "--chart": options.chart}
     given[f"--format {options.format}"] = options.format != "text"
     if len(graders) > 1 and options.trusted is None and any(given.values()):
         option = next(name for name, is_given in given.items() if is_given)
@@ -371,10 +468,14 @@ def _ranked(options: argparse.Namespace) -> tuple[pl.DataFrame | pl.LazyFrame, d
     """The rows to measure, and which of their columns say what."""
     ranked = {name: vars(options)[name] for name in ("irrelevant", "relevant_from")}
     frame: pl.DataFrame | pl.LazyFrame
-    if options.qrels:
+    if options.frame:
+        frame, of_frame = _framed(options)
+        ranked |= of_frame
+    elif options.qrels:
         qrels, runs = _graders_and_runs(options)
         frame = _judged(qrels, runs, unjudged_below=options.unjudged_below)
-        ranked |= {"by": ["score"], "strategy": "strategy"}
+        # A run's highest score comes first, whatever numbers its scores are.
+        ranked |= {"by": ["score"], "strategy": "strategy", "descending": True}
         if None not in qrels:
             ranked["grade"] = [*qrels]
     else:
@@ -386,7 +487,7 @@ def _ranked(options: argparse.Namespace) -> tuple[pl.DataFrame | pl.LazyFrame, d
     if not ranked["by"]:
         msg = f"{', '.join(options.letor)} must have a feature to rank by, got none"
         raise ValueError(msg)
-    ranked["ties"] = options.ties or ("doc" if options.qrels else None)
+    ranked["ties"] = options.ties
     return frame, ranked
 
 
@@ -536,9 +637,29 @@ def _check_not_empty(frame: pl.DataFrame, *files: str) -> None:
         raise ValueError(msg)
 
 
-def _write(per_query: pl.DataFrame, path: Path) -> None:
-    with _named(path):
-        write_results(per_query, path, query="query")
+def _write(per_query: pl.DataFrame, options: argparse.Namespace) -> None:
+    with _named(options.per_query):
+        write_results(per_query, options.per_query, query=options.query or "query")
+
+
+def _draw(
+    per_query: pl.DataFrame, measures: Mapping[str, Measure], options: argparse.Namespace
+) -> None:
+    """Write the chart that shows what is compared."""
+    from polars_graded import charts
+
+    numbers = {name: m.definition.best for name, m in measures.items() if not m.is_curve}
+    how = _comparing(options)
+    if options.trusted is not None:
+        chart = charts.trusted_forest(summarise(per_query, numbers, trusted=options.trusted))
+    elif how["baseline"] is not None:
+        chart = charts.comparison_forest(compare(per_query, numbers, **how))
+    else:
+        keys = {name: how[name] for name in ("query", "missing")}
+        chart = charts.strategy_bars(summarise(per_query, numbers, **keys))
+    kind = options.chart.suffix.lower().removeprefix(".")
+    with _named(options.chart), whole_file(options.chart) as part:
+        chart.save(str(part), format=kind, inline=True)
 
 
 def _printed(
@@ -547,8 +668,12 @@ def _printed(
     """The means of each strategy, by each grader's grades; and how strategies compare."""
     numbers = {name: m.definition.best for name, m in measures.items() if not m.is_curve}
     if options.format != "text":
-        how = _comparing(options) | {"grader": options.trusted}
-        return paper_table(per_query, numbers, format=options.format, **how)
+        how = _comparing(options) | {"format": options.format, "trusted": options.trusted}
+        if options.trusted is None:
+            return paper_table(per_query, numbers, **how)
+        models = per_query[GRADER].unique(maintain_order=True).to_list()
+        models.remove(options.trusted)
+        return "\n\n".join(paper_table(per_query, numbers, grader=each, **how) for each in models)
     graders = {"": per_query}
     if GRADER in per_query.columns:
         graders = by_grader(per_query, {"measures": [[*measures]]})
@@ -643,6 +768,7 @@ def _comparing(options: argparse.Namespace) -> dict[str, Any]:
         "baseline": None if _is_file(options.baseline) else options.baseline,
         "test": test,
         "correction": correction_of(test, options.correction),
+        "query": options.query or "query",
         "missing": "error" if isinstance(options.undefined_as, float) else "drop",
     }
 
@@ -658,7 +784,7 @@ def _gated(
     best = {name: measures[name].definition.best for name in _under_names(options.gate)}
     baseline = Path(options.baseline) if _is_file(options.baseline) else options.baseline
     # Queries without a relevant document have no value on either side, and are left out.
-    keys: ResultOptions = {"strategy": "strategy", "query": "query", "missing": how["missing"]}
+    keys: ResultOptions = {"strategy": "strategy", "query": how["query"], "missing": how["missing"]}
     changes = {name: getattr(options, name) or "same" for name in CHANGES}
     changes["missing"] = options.missing or "error"
     try:

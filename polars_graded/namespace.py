@@ -1486,7 +1486,9 @@ class Graded:
     ) -> pl.Expr:
         r"""Normalised discounted cumulated gain: DCG over the DCG of the best order.
 
-        The best order is that of all judged documents, retrieved or not.
+        The best order is that of all judged documents, retrieved or not. Gains are
+        :math:`2^g - 1` by default: `"ndcg@10"` of ranx, `nDCG@10` of ir_measures and `ndcg_cut_10`
+        of trec_eval have linear gains, and are `ndcg(10, gain="linear")` here.
 
         .. math:: NDCG@n = \frac{DCG@n}{IDCG@n}
 

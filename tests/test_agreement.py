@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import warnings
 
 import numpy as np
 import polars as pl
@@ -214,6 +215,30 @@ def test_a_grade_outside_the_scale_of_others_is_told():
     with pytest.warns(DataWarning.scale, match="'model' gives 1 of 3 doc.* 0 to 3: 4.0"):
         agreement(near, "people", "model", trusted="people")
     agreement(near, "people", "model")
+
+
+def test_two_stray_grades_that_lift_a_model_are_told_without_a_trusted_grader(data):
+    people = read_qrels(data / "llmjudge/people.txt.gz").rename({"grade": "people"})
+    model = read_qrels(data / "llmjudge/TREMA-4prompts.txt.gz").rename({"grade": "model"})
+    judged = people.join(model, on=["query", "doc"], maintain_order="left")
+    honest = values(agreement(judged, "people", "model"), "people", "model")["ac2"]
+    row = pl.int_range(pl.len())
+    stray = judged.with_columns(
+        pl.when(row.is_in([7, 4000])).then(5).otherwise("model").alias("model")
+    )
+    said = "'model' gives 2 of 4423 documents grades outside those of the others, 0 to 3: 5.0"
+    with pytest.warns(DataWarning.scale, match=said):
+        found = agreement(stray, "people", "model")
+    assert values(found, "people", "model")["ac2"] > honest + 0.2
+    with pytest.warns(DataWarning.scale, match="documents grades outside those of 'people'"):
+        agreement(stray, "people", "model", trusted="people")
+    # One step beyond may be a grade that the others never gave, unless it is rare.
+    for share, is_told in ((5, True), (400, False)):
+        four = judged.with_columns(pl.when(row < share).then(4).otherwise("model").alias("model"))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            agreement(four, "people", "model")
+        assert bool(caught) == is_told
 
 
 @pytest.mark.parametrize(

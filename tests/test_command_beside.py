@@ -56,7 +56,7 @@ def test_runs_are_measured_and_warned_of_alike(tmp_path, capsys, seed, monkeypat
         warnings.simplefilter("always")
         runs = read_run(["ours.txt", "bm25.txt"])
         judged = judge(runs, read_qrels("qrels.txt"), strategy="strategy")
-        values = evaluate(judged, MEASURES, strategy="strategy", ties="doc")
+        values = evaluate(judged, MEASURES, strategy="strategy")
     read = pl.read_csv("values.csv", schema_overrides={"query": pl.String})
     assert read.select(MEASURES).rows() == [
         pytest.approx(row, abs=1e-12) for row in values.select(MEASURES).rows()
@@ -82,7 +82,7 @@ def test_rows_of_letor_are_measured_and_warned_of_alike(tmp_path, capsys, seed, 
     main(["--letor", "rows.txt", "--per-query", "values.csv"])
     captured = capsys.readouterr()
     frame = read_letor("rows.txt")
-    with pytest.warns(UserWarning, match="the order of rows decides") as caught:
+    with pytest.warns(UserWarning, match="'doc' decides which comes first") as caught:
         values = evaluate(frame, MEASURES, by=["f1", "f2"])
     read = pl.read_csv("values.csv")
     assert read.select(MEASURES).rows() == [

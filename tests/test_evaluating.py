@@ -504,7 +504,7 @@ ERRORS = [
     (["ap"], {"descending": "no"}, TypeError, "`descending` must be .*, got 'no'"),
     (["ap"], {"irrelevant": "0"}, TypeError, "`irrelevant` must be a number, got '0'"),
     (["ap"], {"highest": -1}, ValueError, "`highest` must be above 0.*, got -1"),
-    (["ap"], {"undefined_as": "0"}, TypeError, "must be a number, got '0'"),
+    (["ap"], {"undefined_as": "0"}, TypeError, "must be a number or None, got '0'"),
     (["ap"], {"undefined_as": math.nan}, ValueError, "must be finite, got nan"),
     (["ap"], {"condensed": 1}, TypeError, "`condensed` must be True or False, got 1"),
     (["ap", "novelty_ratio"], {}, ValueError, "novelty_ratio needs the column of known documents"),

@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 from helpers import needed
 
+import polars_graded as pg
 from polars_graded import evaluate, graded, judge
 from polars_graded._measuring.foreign_names import calls_here
+from polars_graded._measuring.names import Measure
 
 TREC_EVAL = {
     "map": "ap",
@@ -346,3 +348,108 @@ def test_aliases_of_ir_measures_are_answered_as_what_they_stand_for():
     for alias, measure in measures.items():
         of_alias, of_name = calls_here(alias), calls_here(str(measure))
         assert {call[1:] for call in of_alias} == {call[1:] for call in of_name}, alias
+
+
+FALSE_FRIENDS = {
+    "coverage@10": "needs a catalogue of items.*'coverage_ratio' is of relevant documents",
+    "catalog_coverage@10": "needs a catalogue of items",
+    "user_coverage": "needs a catalogue of items",
+    "novelty@10": "needs a catalogue of items.*'novelty_ratio' is of relevant documents",
+    "diversity@10": "needs a catalogue of items",
+    "intra_list_diversity@10": "needs a catalogue of items",
+    "ILD@10": "needs a catalogue of items",
+    "gini": "needs a catalogue of items",
+    "gini_index@10": "needs a catalogue of items",
+    "arp@10": "needs a catalogue of items",
+    "serendipity@10": "needs a catalogue of items",
+    "hit@10": "'hit@10' of recommenders is 'success@10' here",
+    "HR@10": "'HR@10' of recommenders is 'success@10' here",
+    "hr@10": "'hr@10' of recommenders is 'success@10' here",
+    "HitRate@10": "is 'success@10' here",
+    "hit_rate_at_10": "'success@10' here",
+    "nERR8@10": "needs the number of documents that a user is after",
+    "nerr11@5": "needs the number of documents that a user is after",
+    "NumRet": "'NumRet' of ir_measures is 'n_retrieved' here",
+    "NUMRET": "'NUMRET' of ir_measures is 'n_retrieved' here",
+    "accuracy": "a share of right predictions is not here",
+}
+
+
+@pytest.mark.parametrize("name", FALSE_FRIENDS)
+def test_false_friends_are_answered_with_what_is_meant_or_that_there_is_none(name):
+    with pytest.raises(ValueError, match=f"there is no measure '{name}'\n\nHint: ") as caught:
+        Measure.parse(name)
+    assert re.search(FALSE_FRIENDS[name], str(caught.value))
+    assert "did you mean" not in str(caught.value)
+
+
+def test_functions_that_other_tools_or_modules_have_are_pointed_to():
+    for name, hint in {
+        "summarize": "it is called pg.summarise",
+        "power_curve": "it is pg.trust.power_curve",
+        "strategy_bars": "it is pg.charts.strategy_bars",
+        "unjudged_bounds": "it is pg.charts.unjudged_bounds or pg.trust.unjudged_bounds",
+        "popularity_scenarios": "it is pg.experiments.popularity_scenarios",
+    }.items():
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'\n\nHint: {hint}$"):
+            getattr(pg, name)
+    for name in ("nonsense", "__wrapped__", "_private"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'$"):
+            getattr(pg, name)
+
+
+@pytest.mark.parametrize("value", ["drop", "none", "null", "nan"])
+def test_a_word_for_an_undefined_value_is_answered_with_none(value):
+    hint = "must be a number or None, got .*\n\nHint: undefined_as=None leaves queries"
+    with pytest.raises(TypeError, match=hint):
+        pg.evaluate(pg.datasets.example(2), "ap", by="strong", undefined_as=value)
+    with pytest.raises(TypeError, match=hint):
+        pl.col("grade").graded.undefined_as(value)
+
+
+def test_baselines_that_are_none_are_answered_with_the_call(tmp_path):
+    values = pg.evaluate(pg.datasets.example(9), "ap", by=["strong", "fair", "weak"])
+    for file in ("old.parquet", str(tmp_path / "old.csv")):
+        with pytest.raises(ValueError, match=r"Hint: gate\(..., baseline=Path\('.*old"):
+            pg.gate(values, "ap", baseline=file)
+    with pytest.raises(
+        ValueError, match="Hint: a gate takes one at a time, such as baseline='fair'"
+    ):
+        pg.gate(values, "ap", baseline=["fair", "weak"])
+    new, older = (
+        values.filter((pl.col("strategy") == "strong") == is_new) for is_new in (True, False)
+    )
+    hint = r"Hint: baseline=older.filter\(pl.col\('strategy'\) == 'fair'\) is one of them"
+    with pytest.raises(ValueError, match=f"got 'fair', 'weak' for 'strong'\n\n{hint}"):
+        pg.gate(new, "ap", baseline=older)
+    pg.gate(new, "ap", baseline=older.filter(pl.col("strategy") == "fair"))
+
+
+def test_the_hint_and_the_warning_of_err_name_both_scales_and_which_is_whose():
+    ir_measures = needed("ir_measures", ".[peers]")
+    frame = pg.datasets.example(6).filter(pl.col("grade") < 4).with_columns(score=pl.col("weak"))
+    with pytest.raises(ValueError, match="there is no measure") as caught:
+        pg.evaluate(frame, "ERR@20")
+    assert "'err@20' here with highest=4, where its scale ends" in str(caught.value)
+    uneven = frame.filter((pl.col("query") > 1) | (pl.col("grade") < 3))
+    with pytest.warns(pg.DataWarning.scale) as told:
+        pg.evaluate(uneven, "err@20")
+    [sentence] = [str(each.message) for each in told]
+    assert "highest=3 measures all queries by one scale, that of these grades" in sentence
+    assert "highest=4 gives ERR as ir_measures has it, whose scale ends there" in sentence
+    uneven = uneven.with_columns(pl.col("query", "doc").cast(pl.String))
+    nested = {
+        column: {
+            query: dict(rows.select("doc", column).iter_rows())
+            for (query,), rows in uneven.group_by("query")
+        }
+        for column in ("grade", "score")
+    }
+    theirs = ir_measures.iter_calc([ir_measures.ERR @ 20], nested["grade"], nested["score"])
+    theirs = {each.query_id: each.value for each in theirs}
+    ours = {
+        highest: dict(pg.evaluate(uneven, "err@20", highest=highest, ties="doc")[:, 1:].iter_rows())
+        for highest in (3, 4)
+    }
+    assert theirs == pytest.approx(ours[4], abs=1e-5)
+    assert all(abs(theirs[query] - ours[3][query]) > 1e-3 for query in theirs)

@@ -319,7 +319,11 @@ def test_a_query_that_a_run_does_not_answer_counts_as_zero(table):
 
 
 def test_ties_are_broken_by_document_descending(table):
-    cells = table("--qrels", "qrels.txt", "tied.run", "--measure", "cg@1", "cg@2", "cg@3")["tied"]
+    decided = (
+        "(.*\n)*warning: documents with the same score .* \\('tied' in 1\\), and 'doc' decides.*\n"
+    )
+    measures = ("cg@1", "cg@2", "cg@3")
+    cells = table("--qrels", "qrels.txt", "tied.run", "--measure", *measures, also=decided)["tied"]
     # c, b and a have gains 1, 0 and 3; the other of the two queries is not answered.
     assert [number(cells[f"cg@{n}"]) for n in (1, 2, 3)] == [1 / 2, 1 / 2, 4 / 2]
 
@@ -655,7 +659,8 @@ def test_ids_in_parquet_may_be_numbers(table):
 
 def test_ties_are_broken_by_document_or_left_in_the_order_of_rows(table, command):
     # Documents c, a, b in the file have one score, and gains 1, 3 and 0.
-    for options, first in (([], 1), (["--ties", "doc"], 1), (["--ties", "order"], 1)):
+    tools = (["--ties", tool] for tool in ("doc", "order", "trec_eval", "ir_measures"))
+    for options, first in ((each, 1) for each in tools):
         cells = table("--qrels", "qrels.txt", "tied.run", "--measure", "cg@1", "cg@2", *options)
         assert number(cells["tied"]["cg@1"]) == first / 2
         second = 4 / 2 if "order" in options else 1 / 2
@@ -666,8 +671,8 @@ def test_ties_are_broken_by_document_or_left_in_the_order_of_rows(table, command
         rows = table("--letor", "level.txt", "--measure", "cg@1", "--ties", ties)
         assert numbers(rows) == {("f1", "cg@1"): first}
     by_default = command("--letor", "level.txt", "--measure", "cg@1")
-    assert number(parsed(by_default.out)[""]["f1"]["cg@1"]) == 0
-    assert "the order of rows decides" in by_default.err
+    assert number(parsed(by_default.out)[""]["f1"]["cg@1"]) == 1
+    assert "('f1' in 1), and 'doc' decides which comes first, as in trec_eval" in by_default.err
 
 
 def test_unjudged_documents_can_be_dropped(table):
@@ -866,9 +871,9 @@ ERRORS = [
     # Options that do not fit.
     (["--qrels", "qrels.txt"], "--qrels takes a judgment file and at least one run, got no run"),
     (["--letor", "letor.txt", *JUDGED], "argument --qrels: not allowed with argument --letor"),
-    (["--strategy", "strong"], ".* name columns of LETOR files, so they need --letor"),
-    (["--grade", "doc"], ".* name columns of LETOR files, so they need --letor"),
-    ([*JUDGED, "--strategy", "good"], ".* name columns of LETOR files, so they need --letor"),
+    (["--strategy", "strong"], ".* name columns of files, so they need --frame or --letor"),
+    (["--grade", "doc"], ".* name columns of files, so they need --frame or --letor"),
+    ([*JUDGED, "--strategy", "good"], ".* name columns of files, so they need --frame or --letor"),
     ([*LETOR_FILE, "--strategy", "f9"], "`frame` has no column 'f9'.*; it has query, doc, .*"),
     ([*LETOR_FILE, "--strategy", "doc"], "score 'doc' must be a number to rank by, got String"),
     ([*LETOR_FILE, "--strategy", "f1", "f1"], r".*strategy.* once, got .*f1.*"),
@@ -1081,10 +1086,20 @@ def test_a_papers_table_of_several_graders_is_of_the_trusted_one(command, grader
     given = [*graders, "--measure", "ap", "--format", "markdown"]
     assert "--format markdown goes by the grades of one grader" in refusal(*given)
     table, _ = command(*given, "--trusted", "people")
-    run, people = read_run(["a.run", "b.run"]), read_qrels("people")
-    judged = judge(run.join(people, on="query", how="semi"), people, strategy="strategy")
-    values = evaluate(judged, "ap", strategy="strategy", ties="doc")
-    assert table.rstrip("\n") == paper_table(values)
+    judgments = {name: read_qrels(name) for name in ("people", "model")}
+    both = judge(read_run(["a.run", "b.run"]), judgments, strategy="strategy")
+    values = evaluate(both, "ap", strategy="strategy", grade=["people", "model"], ties="doc")
+    assert table.rstrip("\n") == paper_table(values, trusted="people")
+    corrected = summarise(values, trusted="people")
+    assert all(f"{mean:.3f}" in table for mean in corrected["mean"])
+    of_people = summarise(values, grader="people")
+    assert not any(f"{mean:.3f}" in table for mean in of_people["mean"])
+    assert "as people would judge them" in " ".join(table.split())
+    assert "must be the t test" in refusal(*graders, "--trusted", "people", "--test", "wilcoxon")
+    assert "must be 't' where" in refusal(
+        *[*graders, "--measure", "ap", "--format", "html", "--trusted", "people"],
+        *["--test", "wilcoxon"],
+    )
 
 
 def test_the_report_of_graders_shows_the_trusted_one(command, graders, refusal):

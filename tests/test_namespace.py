@@ -724,7 +724,11 @@ WRONG_ARGUMENTS = [
         "`relevant_from` must be above 1.*, got 1",
     ),
     (lambda g: g.scaled(1, 5, 6), ValueError, "`relevant_from` must be at most 5.*, got 6"),
-    (lambda g: g.undefined_as("null"), TypeError, "`value` must be a number, got 'null'"),
+    (
+        lambda g: g.undefined_as("null"),
+        TypeError,
+        "`undefined_as` must be a number or None, got 'null'",
+    ),
     (lambda g: g.undefined_as(math.nan), ValueError, "`value` must be finite, got nan"),
     (lambda _: graded(3), TypeError, "`column` must be a column name or an expression, got 3"),
     (lambda _: graded(["a"]), TypeError, r"`column` must be .*, got \['a'\]"),

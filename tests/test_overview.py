@@ -111,16 +111,17 @@ def test_ties_among_what_stands_side_by_side_are_told():
             "y": [4, 3, 2, 1],
         }
     )
+    frame = frame.rename({"url": "page"})
     said = (
         "the order of rows decides where some of the first 2 documents stand, which have the score "
-        "of another: 1 of 'x'\n\nHint: ties='url' ranks them by that column"
+        "of another: 1 of 'x'\n\nHint: ties='page' ranks them by that column"
     )
     with pytest.warns(UserWarning, match=f"^{said}"):
-        rows = side_by_side(frame, 1, by=["x", "y"], n=2, doc="url")
+        rows = side_by_side(frame, 1, by=["x", "y"], n=2, doc="page")
     assert rows["x"].to_list() == ["a", "b"]
-    by_url = side_by_side(frame, 1, by=["x", "y"], n=2, doc="url", ties="url")
+    by_url = side_by_side(frame, 1, by=["x", "y"], n=2, doc="page", ties="page")
     assert by_url["x"].to_list() == ["a", "c"]
-    side_by_side(frame, 1, by=["x", "y"], n=1, doc="url")
+    side_by_side(frame, 1, by=["x", "y"], n=1, doc="page")
 
 
 def test_stacked_rankings_side_by_side():

@@ -420,15 +420,15 @@ def test_documents_of_stacked_strategies_have_their_ties_broken(made, ties):
     qrels = pl.DataFrame({"topic": ["1", "1", "2"], "doc": ["a", "d", "z"], "grade": [1, 2, 3]})
     frame = judge(run, qrels, query="topic", strategy="run")
     options: dict[str, Any] = {"query": "topic", "strategy": "run", "ties": ties}
-    results = evaluate(frame, "ap", **options | {"ties": ties or "order"})
+    results = evaluate(frame, "ap", **options | {"ties": ties or "doc"})
     page = made(results, frame=frame, **options)
     # Ties are those of scores, and how they were broken is said: x and y have two of three such.
     tied = overview(frame, **options).columns.index("tied")
     assert [row[tied] for row in page["overview"]["rows"]] == pytest.approx([2 / 4, 2 / 3])
-    broken = "broken by doc, the highest first" if ties == "doc" else "the order of rows decides"
+    broken = "broken by doc, the highest first" if ties != "order" else "the order of rows decides"
     assert dict(page["settings"])["Ties"] == broken
     for query in ("1", "2"):
-        expected = side_by_side(frame, query, **options | {"ties": ties or "order"})
+        expected = side_by_side(frame, query, **options | {"ties": ties or "doc"})
         for name in ("x", "y"):
             rows = expected.select(name, f"grade of {name}").drop_nulls(name).rows()
             assert shown_documents(page, query, name) == [list(row) for row in rows]

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "_writing": set(),
     "_sentences": set(),
     "_measuring.kernels": {"numpy"},
-    "_measuring": {"numpy", "polars", "_checks", "_measuring.kernels"},
+    "_measuring": {"numba", "numpy", "polars", "_checks", "_measuring.kernels"},
     "namespace": {"polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},
     "_frames": {
         *("numpy", "polars", "pyarrow", "pyspark", "tqdm"),

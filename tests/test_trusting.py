@@ -413,3 +413,53 @@ def test_holm_seldom_finds_what_is_not_there(repeats):
         with warnings.catch_warnings(action="ignore", category=DataWarning.selection):
             found += compare(results, trusted="people")["p_corrected"].min() <= 0.05
     assert found / repeats <= 0.05 + 3 * (0.05 * 0.95 / repeats) ** 0.5
+
+
+# Tables, ranks and gates.
+
+
+def test_a_papers_table_has_the_corrected_means_and_differences():
+    people, model = drawn(3, 40, 160, strategies=3, noise=0.3)
+    model["s0"] = [value + 2 for value in model["s0"]]  # a bias for one strategy alone
+    results = graded(people, model)
+    means = summarise(results, trusted="people")
+    found = compare(results, trusted="people", baseline="s0")
+    table = pg.paper_table(results, trusted="people", baseline="s0")
+    for row in means.iter_rows(named=True):
+        [line] = [line for line in table.splitlines() if f"| {row['strategy']} |" in line]
+        assert f"{row['mean']:.3f}" in line
+        assert f"{row['model_mean']:.3f}" not in line
+        tested = found.filter(strategy=row["strategy"])
+        differs = bool(tested.height) and tested["p_corrected"].item() <= 0.05
+        assert ("⁺" in line or "⁻" in line) == differs
+    assert "Means of 160 queries as people would judge them" in table
+    assert "of people for 40 queries" in " ".join(table.split())
+    # The model alone has another winner, as the same table of its grades shows.
+    assert "**" in next(
+        x for x in pg.paper_table(results, grader="model").splitlines() if "s0" in x
+    )
+    assert "**" not in next(line for line in table.splitlines() if "| s0 |" in line)
+
+
+def test_a_papers_table_of_several_models_names_one():
+    people, model = drawn(4, 20, 60)
+    results = graded(people, model, other=model)
+    with pytest.raises(
+        ValueError, match="one grader beside the trusted 'people', got model, other"
+    ):
+        pg.paper_table(results, trusted="people")
+    named = pg.paper_table(results, trusted="people", grader="model")
+    assert named == pg.paper_table(graded(people, model), trusted="people")
+    with pytest.raises(ValueError, match="`test` must be 't' where `trusted` is given"):
+        pg.paper_table(graded(people, model), trusted="people", test="wilcoxon")
+    with pytest.raises(ValueError, match="`letters` must be 'worse' where `trusted` is given"):
+        pg.paper_table(graded(people, model), trusted="people", letters="groups")
+
+
+@pytest.mark.parametrize("refuses", [pg.gate, pg.assert_no_worse, pg.rank_strategies])
+def test_what_takes_no_trusted_grader_says_what_to_call(refuses):
+    results = graded(*drawn(5, 20, 60))
+    baseline = {} if refuses is pg.rank_strategies else {"baseline": "s0"}
+    called = r"Hint: compare\(..., trusted='people'\) and summarise\(..., trusted='people'\)"
+    with pytest.raises(TypeError, match=called):
+        refuses(results, "ap", trusted="people", **baseline)

@@ -48,8 +48,13 @@ def ranked_documents(request: Request, rows: pl.DataFrame) -> Iterator[tuple[str
     names = pl.Series(list(request.by)) if stacked is None else in_order(rows.get_column(stacked))
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
         its = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
-        ranks = places(request.ranking(name)).over(request.query)
-        ranked = its.with_columns(ranks.struct.rename_fields([RANK, TIED]).struct.unnest())
+        ranks, tied = (
+            places(each).over(request.query)
+            for each in (request.ranking_by_document(name), request.ranking(name))
+        )
+        ranked = its.with_columns(
+            ranks.struct.field("rank").alias(RANK), tied.struct.field("tied").alias(TIED)
+        )
         yield text, ranked.sort(*request.query, RANK, nulls_last=True, maintain_order=True)
 
 
@@ -74,6 +79,7 @@ def ranks_added(
     request = Request.of([measure.name], **options)
     opened = request.opened(frame, doc=doc, **others)
     check_comparable([doc], opened.collect_schema())
+    request = request.of_documents(opened.collect_schema())
     rows = rows_of_query(request, opened, of)
     parts, values = [], {}
     for name, its in ranked_documents(request, rows):

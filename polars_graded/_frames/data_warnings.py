@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import first_few
+from polars_graded._checks import SHOWN, first_few
 from polars_graded._frames.document_columns import words_of
 from polars_graded._frames.notes import (
     AT_HIGHEST,
@@ -39,13 +39,16 @@ MIN_JUDGED_SHARE = 0.8
 HALF, STARS = 0.5, 4
 """From so high a grade down to 1 are stars; of fewer levels the relevant alone may be listed."""
 
+GDEVAL_HIGHEST = 4
+"""Highest grade of the scale of gdeval, which ir_measures calls for ERR."""
+
 RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 """Words that a column of ranks is called by; of fewer than ten queries these suffice to warn."""
 
 
 def decided_by_order(request: Request) -> list[Measure]:
     """The measures that the order of rows may decide, where nobody said that it should."""
-    if request.ties is not None:
+    if request.ties is not None or request.tool is not None:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
 
@@ -183,12 +186,19 @@ class Noted:
                 for each in relevant
             ]
             these = self.in_rankings(fewer, [each["relevant"] for each in relevant])
+            functions = {self.request.measures[name].function for name in names}
+            of_gdeval = ""
+            if "err" in functions and high != GDEVAL_HIGHEST:
+                of_gdeval = (
+                    f", that of these grades; highest={GDEVAL_HIGHEST} gives ERR as ir_measures "
+                    "has it, whose scale ends there"
+                )
             take = "takes" if len(names) == 1 else "take"
             yield (
                 f"{first_few(names)} {take} the highest grade of each query for the highest of the "
                 f"scale, which is between {low:g} and {high:g}, and below {high:g} in {these}: "
                 "their grades are worth more there\n\n"
-                f"Hint: highest={high:g} measures all queries by one scale"
+                f"Hint: highest={high:g} measures all queries by one scale{of_gdeval}"
             )
 
     def that_count_from_one(self) -> Iterator[str]:
@@ -345,23 +355,33 @@ class Noted:
                 return
 
     def decided_by_order(self) -> Iterator[str]:
-        """That rows which stand in no order decide values."""
-        if tied := [each["name"] for each in self.strategies if each["decided_by_order"]]:
-            of = [each["queries"] for each in self.strategies]
-            counts = [self.notes.n_decided]
-            if self.request.strategy is not None:
-                counts = [each["decided_by_order"] for each in self.strategies]
-            breaks = "ties= names the column of documents, which breaks them as in trec_eval"
-            if self.request.document is not None:
-                breaks = (
-                    f"ties={self.request.document!r} ranks them by that column, as trec_eval does"
-                )
-            yield (
-                f"documents with the same score have different grades in "
-                f"{self.in_rankings(counts, of)} of {first_few(tied)}, and the order of rows "
-                "decides which comes first"
-                f"\n\nHint: {breaks}; ties='order' says that the order of rows is meant"
+        """That documents with the same score, which stand in no order, decide values."""
+        tied = [each for each in self.strategies if each["decided_by_order"]]
+        if not tied:
+            return
+        tied.sort(key=itemgetter("decided_by_order"), reverse=True)
+        of_most = [f"{each['name']!r} in {each['decided_by_order']}" for each in tied[:SHOWN]]
+        more = f" and {len(tied) - SHOWN} more strategies" if len(tied) > SHOWN else ""
+        counts = [self.notes.n_decided]
+        if self.request.strategy is not None:
+            counts = [each["decided_by_order"] for each in self.strategies]
+        among = self.in_rankings(counts, [each["queries"] for each in self.strategies])
+        column = self.request.tie_column or self.request.document
+        if self.request.tie_column is None:
+            decides = "the order of rows decides which comes first"
+            named = (
+                f"ties={column!r} ranks them by that column"
+                if column
+                else "ties= names the column of documents, which breaks them"
             )
+            hint = f"{named} as in trec_eval; ties='order' says that the order of rows is meant"
+        else:
+            decides = f"{column!r} decides which comes first, as in trec_eval"
+            hint = f"ties={column!r} says that this is meant; ties='order' keeps the order of rows"
+        yield (
+            f"documents with the same score have different grades in {among} "
+            f"({', '.join(of_most)}{more}), and {decides}\n\nHint: {hint}"
+        )
 
 
 RULES = (

@@ -46,7 +46,7 @@ class Duplicates:
         allowed = part.height
         if self.rows > MAX_CHECKED_ROWS:
             allowed = max(MAX_CHECKED_ROWS // 2 - before, int(CHECKED_SHARE * part.height))
-        if request.strategy is None and groups.are_rows:
+        if request.strategy is None and groups.rows is None:
             if any(_have_repeated(part.get_column(request.document), groups, allowed)):
                 check_once(request, part)
             return
@@ -86,7 +86,7 @@ def _some_queries(
     """Return the rows of whole queries, spread over the frame by the hash of the query."""
     grades = [] if request.strategy is None else [request.grade]
     rows = part.select([*dict.fromkeys([*request.keys, request.document or "", *grades])])
-    if not groups.are_rows:
+    if groups.rows is not None:
         step = -(-part.height // allowed)
         chosen = _hashes(part, request.query) % np.uint64(step) == 0
         return rows.filter(pl.Series(chosen))

@@ -79,10 +79,16 @@ def evaluate(
     strategy
         The column that tells strategies apart, where rows are stacked; then `by` names one.
     ties
-        The column, or columns, that break ties of all strategies, the highest value first:
-        `ties="doc"` is trec_eval's order and that of the command, where ids are texts: numbers are
-        compared as numbers. Without it tied documents stay in row order, as with `"order"`, which
-        says that this is meant.
+        The column, or columns, that break ties of all strategies, the highest value first; or
+        `"order"`, which keeps the order of rows. By default the column `"doc"` orders tied
+        documents, as text, the highest first: trec_eval's order. Without that column the order of
+        rows does. A warning says so where this decides a value.
+
+        The name of a tool gives the order in which it ranks tied documents: `"trec_eval"` (also
+        pytrec_eval; by document as text, descending, of scores in 32 bits), `"ir_measures"` (that
+        of the library behind each measure, such as document ascending for `judged` and
+        `reciprocal_rank@10`) and `"ranx"` (its own sort, which needs numba). A mapping names
+        another column of documents: `ties={"trec_eval": "item"}`.
     descending
         Whether the highest value comes first: a Boolean for all strategies; a list of one entry per
         strategy; or a mapping for some of them, `descending={"old_rank": False}`. Of a strategy
@@ -163,7 +169,8 @@ def evaluate(
           then; grades that are whole numbers from 1 to 4 or more and never 0, as stars are, of
           which 1 counts as relevant.
         - `ties`: documents with the same score whose order changes a value that was asked for,
-          where `ties` is not said; or `ties` that names the grade.
+          where `ties` is not passed, with the strategies that have most such queries; or `ties`
+          that names the grade.
 
         `warnings.simplefilter("ignore", DataWarning.ties)` silences one of these kinds.
         Engines are not warned of anything: nobody there sees all queries. Their rows have no order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,7 @@ def with_fingerprints(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Return the values of `evaluate` with a fingerprint of the judgments, and the settings."""
     first = requests[0]
-    parts = [fingerprints(request, frame.lazy(), doc) for request in requests]
+    parts = [fingerprints(each, each.completed(frame.lazy()), doc) for each in requests]
     on = [*([] if first.grader is None else [GRADER]), *first.keys]
     none = pl.lit(_as_text(pl.Series([0], dtype=pl.UInt64))[0])
     described = (
@@ -98,9 +98,14 @@ def _as_text(hashes: pl.Series) -> pl.Series:
 def settings_of(request: Request) -> str:
     """Return how values were measured, as a text that any program reads."""
     scale = request.scale
-    further = {name: [*columns[1:], *(request.ties or ())] for name, columns in request.by.items()}
-    ties = [*further.values()]
-    same = all(each == ties[0] for each in ties)
+    last = [*(request.ties or ())]
+    if request.tie_column is not None or request.tool is not None:
+        last = [each for each in (request.tool, request.tie_column) if each is not None]
+    further = {name: [*columns[1:], *last] for name, columns in request.by.items()}
+    directions = {name: [*request.directions_of(name)] for name in request.by}
+    for flags in directions.values():
+        while flags[1:] and flags[-1]:  # as columns that break ties are ranked by default
+            flags.pop()
     undefined = scale.undefined if scale.undefined_is_said else "default"
     return json.dumps(
         {
@@ -111,8 +116,14 @@ def settings_of(request: Request) -> str:
             "relevant_from": scale.relevant_from,
             "undefined_as": undefined,
             "condensed": scale.condensed,
-            "descending": request.descending,
-            "ties": ties[0] if same else further,
+            "descending": _alike(directions),
+            "ties": _alike(further),
         },
         ensure_ascii=False,
     )
+
+
+def _alike(settings: Mapping[str, list[Any]]) -> list[Any] | dict[str, list[Any]]:
+    """Return the setting that all strategies share, or those of each."""
+    first, *others = settings.values()
+    return first if all(each == first for each in others) else dict(settings)

@@ -14,6 +14,7 @@ from polars_graded._measuring.kernels.ragged import Integers
 KEY = "polars_graded: {}"
 """What a key is called beside the columns of a frame; no frame has such names."""
 
+ROW = KEY.format("row")
 
 MANY_RUNS = 0.75
 """Of more runs of equal keys per row it is not worth looking whether each is a group."""
@@ -30,8 +31,10 @@ class Groups:
     keys: pl.DataFrame
     """What tells the groups apart, a row per group."""
     offsets: Integers
-    are_rows: bool = True
-    """Whether these rows stand where those of the frame stood that they were taken from."""
+    whole: pl.DataFrame
+    """The frame that they come from, with all of its columns."""
+    rows: Integers | None = None
+    """The row of `whole` that each row was; None where they stand as they did."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
@@ -41,13 +44,19 @@ class Groups:
         runs = keyed[starts]
         few = len(starts) < MANY_RUNS * frame.height  # or else they hardly stand together
         if are_sorted(runs) or (few and runs.group_by(keys).agg().height == runs.height):
-            return cls(values, runs, np.append(starts, frame.height))
+            return cls(values, runs, np.append(starts, frame.height), frame)
         named = [column.alias(KEY.format(column.name)) for column in _without_claims(keyed)]
-        groups = values.with_columns(named).group_by([key.name for key in named]).agg(columns)
+        row = pl.int_range(pl.len(), dtype=pl.get_index_type()).alias(ROW)
+        groups = (
+            values.with_columns(*named, row)
+            .group_by([key.name for key in named])
+            .agg(*columns, ROW)
+        )
         lists = [Lists.of(groups.get_column(name)) for name in columns]
         found = groups.select(pl.col(KEY.format(key)).alias(key) for key in keys)
-        values = pl.DataFrame([each.flat for each in lists])
-        return cls(values, found, lists[0].offsets, are_rows=False)
+        rows = Lists.of(groups.get_column(ROW)).flat.to_numpy()
+        flat = pl.DataFrame([each.flat for each in lists])
+        return cls(flat, found, lists[0].offsets, frame, rows)
 
     @property
     def n(self) -> int:
@@ -58,6 +67,11 @@ class Groups:
         """The values of a column, a list per group."""
         # Of many chunks each stretch would be looked for in all of them.
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
+
+    def at(self, column: str, places: Integers) -> pl.Series:
+        """Return the values of a column of the whole frame at some places."""
+        rows = places if self.rows is None else self.rows[places]
+        return self.whole.get_column(column).gather(rows)
 
     def reduced(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
         """What NumPy makes of the numbers of each group, NaN as null."""

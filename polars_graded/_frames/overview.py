@@ -203,7 +203,8 @@ def side_by_side(
     Warns
     -----
     DataWarning
-        If the order of rows decides at which rank some of them stand, and `ties` is not said.
+        If the order of rows decides at which rank some of them stand: `ties` is not passed, and
+        there is no column `"doc"`.
 
     Examples
     --------
@@ -223,7 +224,9 @@ def side_by_side(
     """
     request = Request.of(["n_relevant"], **options)
     check_whole_number("n", n)
-    rows = rows_of_query(request, request.opened(frame, doc=doc), of)
+    opened = request.opened(frame, doc=doc)
+    request = request.of_documents(opened.collect_schema())
+    rows = rows_of_query(request, opened, of)
     ranked, tied = [*ranked_documents(request, rows)], {}
     last = min(n, max(its.get_column(RANK).count() for _, its in ranked))
     table = pl.int_range(1, last + 1, dtype=pl.UInt32, eager=True).alias("rank").to_frame()
@@ -233,7 +236,8 @@ def side_by_side(
         column = its.select(pl.col(RANK).alias("rank"), pl.col(doc).alias(name), grade)
         table = table.join(column, on="rank", how="left", maintain_order="left")
         tied[name] = its.filter(pl.col(RANK) <= n).get_column(TIED).sum()
-    if request.ties is None and any(tied.values()):
+    by_row = request.ties is None and request.tie_column is None
+    if by_row and any(tied.values()):
         those = [f"{count} of {name!r}" for name, count in tied.items() if count]
         warn_the_caller(
             DataWarning.ties,

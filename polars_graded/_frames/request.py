@@ -17,12 +17,14 @@ from polars_graded._checks import (
     check_frame,
     check_list,
     did_you_mean,
+    first_few,
 )
 from polars_graded._frames.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._frames.inputs import GRADER
 from polars_graded._measuring.keywords import checks_keywords
 from polars_graded._measuring.names import Measure, check_once
 from polars_graded._measuring.ranking import Ranking, Undefined, check_grade, check_score
+from polars_graded._measuring.tie_orders import TOOLS, Tool
 
 Columns: TypeAlias = "str | Sequence[str]"
 Keys: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr]"
@@ -30,6 +32,7 @@ By: TypeAlias = "Keys | Sequence[Keys] | Mapping[str, Keys]"
 Grade: TypeAlias = "str | pl.Expr | Sequence[str | pl.Expr] | Mapping[str, str | pl.Expr]"
 Descending: TypeAlias = "bool | Sequence[Flags] | Mapping[str, Flags] | None"
 Flags: TypeAlias = "bool | Sequence[bool]"
+Ties: TypeAlias = "Columns | Mapping[Tool, str] | None"
 Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
 
 
@@ -41,7 +44,7 @@ class RowOptions(TypedDict, total=False):
 
     grade: Grade
     by: By
-    ties: Columns | None
+    ties: Ties
     descending: Descending
     irrelevant: float
     highest: float | None
@@ -70,7 +73,7 @@ class Request:
     strategy: str | None
     """The column of stacked strategies."""
     ties: tuple[str, ...] | None
-    """The columns that break ties, none to keep the order of rows; None where nothing was said."""
+    """The columns that break ties, none to keep the order of rows; None where none was named."""
     descending: Mapping[str, tuple[bool, ...]]
     """Whether the highest value of each column comes first, for the strategies of which this was
     passed."""
@@ -82,6 +85,10 @@ class Request:
     """The column of documents; None for none, and the default until a frame is known."""
     grader: str | None = None
     """Whose grades these are, where there may be others: they judged what they judged."""
+    tool: Tool | None = None
+    """The tool whose order of tied documents is meant."""
+    tie_column: str | None = None
+    """The column of documents that orders what is tied, where no column is named to break ties."""
 
     @classmethod
     @checks_keywords
@@ -93,7 +100,7 @@ class Request:
         grade: Grade = "grade",
         by: By = "score",
         strategy: str | None = None,
-        ties: Columns | None = None,
+        ties: Ties = None,
         descending: Descending = None,
         doc: str | None = DEFAULT_DOC,
         irrelevant: float = 0.0,
@@ -106,6 +113,7 @@ class Request:
         computed: dict[str, pl.Expr] = {}
         grader, grade = settled_grade(grade, computed)
         strategies = settled_by(by, computed)
+        tool, tie_column = settled_tool(ties)
         scale = Ranking(pl.col(grade))
         scale = replace(scale, condensed=check_flag("condensed", condensed))
         request = cls(
@@ -114,12 +122,14 @@ class Request:
             tuple(check_column_names("query", query)),
             grade,
             None if strategy is None else check_column_name("strategy", strategy),
-            settled_ties(ties),
+            None if tool is not None else settled_ties(ties),
             settled_descending(descending, strategies),
             scale.scaled(irrelevant, highest, relevant_from).undefined_as(undefined_as),
             computed,
             None if doc is None else check_column_name("doc", doc),
             grader,
+            tool=tool,
+            tie_column=tie_column,
         )
         request._check_names()
         return request
@@ -185,8 +195,8 @@ class Request:
     @property
     def columns(self) -> list[str]:
         """The columns of a frame that are looked at, each once."""
-        doc = [] if self.document is None else [self.document]
-        return list(dict.fromkeys([*self.keys, *self.columns_of_rows, *doc]))
+        named = [name for name in (self.document, self.tie_column) if name is not None]
+        return list(dict.fromkeys([*self.keys, *self.columns_of_rows, *named]))
 
     @property
     def given_columns(self) -> list[str]:
@@ -218,11 +228,33 @@ class Request:
         return checked
 
     def of_documents(self, schema: Mapping[str, pl.DataType]) -> Request:
-        """The same request with the column of documents of a frame that has this schema."""
-        if self.doc != DEFAULT_DOC:
-            return self
-        others = {*self.keys, self.grade, *(columns[0] for columns in self.by.values())}
-        return replace(self, doc=find_document_column(schema, others))
+        """Return the request with the column of documents of a frame, which orders ties by default.
+
+        It orders ties where it holds texts or numbers, and no other column was named to do so.
+        """
+        request = self
+        if self.doc == DEFAULT_DOC:
+            others = {*self.keys, self.grade, *(columns[0] for columns in self.by.values())}
+            request = replace(self, doc=find_document_column(schema, others))
+        return replace(request, tie_column=request.column_of_ties(schema))
+
+    def column_of_ties(self, schema: Mapping[str, pl.DataType]) -> str | None:
+        """Return the column of documents that orders what is tied."""
+        if self.ties is not None or self.tool == "ranx":
+            return None
+        column = self.tie_column or self.document
+        dtype = None if column is None else schema.get(column)
+        if self.tool is not None and dtype is None:
+            msg = (
+                f"ties={self.tool!r} needs the column of documents, got no {column or 'doc'!r} "
+                f"among {first_few(list(schema))}\n\n"
+                f"Hint: ties={{{self.tool!r}: 'item'}} names the column"
+            )
+            raise ValueError(msg)
+        is_key = column in (*self.keys, *self.columns_of_rows)
+        if dtype is None or (is_key and self.tool is None) or not can_be_text(dtype):
+            return None
+        return column
 
     def completed(self, frame: Frame) -> Frame:
         """The frame with the columns that expressions make of the rows of each ranking."""
@@ -290,6 +322,25 @@ class Request:
         keys |= {name: given.get(name, pl.String()) for name in self.keys_of_values}
         keys[self.key] = pl.String() if self.strategy is None else given[self.strategy]
         return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
+
+    def ranking_by_document(self, strategy: str) -> Ranking:
+        """Return the ranking of a strategy, whose ties the document breaks.
+
+        It is that of `ranking` where columns were named to break ties, or the order of rows.
+        """
+        if self.tool not in (None, "trec_eval"):
+            msg = (
+                f"`ties` must name a column or 'trec_eval' where documents are shown, got "
+                f"{self.tool!r}, whose order depends on more than documents"
+            )
+            raise ValueError(msg)
+        plain = self.ranking(strategy)
+        if self.tie_column is None:
+            return plain
+        first, *others = plain.by
+        single = first.cast(pl.Float32) if self.tool else first
+        by = [single, *others, pl.col(self.tie_column).cast(pl.String)]
+        return self.scale.ranked_by(by, descending=[*plain.descending, True])
 
     def ranking(self, strategy: str) -> Ranking:
         """How the rows of a query are ranked by the columns of a strategy."""
@@ -388,6 +439,31 @@ def _check_no_frame(entry: Any) -> None:
             "Hint: judge(run, judgments) joins the two into the frame to evaluate"
         )
         raise TypeError(msg)
+
+
+DOCUMENT = "doc"
+"""The column of documents, where no argument names another."""
+
+
+def can_be_text(dtype: pl.DataType) -> bool:
+    """Return whether values are compared as text, as a tool does with documents."""
+    return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Null))
+
+
+def settled_tool(given: Any) -> tuple[Tool | None, str | None]:
+    """Return the tool whose order of ties is meant, and the column that it is given, if any."""
+    if isinstance(given, str):
+        return next((tool for tool in TOOLS if tool == given), None), None
+    if not isinstance(given, Mapping):
+        return None, None
+    if len(given) != 1 or not {*given} <= {*TOOLS}:
+        msg = (
+            f"`ties` takes a mapping of one of {', '.join(TOOLS)} to the column of documents, "
+            f"got {given!r}"
+        )
+        raise ValueError(msg)
+    [(tool, column)] = given.items()
+    return tool, check_column_name("ties", column)
 
 
 def settled_ties(given: Any) -> tuple[str, ...] | None:

@@ -39,6 +39,7 @@ from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
+from polars_graded._measuring.tie_orders import TieOrder, groups_of
 
 MOST_ROWS = 1 << 24
 """Strategies that have no more rows in all are measured together, so that what they share is found
@@ -113,11 +114,22 @@ class Part:
         columns = [*self.request.columns_of(name), *(self.request.ties or ())]
         return [*map(self.groups.lists, columns)]
 
-    def documents(self, name: str) -> Documents:
+    def documents(self, name: str, measures: Sequence[Measure], order: TieOrder) -> Documents:
         """The documents of each query, as a strategy ranks them."""
-        if depth_of([*self.measures.values()]) == 0:
+        if depth_of(measures) == 0:
             return Documents(self.grades, None, None)
-        return Documents.of(self.ranking(name), self.grades, self.keys(name))
+        keys = self.keys(name)
+        if self.request.ties is not None:
+            return Documents.of(self.ranking(name), self.grades, keys)
+        return Documents.of(self.ranking(name), self.grades, keys, order, self.names)
+
+    @property
+    def names(self) -> Callable[[Integers], pl.Series] | None:
+        """What gives the documents at some places, as text; None without a column of them."""
+        column = self.request.tie_column
+        if column is None:
+            return None
+        return lambda places: self.groups.at(column, places).cast(pl.String)
 
     def not_finite(self, name: str) -> Integers:
         """For each query the number of a column of the strategy with NaN or infinity, or 0."""
@@ -129,18 +141,23 @@ class Part:
         """Yield what comes out for some strategies, measured together."""
         bad = {name: self.not_finite(name) for name in names}
         usable = [name for name, numbers in bad.items() if not numbers.any()]
-        measures, error, found = [*self.measures.values()], None, {}
+        error, found = None, dict[str, list[Computed]]()
         try:
-            if usable:
-                of_usable = computed(
-                    measures,
-                    self.ranking(usable[0]),
-                    [*map(self.documents, usable)],
-                    ordered=data_warnings.decided_by_order(self.request),
+            for order, measures in groups_of(self.request.tool, [*self.measures.values()]):
+                of_usable = (
+                    computed(
+                        measures,
+                        self.ranking(usable[0]),
+                        [self.documents(name, measures, order) for name in usable],
+                        ordered=data_warnings.decided_by_order(self.request),
+                    )
+                    if usable
+                    else []
                 )
-                found = dict(zip(usable, of_usable, strict=True))
+                for name, each in zip(usable, of_usable, strict=True):
+                    found.setdefault(name, []).append(each)
         except UnusableDataError as caught:
-            error = caught
+            error, found = caught, {}
         for name in names:
             values, notes = self.of_strategy(name, found.get(name))
             yield Rankings(name, values, notes, bad[name], None if name in found else error)
@@ -153,21 +170,23 @@ class Part:
         """How a strategy is ranked."""
         return self.request.ranking(name)
 
-    def of_strategy(self, name: str, found: Computed | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def of_strategy(
+        self, name: str, found: Sequence[Computed] | None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the values of a strategy and its notes, each with keys beside them."""
         request, keys = self.request, self.groups.keys
         of_measure = {
-            each.name: self.constant(None, each.definition.dtype)
-            if found is None
-            else found.column(number)
-            for number, each in enumerate(self.measures.values())
+            name: self.constant(None, each.definition.dtype) for name, each in self.measures.items()
         }
+        for some in found or ():
+            named = (each.name for each in some.measures)
+            of_measure |= dict(zip(named, some.columns, strict=True))
         notes = self.notes | notes_of_strategy(self, name)
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
         if found is not None and data_warnings.decided_by_order(request):
-            notes["decided_by_order"] = found.decided_by_order
+            [notes["decided_by_order"]] = (some.decided_by_order for some in found)
         strategy = keys.get_column(request.key) if request.strategy else self.constant(name)
         of_keys = [strategy.alias(request.key), *map(keys.get_column, request.query)]
         noted = [

@@ -7,7 +7,7 @@ frame.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.rank_columns import DOCUMENTS, RankLists
 from polars_graded._measuring.ranking import Ranking, check_grade, check_score
+from polars_graded._measuring.tie_orders import TieOrder, in_32_bits, rows_as_ranx_sorts
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +37,33 @@ class Documents:
     """Whether the highest score comes first."""
 
     @classmethod
-    def of(cls, ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> Documents:
-        """Documents in lists of grades and of each key to rank by, which were checked."""
+    def of(
+        cls,
+        ranking: Ranking,
+        grades: Lists,
+        keys: Sequence[Lists],
+        tied: TieOrder | None = None,
+        names: Callable[[Integers], pl.Series] | None = None,
+    ) -> Documents:
+        """Documents in lists of grades and of each key to rank by, which were checked.
+
+        `tied` orders those that are equal in all keys and leaves them tied; it may need `names`,
+        which gives the documents at some places.
+        """
         if not keys:
             return cls(grades, None, None)
         scores = keys[0].as_numbers()
-        order = _Order.of(scores, keys[1:], ranking.descending[1:]) if keys[1:] else None
+        if tied is not None and tied.is_single:
+            scores = in_32_bits(scores)
+        if tied is not None and tied.sort == "ranx":
+            rows = rows_as_ranx_sorts(scores, descending=ranking.descending[0])
+            sorted_scores = scores.at(rows)
+            return cls(grades.at(rows), sorted_scores, sorted_scores, rows)
+        by_name = names if tied is not None and tied.needs_documents else None
+        order = None
+        if keys[1:] or by_name is not None:
+            falling = [*ranking.descending[1:], tied is None or tied.sort == "descending"]
+            order = _Order.of(scores, keys[1:], falling, by_name)
         if order is None:
             return cls(grades, scores, scores, descending=ranking.descending[0])
         ties = Lists(pl.Series(order.sets), scores.offsets)
@@ -70,8 +92,17 @@ class _Order:
     """A number that documents share which are equal in all keys."""
 
     @classmethod
-    def of(cls, scores: Lists, keys: Sequence[Lists], descending: Sequence[bool]) -> _Order | None:
-        """The order of documents by further keys, nulls last; None where no scores are tied."""
+    def of(
+        cls,
+        scores: Lists,
+        keys: Sequence[Lists],
+        descending: Sequence[bool],
+        names: Callable[[Integers], pl.Series] | None,
+    ) -> _Order | None:
+        """The order of documents by further keys, nulls last; None where no scores are tied.
+
+        What `names` gives of some places orders documents last, and does not tell them apart.
+        """
         places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.tied)))
         if not len(places):
             return None
@@ -83,9 +114,11 @@ class _Order:
                 *(column.gather(places).alias(str(n)) for n, column in enumerate(columns)),
             ]
         )
-        falling = [False, False, *descending]
-        order = tied.select(
-            pl.arg_sort_by(tied.columns, descending=falling, nulls_last=True, maintain_order=True)
+        ordered = tied if names is None else tied.with_columns(names(places).alias("name"))
+        falling = [False, False, *descending][: ordered.width]
+        by = ordered.columns
+        order = ordered.select(
+            pl.arg_sort_by(by, descending=falling, nulls_last=True, maintain_order=True)
         ).to_series()
         # Where documents of a query that are tied stood, they stand in their new order.
         run = tied[order].to_struct().rle_id().to_numpy()

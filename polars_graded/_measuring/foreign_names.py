@@ -58,6 +58,10 @@ CALLS: dict[str, dict[str, str | tuple[str, str]]] = {
         r"(n?dcg)_score": "{0}(gain=linear, ties=average)",
         r"(n?dcg)_score\(k=(\d+)\)": "{0}(gain=linear, ties=average)@{1}",
     },
+    "recommenders": {
+        r"(?:HR|hr|hit|Hit|HitRate|hitrate|hit_ratio|HitRatio)(@\d+)?": "success{0}",
+        r"(?:hit|hit_rate|hr)_at_(\d+)": "success@{0}",
+    },
     "a method": {r"(\w+)\((\d+)\)": "{0}@{1}"},  # as it is called in Python
     "LightGBM": {r"map(@\d+)": ("ap(over=cutoff){0}", " with undefined_as=1")},
     "XGBoost": {
@@ -99,10 +103,18 @@ IR_MEASURES = {
 
 
 JUDGES = "needs to know what was pooled and not judged, or several judges, and is not here"
+CATALOGUE = (
+    "needs a catalogue of items, how popular or how alike they are, beside judgments, and is not "
+    "here{}"
+)
 INTENTS = "needs intents or a catalogue beside judgments, and is not here"
 TARGET = (
     "needs the number of documents that a user is after, or what reading costs, and is not here"
 )
+
+ITEMS = "catalog|catalogue|item|user|prediction|aggregate"
+CUT = r"(?:[@_]\d+|\(.*)?"
+"""A cutoff, however a tool writes it."""
 
 WITHOUT_A_CALL = {
     r"gm_(map|bpref)|GMAP": "is the `geometric_mean` that summarise gives of 'ap', or of 'bpref'",
@@ -120,7 +132,21 @@ WITHOUT_A_CALL = {
     r"(alpha_|α-)?n?(DCG|ERR|NRBP|AP|P)[_-]?(IA|int).*|alpha_n?DCG.*|n?NRBP.*|StRecall.*": INTENTS,
     r"Compat.*|prefs_\w+": "goes by preferences between documents, and is not here",
     r"(INST|INSQ|BPM|TBG|NERR\d+)(@.*|\(.*)?": TARGET,
-    r"Accuracy(@.*|\(.*)?": "is 'roc_auc' of what was retrieved, the unjudged as irrelevant",
+    rf"({ITEMS})?_?coverage{CUT}": CATALOGUE.format(
+        "; 'coverage_ratio' is of relevant documents that the user knew"
+    ),
+    rf"({ITEMS})?_?novelty{CUT}|MIUF{CUT}|EPC{CUT}": CATALOGUE.format(
+        "; 'novelty_ratio' is of relevant documents that the user did not know"
+    ),
+    rf"((aggregate|intra_?list|inter_?list)_?)?(diversity|similarity){CUT}|ILD{CUT}": (
+        CATALOGUE.format("")
+    ),
+    rf"gini(_?index|_?coefficient)?{CUT}|ARP{CUT}|(average_?)?popularity{CUT}": (
+        CATALOGUE.format("")
+    ),
+    rf"(serendipity|unexpectedness|personali[sz]ation|surprisal){CUT}": CATALOGUE.format(""),
+    r"Accuracy(@.*|\(.*)?": "is 'roc_auc' of what was retrieved in ir_measures, the "
+    "unjudged as irrelevant; a share of right predictions is not here",
 }
 """What is to be said of measures of other tools that no single call gives."""
 
@@ -128,7 +154,7 @@ WITHOUT_A_CALL = {
 def said_elsewhere(name: str) -> str | None:
     """What to say of a name of other tools that no single call here stands for."""
     for pattern, said in WITHOUT_A_CALL.items():
-        if match := re.fullmatch(pattern, name.strip()):
+        if match := re.fullmatch(pattern, name.strip(), re.IGNORECASE):
             return said.format(*match.groups())
     return None
 
@@ -169,7 +195,10 @@ def _of_ir_measures(name: str, flags: re.RegexFlag) -> list[Call]:
     if function == "n_retrieved" and "rel" in given:
         function = "n_relevant_retrieved"
     if function == "err":
-        further += " with highest=4"  # its scale ends there
+        further += (
+            " with highest=4, where its scale ends whatever the grades (the highest grade of your "
+            "own scale gives another number)"
+        )
     if function == "f_measure" and "beta" in given:
         options["beta"] = f"{math.sqrt(float(given.pop('beta'))):g}"  # its beta is our beta squared
     if function == "interpolated_precision" and cutoff:

@@ -104,6 +104,11 @@ def _hint(name: str, known: Sequence[str], takes_measures: bool) -> str:  # noqa
     meant = ELSEWHERE.get(name, name)
     if meant in known:
         return f"\n\nHint: did you mean {meant!r}?"
+    if name == "trusted":
+        return (
+            "\n\nHint: compare(..., trusted='people') and summarise(..., trusted='people') correct "
+            "a model's grades by people's; grader='people' goes by theirs alone"
+        )
     if name == "ascending" and "descending" in known:
         return "\n\nHint: descending=False is what others call ascending"
     if takes_measures:

@@ -85,6 +85,12 @@ class Ranking:
         """The same, with a value for queries without a relevant document."""
         if isinstance(value, str) and value == "default":
             return replace(self, undefined=0.0, undefined_is_said=False)
+        if isinstance(value, str):
+            msg = (
+                f"`undefined_as` must be a number or None, got {value!r}\n\n"
+                "Hint: undefined_as=None leaves queries without a relevant document out of means"
+            )
+            raise TypeError(msg)
         said = None if value is None else check_number("value", value)
         return replace(self, undefined=said, undefined_is_said=True)
 

@@ -95,7 +95,9 @@ class RankedFrame:
         given = {"doc": doc, "titles": titles}
         named = {argument: name for argument, name in given.items() if name is not None}
         opened = request.opened(frame, **named)
-        check_comparable(named.values(), opened.collect_schema())
+        schema = opened.collect_schema()
+        check_comparable(named.values(), schema)
+        request = request.of_documents(schema)
         chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *named.values()]))
         collected, query = one_query("frame", chosen, request.query, strategy)
         return cls(collected, options | {"query": query}, replace(request, query=(query,)), named)
@@ -112,11 +114,14 @@ class RankedFrame:
     def settings(self) -> dict[str, str]:
         """What was said of the rows, each under its name."""
         ties, scale = self.request.ties, self.request.scale
+        unbroken = UNBROKEN
+        if self.request.tie_column is not None:
+            unbroken = f"broken by {self.request.tie_column}, the highest first"
         low, high, least = scale.irrelevant, scale.highest, scale.relevant_from
         undefined = self.options.get("undefined_as", "default")
         left_out = "are left out" if undefined is None else ""
         said = {
-            "Ties": f"broken by {', '.join(ties)}, the highest first" if ties else UNBROKEN,
+            "Ties": f"broken by {', '.join(ties)}, the highest first" if ties else unbroken,
             "Irrelevant": low and f"grades up to {low:g}",
             "Relevant": least is not None and f"grades from {least:g} on",
             "Highest grade": high is not None and f"{high:g}",

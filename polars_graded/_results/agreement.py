@@ -32,6 +32,9 @@ __all__ = ["agreement"]
 MOST_GRADES = 101
 """Of more different grades hardly any are equal, and their table is large."""
 
+MAX_STRAY_SHARE = 0.01
+"""Largest share of a grader's grades that are stray one step outside those of all others."""
+
 BLOCK = 2**22
 """How many numbers are worked on at a time, 32 MB."""
 
@@ -126,8 +129,10 @@ def agreement(
     Warns
     -----
     DataWarning
-        If one gives grades outside those of the trusted grader (`scale`), or, where nobody is, by
-        more than a step outside those of all others: a 5 beside grades from 0 to 3.
+        If one gives grades outside those of the trusted grader (`scale`). Where nobody is trusted,
+        if one gives grades outside those of all others that are more than one step beyond them, or
+        at most 1 % of its own: a 5 beside grades from 0 to 3. Few such grades stretch the scale of
+        `ac2` and the other coefficients, which makes graders look alike.
 
     See Also
     --------
@@ -267,7 +272,11 @@ class Grades:
         return int(self.query[-1]) + 1 if len(self.query) else 0
 
     def warn_of_scales(self, trusted: str | None) -> None:
-        """Warn of grades outside those of the trusted grader, or else far outside all others'."""
+        """Warn of grades outside those of the trusted grader, or else of stray ones.
+
+        Where nobody is trusted, a grade outside all others' is stray if it lies more than one step
+        beyond them, or if it is rare. One step beyond may be a grade that the others never gave.
+        """
         for i, name in enumerate(self.names):
             others = [j for j, other in enumerate(self.names) if other != name]
             if trusted is not None:
@@ -276,10 +285,13 @@ class Grades:
                 self.values[each[each >= 0]] for each in (self.codes[:, others], self.codes[:, i])
             )
             low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
-            steps = np.diff(np.unique(known))
-            margin = 0 if trusted is not None else steps.max(initial=0)
-            outside = own[(own < low - margin) | (own > high + margin)]
-            if len(outside) and high > low and name != trusted:
+            outside = own[(own < low) | (own > high)]
+            if name == trusted or not len(outside) or not high > low:
+                continue
+            step = np.diff(np.unique(known)).min()
+            is_far = ((outside < low - step) | (outside > high + step)).any()
+            is_rare = len(outside) <= MAX_STRAY_SHARE * len(own)
+            if trusted is not None or is_far or is_rare:
                 of = "the others" if trusted is None else repr(trusted)
                 warn_the_caller(
                     DataWarning.scale,

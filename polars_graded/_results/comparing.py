@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_list, check_number
+from polars_graded._results.clusters import Clusters
 from polars_graded._results.keys import ResultOptions, takes_results
 from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
@@ -61,6 +62,7 @@ def compare(
     correction: CorrectionName | None = None,
     confidence: float = 0.95,
     rope: float | None = None,
+    cluster: str | None = None,
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
@@ -138,6 +140,11 @@ def compare(
         The region of practical equivalence: a mean difference of at most this counts as none
         in practice. With it the result says how probable it is that the strategy is better, worse
         or neither.
+    cluster
+        The column that tells clusters of queries apart, such as the search term of queries that
+        were made on several devices: clusters are independent, and the queries of one need not be.
+        It may be one of `query`. The tests are then `"t"`, with cluster-robust standard errors, and
+        `"permutation"`, which turns the signs of whole clusters (Notes).
     missing
         What to do where a strategy lacks a query, or a value is null or NaN: raise an `"error"`,
         `"drop"` the query of that measure for all strategies, or count it as `"zero"`, which is
@@ -160,7 +167,7 @@ def compare(
         In the order of measures, segments and pairs, with Float64 columns but where said:
 
         - `measure` (String), the segments, `strategy` (under the name of that column) and
-          `baseline`; `queries` (UInt32);
+          `baseline`; `queries` (UInt32), and with `cluster` the number of `clusters` (UInt32);
         - `best` (String), which value of the measure is: `"highest"`, `"lowest"` or `"none"`;
         - `mean`, `baseline_mean`, and `relative_difference`, which is `difference` over
           `baseline_mean` and null where that is 0;
@@ -237,6 +244,17 @@ def compare(
     interval of the mean always agrees with it. It is also null where `resamples` are too few for
     so small a chance of error.
 
+    **Clusters.** Of G clusters of in all n queries, with :math:`S_g` the sum of
+    :math:`d_q - \bar d` over the queries of cluster g,
+
+    .. math:: SE^2 = \frac{G}{G - 1} \frac{1}{n^2} \sum_g S_g^2
+
+    As text: ``SE² = G / (G - 1) ∑ S(g)² / n²``, and Student's distribution has G - 1 degrees of
+    freedom: statsmodels has the same with ``cov_type="cluster"``. Means are still those of queries.
+    With one query in each cluster all numbers are those without `cluster`. Where G is small, or one
+    cluster has most of the queries, the t test finds differences too often; `"permutation"` keeps
+    its level. With fewer than two clusters nothing is tested.
+
     **Practical equivalence.** By Bayes' rule with a flat prior the mean difference is distributed
     as Student's t about :math:`\bar d`, and with the half-width r of the region
 
@@ -266,7 +284,8 @@ def compare(
     Cohen: Statistical power analysis for the behavioral sciences, 1988, section 2.3.5. Holm: A
     simple sequentially rejective multiple test procedure, 1979. Benjamini, Hochberg: Controlling
     the false discovery rate, 1995. Kerby: The simple difference formula: an approach to teaching
-    nonparametric correlation, 2014 (the rank-biserial correlation).
+    nonparametric correlation, 2014 (the rank-biserial correlation). Liang, Zeger: Longitudinal data
+    analysis using generalized linear models, 1986.
 
     Examples
     --------
@@ -293,11 +312,14 @@ def compare(
     options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
-        _check_none(rope=rope, test=None if test == "t" else test)
+        _check_none(rope=rope, cluster=cluster, test=None if test == "t" else test)
         graders = check_graders(per_query, measures, segments, **keys)
         return trusted_table(graders, trusted, confidence, (baseline, options.correction))
     grid = check_per_query(per_query, measures, segments, **keys)
-    return comparison_of(grid, options, baseline, margin)
+    clusters = None
+    if cluster is not None:
+        clusters = Clusters.of(per_query, cluster, keys.get("query", "query"), options)
+    return comparison_of(grid, options, baseline, margin, clusters)
 
 
 @takes_results
@@ -549,7 +571,11 @@ def values_of_both(results: Results, strategies: pl.Series, i: int, j: int) -> p
 
 
 def comparison_of(
-    grid: Grid, options: Options, baseline: Any = None, rope: float | None = None
+    grid: Grid,
+    options: Options,
+    baseline: Any = None,
+    rope: float | None = None,
+    clusters: Clusters | None = None,
 ) -> pl.DataFrame:
     """What `compare` says of these results."""
     a, b = pairs_of(grid.strategies, baseline)
@@ -558,9 +584,10 @@ def comparison_of(
     for measure in grid.measures:
         segments, each = zip(*grid.in_segments(measure), strict=True)
         pairs = [Pairs(results, a, b) for results in each]
-        found = zip(segments, _statistics(pairs, options, rope), strict=True)
+        found = zip(segments, _statistics(pairs, options, rope, clusters), strict=True)
         tables += [of_measure(measure, segment, names, columns) for segment, columns in found]
-        told |= dict.fromkeys(told_of_tests(pairs, options))
+        tell = told_of_tests if clusters is None else clusters.told
+        told |= dict.fromkeys(tell(pairs, options))
     warn_of_tests(told)
     return pl.concat(tables)
 
@@ -584,10 +611,11 @@ def _check_none(**given: Any) -> None:
 
 
 def _statistics(
-    pairs: Sequence[Pairs], options: Options, rope: float | None
+    pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
     """What is said of each pair, segment by segment: what decides comes last."""
-    found = [outcome_of(each, options) for each in pairs]
+    test = outcome_of if clusters is None else clusters.outcome_of
+    found = [test(each, options) for each in pairs]
     tests = tests_of(found, options.correction, options.level)
     for each, outcome, tested in zip(pairs, found, tests, strict=True):
         difference, std, higher, lower = each.statistics
@@ -596,6 +624,7 @@ def _statistics(
         better = each.results.higher_is_better
         statistics = {
             "queries": np.full(len(each), each.n),
+            **({} if clusters is None else {"clusters": clusters.counts(each)}),
             "best": each.results.best,
             "mean": mean,
             "baseline_mean": baseline_mean,
@@ -604,7 +633,7 @@ def _statistics(
             "wins": higher if better else lower,
             "ties": each.n - higher - lower,
             "losses": lower if better else higher,
-            **({} if rope is None else _equivalence(each, rope)),
+            **({} if rope is None else _equivalence(each, rope, clusters)),
             "test": options.test,
             "correction": options.correction,
             **tested,
@@ -616,15 +645,16 @@ def _statistics(
         yield statistics | {"p_corrected": statistics.pop("p_corrected")}
 
 
-def _equivalence(pairs: Pairs, rope: float) -> dict[str, Any]:
+def _equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[str, Any]:
     """How probable it is that a strategy is better, the same in practice, or worse."""
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics
-    error, ties = estimated(pairs).error, (std == 0) & (mean == 0)
+    found = estimated(pairs) if clusters is None else clusters.estimated(pairs)
+    error, ties = found.error, (std == 0) & (mean == 0)
     up = mean if pairs.results.higher_is_better else -mean
     better, worse = (
-        np.where(ties, 0, stdtr(pairs.n - 1, (way - rope) / error)) for way in (up, -up)
+        np.where(ties, 0, stdtr(found.n - 1, (way - rope) / error)) for way in (up, -up)
     )
     return {
         "rope": rope,

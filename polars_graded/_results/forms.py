@@ -19,10 +19,18 @@ from polars_graded._checks import (
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.findings import is_found
-from polars_graded._results.keys import Columns, ResultOptions, takes_results, takes_results_of_one
+from polars_graded._results.keys import (
+    GRADER,
+    Columns,
+    ResultOptions,
+    takes_results,
+    takes_results_of_one,
+)
 from polars_graded._results.per_query import (
+    Grid,
     Named,
     bests,
+    check_graders,
     check_known,
     check_per_query,
     measures_and_curves,
@@ -36,6 +44,7 @@ from polars_graded._results.significance import (
     TestName,
     correction_of,
 )
+from polars_graded._results.trusting import trusted_table
 from polars_graded._sentences import counted, in_markdown
 
 __all__ = ["long_form", "paper_table"]
@@ -124,6 +133,7 @@ def paper_table(
     per_query: Any,
     *measures: Named,
     segments: Columns | None = None,
+    trusted: str | None = None,
     format: Format = "markdown",  # noqa: A002
     digits: int = 3,
     test: TestName = "t",
@@ -144,6 +154,10 @@ def paper_table(
     ----------
     per_query, *measures, query, strategy, segments, test, correction, confidence, missing, grader
         As for `compare`. With segments each measure has a column for each.
+    trusted
+        The grader whose grades count, as for `compare`: means, and the differences that letters
+        stand for, are those that they would find in all queries. It takes the t test. If there are
+        several models beside, `grader` names one.
     format
         `"markdown"`, `"latex"` (with booktabs) or `"html"`.
     digits
@@ -165,7 +179,8 @@ def paper_table(
     Raises
     ------
     ValueError
-        If there are more than 25 strategies, or groups, and so not enough raised letters.
+        If there are more than 25 strategies, or groups, and so not enough raised letters; if
+        `trusted` comes with another test, with groups, or with several models.
 
     Examples
     --------
@@ -193,8 +208,16 @@ def paper_table(
         msg = "`letters` must be 'worse' with a `baseline`, got 'groups', which are of all pairs"
         raise ValueError(msg)
     options = Options(test, correction_of(test, correction), confidence)
-    grid = check_per_query(per_query, measures, segments, **keys)
-    means, parts = summary_of(grid, confidence), ["measure", *grid.apart]
+    found_of = None
+    if trusted is None:
+        grid = check_per_query(per_query, measures, segments, **keys)
+        means = summary_of(grid, confidence)
+    else:
+        _check_trusted(test, letters)
+        graders = check_graders(per_query, measures, segments, **keys)
+        grid, found_of = _of_one_model(graders, trusted), (graders, trusted, confidence)
+        means = trusted_table(*found_of)
+    parts = ["measure", *grid.apart]
     strategy, names = grid.strategies.name, grid.strategies.to_list()
     if not names:
         msg = "`per_query` must have a row per strategy and query, got none"
@@ -214,7 +237,11 @@ def paper_table(
             msg = f"there must be at most {len(LETTERS)} groups, a letter for each"
             raise ValueError(msg)
     elif len(names) > 1 or baseline is not None:
-        pairs = comparison_of(grid, options, baseline)
+        pairs = (
+            comparison_of(grid, options, baseline)
+            if found_of is None
+            else trusted_table(*found_of, (baseline, options.correction))
+        )
         is_tested = pairs["p_corrected"].count() > 0
         found = pairs.filter(is_found(pairs.columns, options.level))
         marked = _beaten(found, parts, strategy, signs)
@@ -235,13 +262,38 @@ def paper_table(
         [signs.get(name, ""), writer.plain(str(name)), *cells]
         for name, *cells in zip(names, *columns, strict=True)
     ]
-    stands = "a letter stands for a strategy that is significantly worse"
-    if letters == "groups":
-        stands = "strategies that share a letter do not differ significantly"
-    elif baseline is not None:
-        stands = f"+ stands for significantly better than {baseline}, - for worse"
-    said = _caption(means, options, stands if is_tested else "") if caption else ""
+    stands = _meaning_of(letters, baseline) if is_tested else ""
+    said = _caption(means, options, stands, trusted) if caption else ""
     return "\n".join(writer.whole([*map(writer.plain, head)], rows, said))
+
+
+def _meaning_of(letters: str, baseline: Any) -> str:
+    """Return what the raised signs of a table stand for."""
+    if letters == "groups":
+        return "strategies that share a letter do not differ significantly"
+    if baseline is not None:
+        return f"+ stands for significantly better than {baseline}, - for worse"
+    return "a letter stands for a strategy that is significantly worse"
+
+
+def _check_trusted(test: TestName, letters: str) -> None:
+    """Raise where trusted grades come with what knows of one grader alone."""
+    for name, given, only in (("test", test, "t"), ("letters", letters, "worse")):
+        if given != only:
+            msg = f"`{name}` must be {only!r} where `trusted` is given, got {given!r}"
+            raise ValueError(msg)
+
+
+def _of_one_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
+    """Return the results of the only grader beside the trusted one."""
+    models = [name for name in graders if name != trusted]
+    if len(models) > 1:
+        msg = (
+            f"a table takes one grader beside the trusted {trusted!r}, got {', '.join(models)}\n\n"
+            f"Hint: grader={models[0]!r} names one"
+        )
+        raise ValueError(msg)
+    return graders[models[0] if models else trusted]
 
 
 def _beaten(
@@ -261,17 +313,24 @@ def _beaten(
     return found.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
-def _caption(means: pl.DataFrame, options: Options, signs: str) -> str:
+def _caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
     """What is bold, and what the raised signs stand for."""
     counts = means.get_column("queries").unique().sort().to_list()
     few = "" if len(counts) == 1 else f"{counts[0]:,} to "
     queries = few + counted(counts[-1], "queries")
+    test, correction = TESTS[options.test], CORRECTIONS[options.correction]
+    corrected = "" if test.simultaneous else f", p values {correction.words}"
+    if trusted is not None:
+        every = (means.get_column("queries") + means.get_column("model_queries")).unique().sort()
+        few = "" if len(every) == 1 else f"{every[0]:,} to "
+        queries = (
+            f"{few}{counted(every[-1], 'queries')} as {trusted} would judge them, from grades of "
+            f"{means.get_column(GRADER)[0]} for all and of {trusted} for {queries}"
+        )
     said = f"Means of {queries}, the best of each column in bold"
     if not signs:
         why = "one query cannot be" if counts == [1] else "there is nothing that could be"
         return f"{said}; no difference is tested: {why}."
-    test, correction = TESTS[options.test], CORRECTIONS[options.correction]
-    corrected = "" if test.simultaneous else f", p values {correction.words}"
     return f"{said}; {signs} (p of at most {options.level:g}) by {test.words}{corrected}."
 
 

@@ -362,6 +362,7 @@ def _beside(
     strategies = as_they_come(rows[name])
     rows, older = with_same_keys(rows, older, [each for each in columns if each not in found])
     now, known = strategies.cast(rows.schema[name]), as_they_come(older[name])
+    _check_same_names(now, known)
     places = [0 if len(known) == 1 else place_of(known, each) for each in now]
     bases = known[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
@@ -389,6 +390,18 @@ def _beside(
 
 OF_BASELINE = " of the baseline"
 """What the name of a strategy of other results ends with beside those that are held against it."""
+
+
+def _check_same_names(strategies: pl.Series, known: pl.Series) -> None:
+    """Raise where older results have several strategies, and one of the new ones not."""
+    new = [each for each in strategies if each not in known.to_list()]
+    if len(known) > 1 and new:
+        msg = (
+            f"`baseline` must have one strategy, or each of those that are held against it, got "
+            f"{first_few(known.to_list())} for {first_few(new)}\n\n"
+            f"Hint: baseline=older.filter(pl.col({known.name!r}) == {known[0]!r}) is one of them"
+        )
+        raise ValueError(msg)
 
 
 def _are_results(baseline: Any) -> bool:

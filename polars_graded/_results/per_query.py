@@ -232,8 +232,17 @@ def place_of(strategies: pl.Series, name: Any) -> int:
     texts = [str(each) for each in known]
     meant = isinstance(name, str) and name not in texts
     hint = did_you_mean(name, texts) if meant else ""
+    if meant and name.endswith((".parquet", ".csv")):
+        hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
+    if isinstance(name, list | tuple):
+        hint = f"\n\nHint: a gate takes one at a time, such as baseline={first_of(name)!r}"
     msg = f"there is no strategy {name!r}; there are {listed(strategies)}{hint}"
     raise ValueError(msg)
+
+
+def first_of(names: Sequence[Any]) -> Any:
+    """Return the first of some names, or what they are where there is none."""
+    return names[0] if names else names
 
 
 def listed(strategies: pl.Series) -> str:

@@ -125,10 +125,14 @@ class Outcome(NamedTuple):
 def outcome_of(pairs: Pairs, options: Options) -> Outcome:
     """What a test says of all pairs; fewer than two queries say nothing."""
     if pairs.n < 2:  # noqa: PLR2004
-        unknown = np.full(len(pairs), np.nan)
-        ranks = unknown if TESTS[options.test].of_ranks else None
-        return Outcome(unknown, _nothing, _nothing, ranks)
+        return nothing_known(pairs, of_ranks=TESTS[options.test].of_ranks)
     return TESTS[options.test].run(pairs, options)
+
+
+def nothing_known(pairs: Pairs, *, of_ranks: bool = False) -> Outcome:
+    """Return what is said of pairs that nothing can be said of."""
+    unknown = np.full(len(pairs), np.nan)
+    return Outcome(unknown, _nothing, _nothing, unknown if of_ranks else None)
 
 
 def _nothing(levels: Floats) -> Ends:
@@ -225,14 +229,19 @@ def _p_of_ranks(ranks: Floats) -> Floats:
 
 
 def _permutation(pairs: Pairs, options: Options) -> Outcome:
-    """Fisher's randomisation test, with the interval of the t test.
+    """Fisher's randomisation test, with the interval of the t test."""
+    return permuted(pairs, options, np.ones(pairs.n, np.int64))
+
+
+def permuted(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
+    """Return Fisher's randomisation test of values that are sums over so many queries each.
 
     The interval that agrees holds what the test does not reject: by a toss of signs, what lies
     between the means of the differences whose sign is kept and of those turned (Hartigan 1969).
     """
-    n = pairs.n
-    exact = 2**n <= options.resamples
-    tosses = Tosses(2**n if exact else options.resamples, exact=exact)
+    n, units = sizes.sum(), pairs.n
+    exact = 2**units <= options.resamples
+    tosses = Tosses(2**units if exact else options.resamples, exact=exact)
     kept = tosses.rejecting(options.level) + 1
     p = np.empty(len(pairs))
     lowest, highest = np.empty((2, len(pairs), kept))
@@ -243,7 +252,7 @@ def _permutation(pairs: Pairs, options: Options) -> Outcome:
         n_kept = np.empty(tosses.count)
         for block, signs in blocks:
             sums[:, block] = differences @ signs.T
-            n_kept[block] = np.count_nonzero(signs > 0, axis=1)
+            n_kept[block] = (signs > 0) @ sizes
         total = differences.sum(axis=1, keepdims=True)
         p[part] = tosses.p((np.abs(sums) >= np.abs(total) - rounding).sum(axis=1))
         if kept:

@@ -56,9 +56,10 @@ def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
     if parts is not None and parts in WAYS:
         msg = f"`parts` must be a number of buckets for {engine}, got {parts!r}"
         raise ValueError(msg)
-    if request.ties == ():
+    if request.ties == () or request.tool in ("ir_measures", "ranx"):
+        given = request.tool or "order"
         msg = (
-            f"`ties` must name a column for {engine}, whose rows have no order, got 'order'\n\n"
+            f"`ties` must name a column for {engine}, whose rows have no order, got {given!r}\n\n"
             "Hint: ties='doc' ranks tied documents by that column"
         )
         raise ValueError(msg)

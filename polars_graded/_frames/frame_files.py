@@ -1,0 +1,55 @@
+"""Frames of rankings in CSV and Parquet files, for the command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from polars_graded._checks import check_columns
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+"""The endings of text files, also before .gz, and what stands between their columns."""
+
+
+def read_frame(files: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
+    """Read the rows of several files with the same columns, one below the other.
+
+    `names` maps columns to the names that they get; another column of such a name is dropped.
+
+    Raises
+    ------
+    ValueError
+        If a file is of another kind, cannot be read or has other columns than the first; if a
+        column of `names` is missing.
+    """
+    frames = [_read(file) for file in files]
+    first = frames[0]
+    for file, frame in zip(files, frames, strict=True):
+        check_columns(file, [*names], frame.schema)
+        if {*frame.columns} != {*first.columns}:
+            odd = sorted({*frame.columns} ^ {*first.columns})
+            msg = f"{file} must have the columns of {files[0]}, differs in {', '.join(odd)}"
+            raise ValueError(msg)
+    frame = pl.concat([each.select(first.columns) for each in frames], how="vertical_relaxed")
+    taken = [new for column, new in names.items() if new != column and new in frame.columns]
+    return frame.drop(taken).rename(dict(names))
+
+
+def _read(file: str) -> pl.DataFrame:
+    """Read one file; types of text are those that all of its rows allow."""
+    path = Path(file)
+    ending = Path(path.stem).suffix if path.suffix.lower() == ".gz" else path.suffix
+    separator = SEPARATORS.get(ending.lower())
+    if path.suffix.lower() != ".parquet" and separator is None:
+        msg = f"--frame takes .csv, .tsv and .parquet files, text also with .gz, got {file!r}"
+        raise ValueError(msg)
+    try:
+        with path.open("rb") as opened:
+            if separator is None:
+                return pl.read_parquet(opened)
+            return pl.read_csv(opened, separator=separator, infer_schema_length=None)
+    except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
+        msg = f"{file} could not be read: {error}"
+        raise ValueError(msg) from None

@@ -1,0 +1,109 @@
+"""Orders of documents of the same score: by document, and as other tools sort them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._measuring.names import Measure
+
+Tool: TypeAlias = Literal["trec_eval", "ir_measures", "ranx"]
+"""A tool whose order of tied documents has a name."""
+
+
+@dataclass(frozen=True)
+class TieOrder:
+    """A rule that orders documents of the same score, and leaves them tied."""
+
+    sort: Literal["descending", "ascending", "rows", "ranx"]
+    """By document as text, in the order of rows, or as the sort of ranx leaves them."""
+    is_single: bool = False
+    """Whether scores are compared as numbers of 32 bits."""
+
+    @property
+    def needs_documents(self) -> bool:
+        """Return whether the rule looks at documents."""
+        return self.sort in ("descending", "ascending")
+
+
+BY_DOCUMENT = TieOrder("descending")
+"""The default: trec_eval's order, of scores as they are."""
+
+TREC_EVAL = TieOrder("descending", is_single=True)
+ASCENDING, BY_ROW = TieOrder("ascending"), TieOrder("rows")
+
+TOOLS: Mapping[Tool, str] = {
+    "trec_eval": "by document, descending, of scores in 32 bits",
+    "ir_measures": "as the library behind each of its measures does",
+    "ranx": "as its sort leaves them, which is not stable",
+}
+"""The tools, and how they order tied documents."""
+
+
+def order_of(tool: Tool, measure: Measure) -> TieOrder:
+    """Return the order in which a tool ranks tied documents for a measure.
+
+    ir_measures passes most measures to pytrec_eval, and `ERR` and `nDCG(dcg='exp-log2')` to gdeval,
+    which compares scores in 64 bits. It sorts for `Judged` and `RR@k` by document, ascending, and
+    keeps the order of rows for `RBP`, `SDCG` and `Accuracy`.
+    """
+    if tool == "ranx":
+        return TieOrder("ranx")
+    if tool == "trec_eval":
+        return TREC_EVAL
+    if measure.function == "err" or measure.options.get("gain") == "exp2":
+        return BY_DOCUMENT
+    cut = measure.function == "reciprocal_rank" and measure.n is not None
+    if cut or measure.function == "judged":
+        return ASCENDING
+    return BY_ROW if measure.function in ("rbp", "dcg", "roc_auc") else TREC_EVAL
+
+
+def in_32_bits(scores: Lists) -> Lists:
+    """Return the scores as they are in numbers of 32 bits."""
+    return Lists(scores.flat.cast(pl.Float32).cast(pl.Float64), scores.offsets)
+
+
+def rows_as_ranx_sorts(scores: Lists, *, descending: bool) -> Integers:
+    """Return at each place the row that stands there once ranx has sorted what was retrieved.
+
+    ranx sorts by Numba's quicksort, whose order of equal scores no property of documents explains.
+    """
+    try:
+        from numba import njit
+    except ImportError:
+        msg = (
+            "ties='ranx' sorts by numba as ranx does, which is not installed\n\n"
+            "Hint: pip install numba, or ties='doc' for an order that other tools know"
+        )
+        raise ImportError(msg) from None
+    argsort = njit(_argsort)
+    values = scores.flat.cast(pl.Float64).to_numpy()
+    keys = -values if descending else values
+    rows = np.arange(len(values))
+    retrieved = scores.flat.is_not_null().to_numpy()
+    for start, stop in zip(scores.offsets[:-1], scores.offsets[1:], strict=True):
+        places = start + np.flatnonzero(retrieved[start:stop])
+        rows[places] = places[argsort(keys[places])]
+    return rows
+
+
+def _argsort(values: Floats) -> Integers:
+    return np.argsort(values)
+
+
+def groups_of(
+    tool: Tool | None, measures: Sequence[Measure]
+) -> list[tuple[TieOrder, list[Measure]]]:
+    """Return the measures by the order in which they rank tied documents."""
+    groups: dict[TieOrder, list[Measure]] = {}
+    for measure in measures:
+        order = BY_DOCUMENT if tool is None else order_of(tool, measure)
+        groups.setdefault(order, []).append(measure)
+    return [*groups.items()]

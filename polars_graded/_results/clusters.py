@@ -1,0 +1,144 @@
+"""Tests of differences between strategies whose queries come in clusters.
+
+The same search term on two devices is not two independent queries. Here clusters are independent,
+and the queries of one may depend on each other in any way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from polars_graded._checks import check_column_name, check_column_names, check_columns, first_few
+from polars_graded._measuring.kernels.ragged import Floats, Integers
+from polars_graded._results.keys import Columns
+from polars_graded._results.pairs import Pairs
+from polars_graded._results.per_query import ROUNDING
+from polars_graded._results.significance import (
+    TESTS,
+    Estimate,
+    Options,
+    Outcome,
+    corrected,
+    nothing_known,
+    permuted,
+)
+
+CLUSTER, QUERY = "cluster", "query"
+"""The columns of `Clusters.of_query`."""
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The cluster of each query."""
+
+    of_query: pl.DataFrame
+    """The queries, each once, with the number of their cluster."""
+
+    @classmethod
+    def of(
+        cls, per_query: pl.DataFrame | pl.LazyFrame, cluster: str, query: Columns, options: Options
+    ) -> Clusters:
+        """Return the clusters that a column of results names; raise where a query has no one."""
+        if options.test not in ("t", "permutation"):
+            msg = (
+                "`test` must be 't' or 'permutation' where `cluster` is given, got "
+                f"{options.test!r}"
+            )
+            raise ValueError(msg)
+        column = check_column_name("cluster", cluster)
+        queries = check_column_names("query", query)
+        check_columns("per_query", [column], per_query.collect_schema(), argument="cluster")
+        one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries)
+        rows = per_query.lazy().select(one.alias(QUERY), pl.col(column).alias(CLUSTER))
+        known = rows.unique(maintain_order=True).collect()
+        if nulls := known.get_column(CLUSTER).null_count():
+            msg = f"cluster {cluster!r} must not be null, got null for {nulls} queries"
+            raise ValueError(msg)
+        several = known.filter(pl.col(QUERY).is_duplicated()).get_column(QUERY).unique()
+        if len(several):
+            msg = (
+                f"each query must have one cluster, got several in {cluster!r} for {len(several)} "
+                f"queries: {first_few(several.to_list())}"
+            )
+            raise ValueError(msg)
+        number = pl.col(CLUSTER).rank("dense").cast(pl.Int64) - 1
+        return cls(known.with_columns(number))
+
+    def numbers(self, queries: pl.Series) -> Integers:
+        """Return the numbers of the clusters of some queries, from 0 without gaps."""
+        found = (
+            queries.alias(QUERY)
+            .to_frame()
+            .join(self.of_query, on=QUERY, how="left", nulls_equal=True, maintain_order="left")
+        )
+        return np.unique(found.get_column(CLUSTER).to_numpy(), return_inverse=True)[1]
+
+    def sizes(self, pairs: Pairs) -> Integers:
+        """Return the number of queries of each cluster."""
+        return np.bincount(self.numbers(pairs.results.queries))
+
+    def counts(self, pairs: Pairs) -> Integers:
+        """Return the number of clusters, for each pair."""
+        return np.full(len(pairs), len(self.sizes(pairs)))
+
+    def estimated(self, pairs: Pairs) -> Estimate:
+        r"""Return mean differences with their cluster-robust standard errors.
+
+        With G clusters and the sums :math:`S_g` of what is left of differences without their mean,
+        :math:`SE^2 = G / (G - 1) \sum_g S_g^2 / n^2` (Liang, Zeger 1986), and G - 1 degrees of
+        freedom.
+        """
+        mean, std, *_ = pairs.statistics
+        count = len(self.sizes(pairs))
+        error = np.full(len(pairs), np.nan)
+        for part in pairs.parts(pairs.n) if count > 1 else ():
+            left = pairs.differences(part) - mean[part, np.newaxis]
+            sums = self._summed(left, pairs)
+            found = np.sqrt(count / (count - 1) * (sums**2).sum(axis=1)) / pairs.n
+            varies = (std[part] > 0) & (found > ROUNDING * std[part])
+            error[part] = np.where(varies, found, np.nan)
+        return Estimate(mean, error, count)
+
+    def outcome_of(self, pairs: Pairs, options: Options) -> Outcome:
+        """Return what a test says of all pairs; fewer than two clusters say nothing."""
+        sizes = self.sizes(pairs)
+        if len(sizes) < 2:  # noqa: PLR2004
+            return nothing_known(pairs)
+        estimate = self.estimated(pairs)
+        if options.test == "t":
+            return estimate.outcome
+        return permuted(self._collapsed(pairs), options, sizes)._replace(interval=estimate.ends)
+
+    def _collapsed(self, pairs: Pairs) -> Pairs:
+        """Return the pairs with the sums of clusters in the place of values of queries."""
+        values = self._summed(pairs.results.values, pairs)
+        numbers = pl.Series(QUERY, np.arange(values.shape[1]))
+        results = replace(pairs.results, queries=numbers, values=values)
+        return replace(pairs, results=results)
+
+    def _summed(self, values: Floats, pairs: Pairs) -> Floats:
+        """Return the sum over the queries of each cluster, of each row of values."""
+        numbers = self.numbers(pairs.results.queries)
+        order = np.argsort(numbers, kind="stable")
+        starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+        summed: Floats = np.add.reduceat(values[:, order], starts, axis=1)
+        return summed
+
+    def told(self, segments: Sequence[Pairs], options: Options) -> Iterator[str]:
+        """Say where so few clusters are tested that no difference can be found."""
+        counts = [count for each in segments if (count := len(self.sizes(each))) > 1]
+        if not counts:
+            return
+        least = [TESTS[options.test].least(count, 2, options.resamples) for count in counts]
+        every = np.repeat(least, len(segments[0]))
+        at_best = corrected(options.correction, every).min()
+        if at_best > options.level:
+            yield (
+                f"no difference, however large, can be found at {options.level:.3g}: of "
+                f"{max(counts)} clusters the smallest p value by {TESTS[options.test].words} is "
+                f"{min(least):.3g}\n\nHint: more clusters can show one, or test='t'"
+            )

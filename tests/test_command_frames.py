@@ -1,0 +1,172 @@
+"""The command reads frames: from CSV or Parquet to the table, a chart, the report and the gate."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import warnings
+
+import polars as pl
+import pytest
+from helpers import needed
+from polars.testing import assert_frame_equal
+
+import polars_graded as pg
+from polars_graded.__main__ import main
+
+LOG = ["--query", "search term", "--grade", "stars", "--doc", "product_id", "--by", "f4", "new=f12"]
+MEASURES = ["ndcg@10", "ap", "precision@10"]
+
+
+@pytest.fixture(scope="module")
+def log(data):
+    """OHSUMED as the log of a shop: shuffled rows, and columns of other names."""
+    frame = pg.read_letor(data / "ohsumed/fold1.testset.txt.gz")
+    names = {"query": "search term", "doc": "product_id", "grade": "stars"}
+    old = pl.col("f4").rank("ordinal", descending=True).over("query").alias("old place")
+    frame = frame.with_columns(pl.col("query", "doc").cast(pl.Int64), old)
+    frame = frame.select(*names, "f4", "f12", "old place").rename(names)
+    return frame.sample(fraction=1, shuffle=True, seed=3)
+
+
+def values_of(frame: pl.DataFrame, **options) -> pl.DataFrame:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pg.DataWarning.ties)
+        return pg.evaluate(frame.rename({"product_id": "doc"}), *MEASURES, grade="stars", **options)
+
+
+@pytest.fixture
+def files(log, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log.write_csv("log.csv")
+    log.write_csv("log.tsv", separator="\t")
+    log.write_parquet("log.parquet")
+    (tmp_path / "log.csv.gz").write_bytes(gzip.compress((tmp_path / "log.csv").read_bytes()))
+    half = log.height // 2
+    log.head(half).write_csv("one.csv")
+    log.tail(-half).select(reversed(log.columns)).write_csv("two.csv")
+    return tmp_path
+
+
+KINDS = [["log.csv"], ["log.tsv"], ["log.parquet"], ["log.csv.gz"], ["one.csv", "two.csv"]]
+
+
+@pytest.mark.parametrize("given", KINDS)
+def test_frames_have_the_values_of_evaluate(files, log, given, capsys):
+    written = files / "values.parquet"
+    main(["--frame", *given, *LOG, "--measure", *MEASURES, "--per-query", str(written)])
+    captured = capsys.readouterr()
+    expected = values_of(log, query="search term", by={"f4": "f4", "new": "f12"})
+    assert_frame_equal(pl.read_parquet(written, columns=expected.columns), expected)
+    assert "('f4' in 22, 'new' in 22)" in captured.err
+    assert "'doc' decides which comes first" in captured.err
+    for mean in pg.summarise(expected)["mean"]:
+        assert f"{mean:.4f}" in captured.out
+
+
+def test_one_line_leads_to_table_chart_report_and_gate(files, log, capsys):
+    needed("vl_convert")
+    line = ["--frame", "log.csv", *LOG, "--measure", *MEASURES, "--baseline", "f4"]
+    line += ["--gate", "ndcg@10", "--margin", "0.05", "--markdown", "gate.md"]
+    line += ["--chart", "chart.svg", "--report", "page.html", "--per-query", "values.csv"]
+    with pytest.raises(SystemExit) as ended:
+        main(line)
+    values = values_of(log, query="search term", by={"f4": "f4", "new": "f12"})
+    verdicts = pg.gate(values, "ndcg@10", baseline="f4", margin=0.05)
+    assert ended.value.code == {"worse": 1, "undecided": 3}[verdicts["verdict"].item()]
+    printed = capsys.readouterr().out
+    assert verdicts["sentence"].item() in printed
+    assert verdicts["sentence"].item() in (files / "gate.md").read_text()
+    chart = (files / "chart.svg").read_text()
+    comparison = pg.compare(values, baseline="f4")
+    title = pg.charts.comparison_forest(comparison).title["text"]
+    assert "".join(title).replace(" ", "") in re.sub("<[^>]*>|\\s", "", chart)
+    page = (files / "page.html").read_text()
+    assert "broken by doc, the highest first" in page
+    assert "new" in page
+    # Results of another day are a baseline, too.
+    main([*line[: line.index("--baseline")], "--gate", "ndcg@10", "--baseline", "values.csv"])
+    assert "none of 22 queries changed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["png", "html"])
+def test_a_chart_of_means_is_drawn_without_a_baseline(files, kind):
+    needed("vl_convert")
+    main(["--frame", "log.csv", *LOG, "--measure", "ap", "--chart", f"means.{kind}"])
+    drawn = (files / f"means.{kind}").read_bytes()
+    assert drawn.startswith(b"\x89PNG" if kind == "png" else b"<!DOCTYPE html>")
+    assert kind == "png" or b"https://cdn" not in drawn
+
+
+@pytest.mark.usefixtures("files")
+def test_ranks_are_ranked_the_lowest_first(log):
+    given = ["--frame", "log.csv", *LOG[:-3], "--by", "old place", "--measure", *MEASURES]
+    main([*given, "--descending", "false", "--per-query", "values.parquet"])
+    expected = values_of(log, query="search term", by="old place", descending=False)
+    assert_frame_equal(pl.read_parquet("values.parquet", columns=expected.columns), expected)
+
+
+@pytest.mark.usefixtures("files")
+def test_stacked_strategies_and_several_query_columns(log):
+    stacked = log.unpivot(
+        ["f4", "f12"],
+        index=["search term", "product_id", "stars"],
+        variable_name="ranker",
+        value_name="score",
+    ).with_columns(device=pl.col("search term") % 2)
+    stacked.write_parquet("stacked.parquet")
+    given = ["--frame", "stacked.parquet", "--query", "device", "search term", *LOG[2:6]]
+    main([*given, "--strategy", "ranker", "--measure", *MEASURES, "--per-query", "values.parquet"])
+    expected = values_of(
+        stacked, query=["device", "search term"], strategy="ranker", by="score"
+    ).rename({"ranker": "strategy"})
+    assert_frame_equal(pl.read_parquet("values.parquet", columns=expected.columns), expected)
+
+
+REFUSED = {
+    "has no column 'score'": ["--frame", "log.csv", *LOG[:6]],
+    "has no column 'query'": ["--frame", "log.csv", "--grade", "stars", "--by", "f4"],
+    "takes .csv, .tsv and .parquet files": ["--frame", "log.xlsx"],
+    "a .csv file is read by --frame": ["--letor", "log.csv"],
+    "--by is of a frame of rankings, so it needs --frame": ["--by", "f4"],
+    "--by takes each name once": ["--frame", "log.csv", *LOG, "f4"],
+    "takes true, false or NAME=false, got down": ["--frame", "log.csv", "--descending", "down"],
+    "two.csv must have the columns of other.csv": ["--frame", "other.csv", "two.csv", *LOG],
+    "--chart takes a .svg or a .png or a .html file": ["--frame", "log.csv", "--chart", "a.pdf"],
+    "--chart needs a measure with one value": ["--measure", "dcg_curve@5", "--chart", "a.svg"],
+    "takes the one column of a --frame": ["--frame", "log.csv", "--strategy", "f4", "f12"],
+    "could not be read": ["--frame", "empty.csv", *LOG],
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_what_a_frame_cannot_be_is_one_sentence(files, log, sentence, capsys):
+    log.rename({"f4": "f5"}).rename({"f12": "f4", "f5": "f13"}).write_csv("other.csv")
+    (files / "empty.csv").write_text("")
+    arguments = REFUSED[sentence]
+    if arguments[1] == "other.csv":
+        arguments = [*arguments[:3], *LOG[:6], "--by", "f4"]
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    captured = capsys.readouterr()
+    assert (ended.value.code, captured.out) == (2, "")
+    assert sentence in captured.err
+    assert len(captured.err.splitlines()) <= 2
+
+
+def test_trusted_grades_are_drawn(tmp_path, monkeypatch):
+    needed("vl_convert")
+    monkeypatch.chdir(tmp_path)
+    lines = {"people": [], "model": [], "run": []}
+    for query in range(30):
+        for doc in range(6):
+            grade = (query * doc) % 3
+            if query % 3 == 0:
+                lines["people"].append(f"q{query} 0 d{doc} {grade}")
+            lines["model"].append(f"q{query} 0 d{doc} {(grade + query) % 3}")
+            lines["run"].append(f"q{query} Q0 d{doc} 0 {(doc * 7 + query) % 11 + doc / 10} a")
+    for name, of_file in lines.items():
+        (tmp_path / name).write_text("\n".join(of_file) + "\n")
+    given = ["--qrels", "people=people", "--qrels", "model=model", "run", "--measure", "ap"]
+    main([*given, "--trusted", "people", "--chart", "both.svg"])
+    assert "trusted" in (tmp_path / "both.svg").read_text()
