@@ -192,7 +192,8 @@ def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> d
     found = [name for name in schema if name not in taken and _may_be_a_key(name, schema[name])]
     if len(found) > len(sought) > 0:
         key = sought[-1]
-        hint = made_by("per_query", f"{HINT} {key}= names the column;")
+        several = f", or all that tell queries apart: query={found!r}" * (key == "query")
+        hint = made_by("per_query", f"{HINT} {key}= names the column{several};")
         msg = (
             f"`{key}` must be named where there is no column {key!r} and several could be meant, "
             f"got {', '.join(found)}{hint}"
