@@ -80,7 +80,7 @@ def evaluate(
         The column that tells strategies apart, where rows are stacked; then `by` names one.
     ties
         The column, or columns, that break ties of all strategies, the highest value first; or
-        `"order"`, which keeps the order of rows. By default the column `"doc"` orders tied
+        `"order"`, which keeps the order of rows. By default the column that `doc` names orders tied
         documents, as text, the highest first: trec_eval's order. Without that column the order of
         rows does. A warning says so where this decides a value.
 

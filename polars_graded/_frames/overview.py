@@ -204,7 +204,7 @@ def side_by_side(
     -----
     DataWarning
         If the order of rows decides at which rank some of them stand: `ties` is not passed, and
-        there is no column `"doc"`.
+        there is no column of documents.
 
     Examples
     --------
