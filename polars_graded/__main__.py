@@ -44,13 +44,13 @@ from polars_graded._sentences import listed, p_said
 from polars_graded._writing import check_writable, whole_file
 
 MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
-SUFFIXES = {
+SUFFIXES: dict[str, tuple[str, ...]] = {
     "--per-query": (".csv", ".parquet"),
     "--report": (".html", ".htm"),
     "--chart": (".svg", ".png", ".html"),
     "--markdown": (".md", ".markdown"),
 }
-EXIT_STATUS = {**dict.fromkeys(BAD, 1), "undecided": 3}
+EXIT_STATUS: dict[str, int] = {**dict.fromkeys(BAD, 1), "undecided": 3}
 """Exit status of the worst verdict of a gate; it is 0 if all pass."""
 OF_REPORT = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
 """What a report shows beside the measures that are asked for."""
