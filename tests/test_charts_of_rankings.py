@@ -81,7 +81,7 @@ def test_a_document_adds_what_its_term_of_the_sum_is(measure, bm25, ours):
 def test_what_is_added_sums_up_to_the_value(function, seed):
     frame = random_query(seed)
     chart = charts.rankings(frame, 7, function, n=12)
-    [expected] = evaluate(frame, function, ties="order")[function]
+    [expected] = evaluate(frame, function, ties="doc")[function]
     assert chart.data.filter(part="strategy")["value"].to_list() == [expected]
     rows = documents(chart)
     assert rows["adds"].sum() == pytest.approx(expected)

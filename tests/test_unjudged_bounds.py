@@ -65,7 +65,7 @@ def held(rng, count):
     for place in range(count):
         frame = tiny(rng)
         options = {name: of[rng.integers(len(of))] for name, of in OPTIONS.items()}
-        options |= {"by": ["x", "y"], "ties": "doc"}
+        options |= {"by": ["x", "y"], "ties": "doc", "descending": True}
         top = options["highest"] or frame["grade"].max()
         levels = [*range(int(top) + 1)] if top is not None else [0, 1, 2]
         with warnings.catch_warnings(action="ignore"):
