@@ -1,4 +1,4 @@
-"""Rankings to try measures on: the artificial ones of two papers, and the examples they work out.
+"""Artificial rankings of two papers, and their worked examples.
 
 Queries and documents are numbered from 1. A higher score is a better rank. The same seed gives the
 same rankings. The papers are Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded

@@ -1,4 +1,4 @@
-"""The experiments of two papers, from rankings to tidy frames of what their figures draw.
+"""The experiments of two papers, as frames with the data of their figures.
 
 Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011. Moniz, Torgo,
 Vinagre: Data-driven relevance judgments for ranking evaluation, 2016.

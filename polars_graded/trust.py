@@ -1,6 +1,6 @@
-"""How far results can be trusted: what a measure tells apart, and how stable an order is.
+"""Functions that show how far results can be trusted: power, stability and other judgments.
 
-Each function takes the frame that `evaluate` returns, or the rows that it was made of.
+Each function takes the frame that `evaluate` returns, or the rows that it was computed from.
 """
 
 from __future__ import annotations
