@@ -441,14 +441,14 @@ def assert_same(
     )
 
 
-EXTRAS = {"lightgbm": "references", "xgboost": "references"}
-EXTRAS |= {"rectools": "rectools", "replay": "replay"}
-"""The extras of packages that are not in `peers`, since they clash with it or are large."""
+SOURCES = {"lightgbm": ".[references]", "xgboost": ".[references]"}
+SOURCES |= {"rectools": "rectools", "replay": "replay-rec"}
+"""What to install for packages outside the extra `peers`: some are large, some need NumPy 1."""
 
 
 def peer(name: str) -> Any:
     """Import another tool, or skip the test where it is not installed."""
-    return needed(name, f".[{EXTRAS.get(name.partition('.')[0], 'peers')}]")
+    return needed(name, SOURCES.get(name.partition(".")[0], ".[peers]"))
 
 
 # What is measured.
