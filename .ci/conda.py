@@ -1,4 +1,4 @@
-"""A conda recipe of a source distribution: `python .ci/conda.py dist/polars_graded-….tar.gz`."""
+"""Print a conda recipe for an sdist: `python .ci/conda.py dist/polars_graded-….tar.gz`."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ about:
 
 
 def listed(requirements: list[str]) -> str:
-    """Requirements as lines of the recipe, with a blank between name and bounds."""
+    """Return requirements as lines of the recipe, with a space between name and bounds."""
     apart = (re.sub(r"(?<=[\w-])(?=[<>=])", " ", each, count=1) for each in requirements)
     return "\n".join(f"    - {each}" for each in apart)
 
 
 def recipe(source: Path) -> str:
-    """The recipe of a source distribution that lies beside it."""
+    """Return the recipe for a source distribution in the same folder."""
     project = PROJECT["project"]
     return RECIPE.format(
         version=source.name.removeprefix("polars_graded-").removesuffix(".tar.gz"),

@@ -1,4 +1,4 @@
-"""What is built holds what it should: `python .ci/contents.py x.whl x.tar.gz`."""
+"""Check the files of a wheel and an sdist: `python .ci/contents.py x.whl x.tar.gz`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ALONE = {
     "pyproject.toml",
 }
 ADDED = {".gitignore", "PKG-INFO"}
-"""What the build puts into a source distribution."""
+"""Files that the build adds to a source distribution."""
 
 
 def files_of(*folders: str) -> set[str]:
-    """The files of some folders of the project, without what tools leave there."""
+    """Return the files of some folders, without files that tools created."""
     left = re.compile(r"__pycache__|\.ipynb_checkpoints|^notebooks/book/api/")
     found = (path for folder in folders for path in ROOT.joinpath(folder).rglob("*"))
     names = {path.relative_to(ROOT).as_posix() for path in found if path.is_file()}
@@ -26,19 +26,19 @@ def files_of(*folders: str) -> set[str]:
 
 
 def wheel_of(path: str) -> set[str]:
-    """The files of a wheel, without its own description."""
+    """Return the files of a wheel, without its metadata."""
     names = set(zipfile.ZipFile(path).namelist())
     return {name for name in names if not name.split("/")[0].endswith(".dist-info")}
 
 
 def source_of(path: str) -> set[str]:
-    """The files of a source distribution, without its outermost folder and what the build adds."""
+    """Return the files of a source distribution, without its top folder and build files."""
     with tarfile.open(path) as archive:
         return {name.split("/", 1)[1] for name in archive.getnames()} - ADDED
 
 
 def main(paths: list[str]) -> None:
-    """Raise where something is missing, or is there that should not be."""
+    """Raise if a file is missing or unexpected."""
     kinds = {
         ".whl": (wheel_of, files_of("polars_graded")),
         ".gz": (source_of, files_of("polars_graded", "tests", "notebooks") | ALONE),
@@ -48,7 +48,7 @@ def main(paths: list[str]) -> None:
         read, expected = kinds[Path(path).suffix]
         found, name = read(path), Path(path).name
         assert found == expected, (
-            f"{name} lacks {sorted(expected - found)} and has {sorted(found - expected)}"
+            f"{name} lacks {sorted(expected - found)}; unexpected: {sorted(found - expected)}"
         )
         print(f"{name}: {len(found)} files")
 

@@ -1,4 +1,4 @@
-"""The installed package works where nothing of the project is near: `python -I smoke.py`."""
+"""Check the installed package outside the project: `python -I smoke.py`."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import polars as pl
 
 import polars_graded as pg
 
-assert Path(pg.__file__).is_relative_to(sys.prefix), f"{pg.__file__} is not what was installed"
+assert Path(pg.__file__).is_relative_to(sys.prefix), f"{pg.__file__} is not the installed package"
 assert resources.files(pg).joinpath("py.typed").is_file()
 assert metadata.version("polars-graded") == pg.__version__
-assert not {"altair", "scipy"} & set(sys.modules), "importing it loads what is slow to load"
+assert not {"altair", "scipy"} & set(sys.modules), "the import loads slow modules"
 
 df = pl.DataFrame({"query": ["a", "a", "b", "b"], "grade": [0, 2, 1, 0], "score": [2, 1, 2, 1]})
 g = pl.col("grade").graded.ranked_by("score")

@@ -68,7 +68,7 @@ nb_output_stderr = "warn"
 nb_merge_streams = True
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-# The stories link to each other, and the papers' names are in them as links.
+# The notebooks link to each other and to the papers.
 myst_links_external_new_tab = False
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
@@ -171,7 +171,7 @@ def with_charts(app: Sphinx, page: str, template: str, context: dict[str, Any], 
 
 # For whoever reads files: each page as Markdown beside it, and `llms.txt`, which lists them
 
-PITCH = "Ranking evaluation for Polars: faster than a sort, exact, in your frames."
+PITCH = "Ranking evaluation for Polars: fast, exact measures with significance tests and charts."
 SOURCES = {
     path.relative_to(HERE).with_suffix("").as_posix(): path
     for path in sorted(
@@ -212,6 +212,7 @@ def as_markdown(path: Path) -> str:
         (r"\A---\n.*?\n---\n+", ""),
         (r"^:+\{grid-item-card\} (.*?)\n:link: (.*?)\n:link-type: doc\n", r"- [\1](\2.md): "),
         (r"^:(?! )[^\n]*\n", ""),
+        (r"^% The outputs[^\n]*", f"[{path.stem}.html]({path.stem}.html) shows the outputs."),
         (r"^```\{([\w-]+)\} ?([^\n]*)\n(.*?)^```\n?", fenced),
         (r"\{py:\w+\}`(?:([^`<]+) <[^`]*>|~?(?:\w+\.)*(\w+))`", r"`\1\2`"),
         (r"\.ipynb(?=[)#])", ".md"),

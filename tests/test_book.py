@@ -217,8 +217,6 @@ def test_the_gallery_has_every_chart_under_its_name() -> None:
         if f"charts.{title.split()[0]}" in code
     }
     assert sorted(set(charts.__all__) - set(drawn)) == []
-    lines = re.findall(r"^\| \{py:func\}`~polars_graded\.charts\.(\w+)` \|", text, re.MULTILINE)
-    assert sorted(lines) == sorted(charts.__all__)
     assert all("charts." in code or "|" in code for code in sections.values())
     assert len(sections) >= len(charts.__all__)
 
