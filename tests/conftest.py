@@ -122,16 +122,10 @@ def drawn(page: WebDriver, tmp_path: Path) -> Callable[[Any], WebDriver]:
     return drawn
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that makes an unlisted skip a failure."""
-    text = "fail where a test is skipped for a reason that tests/skips.toml does not list"
-    parser.addoption("--listed-skips", action="store_true", help=text)
-
-
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fail the run where a test was skipped for a reason that is not on the list."""
+    """With `LISTED_SKIPS` set, fail where the reason of a skipped test is not on the list."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None or not session.config.getoption("--listed-skips"):
+    if reporter is None or "LISTED_SKIPS" not in os.environ:
         return
     listed = tomllib.loads(SKIPS.read_text(encoding="utf-8"))
     reasons = {report.longrepr[2] for report in reporter.stats.get("skipped", ())}
