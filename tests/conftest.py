@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +34,9 @@ settings.register_profile(
     "planted", settings.get_profile("repeatable"), phases=[Phase.explicit, Phase.generate]
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+SKIPS = Path(__file__).with_name("skips.toml")
+"""Patterns of the reasons for which tests may be skipped, each with why that is no loss."""
 
 collect_ignore = ["benchmark/figure.py"]
 """A script, which imports what stands beside it."""
@@ -115,6 +120,19 @@ def drawn(page: WebDriver, tmp_path: Path) -> Callable[[Any], WebDriver]:
         return page
 
     return drawn
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """With `LISTED_SKIPS` set, fail where the reason of a skipped test is not on the list."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or "LISTED_SKIPS" not in os.environ:
+        return
+    listed = tomllib.loads(SKIPS.read_text(encoding="utf-8"))
+    reasons = {report.longrepr[2] for report in reporter.stats.get("skipped", ())}
+    for reason in sorted(reasons):
+        if not any(fnmatch(reason.removeprefix("Skipped: "), pattern) for pattern in listed):
+            reporter.write_line(f"{reason} (tests/skips.toml does not list this reason)", red=True)
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture

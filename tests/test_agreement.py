@@ -75,6 +75,7 @@ def test_all_together_are_as_krippendorff_has_them(missing, graders, grades):
 
 @pytest.mark.parametrize("missing", [0, 0.3])
 def test_gwets_and_fleiss_coefficients_are_those_of_irrcac(missing):
+    needed("pyarrow")
     raw = needed("irrCAC.raw", "irrCAC").CAC
     frame = graded(2, missing=missing).filter(~pl.all_horizontal(pl.col("a", "b", "c").is_null()))
     ratings = frame.drop("query").to_pandas()

@@ -340,16 +340,18 @@ def arranged(query: Query) -> list[Query]:
 SMALL = st.lists(
     st.tuples(st.sampled_from([None, 0.0, 1.0, 1.0, 1.0]), st.sampled_from([None, *GRADES])),
     min_size=2,
-    max_size=5,
+    max_size=4,
 )
 
 
 @settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
-@given(queries=st.lists(SMALL, min_size=5, max_size=10))
-@example(queries=[[(9, 1), (8, 1), (1, 1), (1, 0)]])  # as many hits over as many, either way
-@example(queries=[[(9, 1), (1, 1), (1, 1), (1, 0), (1, 0)]])  # the worst and the best are 1
-def test_ties_are_told_exactly_where_another_order_of_rows_changes_a_value(queries):
+@given(queries=st.lists(SMALL, min_size=3, max_size=5), third=st.integers(0, 2))
+@example(queries=[[(9, 1), (8, 1), (1, 1), (1, 0)]], third=None)  # the same hits, either way
+@example(queries=[[(9, 1), (1, 1), (1, 1), (1, 0), (1, 0)]], third=None)  # worst and best are 1
+def test_ties_are_told_exactly_where_another_order_of_rows_changes_a_value(queries, third):
     rows = [row for row in ROWS if not row.columns]
+    if third is not None:  # each example takes a third of the measures, for speed
+        rows = rows[third::3]
     orders = [arranged(query) for query in queries]
     values = values_of_each(rows, GRADED, frame_of([*chain(*orders)]))
     frame = frame_of(queries)

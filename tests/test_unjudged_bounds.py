@@ -91,9 +91,9 @@ def test_no_grading_leads_out_of_bounds_that_are_exact():
 
 @pytest.mark.slow
 def test_no_grading_leads_out_of_bounds_that_are_exact_in_many_queries():
-    checked, wrong = held(np.random.default_rng(41), 1500)
+    checked, wrong = held(np.random.default_rng(41), 200)
     assert not wrong, wrong[0]
-    assert checked > 20_000
+    assert checked > 2_500
 
 
 def one(grades, scores=None, **options):
