@@ -236,7 +236,8 @@ def _are_the_query(
     queries = [*dict.fromkeys([*several, *segments])]
     columns = [*dict.fromkeys([*strategies, *queries])]
     no_keys = [name for name in columns if schema.get(name) is None or _holds_several(schema[name])]
-    if no_keys or keys.get("query") in segments:
+    are_patterns = any(name == "*" or name.startswith("^") for name in columns)  # to Polars
+    if no_keys or are_patterns or keys.get("query") in segments:
         return False
     rows = frame.lazy().select(columns).collect()
     if "query" in keys:
