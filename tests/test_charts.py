@@ -1560,7 +1560,7 @@ ERRORS = {
         "precision_histogram",
         with_columns(r_precision=math.nan),
         {"missing": "error"},
-        "missing='drop' or missing='zero' allows it",
+        "missing='drop' leaves such a query out for all strategies",
     ),
     "an order": (
         "precision_histogram",

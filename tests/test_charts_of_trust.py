@@ -361,6 +361,7 @@ def test_a_left_join_shows_for_what_it_is():
         "none_relevant": "0",
         "only_relevant": "0",
         "none_retrieved": "0",
+        "duplicates": "0",
     }
     bars = filled(chart)
     assert bars["none_judged"] == (0.75, _overview.ALARM)

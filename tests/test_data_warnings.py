@@ -198,6 +198,47 @@ def rated(share: float, queries: int = 40) -> pl.DataFrame:
 
 
 @BOTH
+@pytest.mark.filterwarnings("ignore:all documents that are judged were retrieved")
+def test_a_shop_of_which_45_percent_is_unrated_is_told_the_share_the_count_and_both_remedies(
+    lazily,
+):
+    """Products are unrated at random, so that both strategies are alike."""
+    draw = random.Random(38)
+    rows = [
+        (query, f"p{product}", grade, grade + draw.gauss(0, 1), grade + draw.gauss(0, 1.1))
+        for query in range(300)
+        for product in range(25)
+        for grade in [draw.choice([0, 0, 1, 2, 3])]
+    ]
+    draw.shuffle(rows)
+    schema = ["term", "product_id", "grade", "control", "ours"]
+    shop = pl.DataFrame(rows, schema=schema, orient="row")
+    unrated = pl.Series([draw.random() < 0.45 for _ in rows])
+    logged = shop.with_columns(pl.when(~unrated).then("grade").alias("grade"))
+    counts = {
+        name: logged.group_by("term")
+        .agg(pl.col("grade").sort_by(name, descending=True).head(10).null_count())["grade"]
+        .sum()
+        for name in ("control", "ours")
+    }
+    least = max(counts, key=counts.__getitem__)
+    said = (
+        f"of the first ten documents {1 - counts[least] / 3000:.0%} are judged for {least!r}: "
+        f"{counts[least]} of 3000 are not, and count as irrelevant\n\n"
+        "Hint: condensed=True leaves unjudged documents out of the rankings; "
+        "trust.unjudged_bounds"
+    )
+    assert 0.53 < 1 - counts[least] / 3000 < 0.57
+    options = {"query": "term", "by": ["control", "ours"]}
+    with assert_warned(said):
+        measured(logged, "ndcg@10", lazily=lazily, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning.unjudged)
+        measured(shop, "ndcg@10", lazily=lazily, **options)
+        measured(logged, "ndcg@10", lazily=lazily, condensed=True, **options)
+
+
+@BOTH
 @pytest.mark.parametrize("by", ["new", ["new", "old"]])
 def test_little_that_is_judged_is_told_though_strategies_are_alike(lazily, by):
     said = (

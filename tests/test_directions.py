@@ -12,6 +12,7 @@ from helpers import COLLECTED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from results import rng
 
 from polars_graded import (
     charts,
@@ -298,11 +299,29 @@ def test_no_column_of_real_runs_is_taken_for_ranks(data):
         assert RankLists.of(scores).evidence().counting == 0
 
 
+@pytest.mark.parametrize("share", [0, 0.8, 0.89, 0.9, 0.91, 1])
+@pytest.mark.parametrize("order", ["ranks first", "ranks last", "shuffled"])
+def test_a_look_at_some_queries_decides_as_a_look_at_all(share, order):
+    """The check of a column stops only once too few queries can be left."""
+    n = 400
+    of_ranks = [query < round(share * n) for query in range(n)]
+    if order != "ranks first":
+        of_ranks = of_ranks[::-1] if order == "ranks last" else rng(0).permutation(of_ranks)
+    ranks = [[1, 2, 3, 4] if each else [3, 3, 1, 2] for each in of_ranks]
+    lists = Lists.of(pl.Series([*ranks, [], []], dtype=pl.List(pl.Int64)))
+    every, some = RankLists.of(lists).evidence(), RankEvidence.of_all(lists)
+    assert some.is_conclusive == every.is_conclusive == (share >= 0.9)
+    assert some.queries == every.queries == n
+    assert some == every if every.is_conclusive else some.counting >= every.counting
+
+
 def test_one_query_side_by_side_has_the_direction_that_is_passed():
     with pytest.raises(ValueError, match=REFUSED.format("old_rank")):
         side_by_side(LOG, 3, by=["old_rank", "model"])
     with pytest.raises(ValueError, match=REFUSED.format("old_rank")):
         charts.rankings(LOG, 3, by=["old_rank", "model"])
+    with pytest.raises(ValueError, match=REFUSED.format("old_rank")):
+        side_by_side(LOG.lazy(), 3, by=["old_rank", "model"])
     options = {"by": ["old_rank", "model"], "descending": {"old_rank": False}, "ties": "order"}
     table = side_by_side(LOG, 3, **options)
     assert table["old_rank"].to_list() == [f"p{rank + 1}" for rank in range(table.height)][:10]

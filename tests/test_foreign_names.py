@@ -238,7 +238,27 @@ def test_our_own_names_mean_ours(name):
     assert evaluate(judge(RUN, JUDGMENTS), name).columns[-1] == name
 
 
-@pytest.mark.parametrize("name", ["mapp", "ndgc@10", "ndcg_at_10", "f2", "", "@10"])
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("precision_at_10", "'precision@10' here"),
+        ("recall_at_k", "'recall' here with k after an @, as in 'ap@10'"),
+        ("map_at_5", r"'ap\(over=cutoff\)@5' here"),
+        ("ndcg_at_10", r"'ndcg\(gain=linear\)@10' here"),
+        ("apk", r"'ap\(over=cutoff\)' here with k after an @"),
+        ("apk@10", r"'ap\(over=cutoff\)@10' here"),
+        ("mapk@10", r"'ap\(over=cutoff\)@10' here"),
+        ("mrr_at_10", "'reciprocal_rank@10' here"),
+        ("numret", "'n_retrieved' here"),
+        ("numrelret", "'n_relevant_retrieved' here"),
+    ],
+)
+def test_names_in_lower_case_and_with_at_are_answered_with_what_is_meant(name, meant):
+    with pytest.raises(ValueError, match=f"there is no measure .*\n\nHint: .* is {meant}"):
+        evaluate(judge(RUN, JUDGMENTS), name)
+
+
+@pytest.mark.parametrize("name", ["mapp", "ndgc@10", "ndcg_at_ten", "f2", "", "@10"])
 def test_other_names_are_no_tools(name):
     assert calls_here(name) == []
     with pytest.raises(ValueError, match=r"there is no measure|a measure is written like"):

@@ -26,7 +26,10 @@ WITH_HOLES = pl.DataFrame(
 
 def test_missing_results_are_an_error_that_names_them():
     rule = "must have a value for each strategy and query, got none, null or NaN in 2 of 4 queries"
-    hint = "\n\nHint: missing='drop' or missing='zero' allows it"
+    hint = (
+        "\n\nHint: missing='drop' leaves such a query out for all strategies, "
+        "missing='zero' counts the value as 0"
+    )
     for call in (compare, summarise, rank_correlation):
         with pytest.raises(
             ValueError, match=f"^measure 'ap' {rule}: query 3 of 'a', query 4 of 'b'{hint}$"

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from helpers import needed
 from polars.testing import assert_frame_equal
+from results import rng
 
 import polars_graded as pg
 from polars_graded.__main__ import main
@@ -261,3 +262,37 @@ def test_order_of_ranx_needs_numba_and_says_so(monkeypatch):
     frame = pl.DataFrame({"query": 1, "doc": ["a", "b"], "grade": [1, 0], "score": [1.0, 1.0]})
     with pytest.raises(ImportError, match="ties='ranx' sorts by numba as ranx does"):
         pg.evaluate(frame, "ap", ties="ranx")
+
+
+MANY = [
+    *("ap", "mu_ap", "gap", "bpref", "r_precision", "reciprocal_rank", "rbp", "err"),
+    *("ndcg@10", "ndcng@5", "precision@3", "judged@10", "q_measure", "generalized_recall@4"),
+    *("interpolated_precision", "dcg_curve@6", "ndcg(gain=linear)@2"),
+]
+TIED = ["roc_auc", "ndcg(ties=average)@7", "precision(ties=average)@2", "ap(ties=optimistic)"]
+"""What leaves documents of one score tied."""
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("condensed", [False, True])
+def test_documents_of_one_score_and_grade_need_no_order(seed, condensed):
+    """Every value is that of all tied documents in order, which a column of `ties` puts there."""
+    draw = rng(seed)
+    n = 3_000
+    frame = pl.DataFrame(
+        {
+            "query": draw.integers(0, 60, n),
+            "doc": [f"d{number}" if number % 9 else None for number in draw.permutation(n)],
+            "grade": [None if grade > 3 else grade for grade in draw.integers(0, 5, n).tolist()],
+            "score": [None if s == 0 else s / 2 for s in draw.integers(0, 5, n).tolist()],
+        },
+        schema_overrides={"grade": pl.Int64, "score": pl.Float64},
+    )
+    options = {"condensed": condensed, "highest": 3}
+    with warnings.catch_warnings(action="ignore"):
+        found = pg.evaluate(frame, *MANY, *TIED, **options)
+        ordered = pg.evaluate(frame, *MANY, ties="doc", **options)
+        rows = pg.evaluate(frame, *MANY, *TIED, ties="order", **options)
+    assert_frame_equal(found.drop(TIED), ordered, rel_tol=1e-12)
+    assert_frame_equal(found.select(TIED), rows.select(TIED), rel_tol=1e-12)
+    assert not found["ap"].equals(rows["ap"])

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_whole_number
-from polars_graded._frames.directions import check_directions
+from polars_graded._frames.directions import check_directions, may_be_ranks
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
@@ -126,9 +126,10 @@ def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any)
             msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
             raise TypeError(msg) from None
         wanted.append(is_it)
-    if isinstance(frame, pl.DataFrame):  # of a lazy one the rows of the query alone are read
-        check_directions(request, frame)
     rows = request.completed(frame.lazy().filter(*wanted).collect())
+    # Of a lazy frame the other queries are read only where the scores of this one look like ranks.
+    if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
+        check_directions(request, frame.lazy().select(request.given_columns).collect())
     if rows.is_empty():
         msg = f"`frame` must have a row of the query, got none for {of!r} in {named}"
         raise ValueError(msg)

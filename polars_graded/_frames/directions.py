@@ -15,9 +15,16 @@ from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence, RankL
 def check_directions(request: Request, frame: pl.DataFrame) -> None:
     """Raise where a frame has a score that may hold ranks and its direction is not passed."""
     rows = request.completed(frame.select(request.given_columns))
-    directions = Directions(request)
+    directions = Directions(request, is_whole=True)
     directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
     directions.check()
+
+
+def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
+    """Return whether a score without a direction counts the documents of any of some queries."""
+    directions = Directions(request)
+    directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
+    return any(evidence.counting for evidence in directions.evidence.values())
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,8 @@ class Directions:
     """The evidence, from part to part, that scores without a direction are ranks."""
 
     request: Request
+    is_whole: bool = False
+    """Whether all queries come in one part, so that a look at some may be enough."""
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
     """By entry of `by`, stacked strategy if there are any, and column."""
 
@@ -38,12 +47,17 @@ class Directions:
                 if place and column in {request.document, DOCUMENTS}:
                     continue  # ids may be any numbers, and only break ties
                 if may_hold_ranks(groups.frame.schema[column]):
-                    self._add(name, column, groups, RankLists.of(groups.lists(column)))
+                    self._add(name, column, groups)
 
-    def _add(self, name: str, column: str, groups: Groups, found: RankLists) -> None:
+    def _add(self, name: str, column: str, groups: Groups) -> None:
         """Add the evidence of queries, of each stacked strategy by itself."""
-        each = {None: found.evidence()}
-        if self.request.strategy is not None:
+        lists = groups.lists(column)
+        if self.is_whole and self.request.strategy is None:
+            each = {None: RankEvidence.of_all(lists)}
+        elif self.request.strategy is None:
+            each = {None: RankLists.of(lists).evidence()}
+        else:
+            found = RankLists.of(lists)
             strategies = groups.keys.get_column(self.request.strategy).alias("strategy")
             sums = (
                 pl.DataFrame([strategies])

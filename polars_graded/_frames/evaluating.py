@@ -163,7 +163,8 @@ def evaluate(
         - `missing`: a stacked strategy that has no row for some query, which its mean then lacks;
           a strategy that retrieved nothing at all.
         - `ranks`: a column that is called rank, position or place, counts from 1 in fewer than ten
-          queries or in some of them, and of which the highest number is ranked first.
+          queries or in some of them, and of which the highest number is ranked first. In so few
+          queries scores may count by chance, so that the name has to say so too.
         - `scale`: `err`, `nerr`, `generalized_precision` and `rbp(graded=True)` where queries
           differ in their highest grade and `highest` is not said: each is on a scale of its own
           then; grades that are whole numbers from 1 to 4 or more and never 0, as stars are, of

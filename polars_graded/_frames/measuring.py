@@ -40,7 +40,8 @@ def measured(
         LOGGER.info("%s", cut)
     total = None if cut.rows is None else cut.rows * len(request.by) * len(requests)
     gathered = [Gathered(each) for each in requests]
-    directions, duplicates = Directions(request), Duplicates(requests)
+    directions = Directions(request, is_whole=isinstance(at_hand, list))
+    duplicates = Duplicates(requests)
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in at_hand:
             rows_of_part = completed(requests, part)

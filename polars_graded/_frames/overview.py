@@ -111,7 +111,7 @@ def overview(
     request = request.of_documents(opened.collect_schema())
     rows = request.completed(opened.lazy().select(request.given_columns).collect())
     groups = grouped([request], rows)
-    directions = Directions(request)
+    directions = Directions(request, is_whole=True)
     directions.add(groups)
     directions.check()
     gathered = Gathered(request, kept=["retrieved", "retrieved_and_judged", "judged"])

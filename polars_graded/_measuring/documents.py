@@ -17,7 +17,7 @@ import polars as pl
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
-from polars_graded._measuring.rank_columns import DOCUMENTS, RankLists
+from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence
 from polars_graded._measuring.ranking import Ranking, check_grade, check_score
 from polars_graded._measuring.tie_orders import TieOrder, in_32_bits, rows_as_ranx_sorts
 
@@ -60,10 +60,13 @@ class Documents:
             sorted_scores = scores.at(rows)
             return cls(grades.at(rows), sorted_scores, sorted_scores, rows)
         by_name = names if tied is not None and tied.needs_documents else None
-        order = None
-        if keys[1:] or by_name is not None:
-            falling = [*ranking.descending[1:], tied is None or tied.sort == "descending"]
-            order = _Order.of(scores, keys[1:], falling, by_name)
+        order, falls = None, tied is None or tied.sort == "descending"
+        if by_name is not None and not keys[1:]:
+            moved = _rows_by_name(scores, grades, by_name, descending=falls)
+            ordered = grades if moved is None else grades.at(moved)
+            return cls(ordered, scores, scores, moved, descending=ranking.descending[0])
+        if keys[1:]:
+            order = _Order.of(scores, keys[1:], [*ranking.descending[1:], falls], by_name)
         if order is None:
             return cls(grades, scores, scores, descending=ranking.descending[0])
         ties = Lists(pl.Series(order.sets), scores.offsets)
@@ -80,6 +83,34 @@ class Documents:
         """All lists that are there, each once."""
         lists = (self.grades, self.scores, self.ties)
         return [each for each in dict.fromkeys(lists) if each is not None]
+
+
+def _rows_by_name(
+    scores: Lists, grades: Lists, names: Callable[[Integers], pl.Series], *, descending: bool
+) -> Integers | None:
+    """Return at each place the document that is to stand there, by score and then by name.
+
+    Documents of the same score stay where they are if they have the same grade too, since their
+    order changes no value; None where all stay.
+    """
+
+    def tied(scores: Ragged, grades: Ragged) -> tuple[int, Integers, Integers]:
+        return len(scores.values), *scores.tied_unlike(grades)
+
+    found, start, n_sets = [], 0, 0
+    for length, places, sets in batches.run([scores, grades], tied):
+        found.append((places + start, sets + n_sets))
+        start, n_sets = start + length, n_sets + length
+    places, sets = (np.concatenate(each) for each in zip(*found, strict=True))
+    if not len(places):
+        return None
+    documents = pl.DataFrame([pl.Series("set", sets), names(places).alias("name")])
+    by = pl.arg_sort_by(
+        "set", "name", descending=[False, descending], nulls_last=True, maintain_order=True
+    )
+    rows = np.arange(start)
+    rows[places] = places[documents.select(by).to_series().to_numpy()]
+    return rows
 
 
 @dataclass(frozen=True)
@@ -186,7 +217,7 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
         column = ranking.column(number)
         if number > 2 and _names_documents(ranking.by[number - 2]):  # noqa: PLR2004, the first
             continue
-        evidence = RankLists.of(key).evidence()
+        evidence = RankEvidence.of_all(key)
         if evidence.is_conclusive:
             flags = [["True"] * len(keys), ["True"] * len(keys)]
             flags[1][number - 2] = "False"

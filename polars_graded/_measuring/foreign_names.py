@@ -23,6 +23,9 @@ class Call(NamedTuple):
 FIRST = ", with .list.first() of its column"
 """What has to be said besides of a number that is a list of one here."""
 
+K = " with k after an @, as in 'ap@10'"
+"""What has to be said besides of a name that leaves the cutoff open."""
+
 CALLS: dict[str, dict[str, str | tuple[str, str]]] = {
     "trec_eval": {
         r"map": "ap",
@@ -61,6 +64,18 @@ CALLS: dict[str, dict[str, str | tuple[str, str]]] = {
     "recommenders": {
         r"(?:HR|hr|hit|Hit|HitRate|hitrate|hit_ratio|HitRatio)(@\d+)?": "success{0}",
         r"(?:hit|hit_rate|hr)_at_(\d+)": "success@{0}",
+        r"(precision|recall)_at_(\d+)": "{0}@{1}",
+        r"(precision|recall)_at_k": ("{0}", K),
+        r"(?:map|mean_average_precision|average_precision)_at_(\d+)": "ap(over=cutoff)@{0}",
+        r"(?:map|mean_average_precision|average_precision)_at_k": ("ap(over=cutoff)", K),
+        r"ndcg_at_(\d+)": "ndcg(gain=linear)@{0}",
+        r"ndcg_at_k": ("ndcg(gain=linear)", K),
+        r"(?:mrr|reciprocal_rank)_at_(\d+)": "reciprocal_rank@{0}",
+        r"(?:mrr|reciprocal_rank)_at_k": ("reciprocal_rank", K),
+    },
+    "ml_metrics": {
+        r"m?apk(@\d+)": "ap(over=cutoff){0}",
+        r"m?apk": ("ap(over=cutoff)", K),
     },
     "a method": {r"(\w+)\((\d+)\)": "{0}@{1}"},  # as it is called in Python
     "LightGBM": {r"map(@\d+)": ("ap(over=cutoff){0}", " with undefined_as=1")},
@@ -160,13 +175,12 @@ def said_elsewhere(name: str) -> str | None:
 
 
 def calls_here(name: str) -> list[Call]:
-    """What a name means in other tools, as calls of measures here; empty where it is none.
+    """Return the calls of measures here that a name of another tool means; empty if it is none.
 
     Where no tool has it as it is written, capitals do not matter.
     """
     name = name.strip()
-    found = _calls(name, re.NOFLAG)
-    return found if found or name == name.lower() else _calls(name, re.IGNORECASE)
+    return _calls(name, re.NOFLAG) or _calls(name, re.IGNORECASE)
 
 
 def _calls(name: str, flags: re.RegexFlag) -> list[Call]:

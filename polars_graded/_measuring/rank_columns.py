@@ -7,6 +7,7 @@ stand.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,9 @@ MIN_SHARE = 0.9
 
 PROBES = (1, 4, 16)
 """Numbers of a list that are looked at before the list as a whole, in turn."""
+
+STRETCHES = 8
+"""Parts of the queries of a column that are looked at in turn."""
 
 MIN_ADDED_SHARE = 0.1
 """Share of the lists that must be left to add up all of them."""
@@ -49,6 +53,25 @@ class RankEvidence:
             self.counting + other.counting,
             self.telling + other.telling,
         )
+
+    @classmethod
+    def of_all(cls, lists: Lists) -> RankEvidence:
+        """Return the evidence of all queries, which stops once it cannot be conclusive.
+
+        A column of scores shows that in little more than a tenth of its queries. The other queries
+        are then taken to count, which is no more than they can.
+        """
+        n = len(lists)
+        queries = int(np.count_nonzero(np.diff(lists.offsets)))
+        found, left = cls(), queries
+        for first, last in pairwise(np.linspace(0, n, STRETCHES + 1).astype(np.int64).tolist()):
+            start, stop = lists.offsets[first], lists.offsets[last]
+            offsets = lists.offsets[first : last + 1] - start
+            found += RankLists.of(Lists(lists.flat.slice(start, stop - start), offsets)).evidence()
+            left -= int(np.count_nonzero(np.diff(offsets)))
+            if found.counting + left < MIN_SHARE * queries:
+                return cls(queries, found.counting + left, found.telling)
+        return found
 
     @property
     def is_conclusive(self) -> bool:

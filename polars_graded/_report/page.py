@@ -35,7 +35,7 @@ from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import SHARE, certainty, verdict
-from polars_graded._report.words import ABSENT, ALPHA, MISSING, Tested
+from polars_graded._report.words import ABSENT, ALPHA, MISSING, UNDEFINED, Tested
 from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
 from polars_graded._results.per_query import (
     Grid,
@@ -256,11 +256,16 @@ def report(
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
     said |= settings or {}
-    payload["settings"] = _settings(payload, missing, said, date)
+    payload["settings"] = _settings(payload, said, date)
     page = _page(title, payload, scripts)
     with whole_file(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
     return ReportFile(path)
+
+
+def _has_undefined(grid: Grid, numbers: list[str]) -> bool:
+    """Return whether a measure has no value for a query."""
+    return any(grid.frame[name].null_count() for name in numbers)
 
 
 def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
@@ -364,7 +369,7 @@ def _payload(
         "total": len(grid.queries),
         "measures": measured,
         "curves": drawn,
-        "missing": MISSING[keys["missing"]],
+        "missing": MISSING[keys["missing"]] or UNDEFINED * _has_undefined(grid, numbers),
         "steps": STEPS,
         "alpha": ALPHA,
         "mostPairs": MOST_PAIRS,
@@ -389,7 +394,7 @@ def _payload(
 
 
 def _settings(
-    payload: Mapping[str, Any], missing: Missing, others: Mapping[str, str], date: dt.date | None
+    payload: Mapping[str, Any], others: Mapping[str, str], date: dt.date | None
 ) -> list[tuple[str, str]]:
     """What the page was made with, each under its name."""
     import altair as alt
@@ -399,7 +404,7 @@ def _settings(
     return [
         ("Data", payload["about"]),
         *payload["settings"].items(),
-        ("Missing values", MISSING[missing] or "none are allowed"),
+        ("Missing values", payload["missing"] or "none are allowed"),
         *others.items(),
         ("Made with", versions),
         ("Date", f"{made:%Y-%m-%d}"),

@@ -23,6 +23,7 @@ MISSING = {
     "drop": "A query in which any strategy lacks a value is left out of that measure.",
     "zero": "A value that is missing counts as 0.",
 }
+UNDEFINED = "A query for which a measure is undefined is left out of that measure."
 ABSENT = {
     "rank": "There is no curve by rank. Add dcg_curve@20 and ideal_dcg_curve@20 to what is "
     "evaluated.",

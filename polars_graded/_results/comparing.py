@@ -90,7 +90,9 @@ def compare(
         `"highest"`, `"lowest"` or `"none"`: `{"seconds": "lowest"}`.
     query
         The column that tells the queries apart, or several. By default `"query"`, or the only
-        other column that could be one; where several could, they are asked for.
+        other column that could be one. Several that could be are the query together if every
+        strategy has the same combinations of their values, each once, as in what `evaluate`
+        returns; otherwise they are asked for.
     strategy
         The column that tells the strategies apart; by default as for `query`. With neither named,
         two columns are the strategy and the query, in this order.
@@ -148,7 +150,9 @@ def compare(
     missing
         What to do where a strategy lacks a query, or a value is null or NaN: raise an `"error"`,
         `"drop"` the query of that measure for all strategies, or count it as `"zero"`, which is
-        refused where the lowest value is best.
+        refused where the lowest value is best. A query that has null for all strategies raises
+        no error: the measure is undefined for it, as `evaluate(undefined_as=None)` writes it, and
+        it is left out of that measure. `queries` counts those that remain.
     grader
         Of results of several graders those of this one; with `trusted` the model. By default each
         grader's are compared by themselves, behind a column `"grader"`. A query for which there is

@@ -109,6 +109,8 @@ def _counts(row: Mapping[str, Any], confidence: float) -> Iterator[str]:
         yield counted(n, "queries")
     else:
         yield f"{counted(n, 'queries')} in common of {new:,} and {old:,} of the baseline"
+    if row["undefined"]:
+        yield f"{counted(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
         if row["changed"] < MIN_CHANGED_QUERIES and row["low"] is not None:
             few = f"{row['changed']:,} changed, fewer than {MIN_CHANGED_QUERIES}"

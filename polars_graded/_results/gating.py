@@ -143,7 +143,8 @@ def gate(
 
         - `measure` (String), the segments, the strategy (under the name of its column), `baseline`;
         - `queries` (in common), `strategy_queries` and `baseline_queries` (with a value), `lost`
-          (with a value on one side alone), `changed` (with a difference), all UInt32;
+          (with a value on one side alone), `undefined` (with a value on neither), `changed` (with a
+          difference), all UInt32;
         - `best` (String), `baseline_mean`, `mean`;
         - `more_queries` (UInt64): where it is undecided, how many more such queries decide in
           80 % of cases if the difference stays as it is; null if that is more than 100 times the
@@ -484,6 +485,7 @@ def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
         "strategy_queries": known[pairs.a].sum(axis=1),
         "baseline_queries": known[pairs.b].sum(axis=1),
         "lost": lost,
+        "undefined": (~known[pairs.a] & ~known[pairs.b]).sum(axis=1),
         "changed": changed,
         "best": pairs.results.best,
         "baseline_mean": baseline_means,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar
@@ -98,7 +99,7 @@ def _taking_results(
             return function(*args, **kwargs)  # which says what is wrong
         name, trusted = given.arguments.pop(GRADER, None), given.arguments.get("trusted")
         frame = given.arguments[first] = check_frame(first, given.arguments[first])
-        given.arguments |= found_keys(frame.collect_schema(), given.arguments)
+        given.arguments |= find_keys(frame, given.arguments, function.__name__)
 
         def of(rows: Any) -> Result:
             given.arguments[first] = rows
@@ -178,22 +179,30 @@ def of_one_grader(
     return name, parts[name]
 
 
-def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of strategies and queries: as arguments name them, or else as they can be told.
+def find_keys(
+    frame: pl.DataFrame | pl.LazyFrame, given: Mapping[str, Any], function: str = ""
+) -> dict[str, Any]:
+    """Return the columns of strategies and queries: as passed, or else as the frame shows them.
 
-    A key that no argument names is the column called so, or else those columns that could be keys,
-    in the order of `evaluate`; where more could be than are looked for, they are asked for.
+    A key that is not passed is the column of its name, or else the only column that may be it.
+    Several columns that may be the query are the query together where that is proven: every
+    strategy has the same combinations of their values, each once. Any other reading of such a
+    frame, one of them alone for example, pairs the same rows. Anything else is asked for.
     """
+    schema = frame.collect_schema()
     keys = {key: given[key] for key in KEYS if key in given}
     keys |= {key: key for key in KEYS if key not in keys and key in schema}
     sought = [key for key in KEYS if key not in keys]
     taken = {GRADER, *columns_of(*keys.values()), *columns_of(given.get("segments"))}
     taken |= columns_of(*check_list("measures", given.get("measures") or [None]))
     found = [name for name in schema if name not in taken and _may_be_a_key(name, schema[name])]
+    if found and "query" not in given and "strategy" in keys:
+        several = [name for name in schema if name in {*found, keys.get("query")}]
+        if len(several) > 1 and _are_the_query(frame, several, {**given, **keys}):
+            return keys | {"query": several}
     if len(found) > len(sought) > 0:
         key = sought[-1]
-        several = f", or all that tell queries apart: query={found!r}" * (key == "query")
-        hint = made_by("per_query", f"{HINT} {key}= names the column{several};")
+        hint = made_by("per_query", f"{HINT} {_whole_call(function, sought, found)};")
         msg = (
             f"`{key}` must be named where there is no column {key!r} and several could be meant, "
             f"got {', '.join(found)}{hint}"
@@ -204,12 +213,52 @@ def found_keys(schema: Mapping[str, pl.DataType], given: Mapping[str, Any]) -> d
     return dict(zip(KEYS, KEYS, strict=True)) | keys
 
 
+def _whole_call(function: str, sought: Sequence[str], found: Sequence[str]) -> str:
+    """Return a call that names the keys, in the order in which `evaluate` writes them."""
+    first, queries = ("", found) if len(sought) == 1 else (f"strategy={found[0]!r}, ", found[1:])
+    if sought == ["strategy"]:
+        return f"{function}(..., strategy={found[0]!r}) names the column"
+    several = "all that tell queries apart, or one of them"
+    named = repr(queries[0]) if len(queries) == 1 else repr([*queries])
+    return f"{function}(..., {first}query={named}) names {several}"
+
+
+def _are_the_query(
+    frame: pl.DataFrame | pl.LazyFrame, several: Sequence[str], keys: Mapping[str, Any]
+) -> bool:
+    """Return whether each strategy has each combination of some columns once.
+
+    Not so where a column "query" tells the rows of a strategy apart already.
+    """
+    schema = frame.collect_schema()
+    segments = {name for name in columns_of(keys.get("segments")) if name in schema}
+    strategies = [keys["strategy"], *([GRADER] if has_graders(schema, keys) else [])]
+    queries = [*dict.fromkeys([*several, *segments])]
+    columns = [*dict.fromkeys([*strategies, *queries])]
+    no_keys = [name for name in columns if schema.get(name) is None or _holds_several(schema[name])]
+    are_patterns = any(name == "*" or name.startswith("^") for name in columns)  # to Polars
+    if no_keys or are_patterns or keys.get("query") in segments:
+        return False
+    rows = frame.lazy().select(columns).collect()
+    if "query" in keys:
+        alone = [name for name in columns if name not in several or name == keys["query"]]
+        if rows.select(alone).n_unique() == rows.height:
+            return False
+    sides = (rows.select(each).n_unique() for each in (strategies, queries))
+    return rows.n_unique() == rows.height == math.prod(sides)
+
+
 def _may_be_a_key(name: str, dtype: pl.DataType) -> bool:
     """Whether it is no measure, by its name and what it holds."""
     if name in (JUDGMENTS, SETTINGS):
         return False
-    holds_values = dtype.is_float() or dtype.is_decimal() or dtype.is_nested()
+    holds_values = dtype.is_float() or dtype.is_decimal() or _holds_several(dtype)
     return not holds_values and dtype != pl.Boolean and Measure.parsed(name) is None
+
+
+def _holds_several(dtype: pl.DataType) -> bool:
+    """Return whether the values of a column are no single ones that can be compared."""
+    return dtype.is_nested() or dtype == pl.Object
 
 
 def columns_of(*given: Any) -> set[str]:

@@ -333,7 +333,7 @@ class Grid:
         rule = f"must be within {LARGEST:g} of 0, since it is squared, got a larger value"
         self._check(np.abs(values) > LARGEST, name, rule)
         absent = np.isnan(values)
-        self._check_present(absent, name)
+        self._check_present(absent, measure, name)
         counts = np.logical_not(absent.any(axis=0))
         return Results(measure, self.queries, values, self.best[measure]), counts
 
@@ -367,7 +367,7 @@ class Grid:
         points[there] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
         name = f"curve {curve!r}"
         self._check(np.isinf(points).any(axis=1), name, "must be finite, got infinity")
-        self._check_present(np.isnan(points).any(axis=1), name)
+        self._check_present(np.isnan(points).any(axis=1), curve, name)
         return self._counted(points, curve).reshape(*self.shape, length)
 
     def _counted(self, values: Floats, measure: str) -> Floats:
@@ -382,11 +382,19 @@ class Grid:
             raise ValueError(msg)
         return np.nan_to_num(values, posinf=np.inf, neginf=-np.inf)
 
-    def _check_present(self, absent: Mask, name: str) -> None:
-        """Raise where a value is missing and must not be."""
+    def _check_present(self, absent: Mask, column: str, name: str) -> None:
+        """Raise where a value is missing and must not be.
+
+        A value that is null for all strategies is undefined for the query, as `evaluate` writes it.
+        """
         if self.missing == "error":
+            undefined = _are_null(self.frame[column]).reshape(self.shape).all(axis=0)
             rule = "must have a value for each strategy and query, got none, null or NaN"
-            self._check(absent, name, rule, "missing='drop' or missing='zero' allows it")
+            hint = (
+                "missing='drop' leaves such a query out for all strategies, missing='zero' counts "
+                "the value as 0"
+            )
+            self._check(absent.reshape(self.shape) & ~undefined, name, rule, hint)
 
     def _check(self, wrong: Mask, name: str, rule: str, hint: str = "") -> None:
         """Raise where a value is wrong, with how many queries have one and some of them."""
@@ -395,6 +403,14 @@ class Grid:
             count = f"{rows.to_series(1).n_unique()} of {self.queries.n_unique()} queries"
             msg = f"{name} {rule} in {count}: {_first(rows)}"
             raise ValueError(f"{msg}\n\nHint: {hint}" if hint else msg)
+
+
+def _are_null(values: pl.Series) -> Mask:
+    """Return which values are null, or lists of nulls, as a curve without a value has."""
+    are_null = values.is_null()
+    if isinstance(values.dtype, pl.List):
+        are_null |= values.list.len() > values.list.drop_nulls().list.len()
+    return are_null.to_numpy()
 
 
 def _places(queries: pl.DataFrame, segments: Sequence[str]) -> list[tuple[pl.DataFrame, Integers]]:

@@ -14,7 +14,7 @@ import polars.selectors as cs
 from polars_graded._checks import check_column_names, check_columns, check_frame
 from polars_graded._frames.fingerprints import SETTINGS
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns, found_keys
+from polars_graded._results.keys import Columns, find_keys
 from polars_graded._versions import __version__
 from polars_graded._writing import whole_file
 
@@ -78,7 +78,7 @@ def write_results(
     """
     file = _checked_file(path)
     frame = check_frame("per_query", per_query).lazy().collect()
-    columns = check_column_names("query", query or found_keys(frame.schema, {})["query"])
+    columns = check_column_names("query", query or find_keys(frame, {}, "write_results")["query"])
     check_columns("per_query", columns, frame.schema, argument="query")
     about: dict[str, Any] = {METADATA: __version__, "query": columns}
     about["queries"] = frame.select(pl.struct(columns).n_unique()).item()

@@ -24,6 +24,7 @@ HEADINGS = {
     "none_judged": ("queries,", "none", "judged"),
     "none_relevant": ("queries,", "none", "relevant"),
     "only_relevant": ("queries,", "all", "relevant"),
+    "duplicates": ("rows that", "repeat a", "document"),
     "none_retrieved": ("queries,", "none", "retrieved"),
 }
 """What stands above the cells, line by line."""
@@ -34,8 +35,11 @@ SHARES = ("retrieved", "judged", "judged@10", "tied")
 QUERIES = ("none_judged", "none_relevant", "only_relevant", "none_retrieved")
 """The columns that are numbers of queries."""
 
-HARM = {"none_judged", "none_retrieved"}
-"""What counts as 0 in means though it says nothing of how good a strategy ranks."""
+ROWS = ("duplicates",)
+"""The columns that are numbers of rows."""
+
+HARM = {"none_judged", "none_retrieved", "duplicates"}
+"""What makes means wrong, though it says nothing of how good a strategy ranks."""
 
 EMPTY, FULL, ALARM = "#eef0f2", "#b5cadd", "#eba493"
 """The colours of a cell, of what is filled of it, and of that where it makes means wrong."""
@@ -58,7 +62,8 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     """Draw what there is to measure as a table of bars, one line per strategy.
 
     Cells are filled by the share of documents or queries that they say, in red where it makes means
-    wrong: queries without a judged document, or with nothing retrieved, count as 0.
+    wrong: queries without a judged document, or with nothing retrieved, count as 0, and a row that
+    repeats a document counts it twice.
 
     Parameters
     ----------
@@ -102,7 +107,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     if (dtype := table.schema["grades"]) != GRADES:
         msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
         raise TypeError(msg)
-    counts = ["queries", "least", "median", "most", *SHARES, *QUERIES]
+    counts = ["queries", "least", "median", "most", *SHARES, *QUERIES, *ROWS]
     facts = chart_data.result_rows(
         "table", table, *counts, texts=(), strategy=strategy, panel=panel, once="strategy"
     )
@@ -172,9 +177,10 @@ def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, A
     spread = median if least == most else f"{median} ({least}–{most})"
     for what, text in (("queries", _number(queries)), ("documents", spread)):
         yield _cell(what, starts[what], WIDTHS[what], EMPTY, text)
-    for what in (*SHARES, *QUERIES):
+    for what in (*SHARES, *QUERIES, *ROWS):
         start, value = starts[what], fact[what]
         share = value if what in SHARES or value is None else value / queries
+        share = min(1, value or 0) if what in ROWS else share  # one row is an error
         is_share = what in SHARES and value is not None
         text = percent(value, decimals=0) if is_share else _number(value)
         yield _cell(what, start, WIDTH, EMPTY)

@@ -153,6 +153,7 @@ def better_look(
     return style.strategy_look(known, title, field="better", drawn=better)
 
 
+@takes_results_of_one
 def query_heatmap(
     per_query: Frame,
     measure: Named,
@@ -174,7 +175,7 @@ def query_heatmap(
         One row per strategy and query with one column per measure, as `evaluate` returns it.
     measure
         The column to draw.
-    query, strategy, missing
+    query, strategy, missing, grader
         As for `compare`.
 
     Returns

@@ -175,6 +175,27 @@ class Ragged:
         tied[np.flatnonzero(known)[places]] = _in_sets(new)
         return tied
 
+    def tied_unlike(self, other: Ragged) -> tuple[Integers, Integers]:
+        """Return the places of tied values whose set has several values in `other`, and the sets.
+
+        Sets rise, and places in each of them. NaN is tied with nothing here, and one value in
+        `other`.
+        """
+        known = np.flatnonzero(~np.isnan(self.values))
+        places, new = self.keep(~np.isnan(self.values)).rising_in_sets()
+        places = known[places]
+        if not len(places):
+            return places, places
+        values, numbers = other.values[places], np.cumsum(new) - 1
+        differ = values[1:] != values[:-1]
+        differ &= ~(np.isnan(values[1:]) & np.isnan(values[:-1])) & ~new[1:]
+        is_unlike = np.zeros(numbers[-1] + 1, bool)
+        is_unlike[numbers[1:][differ]] = True
+        chosen = is_unlike[numbers]
+        # Each set in the order of its places, by one sort of whole numbers.
+        both = np.sort(numbers[chosen] * len(self.values) + places[chosen])
+        return both % len(self.values), both // len(self.values)
+
     def rising_in_sets(self) -> tuple[npt.NDArray[Any], Mask]:
         """Where rising values stand, equal ones in any order, and which begin a set of equals."""
         rising = partial(_places_rising, threads=self.threads)
