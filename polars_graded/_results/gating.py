@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -36,12 +36,14 @@ from polars_graded._results.gate_sentences import (
     sentence_of,
 )
 from polars_graded._results.keys import (
-    GRADER,
     Columns,
-    ResultOptions,
+    Keys,
+    Missing,
+    check_one_grader,
     columns_of_segments,
-    has_graders,
-    takes_results_of_one,
+    one_grader,
+    split_by_grader,
+    takes_results,
 )
 from polars_graded._results.pairs import Pairs, names_of_pairs
 from polars_graded._results.per_query import (
@@ -72,7 +74,7 @@ OPEN = (BEYOND, "undecided")
 """Verdicts that more queries would change."""
 
 
-@takes_results_of_one
+@takes_results(one_grader)
 def gate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -86,7 +88,10 @@ def gate(
     judgments: Change = "same",
     formulas: Change = "same",
     scale: Change = "same",
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     r"""Return whether each strategy is better, no worse, or worse than the baseline.
 
@@ -215,7 +220,8 @@ def gate(
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
-    changes["missing"] = keys.get("missing", "error")
+    changes["missing"] = missing
+    keys: Keys = {"query": query, "strategy": strategy, "missing": missing}
     held = held_against(per_query, measures, baseline, segments, keys, changes)
     return verdicts_of(held, margin, options)
 
@@ -307,7 +313,7 @@ def held_against(
     measures: Sequence[Named],
     baseline: Any,
     segments: Columns | None,
-    keys: ResultOptions,
+    keys: Keys,
     changes: Mapping[str, str],
 ) -> Held:
     """Return each strategy and what it is held against: one beside it, or one of other results."""
@@ -343,7 +349,7 @@ def _beside(
     measures: Sequence[Named],
     baseline: Any,
     segments: Columns | None,
-    keys: ResultOptions,
+    keys: Keys,
     changes: Mapping[str, str],
 ) -> Held:
     """Return each strategy and, of older results, their only one or that of the same name."""
@@ -351,13 +357,8 @@ def _beside(
     found, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
     columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *found]
     older = as_numbers(results_of(baseline), found)
-    if has_graders(older.schema, {**keys, "segments": segments}) and older[GRADER].n_unique() > 1:
-        msg = (
-            "`baseline` must have the results of one grader, got "
-            f"{first_few(older[GRADER].unique(maintain_order=True).to_list())}\n\n"
-            "Hint: .filter(grader=...) of the frame leaves those of one"
-        )
-        raise ValueError(msg)
+    graders = [*split_by_grader(older, {**keys, "measures": found, "segments": segments})]
+    check_one_grader("baseline", graders, ".filter(grader={!r}) of the frame leaves those of one")
     check_columns("baseline", columns, older.schema)
     strategies = as_they_come(rows[name])
     rows, older = with_same_keys(rows, older, [each for each in columns if each not in found])
