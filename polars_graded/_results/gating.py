@@ -20,11 +20,15 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
-from polars_graded._results.careful_intervals import careful_intervals, queries_needed, skewness_of
+from polars_graded._results.careful_intervals import (
+    careful_intervals,
+    queries_to_decide,
+    skewness_of,
+)
 from polars_graded._results.comparability import (
     Change,
-    check_comparable,
     check_queries,
+    check_same_conditions,
     formulas_said,
     with_same_keys,
 )
@@ -63,7 +67,7 @@ from polars_graded._results.significance import Options, TestName
 
 __all__ = ["assert_no_worse", "gate"]
 
-TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
+GATE_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
 """Tests with an interval of the mean that agrees with them."""
 
 BAD = ("worse", BEYOND, "undecided")
@@ -228,7 +232,7 @@ def gate(
 
 def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Options) -> pl.DataFrame:
     """Return what `gate` says of strategies and what they are held against."""
-    check_choice("test", options.test, TESTS)
+    check_choice("test", options.test, GATE_TESTS)
     grid = held.grid
     level = options.level / (len(held.a) * len(grid.segments) * len(grid.measures))
     tables = []
@@ -256,14 +260,19 @@ def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Option
 
 
 def assert_no_worse(
-    per_query: Any, *measures: Named, undecided: bool = False, **options: Any
+    per_query: Any,
+    *measures: Named,
+    baseline: Any,
+    margin: float | Mapping[str, float] = 0.01,
+    undecided: bool = False,
+    **options: Any,
 ) -> None:
     """Raise an error where a strategy is worse than the baseline, or may be: one line of a test.
 
     Parameters
     ----------
-    per_query, *measures, **options
-        As for `gate`, with its `baseline` and `margin`.
+    per_query, *measures, baseline, margin, **options
+        As for `gate`.
     undecided
         Whether the verdict "undecided" passes too. A strategy that is worse by the whole interval
         passes only if that is by less than the margin.
@@ -284,7 +293,7 @@ def assert_no_worse(
     AssertionError: ap: new is worse than main by 0.15 (-0.166 to -0.134), beyond the margin ...
     """
     __tracebackhide__ = True
-    verdicts = gate(per_query, *measures, **options)
+    verdicts = gate(per_query, *measures, baseline=baseline, margin=margin, **options)
     bad = verdicts.filter(pl.col("verdict").is_in(BAD[: 2 if undecided else 3]))
     if bad.height:
         raise AssertionError(failure_message(bad))
@@ -330,7 +339,7 @@ def held_against(
     said = formulas_said(measures, grid.measures)
     is_base = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_base), rows.filter(is_base)
-    comparable = check_comparable(*both, queries, said, changes, beside=False)
+    comparable = check_same_conditions(*both, queries, said, changes, beside=False)
     b = np.full(len(a), base)
     names = names_of_pairs(grid.strategies, a, b)
     return Held(grid, a, b, names, _formulas(rows, said), comparable.notes)
@@ -368,7 +377,7 @@ def _beside(
     bases = known[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
     said = formulas_said(measures, found)
-    comparable = check_comparable(rows, older, queries, said, changes, beside=True)
+    comparable = check_same_conditions(rows, older, queries, said, changes, beside=True)
     is_allowed = changes["missing"] != "error"
     check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
     new, ending = now.cast(pl.String), OF_BASELINE
@@ -557,7 +566,7 @@ def _adverse_skewness(pairs: Pairs, by: Judgement) -> Floats:
 
 def _more_queries(effect: float, skewness: float, changed: int, n: int, level: float) -> int | None:
     """Return how many more queries decide, None where that is not known or far too many."""
-    needed = queries_needed(effect, level, skewness, changed / n) if n else None
+    needed = queries_to_decide(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:
         return None
     return max(1, needed - n)

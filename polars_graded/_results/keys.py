@@ -22,6 +22,7 @@ from polars_graded._checks import (
 from polars_graded._frames.fingerprints import JUDGMENTS, SETTINGS
 from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, charts ask here
 from polars_graded._frames.inputs import check_graders_named
+from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, all results ask here
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
 
@@ -29,7 +30,6 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 Missing: TypeAlias = Literal["error", "drop", "zero"]
-Columns: TypeAlias = str | Sequence[str]
 
 KEYS = ("strategy", "query")
 """What tells rows of results apart, in the order in which `evaluate` puts it."""
@@ -165,7 +165,7 @@ def check_one_grader(argument: str, graders: Sequence[Any], hint: str) -> None:
     """Raise where a frame has the results of several graders."""
     if len(graders) > 1:
         msg = (
-            f"`{argument}` must have the results of one grader here, got {first_few(graders)}\n\n"
+            f"`{argument}` must have the results of one grader, got {first_few(graders)}\n\n"
             f"Hint: {hint.format(graders[0])}"
         )
         raise ValueError(msg)

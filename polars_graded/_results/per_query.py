@@ -240,7 +240,7 @@ def place_of(strategies: pl.Series, name: Any) -> int:
         hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
     if isinstance(name, list | tuple):
         hint = f"\n\nHint: a gate takes one at a time, such as baseline={first_of(name)!r}"
-    msg = f"there is no strategy {name!r}; there are {listed(strategies)}{hint}"
+    msg = f"there is no strategy {name!r}; there are {quoted_names(strategies)}{hint}"
     raise ValueError(msg)
 
 
@@ -249,8 +249,8 @@ def first_of(names: Sequence[Any]) -> Any:
     return names[0] if names else names
 
 
-def listed(strategies: pl.Series) -> str:
-    """The names of strategies in a sentence."""
+def quoted_names(strategies: pl.Series) -> str:
+    """Return the quoted names of strategies for a sentence."""
     return ", ".join(map(repr, strategies.to_list())) or "none"
 
 
