@@ -36,7 +36,7 @@ from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
 from polars_graded._results.gate_sentences import gate_summary
 from polars_graded._results.gating import BAD, held_against, verdicts_of
-from polars_graded._results.keys import GRADER, ResultOptions, by_grader
+from polars_graded._results.keys import GRADER, Keys, split_by_grader
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.result_files import write_results
 from polars_graded._results.significance import CORRECTIONS, TESTS, Options, TestName, correction_of
@@ -674,11 +674,8 @@ def _printed(
         models = per_query[GRADER].unique(maintain_order=True).to_list()
         models.remove(options.trusted)
         return "\n\n".join(paper_table(per_query, numbers, grader=each, **how) for each in models)
-    graders = {"": per_query}
-    if GRADER in per_query.columns:
-        graders = by_grader(per_query, {"measures": [[*measures]]})
     tables = []
-    for grader, rows in graders.items():
+    for grader, rows in split_by_grader(per_query, {"measures": [[*measures]]}).items():
         first, *others = _means(rows, measures, numbers)
         tables += [f"Grades of {grader}\n{first}" if grader else first, *others]
     if numbers and options.trusted is not None:
@@ -784,7 +781,7 @@ def _gated(
     best = {name: measures[name].definition.best for name in _under_names(options.gate)}
     baseline = Path(options.baseline) if _is_file(options.baseline) else options.baseline
     # Queries without a relevant document have no value on either side, and are left out.
-    keys: ResultOptions = {"strategy": "strategy", "query": how["query"], "missing": how["missing"]}
+    keys: Keys = {"strategy": "strategy", "query": how["query"], "missing": how["missing"]}
     changes = {name: getattr(options, name) or "same" for name in CHANGES}
     changes["missing"] = options.missing or "error"
     try:

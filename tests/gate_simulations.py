@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import brentq
 
-from polars_graded._results.careful_intervals import queries_needed, skewness_of
+from polars_graded._results.careful_intervals import queries_to_decide, skewness_of
 from polars_graded._results.gating import BAD, PASSING, Judgement, decided
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import Results
@@ -121,7 +121,7 @@ def decided_of_needed(kind, effect, margin, changes):
     rng = np.random.default_rng(zlib.crc32(kind.encode()))
     sample = KINDS[kind](rng, effect, (1, 1_000_000))
     skewness = max(-skewness_of(sample).item(), 0)
-    n = queries_needed((effect + margin) / sample.std(), LEVEL, skewness, (sample != 0).mean())
+    n = queries_to_decide((effect + margin) / sample.std(), LEVEL, skewness, (sample != 0).mean())
     drawn = KINDS[kind](rng, effect, (changes, n))
     values = np.concatenate([np.zeros((1, n)), drawn])
     pairs = Pairs(

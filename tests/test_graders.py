@@ -147,7 +147,7 @@ def test_orders_of_graders_are_of_the_queries_that_both_have_values_of():
 
 def test_what_shows_one_grader_asks_which(tmp_path):
     results = evaluated()
-    said = r"the results of one grader here, got 'people', 'model'\n\nHint: grader='people'"
+    said = r"the results of one grader, got 'people', 'model'\n\nHint: grader='people'"
     with pytest.raises(ValueError, match=said):
         pg.paper_table(results)
     with pytest.raises(ValueError, match=said):

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from polars_graded import evaluate
 from polars_graded._frames.grouping import Groups
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.documents import Documents
+from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import offsets_of
 from polars_graded._measuring.ranking import Ranking
 
@@ -105,7 +105,7 @@ def test_only_tied_rows_move_and_nulls_come_last():
     offsets = np.array([0, 4, 6])
     ranking = Ranking(pl.col("grade")).ranked_by(["score", "doc"], descending=[True, False])
     lists = [Lists(each, offsets) for each in (pl.Series(range(6)), scores, keys)]
-    found = Documents.of(ranking, lists[0], lists[1:])
+    found = DocumentLists.of(ranking, lists[0], lists[1:])
     assert [docs[row] for row in found.grades.flat] == ["x", "x", "y", None, "z", "z"]
     # The last two are equal in all that they are ranked by; no others are.
     ties = found.ties.flat.to_list()

@@ -16,16 +16,10 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import (
-    check_collected,
-    check_column_names,
-    check_columns,
-    check_level,
-    first_few,
-)
+from polars_graded._checks import check_collected, check_column_names, check_columns, check_level
 from polars_graded._drawing.printing import printed
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import GRADER, Columns
+from polars_graded._results.keys import GRADER, Columns, check_one_grader
 from polars_graded._results.per_query import (
     Results,
     curve_means,
@@ -128,15 +122,12 @@ def of_one_grader(argument: str, frame: Frame, *named: Any) -> pl.DataFrame:
     collected = check_collected(argument, frame)
     if GRADER in collected.columns and GRADER not in named:
         check_names(collected, [GRADER])
-        graders = natural_order(names_in(collected, GRADER))
-        if len(graders) > 1:
-            msg = (
-                f"`{argument}` must have the rows of one grader to draw, got "
-                f"{first_few(graders)}\n\n"
-                f"Hint: .filter(grader={graders[0]!r}) leaves those of one, and panel='grader' "
-                "gives each a panel, in a chart that has some"
-            )
-            raise ValueError(msg)
+        check_one_grader(
+            argument,
+            natural_order(names_in(collected, GRADER)),
+            ".filter(grader={!r}) leaves those of one, and panel='grader' gives each a panel, in "
+            "a chart that has some",
+        )
     return collected
 
 

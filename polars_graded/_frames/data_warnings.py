@@ -22,13 +22,11 @@ from polars_graded._frames.notes import (
     counts_missed,
 )
 from polars_graded._frames.request import Request
+from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR
 from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
-ROUNDING = 1e-9
-"""Sums of the same grades in another order differ by less."""
-
 UNFAIR, FEW = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
@@ -284,7 +282,7 @@ class Noted:
         n, worth = pl.col("relevant"), pl.col("worth")
         return rows.filter(
             (n.min() < n.max()).over(query)
-            | (worth.max() - worth.min() > ROUNDING * worth.abs().max()).over(query)
+            | (worth.max() - worth.min() > MAX_SUM_ERROR * worth.abs().max()).over(query)
         )
 
     def that_did_not_run(self) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import polars as pl
 
 from polars_graded._checks import check_frame
-from polars_graded._frames.judge_checks import check_keys
+from polars_graded._frames.judge_checks import check_key_columns
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 
@@ -88,7 +88,7 @@ def graders_apart(
 ) -> pl.DataFrame:
     """One row per document and a column of grades per grader, of one row per grade."""
     check_graders_named(rows, name, grader)
-    check_keys(rows, name, [*keys, grader])
+    check_key_columns(rows, name, [*keys, grader])
     rows = rows.select(*keys, pl.col(grader).cast(pl.String), grade)
     for key in keys:
         if key in rows.get_column(grader):

@@ -64,7 +64,7 @@ def _listed(columns: Sequence[str]) -> str:
 # What shows in their rows
 
 
-def check_keys(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
+def check_key_columns(frame: pl.DataFrame, name: str, key: Sequence[str]) -> None:
     """Raise where rows have a null in a column of the key, or two have the same."""
     check_no_nulls(frame, name, key)
     check_distinct(frame, name, key)
@@ -118,7 +118,7 @@ def usable(
     unjudged_below: float | None,
 ) -> pl.DataFrame:
     """The judgments that count, once it is seen that no document has two."""
-    check_keys(judgments, "judgments", pair)
+    check_key_columns(judgments, "judgments", pair)
     graded = pl.col(grades)
     if unjudged_below is not None:
         judgments = judgments.with_columns(pl.when(graded >= unjudged_below).then(graded))

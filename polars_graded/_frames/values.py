@@ -29,9 +29,9 @@ from polars_graded._measuring.computing import (
     sentence,
 )
 from polars_graded._measuring.documents import (
-    Documents,
+    DocumentLists,
     check_grades,
-    check_keys,
+    check_ranked_by,
     not_finite,
     not_finite_sentence,
 )
@@ -109,19 +109,20 @@ class Part:
         """What is to be known of each query, whatever the strategy."""
         return notes_of_queries(self)
 
-    def keys(self, name: str) -> list[Lists]:
-        """What a strategy is ranked by."""
+    def lists_ranked_by(self, name: str) -> list[Lists]:
+        """Return the columns that a strategy is ranked by, as lists."""
         columns = [*self.request.columns_of(name), *(self.request.ties or ())]
         return [*map(self.groups.lists, columns)]
 
-    def documents(self, name: str, measures: Sequence[Measure], order: TieOrder) -> Documents:
-        """The documents of each query, as a strategy ranks them."""
+    def documents(
+        self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
+    ) -> DocumentLists:
+        """Return the documents of each query, as a strategy ranks them by lists of keys."""
         if depth_of(measures) == 0:
-            return Documents(self.grades, None, None)
-        keys = self.keys(name)
+            return DocumentLists(self.grades, None, None)
         if self.request.ties is not None:
-            return Documents.of(self.ranking(name), self.grades, keys)
-        return Documents.of(self.ranking(name), self.grades, keys, order, self.names)
+            return DocumentLists.of(self.ranking(name), self.grades, keys)
+        return DocumentLists.of(self.ranking(name), self.grades, keys, order, self.names)
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:
@@ -131,15 +132,15 @@ class Part:
             return None
         return lambda places: self.groups.at(column, places).cast(pl.String)
 
-    def not_finite(self, name: str) -> Integers:
-        """For each query the number of a column of the strategy with NaN or infinity, or 0."""
-        ranking, keys = self.ranking(name), self.keys(name)
-        check_keys(ranking, self.grades, keys)
+    def not_finite(self, name: str, keys: Sequence[Lists]) -> Integers:
+        """Return for each query the number of a column with NaN or infinity, or 0."""
+        check_ranked_by(self.ranking(name), self.grades, keys)
         return not_finite([self.grades, *keys])
 
     def rankings(self, names: Sequence[str]) -> Iterator[Rankings]:
         """Yield what comes out for some strategies, measured together."""
-        bad = {name: self.not_finite(name) for name in names}
+        keys = {name: self.lists_ranked_by(name) for name in names}
+        bad = {name: self.not_finite(name, keys[name]) for name in names}
         usable = [name for name, numbers in bad.items() if not numbers.any()]
         error, found = None, dict[str, list[Computed]]()
         try:
@@ -148,7 +149,7 @@ class Part:
                     computed(
                         measures,
                         self.ranking(usable[0]),
-                        [self.documents(name, measures, order) for name in usable],
+                        [self.documents(name, keys[name], measures, order) for name in usable],
                         ordered=data_warnings.decided_by_order(self.request),
                     )
                     if usable

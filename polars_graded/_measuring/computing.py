@@ -12,9 +12,9 @@ import polars as pl
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.definitions import ALL, MOST_VALUES
-from polars_graded._measuring.documents import Documents
+from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
-from polars_graded._measuring.kernels.queries import ROUNDING, Judged, Queries
+from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judged, Queries
 from polars_graded._measuring.kernels.ragged import Floats, Mask, Ragged
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
@@ -51,7 +51,7 @@ def depth_of(measures: Sequence[Measure]) -> int | None:
 def computed(
     measures: Sequence[Measure],
     ranking: Ranking,
-    strategies: Sequence[Documents],
+    strategies: Sequence[DocumentLists],
     known: Lists | None = None,
     *,
     ordered: Sequence[Measure] = (),
@@ -86,7 +86,7 @@ def computed(
             for grades in dict.fromkeys(documents.grades for documents in rankings)
         }
 
-        def ranked(documents: Documents) -> Queries:
+        def ranked(documents: DocumentLists) -> Queries:
             return Queries.ranked_by(
                 judged[documents.grades],
                 None if documents.scores is None else of_lists[documents.scores],
@@ -175,7 +175,7 @@ def _differ(values: Any, others: Any) -> Mask:
     if isinstance(values, Ragged):
         return values.count(_differ(values.values, others.values)) > 0
     low, high = np.minimum(values, others), np.maximum(values, others)
-    differ: Mask = high - low > ROUNDING * high
+    differ: Mask = high - low > MAX_SUM_ERROR * high
     return differ
 
 

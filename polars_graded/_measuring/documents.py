@@ -23,7 +23,7 @@ from polars_graded._measuring.tie_orders import TieOrder, in_32_bits, rows_as_ra
 
 
 @dataclass(frozen=True, eq=False)
-class Documents:
+class DocumentLists:
     """Grades, and what documents are ranked by, each in lists of its own."""
 
     grades: Lists
@@ -44,7 +44,7 @@ class Documents:
         keys: Sequence[Lists],
         tied: TieOrder | None = None,
         names: Callable[[Integers], pl.Series] | None = None,
-    ) -> Documents:
+    ) -> DocumentLists:
         """Documents in lists of grades and of each key to rank by, which were checked.
 
         `tied` orders those that are equal in all keys and leaves them tied; it may need `names`,
@@ -168,8 +168,8 @@ def check_grades(ranking: Ranking, grades: Lists) -> None:
     check_exact(ranking.column(1), grades.flat)
 
 
-def check_keys(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
-    """Raise where what documents are ranked by is not what it must be."""
+def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
+    """Raise where a column to rank by has the wrong type or another number of values."""
     for number, key in enumerate(keys, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.column(number), key.flat.dtype)

@@ -11,11 +11,11 @@ from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import Computed, check_measures, computed, sentence
 from polars_graded._measuring.documents import (
-    Documents,
+    DocumentLists,
     check_directions,
     check_finite,
     check_grades,
-    check_keys,
+    check_ranked_by,
     not_finite,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
@@ -86,15 +86,15 @@ def _expression(
     )
 
 
-def _documents(ranking: Ranking, lists: Sequence[Lists]) -> tuple[Documents, Lists | None]:
+def _documents(ranking: Ranking, lists: Sequence[Lists]) -> tuple[DocumentLists, Lists | None]:
     """The documents of a ranking and, where there is one list more, the grades of known ones."""
     grades, *others = lists
     keys, known = others[: len(ranking.by)], others[len(ranking.by) :]
     check_grades(ranking, grades)
-    check_keys(ranking, grades, keys)
+    check_ranked_by(ranking, grades, keys)
     check_finite(ranking, not_finite([grades, *keys]))
     check_directions(ranking, keys)
-    documents = Documents.of(ranking, grades, keys)
+    documents = DocumentLists.of(ranking, grades, keys)
     if not known:
         return documents, None
     return documents, known[0] if documents.rows is None else known[0].at(documents.rows)

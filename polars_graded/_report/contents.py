@@ -18,11 +18,12 @@ from polars_graded._report.packing import (
     packed_values,
 )
 from polars_graded._report.words import ALPHA, Tested, axis_title, explained
-from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.findings import is_found
 from polars_graded._results.keys import columns_of_segments
-from polars_graded._results.per_query import Grid, bests
-from polars_graded._results.segments import compare_segments
+from polars_graded._results.per_query import Grid, bests, check_per_query
+from polars_graded._results.segments import interactions_of
+from polars_graded._results.significance import Options
 from polars_graded._sentences import counted, listed, p_said, percent, together
 
 MOST_POINTS = 1_200_000
@@ -73,16 +74,11 @@ def queries_seen(n_queries: int, n_values: int) -> Integers:
 # Measures
 
 
-def measures_of(
-    grid: Grid, names: list[str], seen: Integers, keys: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """What the page has of each measure: its means, and the values of queries packed."""
-    if not names:
-        return []
-    summary = summarise(grid.frame, grid.named(names), **keys)
+def measures_of(grid: Grid, seen: Integers) -> list[dict[str, Any]]:
+    """Return each measure as the page shows it: its means, and the packed values of queries."""
     result = []
-    for name in names:
-        rows, best = summary.filter(measure=name), grid.best[name]
+    for name, best in grid.named(grid.measures).items():
+        rows = summary_of(grid, 1 - ALPHA, name)
         falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
         values = grid.values(name)
         check_size(name, values)
@@ -115,12 +111,15 @@ def _bin(values: Floats) -> float:
 # Curves
 
 
-def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, Any]]:
-    """What the page has of each curve: its chart, its means, and the values of queries packed."""
+def curves_of(grid: Grid, seen: Integers) -> list[dict[str, Any]]:
+    """Return each curve as the page shows it: its chart, its means, the packed values of queries.
+
+    The measures of the grid are curves.
+    """
     from polars_graded._drawing.style import FEW_POINTS, MOST_COLOURS
     from polars_graded._report import specs
 
-    result = []
+    result, names = [], grid.measures
     kinds = _kinds(names)
     for name, kind in kinds.items():
         ideal = chart_data.ideal_of(name, names) if kind == "rank" else None
@@ -208,18 +207,20 @@ def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
 # Comparisons
 
 
-def compared_pairs(grid: Grid, names: list[str], options: Mapping[str, Any]) -> list[list[Pair]]:
-    """The pairs of each measure, with numbers as the page has them, and p as it is read."""
-    result = compare(grid.frame, grid.named(names), **options)
+def compared_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pair]]:
+    """Return the pairs of each measure, with rounded numbers and p values as text."""
+    result = comparison_of(grid, options, baseline)
     result = result.with_columns(is_found(result.columns, ALPHA).alias("found"))
     place = {name: i for i, name in enumerate(grid.strategies.to_list())}
 
     def pair(row: Mapping[str, Any]) -> Pair:
-        both = {"strategy": place[row[options["strategy"]]], "baseline": place[row["baseline"]]}
+        both = {"strategy": place[row[grid.strategies.name]], "baseline": place[row["baseline"]]}
         numbers = {name: cell(row[name]) for name in OF_PAIRS}
         return both | numbers | {"p": p_said(row["p_corrected"]), "found": row["found"]}
 
-    return [[*map(pair, result.filter(measure=name).iter_rows(named=True))] for name in names]
+    return [
+        [*map(pair, result.filter(measure=name).iter_rows(named=True))] for name in grid.measures
+    ]
 
 
 def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> dict[str, Any]:
@@ -250,18 +251,18 @@ def _held(pairs: list[Pair], tested: Tested) -> str:
 
 
 def segments_of(
-    per_query: Any, grid: Grid, names: list[str], segments: Any, keys: Mapping[str, Any]
+    per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """The means of each measure in each segment, and which differences are not the same in all."""
+    """Return the means in each segment, and which differences are not the same in all."""
     own = columns_of_segments(segments)
-    if not own or not names:
+    if not own or not grid.measures:
         return None
-    named, strategies = grid.named(names), grid.strategies.to_list()
-    how: dict[str, Any] = {"segments": segments, **keys}
-    means = summarise(per_query, named, **how)
-    told = None if len(strategies) < 2 else compare_segments(per_query, named, **how)  # noqa: PLR2004
+    strategies = grid.strategies.to_list()
+    parts = check_per_query(per_query, [grid.named(grid.measures)], segments, **keys)
+    means = summary_of(parts, 1 - ALPHA)
+    told = None if len(strategies) < 2 else interactions_of(parts)  # noqa: PLR2004
     found = []
-    for name in names:
+    for name in grid.measures:
         rows = []
         for part, of_it in means.filter(measure=name).group_by(own, maintain_order=True):
             at = dict(of_it.select(keys["strategy"], "mean").iter_rows())

@@ -36,7 +36,7 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.verdict import SHARE, certainty, verdict
 from polars_graded._report.words import ABSENT, ALPHA, MISSING, UNDEFINED, Tested
-from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
+from polars_graded._results.keys import all_graders, one_part, split_by_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
     Missing,
@@ -70,7 +70,7 @@ SCRIPTS = (
 """The parts of the script, in the order in which they need each other."""
 
 
-@compares_graders
+@takes_results(all_graders)
 @takes_options_of(Request.of)
 def report(
     per_query: pl.DataFrame | pl.LazyFrame,
@@ -216,13 +216,11 @@ def report(
     _check_texts(title, file, date, settings)
     check_writable(path := Path(file))
     check_choice("missing", missing, MISSING)
-    correction = correction_of(test, correction)
-    Options(test, correction)  # which checks them
+    tests = Options(test, correction_of(test, correction))
     scripts = drawing_scripts()
     every = per_query = per_query.lazy().collect()
     asked = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
-    if has_graders(every.schema, asked):
-        grader, per_query = of_one_grader(by_grader(every, asked), grader or trusted)
+    grader, per_query = one_part(split_by_grader(every, asked), grader or trusted)
     per_query, one = chart_data.one_query("per_query", per_query, query, strategy)
     numbers, curves = measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
@@ -234,20 +232,21 @@ def report(
     documents = None
     if frame is not None:
         documents = RankedFrame.of(frame, doc, titles, strategy=strategy, query=query, **options)
-    grid = Grid(results, missing, _in_natural_order(results[strategy].unique()), measures)
+    order = _in_natural_order(results[strategy].unique())
+    grid = Grid(results.drop(curves), missing, order, measures)
+    curve_grid = Grid(results.drop(numbers), missing, order, measures)
     keys: dict[str, Any] = {"query": one, "strategy": strategy, "missing": missing}
-    how = {"baseline": baseline, "test": test, "correction": correction}
     seen = queries_seen(len(grid.queries), len(grid.strategies) * len(numbers))
     import altair as alt
 
     # A theme that is switched on is made for other pages.
     with alt.theme.enable("none"):
-        payload = _payload(grid, numbers, curves, seen, keys, how)
+        payload = _payload(grid, curve_grid, seen, baseline, tests)
         if grader is not None:
             from polars_graded._report.graders import add_graders
 
             add_graders(payload, every, grader, trusted, baseline, **keys | {"query": query})
-    payload["segments"] = segments_of(per_query, grid, numbers, segments, keys)
+    payload["segments"] = segments_of(per_query, grid, segments, keys)
     said = {} if grader is None else {"Grades": f"of {grader}"}
     if documents is not None:
         said |= documents.settings
@@ -263,9 +262,9 @@ def report(
     return ReportFile(path)
 
 
-def _has_undefined(grid: Grid, numbers: list[str]) -> bool:
+def _has_undefined(grid: Grid) -> bool:
     """Return whether a measure has no value for a query."""
-    return any(grid.frame[name].null_count() for name in numbers)
+    return any(grid.frame[name].null_count() for name in grid.measures)
 
 
 def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
@@ -336,29 +335,28 @@ def _brief(names: list[str]) -> list[str]:
 
 def _payload(
     grid: Grid,
-    numbers: list[str],
-    curves: list[str],
+    curves: Grid,
     seen: Integers,
-    keys: Mapping[str, Any],
-    how: Mapping[str, Any],
+    baseline: Any,
+    tests: Options,
 ) -> dict[str, Any]:
-    """What the script of the page reads of the results."""
+    """Return the results as the script of the page reads them."""
     from polars_graded._drawing import style
     from polars_graded._report import specs
 
     strategies = grid.strategies.cast(pl.String).to_list()
     queries = list(_labels(grid.queries[seen]))
-    measured, drawn = measures_of(grid, numbers, seen, keys), curves_of(grid, curves, seen)
-    absent = ABSENT | without_value(curves, drawn) | {curve["kind"]: "" for curve in drawn}
-    baseline = None if how["baseline"] is None else place_of(grid.strategies, how["baseline"])
-    pairs: list[list[Pair]] = [[] for _ in numbers]
-    if not numbers:
+    measured, drawn = measures_of(grid, seen), curves_of(curves, seen)
+    absent = ABSENT | without_value(curves.measures, drawn) | {curve["kind"]: "" for curve in drawn}
+    place = None if baseline is None else place_of(grid.strategies, baseline)
+    pairs: list[list[Pair]] = [[] for _ in grid.measures]
+    if not grid.measures:
         absent["comparison"] = "There is no measure to compare strategies by."
     elif len(strategies) == 1 and baseline is None:
         absent["comparison"] = "There is one strategy alone: comparing needs two."
     else:
-        pairs = compared_pairs(grid, numbers, {**keys, **how})
-    tested = Tested(how["test"], how["correction"], baseline, max(map(len, pairs), default=0))
+        pairs = compared_pairs(grid, tests, baseline)
+    tested = Tested(tests.test, tests.correction, place, max(map(len, pairs), default=0))
     for measure, its in zip(measured, pairs, strict=True):
         measure["verdict"] = verdict(grid, measure, its, tested)
     return {
@@ -369,7 +367,7 @@ def _payload(
         "total": len(grid.queries),
         "measures": measured,
         "curves": drawn,
-        "missing": MISSING[keys["missing"]] or UNDEFINED * _has_undefined(grid, numbers),
+        "missing": MISSING[grid.missing] or UNDEFINED * _has_undefined(grid),
         "steps": STEPS,
         "alpha": ALPHA,
         "mostPairs": MOST_PAIRS,
@@ -383,8 +381,8 @@ def _payload(
         "testName": tested.name,
         "specs": {
             "forest": specs.forest_specs(),
-            "bars": specs.bars_specs(keys["query"]),
-            "explore": specs.explore_spec(keys["query"]),
+            "bars": specs.bars_specs(grid.queries.name),
+            "explore": specs.explore_spec(grid.queries.name),
         },
         "comparison": comparison_shown(pairs, tested),
         "certainty": certainty(grid, measured, pairs),

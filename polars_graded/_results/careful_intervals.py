@@ -90,7 +90,7 @@ def stringer_interval(differences: Floats, level: float, width: float) -> Floats
     return np.array([rising @ steps - unseen, rising[:, ::-1] @ steps + unseen])
 
 
-def queries_needed(effect: float, level: float, skewness: float, changed: float) -> int | None:
+def queries_to_decide(effect: float, level: float, skewness: float, changed: float) -> int | None:
     """Return how many queries decide in 80 % of cases, None where that is more than anyone has.
 
     `effect` is how far the difference is from what would be undecided, in standard deviations;

@@ -61,7 +61,7 @@ class Comparability:
         self.allowed.append(difference)
 
 
-def check_comparable(
+def check_same_conditions(
     rows: pl.DataFrame,
     older: pl.DataFrame,
     queries: Sequence[str],

@@ -7,14 +7,14 @@ per query, and every statistic is read off that.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_list, check_number
 from polars_graded._results.clusters import Clusters
-from polars_graded._results.keys import ResultOptions, takes_results
+from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
     Grid,
@@ -51,7 +51,7 @@ GEOMETRIC_FLOOR = 1e-5
 """What a value below it counts as in a geometric mean, as in trec_eval."""
 
 
-@takes_results
+@takes_results()
 def compare(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -66,7 +66,10 @@ def compare(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     r"""Compare strategies pair by pair: how much better one is, and whether that may be chance.
 
@@ -317,23 +320,30 @@ def compare(
     margin = None if rope is None else check_number("rope", rope, at_least=0)
     if trusted is not None:
         _check_none(rope=rope, cluster=cluster, test=None if test == "t" else test)
-        graders = check_graders(per_query, measures, segments, **keys)
+        graders = check_graders(
+            per_query, measures, segments, query=query, strategy=strategy, missing=missing
+        )
         return trusted_table(graders, trusted, confidence, (baseline, options.correction))
-    grid = check_per_query(per_query, measures, segments, **keys)
+    grid = check_per_query(
+        per_query, measures, segments, query=query, strategy=strategy, missing=missing
+    )
     clusters = None
     if cluster is not None:
-        clusters = Clusters.of(per_query, cluster, keys.get("query", "query"), options)
+        clusters = Clusters.of(per_query, cluster, query, options)
     return comparison_of(grid, options, baseline, margin, clusters)
 
 
-@takes_results
+@takes_results()
 def summarise(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
     segments: str | Sequence[str] | None = None,
     trusted: str | None = None,
     confidence: float = 0.95,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     r"""Sum up each strategy's results: what goes into a paper's table.
 
@@ -461,12 +471,19 @@ def summarise(
     """
     check_level(confidence)
     if trusted is not None:
-        graders = check_graders(per_query, measures, segments, **keys)
+        graders = check_graders(
+            per_query, measures, segments, query=query, strategy=strategy, missing=missing
+        )
         return trusted_table(graders, trusted, confidence)
-    return summary_of(check_per_query(per_query, measures, segments, **keys), confidence)
+    return summary_of(
+        check_per_query(
+            per_query, measures, segments, query=query, strategy=strategy, missing=missing
+        ),
+        confidence,
+    )
 
 
-@takes_results
+@takes_results()
 def differences(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Named | Sequence[Named],
@@ -474,7 +491,10 @@ def differences(
     b: Any,
     *,
     order: Literal["difference", "query"] = "difference",
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     """Set two strategies side by side query by query, as a precision histogram draws them.
 
@@ -531,17 +551,16 @@ def differences(
     check_choice("order", order, ("difference", "query"))
     alone = isinstance(measures, str | Mapping)
     named: list[Named] = check_list("measures", [measures] if alone else measures)
-    one, several = keys.get("strategy", "strategy"), keys.get("query", "query")
-    check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=several)
-    names, _ = measures_and_curves(per_query, named, query=several, strategy=one)
-    rows = collected_keys(per_query, names, query=several, strategy=one)
-    known = rows[one].unique().sort()
+    check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=query)
+    names, _ = measures_and_curves(per_query, named, query=query, strategy=strategy)
+    rows = collected_keys(per_query, names, query=query, strategy=strategy)
+    known = rows[strategy].unique().sort()
     both = known[[place_of(known, a), place_of(known, b)]]
     if both.n_unique() == 1:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
-    rows = rows.filter(pl.col(one).is_in(both.implode()))
-    grid = Grid(rows, keys.get("missing", "error"), measures=named)
+    rows = rows.filter(pl.col(strategy).is_in(both.implode()))
+    grid = Grid(rows, missing, measures=named)
     i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
     tables = [values_of_both(grid.results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
@@ -596,11 +615,11 @@ def comparison_of(
     return pl.concat(tables)
 
 
-def summary_of(grid: Grid, confidence: float) -> pl.DataFrame:
-    """What `summarise` says of these results."""
+def summary_of(grid: Grid, confidence: float, *measures: str) -> pl.DataFrame:
+    """Return what `summarise` returns for some measures of a grid, by default for all."""
     return pl.concat(
         of_measure(measure, segment, [grid.strategies], _summary(results, confidence))
-        for measure in grid.measures
+        for measure in measures or grid.measures
         for segment, results in grid.in_segments(measure)
     )
 

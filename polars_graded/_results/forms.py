@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from textwrap import fill
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -19,13 +19,7 @@ from polars_graded._checks import (
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.findings import is_found
-from polars_graded._results.keys import (
-    GRADER,
-    Columns,
-    ResultOptions,
-    takes_results,
-    takes_results_of_one,
-)
+from polars_graded._results.keys import GRADER, Columns, Missing, one_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
     Named,
@@ -55,12 +49,13 @@ LONG = ("measure", "cutoff", "value")
 """What `long_form` gives beside columns that are no measures."""
 
 
-@takes_results
+@takes_results()
 def long_form(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
     query: Columns = "query",
     strategy: str = "strategy",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     """Put the measures of a result below one another, cutoffs in a column of their own, for charts.
 
@@ -128,7 +123,7 @@ def long_form(
     )
 
 
-@takes_results_of_one
+@takes_results(one_grader)
 def paper_table(
     per_query: Any,
     *measures: Named,
@@ -142,7 +137,10 @@ def paper_table(
     confidence: float = 0.95,
     letters: Literal["worse", "groups"] = "worse",
     caption: bool = True,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> str:
     """Write the table of a paper: strategies by measures, and whom each beats significantly.
 
@@ -210,11 +208,15 @@ def paper_table(
     options = Options(test, correction_of(test, correction), confidence)
     found_of = None
     if trusted is None:
-        grid = check_per_query(per_query, measures, segments, **keys)
+        grid = check_per_query(
+            per_query, measures, segments, query=query, strategy=strategy, missing=missing
+        )
         means = summary_of(grid, confidence)
     else:
         _check_trusted(test, letters)
-        graders = check_graders(per_query, measures, segments, **keys)
+        graders = check_graders(
+            per_query, measures, segments, query=query, strategy=strategy, missing=missing
+        )
         grid, found_of = _of_one_model(graders, trusted), (graders, trusted, confidence)
         means = trusted_table(*found_of)
     parts = ["measure", *grid.apart]

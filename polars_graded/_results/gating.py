@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,11 +20,15 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
-from polars_graded._results.careful_intervals import careful_intervals, queries_needed, skewness_of
+from polars_graded._results.careful_intervals import (
+    careful_intervals,
+    queries_to_decide,
+    skewness_of,
+)
 from polars_graded._results.comparability import (
     Change,
-    check_comparable,
     check_queries,
+    check_same_conditions,
     formulas_said,
     with_same_keys,
 )
@@ -36,12 +40,14 @@ from polars_graded._results.gate_sentences import (
     sentence_of,
 )
 from polars_graded._results.keys import (
-    GRADER,
     Columns,
-    ResultOptions,
+    Keys,
+    Missing,
+    check_one_grader,
     columns_of_segments,
-    has_graders,
-    takes_results_of_one,
+    one_grader,
+    split_by_grader,
+    takes_results,
 )
 from polars_graded._results.pairs import Pairs, names_of_pairs
 from polars_graded._results.per_query import (
@@ -61,7 +67,7 @@ from polars_graded._results.significance import Options, TestName
 
 __all__ = ["assert_no_worse", "gate"]
 
-TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
+GATE_TESTS: tuple[TestName, ...] = ("t", "permutation", "bootstrap")
 """Tests with an interval of the mean that agrees with them."""
 
 BAD = ("worse", BEYOND, "undecided")
@@ -72,7 +78,7 @@ OPEN = (BEYOND, "undecided")
 """Verdicts that more queries would change."""
 
 
-@takes_results_of_one
+@takes_results(one_grader)
 def gate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -86,7 +92,10 @@ def gate(
     judgments: Change = "same",
     formulas: Change = "same",
     scale: Change = "same",
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     r"""Return whether each strategy is better, no worse, or worse than the baseline.
 
@@ -216,14 +225,15 @@ def gate(
     """
     options = Options(test, "none", confidence=confidence, seed=seed, resamples=resamples)
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
-    changes["missing"] = keys.get("missing", "error")
+    changes["missing"] = missing
+    keys: Keys = {"query": query, "strategy": strategy, "missing": missing}
     held = held_against(per_query, measures, baseline, segments, keys, changes)
     return verdicts_of(held, margin, options)
 
 
 def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Options) -> pl.DataFrame:
     """Return what `gate` says of strategies and what they are held against."""
-    check_choice("test", options.test, TESTS)
+    check_choice("test", options.test, GATE_TESTS)
     grid = held.grid
     level = options.level / (len(held.a) * len(grid.segments) * len(grid.measures))
     tables = []
@@ -251,14 +261,19 @@ def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Option
 
 
 def assert_no_worse(
-    per_query: Any, *measures: Named, undecided: bool = False, **options: Any
+    per_query: Any,
+    *measures: Named,
+    baseline: Any,
+    margin: float | Mapping[str, float] = 0.01,
+    undecided: bool = False,
+    **options: Any,
 ) -> None:
     """Raise an error where a strategy is worse than the baseline, or may be: one line of a test.
 
     Parameters
     ----------
-    per_query, *measures, **options
-        As for `gate`, with its `baseline` and `margin`.
+    per_query, *measures, baseline, margin, **options
+        As for `gate`.
     undecided
         Whether the verdict "undecided" passes too. A strategy that is worse by the whole interval
         passes only if that is by less than the margin.
@@ -279,7 +294,7 @@ def assert_no_worse(
     AssertionError: ap: new is worse than main by 0.15 (-0.166 to -0.134), beyond the margin ...
     """
     __tracebackhide__ = True
-    verdicts = gate(per_query, *measures, **options)
+    verdicts = gate(per_query, *measures, baseline=baseline, margin=margin, **options)
     bad = verdicts.filter(pl.col("verdict").is_in(BAD[: 2 if undecided else 3]))
     if bad.height:
         raise AssertionError(failure_message(bad))
@@ -308,7 +323,7 @@ def held_against(
     measures: Sequence[Named],
     baseline: Any,
     segments: Columns | None,
-    keys: ResultOptions,
+    keys: Keys,
     changes: Mapping[str, str],
 ) -> Held:
     """Return each strategy and what it is held against: one beside it, or one of other results."""
@@ -325,7 +340,7 @@ def held_against(
     said = formulas_said(measures, grid.measures)
     is_base = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_base), rows.filter(is_base)
-    comparable = check_comparable(*both, queries, said, changes, beside=False)
+    comparable = check_same_conditions(*both, queries, said, changes, beside=False)
     b = np.full(len(a), base)
     names = names_of_pairs(grid.strategies, a, b)
     return Held(grid, a, b, names, _formulas(rows, said), comparable.notes)
@@ -344,7 +359,7 @@ def _beside(
     measures: Sequence[Named],
     baseline: Any,
     segments: Columns | None,
-    keys: ResultOptions,
+    keys: Keys,
     changes: Mapping[str, str],
 ) -> Held:
     """Return each strategy and, of older results, their only one or that of the same name."""
@@ -352,13 +367,8 @@ def _beside(
     found, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
     columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *found]
     older = as_numbers(results_of(baseline), found)
-    if has_graders(older.schema, {**keys, "segments": segments}) and older[GRADER].n_unique() > 1:
-        msg = (
-            "`baseline` must have the results of one grader, got "
-            f"{first_few(older[GRADER].unique(maintain_order=True).to_list())}\n\n"
-            "Hint: .filter(grader=...) of the frame leaves those of one"
-        )
-        raise ValueError(msg)
+    graders = [*split_by_grader(older, {**keys, "measures": found, "segments": segments})]
+    check_one_grader("baseline", graders, ".filter(grader={!r}) of the frame leaves those of one")
     check_columns("baseline", columns, older.schema)
     strategies = as_they_come(rows[name])
     rows, older = with_same_keys(rows, older, [each for each in columns if each not in found])
@@ -368,7 +378,7 @@ def _beside(
     bases = known[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
     said = formulas_said(measures, found)
-    comparable = check_comparable(rows, older, queries, said, changes, beside=True)
+    comparable = check_same_conditions(rows, older, queries, said, changes, beside=True)
     is_allowed = changes["missing"] != "error"
     check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
     new, ending = now.cast(pl.String), OF_BASELINE
@@ -558,7 +568,7 @@ def _adverse_skewness(pairs: Pairs, by: Judgement) -> Floats:
 
 def _more_queries(effect: float, skewness: float, changed: int, n: int, level: float) -> int | None:
     """Return how many more queries decide, None where that is not known or far too many."""
-    needed = queries_needed(effect, level, skewness, changed / n) if n else None
+    needed = queries_to_decide(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:
         return None
     return max(1, needed - n)

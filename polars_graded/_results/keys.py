@@ -23,6 +23,7 @@ from polars_graded._checks import (
 from polars_graded._frames.fingerprints import JUDGMENTS, SETTINGS
 from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, charts ask here
 from polars_graded._frames.inputs import check_graders_named
+from polars_graded._frames.request import Columns as Columns  # noqa: PLC0414, all results ask here
 from polars_graded._measuring.keywords import check_keywords
 from polars_graded._measuring.names import Measure
 
@@ -30,120 +31,108 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 Missing: TypeAlias = Literal["error", "drop", "zero"]
-Columns: TypeAlias = str | Sequence[str]
 
 KEYS = ("strategy", "query")
 """What tells rows of results apart, in the order in which `evaluate` puts it."""
 
 
-class ResultOptions(TypedDict, total=False):
-    """What every function of results takes to know what a row is, and what a missing value is."""
+class Keys(TypedDict):
+    """The columns that tell rows of results apart, and what a missing value is."""
 
     query: Columns
     strategy: str
     missing: Missing
-    grader: str | None
 
 
-def _options(
-    *,
-    query: Columns = "query",
-    strategy: str = "strategy",
-    missing: Missing = "error",
-    grader: str | None = None,
-) -> None:
-    """The same as a signature, which help and completion show."""
+Parts: TypeAlias = "dict[str | None, Any]"
+"""The results of each grader; under None those of a frame that names no grader."""
 
 
-def takes_results(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """The same function of results, which takes a frame of any kind and finds its key columns.
+# How the results of several graders become one result
 
-    Its `**options`, if it has them, are `ResultOptions`. It sees the results of one grader at a
-    time: of the one that `grader` names, or of each, and its frames stand one below the other then,
-    behind a column "grader". Where `trusted` names one, it sees them all.
+
+def each_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+    """Return the frames that a function returns for each grader, one below the other."""
+    if len(parts) == 1:
+        return function(one_part(parts)[1])
+    return _stacked({name: function(rows) for name, rows in parts.items()})
+
+
+def one_grader(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+    """Return the result of a function for the only grader; raise where there are several."""
+    return function(one_part(parts)[1])
+
+
+def all_graders(parts: Parts, function: Callable[[pl.DataFrame], Any]) -> Any:
+    """Return the result of a function that itself compares graders, for all their results."""
+    return function(parts[None] if None in parts else _stacked(parts))
+
+
+def takes_results(
+    way: Callable[[Parts, Callable[[pl.DataFrame], Any]], Any] = each_grader,
+) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
+    """Return a decorator for functions of results, which resolves the frame and its key columns.
+
+    A grader is a key that splits results: the function sees the results of one grader, and `way`
+    says what becomes of several. With `trusted` it sees the trusted grader beside the others.
+    A function that takes `all_graders` chooses among them itself.
     """
-    return _taking_results(function, "each")
+
+    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+        signature = inspect.signature(function)
+        first = next(iter(signature.parameters))
+
+        @wraps(function)
+        def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+            check_keywords(kwargs, signature.parameters)
+            try:
+                given = signature.bind(*args, **kwargs)
+            except TypeError:
+                return function(*args, **kwargs)  # Python's own error names what is missing
+            frame = check_frame(first, given.arguments[first])
+            given.arguments |= find_keys(frame, given.arguments, function.__name__)
+            grader, trusted = (given.arguments.get(name) for name in (GRADER, "trusted"))
+            parts = split_by_grader(frame, given.arguments)
+            _check_graders(first, parts, grader=grader, trusted=trusted)
+            if grader is not None and way is not all_graders:
+                parts = {name: parts[name] for name in parts if name in {grader, trusted}}
+
+            def of(rows: pl.DataFrame) -> Result:
+                given.arguments[first] = rows
+                return function(*given.args, **given.kwargs)
+
+            result: Result = (way if trusted is None else all_graders)(parts, of)
+            return result
+
+        called.__signature__ = signature  # type: ignore[attr-defined]
+        return called
+
+    return decorated
 
 
-def takes_results_of_one(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """As `takes_results`, for a function that shows the results of one grader."""
-    return _taking_results(function, "one")
-
-
-def compares_graders(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """As `takes_results`, for a function that sees the results of several graders together.
-
-    If it takes a `grader` itself, it sees all of them whichever that names.
-    """
-    return _taking_results(function, "together")
-
-
-def _taking_results(
-    function: Callable[Given, Result], graders: Literal["each", "one", "together"]
-) -> Callable[Given, Result]:
-    signature = inspect.signature(function)
-    further = {**inspect.signature(_options).parameters}
-    says_whose = GRADER in signature.parameters
-    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    if len(own) == len(signature.parameters):
-        further = {} if says_whose else {GRADER: further[GRADER]}
-    signature = signature.replace(parameters=[*own, *further.values()])
-    first = next(iter(signature.parameters))
-
-    @wraps(function)
-    def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-        check_keywords(kwargs, signature.parameters)
-        try:
-            given = signature.bind(*args, **kwargs)
-        except TypeError:
-            return function(*args, **kwargs)  # which says what is wrong
-        name, trusted = given.arguments.pop(GRADER, None), given.arguments.get("trusted")
-        frame = given.arguments[first] = check_frame(first, given.arguments[first])
-        given.arguments |= find_keys(frame, given.arguments, function.__name__)
-
-        def of(rows: Any) -> Result:
-            given.arguments[first] = rows
-            return function(*given.args, **given.kwargs)
-
-        if not has_graders(frame.collect_schema(), given.arguments):
-            if name is None and trusted is None:
-                return of(frame)
+def _check_graders(argument: str, parts: Parts, **named: str | None) -> None:
+    """Raise where an argument names a grader that has no results."""
+    for name, grader in named.items():
+        if grader is None:
+            continue
+        if None in parts:
             msg = (
-                f"`{first}` must have a column {GRADER!r} to tell graders apart\n\n"
+                f"`{argument}` must have a column {GRADER!r} to tell graders apart\n\n"
                 "Hint: evaluate(..., grade={'people': 'grade_1', 'model': 'grade_2'}) makes it"
             )
             raise ValueError(msg)
-        parts = by_grader(frame, given.arguments)
-        for argument, each in ((GRADER, name), ("trusted", trusted)):
-            if each is not None:
-                check_choice(argument, each, parts)
-        if says_whose:
-            given.arguments[GRADER] = name
-            return of(frame)
-        if name is not None:
-            parts = {each: parts[each] for each in parts if each in {name, trusted}}
-        if trusted is not None or (graders == "together" and len(parts) > 1):
-            return of(_below_each_other(parts))
-        if len(parts) == 1 or graders == "one":
-            return of(of_one_grader(parts, name)[1])
-        below: Result = _below_each_other({name: of(rows) for name, rows in parts.items()})
-        return below
-
-    called.__signature__ = signature  # type: ignore[attr-defined]
-    return called
+        check_choice(name, grader, [str(each) for each in parts])
 
 
-def has_graders(schema: Mapping[str, pl.DataType], keys: Mapping[str, Any]) -> bool:
-    """Whether the results of several graders stand in a frame, in a column that is no other key."""
+def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]) -> Parts:
+    """Return the results of each grader, with only the queries for which it has any value.
+
+    A column of graders that another key names does not split the results.
+    """
     others = (keys.get(name) for name in ("strategy", "query", "segments"))
-    return GRADER in schema and GRADER not in columns_of(*others)
-
-
-def by_grader(
-    per_query: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any]
-) -> dict[str, pl.DataFrame]:
-    """The results of each grader, of the queries for which there is any value of it."""
-    frame = per_query.lazy().collect()
+    if GRADER not in frame.collect_schema() or GRADER in columns_of(*others):
+        return {None: frame}
+    frame = frame.lazy().collect()
     query = check_column_names("query", keys.get("query", "query"))
     check_columns("per_query", query, frame.columns, argument="query")
     if frame.is_empty():
@@ -159,24 +148,31 @@ def by_grader(
     }
 
 
-def _below_each_other(results: Mapping[str, Any]) -> Any:
-    """The frames of several graders as one, behind a column that says whose they are."""
-    named = [each.select(pl.lit(name).alias(GRADER), "*") for name, each in results.items()]
+def _stacked(parts: Mapping[Any, Any]) -> Any:
+    """Return the frames of several graders as one, behind a column of graders."""
+    named = [each.select(pl.lit(name).alias(GRADER), "*") for name, each in parts.items()]
     return pl.concat(named, how="vertical_relaxed")
 
 
-def of_one_grader(
-    parts: Mapping[str, pl.DataFrame], grader: str | None
-) -> tuple[str, pl.DataFrame]:
-    """Whose results are shown, of the grader that is named or the only one; and these."""
-    if grader is None and len(parts) > 1:
+def one_part(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.DataFrame]:
+    """Return the grader that is named, or the only one, and the results of it."""
+    if grader is None:
+        check_one_grader("per_query", [*parts], "grader={!r} takes those of one")
+        grader = next(iter(parts))
+    return grader, parts[grader]
+
+
+def check_one_grader(argument: str, graders: Sequence[Any], hint: str) -> None:
+    """Raise where a frame has the results of several graders."""
+    if len(graders) > 1:
         msg = (
-            f"`per_query` must have the results of one grader here, got {first_few([*parts])}\n\n"
-            f"Hint: grader={next(iter(parts))!r} takes those of one"
+            f"`{argument}` must have the results of one grader, got {first_few(graders)}\n\n"
+            f"Hint: {hint.format(graders[0])}"
         )
         raise ValueError(msg)
-    name = next(iter(parts)) if grader is None else grader
-    return name, parts[name]
+
+
+# Which columns are keys
 
 
 def find_keys(
@@ -232,11 +228,15 @@ def _are_the_query(
     """
     schema = frame.collect_schema()
     segments = {name for name in columns_of(keys.get("segments")) if name in schema}
-    strategies = [keys["strategy"], *([GRADER] if has_graders(schema, keys) else [])]
+    others = (*columns_of(keys.get("strategy"), keys.get("query")), *segments)
+    strategies = [
+        keys["strategy"],
+        *([GRADER] if GRADER in schema and GRADER not in others else []),
+    ]
     queries = [*dict.fromkeys([*several, *segments])]
     columns = [*dict.fromkeys([*strategies, *queries])]
     no_keys = [name for name in columns if schema.get(name) is None or _holds_several(schema[name])]
-    are_patterns = any(name == "*" or name.startswith("^") for name in columns)  # to Polars
+    are_patterns = any(name == "*" or str(name).startswith("^") for name in columns)  # to Polars
     if no_keys or are_patterns or keys.get("query") in segments:
         return False
     rows = frame.lazy().select(columns).collect()

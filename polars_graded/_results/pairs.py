@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Floats, Integers
-from polars_graded._results.per_query import Results, listed, mean_and_std, place_of
+from polars_graded._results.per_query import Results, mean_and_std, place_of, quoted_names
 
 PART = 2**16
 """How many numbers a part has, half a megabyte."""
@@ -105,7 +105,7 @@ def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Int
     """
     count = len(strategies)
     if count < 2:  # noqa: PLR2004
-        msg = f"there must be at least two strategies to compare, got {listed(strategies)}"
+        msg = f"there must be at least two strategies to compare, got {quoted_names(strategies)}"
         raise ValueError(msg)
     if baseline is None:
         a, b = np.triu_indices(count, 1)

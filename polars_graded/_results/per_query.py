@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, Unpack, get_args
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,7 @@ from polars_graded._frames import sorting
 from polars_graded._measuring.definitions import Best
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.names import Measure
-from polars_graded._results.keys import Columns, ResultOptions, by_grader, columns_of_segments
+from polars_graded._results.keys import Columns, columns_of_segments, split_by_grader
 from polars_graded._results.keys import Missing as Missing  # noqa: PLC0414, charts ask here
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -63,7 +63,6 @@ def check_per_query(
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
-    grader: str | None = None,  # noqa: ARG001 takes_results has chosen it
 ) -> Grid:
     """The measures that are named, or all that there are, of each strategy for each query.
 
@@ -80,12 +79,17 @@ def check_graders(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
     segments: Columns | None = None,
-    **keys: Unpack[ResultOptions],
+    *,
+    query: Columns,
+    strategy: str,
+    missing: Missing,
 ) -> dict[str, Grid]:
-    """As `check_per_query`, the results of each grader by themselves."""
-    parts = by_grader(per_query, {**keys, "measures": measures})
+    """Return the results of each grader, as `check_per_query` returns those of one."""
+    keys: dict[str, Any] = {"query": query, "strategy": strategy}
+    parts = split_by_grader(per_query, {**keys, "measures": measures, "segments": segments})
     return {
-        grader: check_per_query(rows, measures, segments, **keys) for grader, rows in parts.items()
+        str(name): check_per_query(rows, measures, segments, missing=missing, **keys)
+        for name, rows in parts.items()
     }
 
 
@@ -236,7 +240,7 @@ def place_of(strategies: pl.Series, name: Any) -> int:
         hint = f"\n\nHint: gate(..., baseline=Path({name!r})) takes a file of results"
     if isinstance(name, list | tuple):
         hint = f"\n\nHint: a gate takes one at a time, such as baseline={first_of(name)!r}"
-    msg = f"there is no strategy {name!r}; there are {listed(strategies)}{hint}"
+    msg = f"there is no strategy {name!r}; there are {quoted_names(strategies)}{hint}"
     raise ValueError(msg)
 
 
@@ -245,8 +249,8 @@ def first_of(names: Sequence[Any]) -> Any:
     return names[0] if names else names
 
 
-def listed(strategies: pl.Series) -> str:
-    """The names of strategies in a sentence."""
+def quoted_names(strategies: pl.Series) -> str:
+    """Return the quoted names of strategies for a sentence."""
     return ", ".join(map(repr, strategies.to_list())) or "none"
 
 
@@ -337,8 +341,8 @@ class Grid:
         counts = np.logical_not(absent.any(axis=0))
         return Results(measure, self.queries, values, self.best[measure]), counts
 
-    def named(self, measures: Sequence[str]) -> dict[str, str]:
-        """Measures with which value of each is best."""
+    def named(self, measures: Sequence[str]) -> dict[str, Best]:
+        """Return which value of each measure is best; raise where that is not known."""
         return {name: check_known(name, self.best[name]) for name in measures}
 
     def several(self, strategies: int = 2) -> Iterator[Results]:

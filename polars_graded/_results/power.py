@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._results.findings import agrees_with_means
-from polars_graded._results.keys import ResultOptions, takes_results
+from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
 from polars_graded._results.per_query import (
     ROUNDING,
@@ -52,7 +52,7 @@ MOST_QUERIES = 2**40
 """The most queries that are looked for: more than anyone has."""
 
 
-@takes_results
+@takes_results()
 def discriminative_power(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -62,7 +62,10 @@ def discriminative_power(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     """Say which share of all pairs of strategies each measure tells apart.
 
@@ -123,7 +126,7 @@ def discriminative_power(
     │ precision@1 ┆ 3          ┆ 3     ┆ 2          ┆ 0.666667             │
     └─────────────┴────────────┴───────┴────────────┴──────────────────────┘
     """
-    grid = check_per_query(per_query, measures, **keys)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
     rows, told = [], dict[str, None]()
     for pairs, p in _achieved(grid, options):
@@ -144,7 +147,7 @@ def discriminative_power(
     return table(rows)
 
 
-@takes_results
+@takes_results()
 def significance_levels(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -153,7 +156,10 @@ def significance_levels(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     """List the achieved significance level of each pair of strategies, the largest first.
 
@@ -207,7 +213,7 @@ def significance_levels(
     │ ap      ┆ 3     ┆ x        ┆ y        ┆ 0.25        │
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
-    grid = check_per_query(per_query, measures, **keys)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     named = correction_of(test, correction)
     options = Options(test, named, seed=seed, resamples=resamples, progress=progress)
     tables = []
@@ -242,7 +248,7 @@ def _all_pairs(grid: Grid, fewest: int) -> Iterator[Pairs]:
 # How many queries
 
 
-@takes_results
+@takes_results()
 def queries_needed(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -250,7 +256,10 @@ def queries_needed(
     unit: Unit = "measure",
     power: float = 0.8,
     confidence: float = 0.95,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     r"""Say how many queries show a difference, and which difference the queries at hand show.
 
@@ -336,7 +345,7 @@ def queries_needed(
     """
     wanted = check_number("power", power, above=0, below=1)
     level = check_level(confidence)
-    grid = check_per_query(per_query, measures, **keys)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     rows = [
         what_is_needed(pairs, _looked_for(pairs, difference, unit)[0], wanted, level)
         for pairs in _all_pairs(grid, 2)
@@ -359,7 +368,7 @@ def what_is_needed(pairs: Pairs, difference: float, power: float, level: float) 
     }
 
 
-@takes_results
+@takes_results()
 def power_curve(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -367,7 +376,10 @@ def power_curve(
     difference: float = 0.02,
     unit: Unit = "measure",
     confidence: float = 0.95,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     """Say how probable it is that a number of queries shows a difference.
 
@@ -420,7 +432,7 @@ def power_curve(
             check_whole_number("queries", number, at_least=2, at_most=MOST_QUERIES)
             for number in check_list("queries", queries)
         ]
-    grid = check_per_query(per_query, measures, **keys)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     tables = []
     for pairs in _all_pairs(grid, 2):
         std, n = _pooled_std(pairs), pairs.n

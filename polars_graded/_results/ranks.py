@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
 
 import numpy as np
 import polars as pl
@@ -11,7 +10,7 @@ import polars as pl
 from polars_graded._measuring.kernels.ragged import Integers, Mask
 from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.findings import is_found
-from polars_graded._results.keys import ResultOptions, takes_results
+from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.per_query import (
     Grid,
     Named,
@@ -37,7 +36,7 @@ LETTERS = "abcdefghijklmnoprstuvwxyz"
 """What sets, and strategies in a table, are called: all letters that there is a raised form of."""
 
 
-@takes_results
+@takes_results()
 def rank_strategies(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -48,7 +47,10 @@ def rank_strategies(
     seed: int = 0,
     resamples: int = 10_000,
     progress: Progress | None = None,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     r"""Rank strategies by their means, with how sure each rank is and who shares it.
 
@@ -135,7 +137,12 @@ def rank_strategies(
     └──────────┴───────┴──────┴──────────┴───────────┴───────┘
     """
     options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
-    return ranks_of(check_per_query(per_query, measures, segments, **keys), options)
+    return ranks_of(
+        check_per_query(
+            per_query, measures, segments, query=query, strategy=strategy, missing=missing
+        ),
+        options,
+    )
 
 
 def ranks_of(grid: Grid, options: Options) -> pl.DataFrame:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Literal, Unpack
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,10 +19,12 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._results.keys import (
-    ResultOptions,
-    by_grader,
-    compares_graders,
-    has_graders,
+    Columns,
+    Missing,
+    Parts,
+    all_graders,
+    one_part,
+    split_by_grader,
     takes_results,
 )
 from polars_graded._results.pairs import in_parts
@@ -46,7 +48,7 @@ SIZES = 10
 """How many numbers of queries are tried where none are asked for."""
 
 
-@takes_results
+@takes_results()
 def swap_rate(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -54,7 +56,10 @@ def swap_rate(
     width: float = 0.01,
     samples: int = 1000,
     seed: int = 0,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     """Say how often other queries put two strategies the other way round.
 
@@ -121,7 +126,7 @@ def swap_rate(
     step = check_number("width", width, above=0)
     draws = check_whole_number("samples", samples)
     check_whole_number("seed", seed, at_least=0)
-    grid = check_per_query(per_query, measures, **keys)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     place, comparisons, swaps = pl.col("place"), pl.col("comparisons"), pl.col("swaps")
     tables = []
     for results in grid.several():
@@ -147,7 +152,7 @@ def swap_rate(
     return pl.concat(tables)
 
 
-@takes_results
+@takes_results()
 def order_stability(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
@@ -156,7 +161,10 @@ def order_stability(
     samples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     r"""Say how alike the order of strategies from fewer queries is to that from all.
 
@@ -219,7 +227,7 @@ def order_stability(
     draws = check_whole_number("samples", samples)
     check_level(confidence)
     check_whole_number("seed", seed, at_least=0)
-    grid = check_per_query(per_query, measures, **keys)
+    grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     rows = [
         stability_of(results, size, draws, method, confidence, seed)
         for results in grid.several()
@@ -300,13 +308,16 @@ def _taus_ap(signs: Floats, whole: Floats) -> Floats:
 # Correlations of orders
 
 
-@compares_graders
+@takes_results(all_graders)
 def rank_correlation(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
     reference: str | None = None,
     method: Literal["kendall", "ap"] = "kendall",
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,
 ) -> pl.DataFrame:
     r"""Say how alike two measures order the strategies by their means: 1 the same, -1 reversed.
 
@@ -376,8 +387,12 @@ def rank_correlation(
     └─────────┴───────────┴────────────┴──────────┘
     """
     check_choice("method", method, ("kendall", "ap"))
-    if has_graders(per_query.collect_schema(), keys):
-        return _between_graders(per_query, measures, reference, method, keys)
+    keys: dict[str, Any] = {"query": query, "strategy": strategy}
+    parts = split_by_grader(per_query, {**keys, "measures": measures})
+    keys["missing"] = missing
+    if len(parts) > 1 and grader is None:
+        return _between_graders(parts, measures, reference, method, keys)
+    _, per_query = one_part(parts, grader)
     if reference is not None and measures and reference not in columns_named(measures):
         measures = (*measures, reference)
     grid = check_per_query(per_query, measures, **keys)
@@ -397,17 +412,16 @@ def rank_correlation(
 
 
 def _between_graders(
-    per_query: pl.DataFrame | pl.LazyFrame,
+    parts: Parts,
     measures: Sequence[Named],
     reference: str | None,
     method: str,
-    keys: ResultOptions,
+    keys: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """How alike two graders order the strategies, by the queries that both judged."""
-    parts = by_grader(per_query, {**keys, "measures": measures})
+    """Return how alike two graders order the strategies, by the queries that both judged."""
     query = check_column_names("query", keys["query"])
     rows = []
-    for x, y in _pairs([*parts], reference):
+    for x, y in _pairs([str(name) for name in parts], reference):
         shared = (
             parts[one].join(parts[other], on=query, how="semi", nulls_equal=True)
             for one, other in ((x, y), (y, x))

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_choice
 from polars_graded._measuring.kernels.ragged import Floats
-from polars_graded._results.keys import ResultOptions, takes_results
+from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.pairs import Pairs, names_of_pairs, pairs_of
-from polars_graded._results.per_query import WHOLE, Named, check_per_query, of_measure
+from polars_graded._results.per_query import WHOLE, Grid, Named, check_per_query, of_measure
 from polars_graded._results.significance import CORRECTIONS, CorrectionName, corrected
 
 __all__ = ["compare_segments"]
 
 
-@takes_results
+@takes_results()
 def compare_segments(
     per_query: pl.DataFrame | pl.LazyFrame,
     *measures: Named,
     segments: str | Sequence[str],
     baseline: Any = None,
     correction: CorrectionName = "holm",
-    **keys: Unpack[ResultOptions],
+    query: Columns = "query",
+    strategy: str = "strategy",
+    missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> pl.DataFrame:
     r"""Test whether the difference of two strategies is another in each segment of queries.
 
@@ -103,7 +106,16 @@ def compare_segments(
     └──────────┴──────────┴─────────┴──────┴─────┴─────────┘
     """
     check_choice("correction", correction, CORRECTIONS)
-    grid = check_per_query(per_query, measures, segments, **keys)
+    grid = check_per_query(
+        per_query, measures, segments, query=query, strategy=strategy, missing=missing
+    )
+    return interactions_of(grid, baseline, correction)
+
+
+def interactions_of(
+    grid: Grid, baseline: Any = None, correction: CorrectionName = "holm"
+) -> pl.DataFrame:
+    """Return what `compare_segments` returns, for a grid whose segments are apart."""
     a, b = pairs_of(grid.strategies, baseline)
     tables = []
     for measure in grid.measures:

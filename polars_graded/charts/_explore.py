@@ -10,7 +10,7 @@ import polars as pl
 from polars_graded._checks import check_columns, check_number
 from polars_graded._drawing import chart_data, query_views, style, titles
 from polars_graded._drawing.chart_data import Frame
-from polars_graded._results.keys import Columns, takes_results_of_one
+from polars_graded._results.keys import Columns, one_grader, takes_results
 from polars_graded._results.per_query import (
     Missing,
     Named,
@@ -27,7 +27,7 @@ MOST_RANKS = 20
 """How many ranks of a curve each query brings."""
 
 
-@takes_results_of_one
+@takes_results(one_grader)
 def explore(
     per_query: Frame,
     a: Any,
@@ -40,6 +40,7 @@ def explore(
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> alt.VConcatChart:
     r"""Draw two strategies query by query, to choose queries and see what their means are.
 

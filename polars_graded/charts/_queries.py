@@ -14,7 +14,7 @@ from polars_graded._drawing import chart_data, marks, style, titles
 from polars_graded._drawing.chart_data import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.comparing import differences
-from polars_graded._results.keys import Columns, takes_results_of_one
+from polars_graded._results.keys import Columns, one_grader, takes_results
 from polars_graded._results.per_query import Missing, Named, check_per_query, columns_named
 
 MOST_BARS = 300
@@ -33,7 +33,7 @@ MOST_LANES = 6
 """Up to this many histograms stand below each other."""
 
 
-@takes_results_of_one
+@takes_results(one_grader)
 def precision_histogram(
     per_query: Frame,
     measure: Named,
@@ -44,6 +44,7 @@ def precision_histogram(
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> alt.LayerChart:
     r"""Draw by how much one strategy is better than another, one bar per query.
 
@@ -153,7 +154,7 @@ def better_look(
     return style.strategy_look(known, title, field="better", drawn=better)
 
 
-@takes_results_of_one
+@takes_results(one_grader)
 def query_heatmap(
     per_query: Frame,
     measure: Named,
@@ -161,6 +162,7 @@ def query_heatmap(
     query: Columns = "query",
     strategy: str = "strategy",
     missing: Missing = "error",
+    grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> alt.LayerChart:
     """Draw the value of each query for each strategy as a field: hard queries, twin strategies.
 

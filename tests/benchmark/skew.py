@@ -15,7 +15,7 @@ import polars as pl
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import computed
 from polars_graded._measuring.definitions import DEFINITIONS
-from polars_graded._measuring.documents import Documents
+from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import offsets_of
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
@@ -61,14 +61,14 @@ def measures() -> Iterator[Measure]:
             yield Measure.of(function, ties="average")
 
 
-def lists(lengths: np.ndarray) -> Documents:
+def lists(lengths: np.ndarray) -> DocumentLists:
     """Documents of so many queries, with five grades, and four documents to a score."""
     random = np.random.default_rng(0)
     n_rows, offsets = int(lengths.sum()), offsets_of(lengths)
     grades = Lists(pl.Series(random.integers(0, 5, n_rows)), offsets)
     scores = Lists(pl.Series(random.integers(0, max(n_rows // 4, 1), n_rows)), offsets)
-    return Documents.of(RANKING, grades, [scores])
+    return DocumentLists.of(RANKING, grades, [scores])
 
 
-def value(measure: Measure, documents: Documents) -> list[pl.Series]:
+def value(measure: Measure, documents: DocumentLists) -> list[pl.Series]:
     return computed([measure], RANKING, [documents])[0].columns

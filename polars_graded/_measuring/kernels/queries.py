@@ -30,8 +30,8 @@ TIE_RULES: tuple[str, ...] = get_args(Ties)
 
 HIGHEST_RELEVANCE = 1e300
 """Relevance and gain up to which sums over documents stay within the range of a double."""
-ROUNDING = 1e-9
-"""How far above 1 a share may come out: its sums are added up in another order."""
+MAX_SUM_ERROR = 1e-9
+"""Relative difference of two sums of the same numbers in another order, at most."""
 
 
 def over_ideal(reached: Floats, ideal: Floats) -> Floats:
@@ -40,7 +40,7 @@ def over_ideal(reached: Floats, ideal: Floats) -> Floats:
     Rounding may lift it above 1, where it is put back. More than that is a defect, which nothing
     must hide.
     """
-    excess = reached > ideal * (1 + ROUNDING) + np.finfo(np.float64).tiny
+    excess = reached > ideal * (1 + MAX_SUM_ERROR) + np.finfo(np.float64).tiny
     if excess.any():
         worst = (reached[excess] / ideal[excess]).max()
         msg = f"what was reached is {worst:g} of the ideal in {excess.sum()} places"
