@@ -16,10 +16,11 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_choice
-from polars_graded._drawing import chart_data
+from polars_graded._drawing import chart_rows
 from polars_graded._frames.request import Columns, Request, RowOptions
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._report.certainty import SHARE, certainty, facts_of
 from polars_graded._report.contents import (
     Pair,
     about,
@@ -34,8 +35,8 @@ from polars_graded._report.contents import (
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
-from polars_graded._report.verdict import SHARE, certainty, verdict
-from polars_graded._report.words import ABSENT, ALPHA, MISSING, Tested
+from polars_graded._report.words import ABSENT, MISSING
+from polars_graded._results.findings import tested_by
 from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
 from polars_graded._results.per_query import (
     Grid,
@@ -48,6 +49,7 @@ from polars_graded._results.per_query import (
 )
 from polars_graded._results.significance import CorrectionName, Options, TestName, correction_of
 from polars_graded._sentences import percent
+from polars_graded._sentences.verdicts import ALPHA, verdict
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, whole_file
 
@@ -223,7 +225,7 @@ def report(
     asked = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
     if has_graders(every.schema, asked):
         grader, per_query = of_one_grader(by_grader(every, asked), grader or trusted)
-    per_query, one = chart_data.one_query("per_query", per_query, query, strategy)
+    per_query, one = chart_rows.one_query("per_query", per_query, query, strategy)
     numbers, curves = measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
     )
@@ -353,9 +355,9 @@ def _payload(
         absent["comparison"] = "There is one strategy alone: comparing needs two."
     else:
         pairs = compared_pairs(grid, numbers, {**keys, **how})
-    tested = Tested(how["test"], how["correction"], baseline, max(map(len, pairs), default=0))
-    for measure, its in zip(measured, pairs, strict=True):
-        measure["verdict"] = verdict(grid, measure, its, tested)
+    tested = tested_by(how["test"], how["correction"], baseline, max(map(len, pairs), default=0))
+    for measure, facts in zip(measured, facts_of(grid, measured, pairs, tested), strict=True):
+        measure["verdict"] = verdict(facts)
     return {
         "about": about(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
