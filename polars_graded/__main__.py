@@ -34,8 +34,7 @@ from polars_graded._report.page import drawing_scripts, report
 from polars_graded._results.comparability import CHANGES, Change, NotComparableError
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import WRITERS, paper_table
-from polars_graded._results.gate_sentences import gate_summary
-from polars_graded._results.gating import BAD, held_against, verdicts_of
+from polars_graded._results.gating import BAD, gate_summary, held_against, verdicts_of
 from polars_graded._results.keys import GRADER, Keys, split_by_grader
 from polars_graded._results.per_query import bests, curve_means
 from polars_graded._results.result_files import write_results

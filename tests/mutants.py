@@ -54,7 +54,7 @@ VALUES, GROUPING, NOTICING = (f"_frames/{n}.py" for n in ("values", "grouping", 
 SIGNIFICANCE, COMPARING, PAIRS = (
     f"_results/{n}.py" for n in ("significance", "comparing", "pairs")
 )
-TITLE, SAYS = "_drawing/titles.py", "_report/verdict.py"
+FOUND, SAYS = "_results/findings.py", "_sentences/verdicts.py"
 
 MUTANTS = [
     # Formulas
@@ -347,34 +347,22 @@ MUTANTS = [
         "forms per_query verdicts findings",
     ),
     # Sentences
-    Mutant(TITLE, "return [] if len(places) == len(names) else", "return", TITLES),
-    Mutant(TITLE, 'each = " each" if len(names) > 1 else ""', 'each = ""', TITLES),
-    Mutant(TITLE, '(difference < 0) == (best == "highest")', "difference < 0", TITLES),
+    Mutant(FOUND, 'if best == "lowest"', 'if best == "highest"', TITLES),
     Mutant(
-        TITLE,
-        '(pairs["p_corrected"] <= significance)',
-        '(pairs["p_corrected"] < significance)',
-        TITLES,
-    ),
-    Mutant(TITLE, "ahead_by[other] -= difference", "pass", TITLES),
-    Mutant(
-        TITLE,
-        "below = high[:, np.newaxis] < low[np.newaxis, :] - ROUNDING",
-        "below = high[:, np.newaxis] <= low[np.newaxis, :] + ROUNDING",
-        TITLES,
+        FOUND, "up, down = int((signs > 0).sum())", "up, down = int((signs >= 0).sum())", TITLES
     ),
     Mutant(
-        TITLE, "all(each == leaders[-1] for each in leaders)", "leaders[0] == leaders[-1]", TITLES
-    ),
-    Mutant(SAYS, "more, fewer = fewer, more", "pass", VERDICT),
-    Mutant(SAYS, "low, high = -high, -low", "pass", VERDICT),
-    Mutant(SAYS, 'pair["p_corrected"] <= ALPHA', 'pair["p_corrected"] < ALPHA', VERDICT),
-    Mutant(
-        SAYS,
-        "better, worse = sum(side > 0 for side in sides), sum(side < 0 for side in sides)",
-        "better, worse = sum(side >= 0 for side in sides), 0",
+        FOUND,
+        'found = pl.col("p_corrected") <= level',
+        'found = pl.col("p_corrected") < level',
         VERDICT,
     ),
+    Mutant(
+        FOUND, '(pair["difference"] > 0) == (best', '(pair["difference"] > 0) != (best', VERDICT
+    ),
+    Mutant(SAYS, '[only, f" is {up if better', '[only, f" is {down if better', TITLES),
+    Mutant(SAYS, "more, fewer = fewer, more", "pass", VERDICT),
+    Mutant(SAYS, "low, high = -high, -low", "pass", VERDICT),
 ]
 
 

@@ -42,7 +42,7 @@ from polars_graded import (
     rank_strategies,
     summarise,
 )
-from polars_graded._drawing import chart_data, style
+from polars_graded._drawing import axis_ends, chart_checks, style
 from polars_graded._results.per_query import natural_order
 
 if TYPE_CHECKING:
@@ -535,7 +535,7 @@ def test_it_is_drawn_without_a_warning(row, size, capfd):
 @every_layered_chart
 @pytest.mark.parametrize(("k", "n"), [(25, 5000), (1, 1)])
 def test_at_most_3000_rows_reach_it(row, k, n):
-    assert 1 <= len(rows_of(row.of(max(k, row.fewest), n))) <= chart_data.MOST_ROWS
+    assert 1 <= len(rows_of(row.of(max(k, row.fewest), n))) <= chart_checks.MAX_DRAWN_ROWS
 
 
 @pytest.mark.slow
@@ -1087,7 +1087,7 @@ def test_a_description_has_the_first_numbers():
         }
     )
     described = spec_of(charts.strategy_bars(means))["description"]
-    assert "0.0625 above s10. mean ap: s11 0.6875, s10 0.6250, " in described
+    assert described.startswith("Mean ap of 12 strategies. mean ap: s11 0.6875, s10 0.6250, ")
     assert described.endswith("s2 0.1250, and 2 more")
 
 
@@ -1119,7 +1119,7 @@ def test_a_panel_a_query_draws_its_curves_not_their_means():
 def test_any_number_of_panels_up_to_60(n):
     chart = charts.dcg_curves(results(2, n), panel="query")
     assert isinstance(chart, alt.LayerChart if n == 1 else alt.FacetChart)
-    assert chart.data.height <= chart_data.MOST_ROWS
+    assert chart.data.height <= chart_checks.MAX_DRAWN_ROWS
     spec_of(chart)
 
 
@@ -1858,7 +1858,7 @@ def test_panels_share_an_axis_where_their_measures_can(make, x):
     ],
 )
 def test_an_axis_ends_at_round_numbers_around_all_values(values, ends):
-    assert chart_data.round_ends(pl.Series(values)) == pytest.approx(ends)
+    assert axis_ends.round_ends(pl.Series(values)) == pytest.approx(ends)
 
 
 # The numbers are those of the measures
@@ -2003,8 +2003,8 @@ def test_wins_ties_and_losses_are_those_of_compare():
     [row] = compare(frame, "r_precision", baseline="s2").to_dicts()
     chart = charts.precision_histogram(frame, "r_precision", "s1", "s2")
     assert row["losses"] > row["wins"] > 1 < row["ties"]
-    title = f"s2 wins {row['losses']} of 106 queries, s1 {row['wins']}, {row['ties']} ties"
-    assert spec_of(chart)["title"]["text"] == title
+    note = f"s1 better in {row['wins']} of 106 queries, s2 in {row['losses']}, {row['ties']} ties"
+    assert spec_of(chart)["title"]["subtitle"][0] == note
 
 
 def test_a_measure_that_is_best_at_its_lowest_is_won_from_below():
@@ -2013,7 +2013,8 @@ def test_a_measure_that_is_best_at_its_lowest_is_won_from_below():
     )
     chart = charts.precision_histogram(frame, "e_measure@5", "s1", "s2")
     assert set(chart.data["better"]) == {"s1"}
-    assert spec_of(chart)["title"]["text"] == "s1 wins all 5 queries"
+    note = "s1 better in 5 of 5 queries, s2 in 0, 0 ties"
+    assert spec_of(chart)["title"]["subtitle"] == [note]
     assert chart.data["difference"].to_list() == pytest.approx([-0.1] * 5)
 
 
@@ -2144,7 +2145,7 @@ def test_moniz_figure_4_is_the_difference_of_two_measures_against_one_of_them(ca
     assert (drawn["x"]["title"], drawn["y"]["title"]) == ("ndcg", "ndcg - mu_ap")
     many = charts.measure_agreement(results(2, 5000), "ndcg", "mu_ap", show="difference_by_x")
     assert_drawn(many, capfd)
-    assert 2990 < many.data.height <= chart_data.MOST_ROWS
+    assert 2990 < many.data.height <= chart_checks.MAX_DRAWN_ROWS
 
 
 @pytest.mark.parametrize(
@@ -2158,7 +2159,7 @@ def test_moniz_figure_4_is_the_difference_of_two_measures_against_one_of_them(ca
     ],
 )
 def test_an_axis_that_spreads_low_amounts_names_powers_of_ten(low, high, named):
-    assert chart_data.round_powers(low, high) == sorted(named)
+    assert axis_ends.round_powers(low, high) == sorted(named)
 
 
 def test_amounts_are_written_as_a_person_does():
@@ -2183,12 +2184,6 @@ def test_amounts_are_written_as_a_person_does():
     assert [text for text in written if text != "amount"] == (
         ["0", "0.25", "250", "1,000", "10k", "2M"]
     )
-
-
-def test_a_share_that_is_small_is_not_called_none():
-    scores = pl.DataFrame({"views": [*range(3000), 10**7]})
-    title = spec_of(charts.relevance_function(scores, "views"))["title"]["text"]
-    assert title == "φ is 0 for 50 % of scores, at least 0.5 for < 0.1 %"
 
 
 def test_measures_that_are_the_same_have_one_bin_around_0():
@@ -2311,8 +2306,8 @@ def test_a_p_of_just_alpha_is_filled_and_its_interval_clear_of_0():
     assert comparison["simultaneous_low"][0] > 0
     forest = charts.comparison_forest(comparison, confidence=1 - 2 / 32)
     assert forest.data["significance"].to_list() == ["corrected p ≤ 0.0625"]
-    assert "settled" in str(forest.to_dict()["title"])
-    assert "not settled" not in str(forest.to_dict()["title"])
+    title = " ".join(forest.to_dict()["title"]["text"].split())
+    assert title == "a is better than b (randomisation test)"
     matrix = charts.comparison_matrix(comparison, confidence=1 - 2 / 32)
     assert matrix.data["mark"].to_list() == ["+", "\u2212"]
 
@@ -2355,7 +2350,7 @@ def test_an_interval_without_one_end_is_not_drawn():
     ],
 )
 def test_an_axis_names_the_first_rank_and_round_ones(last, ranks):
-    assert chart_data.round_ranks(last) == ranks
+    assert axis_ends.round_ranks(last) == ranks
 
 
 def test_names_stand_in_their_natural_order():
@@ -2475,7 +2470,7 @@ def test_the_interval_is_the_one_that_agrees_with_p():
     marks = [layer["mark"] for layer in spec_of(charts.comparison_forest(plain))["spec"]["layer"]]
     assert [mark["size"] for mark in marks if mark["type"] == "bar"] == [2]
     whole = spec_of(charts.comparison_forest(comparison))
-    assert "agrees with corrected p" in whole["title"]["subtitle"][1]
+    assert "agrees with corrected p" in whole["title"]["subtitle"][2]
     spec = whole["spec"]
     bars = {
         layer["encoding"]["x"]["field"]: layer["mark"]["size"]
@@ -2525,8 +2520,7 @@ def test_popularity_has_an_axis_on_which_its_many_low_values_are_seen():
         ("whisker", 9.0),
         ("highest", 1000.0),
     ]
-    said = "φ is 0 for 50 % of scores, at least 0.5 for 10 %"
-    assert spec_of(chart)["title"]["text"] == said
+    assert spec_of(chart)["title"]["text"] == "Relevance φ of 10 scores, by tweets"
     own = charts.relevance_function(scores, "tweets", control_points=[(1, 0), (9, 1)])
     assert own.data["name"].null_count() == own.data.height
     with pytest.raises(ValueError, match="`scale` must be one of 'linear', 'symlog', got 'log'"):
@@ -2760,7 +2754,7 @@ def test_what_is_no_name_is_refused(name, key, kind):
 def test_a_name_may_be_a_number_of_any_length():
     long = ["9" * 5000, "1" + "0" * 4999]
     frame = pl.DataFrame({"strategy": np.repeat(long, 3), "query": [1, 2, 3] * 2, "ap": range(6)})
-    assert chart_data.natural_order(["f10", "f2", *long, "f02", "f1"]) == [
+    assert natural_order(["f10", "f2", *long, "f02", "f1"]) == [
         *long[::-1],
         "f1",
         "f02",

@@ -333,7 +333,7 @@ def test_a_query_of_several_columns_is_a_tuple():
     keys = {"by": ["strong", "weak"], "query": ["country", "query"]}
     chart = charts.rankings(both, ("FR", 2), "ap", **keys)
     assert chart.data.equals(charts.rankings(frame, 2, "ap", by=keys["by"]).data)
-    assert " ".join(chart.to_dict()["title"]["text"]).startswith("In country FR, query 2, ")
+    assert chart.to_dict()["title"]["text"] == "2 rankings of country FR, query 2, ap"
     expected = side_by_side(frame, 2, by=keys["by"])
     assert side_by_side(both, ("FR", 2), **keys).equals(expected)
     with pytest.raises(TypeError, match="must be a tuple of a value of each of 'country', 'query'"):

@@ -30,8 +30,8 @@ from polars_graded import (
     write_results,
 )
 from polars_graded.__main__ import main
-from polars_graded._results.gate_sentences import BEYOND, WITHIN
 from polars_graded._results.gating import PASSING, top_of
+from polars_graded._sentences.gates import BEYOND, WITHIN
 
 
 def per_query(rng, n=20, measures=("ap",), shift=0.0, strategies=("main", "new")):

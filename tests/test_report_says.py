@@ -72,9 +72,10 @@ def test_a_lead_that_is_open_is_told_with_the_queries_that_would_settle_it(made)
     assert 4 < needed < 10
     reach = 3.182446 * 0.125 / math.sqrt(4)
     assert said(made(frame_of(FOUR))) == (
-        "ours leads: its mean ap over 4 queries is 0.6875, 0.1875 above that of bm25 "
+        "No strategy is clearly first: ours has the best mean ap, 0.6875 over 4 queries, 0.1875 "
+        "above that of bm25 "
         f"(95 % interval \N{MINUS SIGN}{reach - 0.1875:.4f} to {0.1875 + reach:.4f}). "
-        "That is not settled (corrected p = 0.0577). ours is better in 3 queries, worse in 0, and "
+        "That difference is undecided (p = 0.0577). ours is better in 3 queries, worse in 0, and "
         f"as good in 1. If the difference is as large as it seems, {needed} queries would settle "
         f"it with a probability of 80 % (paired t test at 0.05): {needed - 4} more. "
     )
@@ -93,11 +94,13 @@ def test_a_lead_that_is_settled_is_told_so_of_all_pairs_together(made):
     low, high = row["simultaneous_low"], row["simultaneous_high"]
     assert low < row["ci_low"] < row["ci_high"] < high
     interval = f"{low:.4f} to {high:.4f}".replace("-", "\N{MINUS SIGN}")
-    assert f"(95 % interval {interval}, corrected after Holm). That is not settled" in text
-    last = "good is significantly better than 1 of the 2 others; it shares the lead with near."
+    assert f"(95 % interval {interval}, corrected after Holm). That difference is undecided" in text
+    assert text.startswith("No strategy is clearly first: good has the best mean ap, ")
+    last = "good is significantly better than 1 of the 2 others; undecided: near. "
     assert text.endswith(last)
     text = said(made(frame.filter(pl.col("strategy") != "near")))
-    assert "That is settled (corrected p < 0.001)." in text
+    assert text.startswith("good is clearly first: good has the best mean ap, ")
+    assert "That difference is settled (p < 0.001)." in text
     assert "more" not in text
 
 
@@ -127,13 +130,11 @@ def test_against_a_baseline_the_verdict_is_about_it(made):
         }
     )
     text = said(made(frame, baseline="b"))
-    assert text.startswith("a leads: its mean ap over 6 queries is 0.5250, 0.2250 above that of ")
-    assert "of the baseline b (95 % interval" in text
-    assert "corrected after Holm). That is settled" in text
-    assert text.endswith("Significantly better than the baseline: 1 of 2 strategies; worse: 1.")
+    lead = "a has the best mean ap, 0.5250 over 6 queries, 0.2250 above that of "
+    assert text.startswith(f"1 of 2 is better than b, 1 is worse: {lead}the baseline b (95 % ")
+    assert "corrected after Holm). That difference is settled" in text
     text = said(made(frame, baseline="a"))
-    assert text.startswith("a leads: its mean ap over 6 queries is 0.5250, 0.2250 above that of b ")
-    assert text.endswith("Significantly better than the baseline: 0 of 2 strategies; worse: 2.")
+    assert text.startswith(f"None of 2 is better than a, 2 are worse: {lead}b ")
 
 
 VERDICTS = [
@@ -148,22 +149,22 @@ VERDICTS = [
         {"x": [0.5, 0.25], "y": [0.25, 0.5], "z": [0.1, 0.1]},
         "ap",
         {},
-        "x and y share the best mean ap, 0.3750 over 2 queries: which of them is better is open.",
+        "No strategy is clearly first: x and y share the best mean ap, 0.3750 over 2 queries.",
     ),
     (
         {name: [0.5] for name in "vwxyz"},
         "ap",
         {},
         (
-            "v, w, x and 2 more share the best mean ap, 0.5000 over 1 query: which of them is "
-            "better is open."
+            "No strategy is clearly first: v, w, x and 2 others share the best mean ap, 0.5000 "
+            "over 1 query."
         ),
     ),
     (
         {"x": [5, 6], "y": [7, 8]},
         "n_retrieved",
         {},
-        "n_retrieved says how many, not how good: higher is not better.",
+        "n_retrieved counts: neither more nor less of it is better.",
     ),
     (
         {"x": [None, 0.5], "y": [0.5, None]},
@@ -176,9 +177,9 @@ VERDICTS = [
         "ap",
         {},
         (
-            "x leads: its mean ap over 1 query is 0.5000, 0.2500 above that of y. That is not "
-            "settled: one query cannot be tested. x is better in 1 query, worse in 0, and as good "
-            "in 0. "
+            "No strategy is clearly first: x has the best mean ap, 0.5000 over 1 query, 0.2500 "
+            "above that of y. That difference is undecided: one query cannot be tested. x is "
+            "better in 1 query, worse in 0, and as good in 0. "
         ),
     ),
 ]
@@ -193,7 +194,7 @@ def test_where_lower_is_better_the_leader_is_below(made):
     text = said(
         made(frame_of({"x": [0.1, 0.2, 0.3, 0.1], "y": [0.4, 0.6, 0.5, 0.4]}, "e_measure@5"))
     )
-    assert text.startswith("x leads: its mean e_measure@5 over 4 queries is 0.1750, 0.3000 below")
+    assert "x has the best mean e_measure@5, 0.1750 over 4 queries, 0.3000 below" in text
     low, high = (float(end) for end in re.search(r"interval ([\d.]+) to ([\d.]+)", text).groups())
     row = compare(frame_of({"x": [0.1, 0.2, 0.3, 0.1], "y": [0.4, 0.6, 0.5, 0.4]}, "e_measure@5"))
     assert [-high, -low] == pytest.approx(row.select("ci_low", "ci_high").row(0), abs=6e-5)
@@ -208,10 +209,25 @@ def test_on_real_data_the_verdict_is_that_of_the_published_means(made, data):
     by = [f"f{feature}" for feature in published["feature"]]
     text = said(made(evaluate(frame, "ap", by=by, ties="order")))
     assert text.startswith(
-        f"f{first} leads: its mean ap over 106 queries is {best:.4f}, {best - next_best:.4f} above "
-        f"that of f{second} (95 % interval"
+        f"No strategy is clearly first: f{first} has the best mean ap, {best:.4f} over 106 "
+        f"queries, {best - next_best:.4f} above that of f{second} (95 % interval"
     )
-    assert "corrected after Holm). That" in text
+    assert "corrected after Holm). That difference is" in text
+
+
+def test_a_verdict_counts_the_measures_that_settle_it(made):
+    clear, close = [0.5, 0.55, 0.6, 0.5, 0.6, 0.4], [0.1, 0.2, 0.15, 0.1, 0.2, 0.1]
+    frame = frame_of({"a": clear, "b": close}).with_columns(
+        pl.col("ap").reverse().alias("ndcg"), pl.lit(0.5).alias("recall"), n_retrieved=5
+    )
+    by = {measure: said(made(frame), i) for i, measure in enumerate(["ap", "ndcg", "recall"])}
+    assert by["ap"].startswith("a is clearly first: ")
+    assert by["ap"].endswith("a is clearly first by 1 of 3 measures.")
+    assert by["ndcg"].endswith("b is clearly first by 1 of 3 measures.")
+    assert by["recall"].startswith("No strategy is clearly first: a and b share")
+    text = said(made(frame, baseline="b"))
+    assert text.startswith("a is better than b: ")
+    assert text.endswith("A strategy is significantly better than the baseline by 1 of 3 measures.")
 
 
 @pytest.mark.parametrize("test", ["wilcoxon", "permutation", "bootstrap", "randomised_tukey"])
@@ -220,7 +236,7 @@ def test_every_test_has_a_verdict(made, test):
     frame = frame_of({name: np.random.default_rng(i).random(30) for i, name in enumerate("xyz")})
     text = said(made(frame, test=test, correction=correction))
     what = "p" if test == "randomised_tukey" else "corrected p"
-    assert re.search(rf"That is (not )?settled \({what} [=<]", text)
+    assert re.search(rf"That difference is (settled|undecided) \({what} [=<]", text)
 
 
 # How sure the order is.
@@ -322,7 +338,7 @@ def test_the_settings_are_those_of_the_call(made):
         "Data": "2 strategies, 4 queries.",
         "Compared": "all with bm25",
         "Test": "Wilcoxon's signed rank test, which is of ranks and not of means",
-        "Correction": "corrected after Bonferroni",
+        "Correction": "none, since there is one pair",
         "Level": "p ≤ 0.05; intervals of 95 % confidence",
         "Missing values": "A value that is missing counts as 0.",
         "Made with": f"polars_graded {pg.__version__}, Polars {pl.__version__}, "

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "_versions": set(),
     "_warnings": set(),
     "_writing": set(),
-    "_sentences": set(),
+    "_sentences": {"polars", "_measuring", "_versions"},
     "_measuring.kernels": {"numpy"},
     "_measuring": {"numba", "numpy", "polars", "_checks", "_measuring.kernels"},
     "namespace": {"polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},

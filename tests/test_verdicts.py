@@ -76,18 +76,20 @@ def check_verdict(values, measure: str, baseline: int | None) -> None:
     best = max(sign * mean for mean in means)
     leaders = [place for place in range(count) if sign * means[place] == best]
     if len(leaders) > 1:
-        assert "leads" not in text
-        assert re.search(rf" share the best mean {measure}, [\d.]+ over {n} queries: ", text)
+        if baseline is None:
+            assert text.startswith("No strategy is clearly first: ")
+        assert re.search(rf" share the best mean {measure}, [\d.]+ over {n} queries\.", text)
         assert near(re.search(r", ([\d.]+) over", text)[1], float(means[leaders[0]]))
-        shown = set(re.findall(r"\b[a-d]\b", text.split(" share")[0]))
+        shown = set(re.findall(r"\b[a-d]\b", re.split(" share|: ", text)[-2]))
         assert shown == {NAMES[place] for place in leaders[:3]}
         return
     [leader] = leaders
     pattern = (
-        rf"(\w) leads: its mean {measure} over (\d+) queries is {NUMBER}, {NUMBER} (above|below) "
-        rf"that of (the baseline )?(\w)(?: \(95 % interval {NUMBER} to {NUMBER}(, .+?)?\))?\. (.*)"
+        rf"(.*?): (\w) has the best mean {measure}, {NUMBER} over (\d+) queries, {NUMBER} "
+        rf"(above|below) that of (the baseline )?(\w)"
+        rf"(?: \(95 % interval {NUMBER} to {NUMBER}(, .+?)?\))?\. (.*)"
     )
-    who, queries, mean, gap, side, role, other, low, high, held, rest = re.fullmatch(
+    answer, who, mean, queries, gap, side, role, other, low, high, held, rest = re.fullmatch(
         pattern, text
     ).groups()
     assert (who, int(queries)) == (NAMES[leader], n)
@@ -101,22 +103,22 @@ def check_verdict(values, measure: str, baseline: int | None) -> None:
         assert sign * means[beside] == max(sign * means[place] for place in others)
     else:
         assert beside == baseline
-    check_tested(values, sign, (leader, beside), baseline, (low, high, held), rest)
+    check_tested(values, sign, (leader, beside), baseline, (low, high, held), (answer, rest))
 
 
-def check_shared(said, names) -> None:
-    """Who shares the lead: all names, or the first of them and how many more."""
+def check_open(said, names) -> None:
+    """Who is not told apart from the leader: all names, or the first and how many others."""
     assert bool(said) == bool(names)
-    *first, last = re.split(", | and ", said.removesuffix("."))
-    if last.endswith(" more"):
-        assert int(last.removesuffix(" more")) == len(names) - len(first)
+    *first, last = re.split(", | and ", said.removesuffix(". "))
+    if last.endswith((" others", " other")):
+        assert int(last.split()[0]) == len(names) - len(first)
     elif names:
         assert sorted([*first, last]) == sorted(names)
 
 
-def check_tested(values, sign, both, baseline, interval, rest) -> None:
-    """What follows a lead: whether it is settled, in how many queries it is one, and of whom."""
-    (leader, beside), (low, high, held) = both, interval
+def check_tested(values, sign, both, baseline, interval, words) -> None:
+    """The answer, and what follows a lead: whether it is settled, in how many queries."""
+    (leader, beside), (low, high, held), (answer, rest) = both, interval, words
     n, count, who = len(values[0]), len(values), NAMES[leader]
     means = [sum(map(Fraction, row)) / n for row in values]
     gap = float(abs(means[leader] - means[beside]))
@@ -133,7 +135,8 @@ def check_tested(values, sign, both, baseline, interval, rest) -> None:
         return value is not None and value <= 0.05
 
     value = p_of(leader, beside)
-    assert rest.startswith("That is settled" if settled(leader, beside) else "That is not settled")
+    state = "settled" if settled(leader, beside) else "undecided"
+    assert rest.startswith(f"That difference is {state}")
     if value is None:
         assert "there is no test of it" in rest
         assert low is None
@@ -158,25 +161,40 @@ def check_tested(values, sign, both, baseline, interval, rest) -> None:
         assert total - further == n
         assert not settled(leader, beside)
     if len(pairs) == 1:
-        assert "significantly" not in rest.lower()
-    elif baseline is None:
+        assert "corrected" not in answer + rest
+    check_answer(values, sign, baseline, pairs, settled, answer)
+    if len(pairs) > 1 and baseline is None:
         told = sum(settled(leader, place) for place in range(count) if place != leader)
         end = f"{who} is significantly better than {told} of the {count - 1} others"
         others = [place for place in range(count) if place != leader]
-        said, _, shared = rest[rest.index(end) :].partition("; it shares the lead with ")
-        assert said.removesuffix(".") == end
-        check_shared(shared, [NAMES[place] for place in others if not settled(leader, place)])
-    else:
-        ahead = [
-            sign * (means[place] - means[baseline])
-            for place, _ in pairs
-            if settled(place, baseline)
-        ]
-        up, down = sum(lead > 0 for lead in ahead), sum(lead < 0 for lead in ahead)
-        assert rest.endswith(
-            f"Significantly better than the baseline: {up} of {len(pairs)} strategies; "
-            f"worse: {down}."
-        )
+        said, _, open_ends = rest[rest.index(end) :].partition("; undecided: ")
+        assert said.removesuffix(". ") == end
+        check_open(open_ends, [NAMES[place] for place in others if not settled(leader, place)])
+
+
+def check_answer(values, sign, baseline, pairs, settled, answer) -> None:
+    """Check the first words: who is first, or how many are better and worse than the baseline."""
+    means = [sign * sum(map(Fraction, row)) for row in values]
+    if baseline is None:
+        losers = {min(pair, key=lambda place: means[place]) for pair in pairs if settled(*pair)}
+        may_be_first = [NAMES[place] for place in range(len(values)) if place not in losers]
+        first = may_be_first[0] + " is clearly first"
+        assert answer == (first if len(may_be_first) == 1 else "No strategy is clearly first")
+        return
+    ahead = [means[place] - means[baseline] for place, _ in pairs if settled(place, baseline)]
+    up, down = sum(lead > 0 for lead in ahead), sum(lead < 0 for lead in ahead)
+    name, n = NAMES[baseline], len(pairs)
+    if n == 1:
+        only = NAMES[pairs[0][0]]
+        found = f"{only} is {'better' if up else 'worse'} than {name}"
+        assert answer == (found if up + down else f"Undecided whether {only} is better than {name}")
+        return
+    counts = {0: "None of ", n: "Both" if n == 2 else "All "}
+    assert answer.startswith(counts.get(up, f"{up} of {n} "))
+    assert f" better than {name}" in answer
+    for number_of, words in ((down, "worse"), (n - up - down, "undecided")):
+        match = re.search(rf", (\d+) (?:is |are )?{words}", answer)
+        assert int(match[1] if match else 0) == number_of
 
 
 CLEAR = [
@@ -211,5 +229,6 @@ def test_a_p_of_just_alpha_settles_a_lead():
     with tempfile.TemporaryDirectory() as folder:
         parts = payload(report(frame, Path(folder) / "page.html", **options))
     text = "".join(str(part) for part in parts["measures"][0]["verdict"])
-    assert "That is settled (corrected p = 0.0500)" in text
-    assert text.endswith("Significantly better than the baseline: 5 of 8 strategies; worse: 0.")
+    assert "That difference is settled (corrected p = 0.0500)" in text
+    assert text.startswith("5 of 8 are better than ")
+    assert ", 3 undecided: " in text

@@ -13,8 +13,8 @@ from typing import Any
 
 import altair as alt
 
-from polars_graded._drawing import chart_data
-from polars_graded._drawing.chart_data import Ends
+from polars_graded._drawing import axis_ends, pair_rows
+from polars_graded._drawing.axis_ends import Ends
 from polars_graded._drawing.style import (
     DOUBT,
     LINE_SYMBOL,
@@ -45,7 +45,7 @@ def places_axis(field: str, title: str, last: float) -> alt.X:
     # A single place is on an axis that goes on to the second.
     last = max(2, int(last))
     return alt.X(
-        field, title=title, **between((1, last), format=",d", values=chart_data.round_ranks(last))
+        field, title=title, **between((1, last), format=",d", values=axis_ends.round_ranks(last))
     )
 
 
@@ -175,7 +175,7 @@ def forest(
     axis: alt.Axis,
     believed: str,
     size: int,
-    ends: tuple[str, str] = chart_data.OF_ALL,
+    ends: tuple[str, str] = pair_rows.AGREEING_ENDS,
     rope: float = 0,
 ) -> list[alt.Chart]:
     """A point and an interval for each pair, grey and hollow unless its `significance` is believed.

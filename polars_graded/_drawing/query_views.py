@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 
-from polars_graded._drawing.chart_data import round_ranks
+from polars_graded._drawing.axis_ends import round_ranks
 from polars_graded._drawing.marks import diagonal
 from polars_graded._drawing.style import (
     DOUBT,

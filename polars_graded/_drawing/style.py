@@ -64,6 +64,10 @@ PANEL_SIZES = {2: 270, 3: 175}
 """How wide and high panels are, by how many stand side by side: a notebook has 700 pixels."""
 
 
+SHARED_LETTERS = "letters: strategies that share one are not told apart"
+"""Note on the groups of `rank_strategies`."""
+
+
 class Layer(alt.Chart):
     """A layer that makes channels of their texts itself: Altair takes milliseconds for each."""
 
@@ -85,7 +89,7 @@ class Words(NamedTuple):
     """What is said of a chart: it is read out where the picture is not seen."""
 
     finding: str = ""
-    """What it shows: its title, above all panels."""
+    """Its title, above all panels: what is drawn, or what a test found."""
     notes: Sequence[str] = ()
     """What is drawn how, below the title."""
     described: str | None = None
@@ -198,13 +202,23 @@ NOTE_LETTERS = 64
 
 def title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
     """A title that begins where the chart does, in as many lines as it takes, and notes below."""
-    lines = textwrap.wrap(finding, TITLE_LETTERS, break_on_hyphens=False)
+    lines = _balanced(finding)
     text = lines if len(lines) > 1 else "".join(lines)
     below = [
         line for note in notes for line in textwrap.wrap(note, NOTE_LETTERS, break_on_hyphens=False)
     ]
     size: dict[str, Any] = {"subtitle": below, "subtitleFontSize": 11} if below else {}
     return alt.TitleParams(text, anchor="start", fontSize=13, **size)
+
+
+def _balanced(text: str) -> list[str]:
+    """Return a text in as few lines as it takes, of about the same length."""
+    widths = range(TITLE_LETTERS, 0, -1)
+    # A number stays on the line of its sign.
+    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    every = [textwrap.wrap(text, width, break_on_hyphens=False) for width in widths]
+    shortest = [lines for lines in every if len(lines) == len(every[0])][-1]
+    return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in shortest]
 
 
 def rest_named(names: Collection[str]) -> list[str]:

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from polars_graded._drawing import chart_data
+from polars_graded._drawing import axis_ends, chart_rows
 from polars_graded._drawing.style import (
     DOUBT,
     INK,
@@ -180,12 +180,12 @@ def marks(  # noqa: PLR0915 (one layer after the other)
         pl.col("adds").max().fill_null(0),
     ).row(0)
     # The document under the pointer is chosen in all columns.
-    selected = pointed(chart_data.name_of("document", table), "doc")
+    selected = pointed(chart_rows.selection_name("document", table), "doc")
     look = few_colours(names, strategy)
     width = column_width(len(names))
     last = round(len(names) - 1 + END + 0.1, 2)
     every = list(range(1, last_rank + 1))
-    values = every if last_rank <= NAMED_RANKS else chart_data.round_ranks(last_rank)
+    values = every if last_rank <= NAMED_RANKS else axis_ends.round_ranks(last_rank)
     side = {"labels": False, "titleAnchor": "start", **BARE}
     up: dict[str, Any] = {"format": "d", "labelOverlap": False, "titleAngle": 0, "titleY": 22}
     columns = between((-GAP, last), zero=False, **side)

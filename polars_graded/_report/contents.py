@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from polars_graded._drawing import chart_data
+from polars_graded._drawing import bins, curve_rows
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._report.packing import (
     all_rounded,
@@ -17,7 +17,7 @@ from polars_graded._report.packing import (
     packed_points,
     packed_values,
 )
-from polars_graded._report.words import ALPHA, Tested, axis_title, explained
+from polars_graded._report.words import explained
 from polars_graded._results.comparing import comparison_of, summary_of
 from polars_graded._results.findings import is_found
 from polars_graded._results.keys import columns_of_segments
@@ -25,6 +25,8 @@ from polars_graded._results.per_query import Grid, bests, check_per_query
 from polars_graded._results.segments import interactions_of
 from polars_graded._results.significance import Options
 from polars_graded._sentences import counted, listed, p_said, percent, together
+from polars_graded._sentences.titles import axis_title
+from polars_graded._sentences.verdicts import ALPHA, Tested
 
 MOST_POINTS = 1_200_000
 """How many points the curves of all strategies and queries have together."""
@@ -68,7 +70,7 @@ def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, 
 def queries_seen(n_queries: int, n_values: int) -> Integers:
     """Which queries can be looked at one by one, where each has this many values of measures."""
     most = min(MOST_QUERIES, MOST_VALUES // max(1, n_values))
-    return chart_data.equal_steps(n_queries, max(2, most)).to_numpy()
+    return curve_rows.equal_steps(n_queries, max(2, most)).to_numpy()
 
 
 # Measures
@@ -104,7 +106,7 @@ def _bin(values: Floats) -> float:
     """How wide bins of differences are, whatever pair is seen."""
     whole = values[:, np.isfinite(values).all(axis=0)]
     furthest = np.ptp(whole, axis=0).max() if whole.size else 0.0
-    _, width = chart_data.difference_bins(pl.Series([0.0, furthest]), whole.shape[1])
+    _, width = bins.difference_bins(pl.Series([0.0, furthest]), whole.shape[1])
     return width
 
 
@@ -122,7 +124,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[dict[str, Any]]:
     result, names = [], grid.measures
     kinds = _kinds(names)
     for name, kind in kinds.items():
-        ideal = chart_data.ideal_of(name, names) if kind == "rank" else None
+        ideal = curve_rows.ideal_of(name, names) if kind == "rank" else None
         both = [name] if ideal is None else [name, ideal]
         length = grid.curve_length(*both)
         everything, *ideals = (grid.curve(each, length) for each in both)
@@ -134,7 +136,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[dict[str, Any]]:
         ideals = [its[: 1 if _same(its) else None] for its in ideals if not np.isnan(its).all()]
         n_lines = sum(map(len, (everything, *ideals))) * len(kinds)
         kept, there = _fitting(everything, kind, n_lines, len(seen))
-        at = chart_data.positions_of(name, kind, length).to_numpy()
+        at = curve_rows.positions_of(name, kind, length).to_numpy()
         whole = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
         drawn = [its[:, :, kept] for its in (everything, *ideals)]
         packed, *ideal_packed = (
@@ -170,11 +172,11 @@ def _fitting(everything: Floats, kind: str, n_lines: int, n_seen: int) -> tuple[
     kept = np.arange(length)
     if kind == "rank":
         most = max(FEWEST_POINTS, MOST_POINTS // (n_lines * n_seen))
-        most = min(most, chart_data.most_points(n_strategies))
-        kept = chart_data.equal_steps(length, most).to_numpy()
+        most = min(most, curve_rows.most_points(n_strategies))
+        kept = curve_rows.equal_steps(length, most).to_numpy()
     # Where even so few points do not fit, fewer queries have them.
     most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
-    return kept, chart_data.equal_steps(n_seen, most).to_numpy()
+    return kept, curve_rows.equal_steps(n_seen, most).to_numpy()
 
 
 def without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, str]:
@@ -189,7 +191,7 @@ def without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, st
 
 def _kinds(names: list[str]) -> dict[str, str]:
     """Which curves are by rank and which by recall."""
-    return {name: kind for name in names if (kind := chart_data.kind_of(name))}
+    return {name: kind for name in names if (kind := curve_rows.kind_of(name))}
 
 
 def _same(lines: Floats) -> bool:
@@ -243,7 +245,7 @@ def _held(pairs: list[Pair], tested: Tested) -> str:
     """What the intervals are of: those that agree with p, where the test has any."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of one difference, apart from p"
-    if tested.is_joint:
+    if tested.joint:
         return f"of {together(tested.pairs, 'differences')}, which agrees with p"
     ends = [(pair[f"ci_{end}"], pair[f"simultaneous_{end}"]) for pair in pairs for end in ENDS]
     same = all(alone == agreeing for alone, agreeing in ends)

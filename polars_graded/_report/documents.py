@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from polars_graded._checks import check_comparable, check_frame
-from polars_graded._drawing.chart_data import equal_steps, one_query
+from polars_graded._drawing.chart_rows import one_query
+from polars_graded._drawing.curve_rows import equal_steps
 from polars_graded._frames.contributions import RANK, ranked_documents
 from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request, settled_by

@@ -7,10 +7,10 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing.titles import best_names
 from polars_graded._report.specs import CONFIG
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import GRADER
+from polars_graded._results.per_query import bests
 from polars_graded._sentences import does, listed
 from polars_graded.charts import grader_orders, trusted_forest
 
@@ -34,9 +34,10 @@ def add_graders(
         rows = means.filter(pl.col("measure") == measure["name"], pl.col(GRADER) != grader)
         for (other,), its in rows.group_by(GRADER, maintain_order=True):
             strategies = its[keys["strategy"]].cast(pl.String).to_list()
-            names = best_names(strategies, its["mean"], measure["best"])
+            names = [strategies[place] for place in bests(its["mean"], measure["best"])]
             leads = f"{listed(names)} {does(len(names), 'have')} the best mean"
-            measure["verdict"] += [f" By those of {other}, {leads}."] if names else []
+            all_best = len(names) in (0, len(strategies))
+            measure["verdict"] += [] if all_best else [f" By those of {other}, {leads}."]
     charts: list[Any] = [grader_orders(means, strategy=keys["strategy"])]
     if trusted is not None:
         # Of several models one measure is drawn, each model in a panel.

@@ -16,10 +16,11 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_graded._checks import check_choice
-from polars_graded._drawing import chart_data
+from polars_graded._drawing import chart_rows
 from polars_graded._frames.request import Columns, Request, RowOptions
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._report.certainty import SHARE, certainty, facts_of
 from polars_graded._report.contents import (
     Pair,
     about,
@@ -34,8 +35,8 @@ from polars_graded._report.contents import (
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
-from polars_graded._report.verdict import SHARE, certainty, verdict
-from polars_graded._report.words import ABSENT, ALPHA, MISSING, UNDEFINED, Tested
+from polars_graded._report.words import ABSENT, MISSING, UNDEFINED
+from polars_graded._results.findings import tested_by
 from polars_graded._results.keys import all_graders, one_part, split_by_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
@@ -44,10 +45,10 @@ from polars_graded._results.per_query import (
     collected_keys,
     measures_and_curves,
     natural_order,
-    place_of,
 )
 from polars_graded._results.significance import CorrectionName, Options, TestName, correction_of
 from polars_graded._sentences import percent
+from polars_graded._sentences.verdicts import ALPHA, verdict
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, whole_file
 
@@ -221,7 +222,7 @@ def report(
     every = per_query = per_query.lazy().collect()
     asked = {"query": query, "strategy": strategy, "measures": measures, "segments": segments}
     grader, per_query = one_part(split_by_grader(every, asked), grader or trusted)
-    per_query, one = chart_data.one_query("per_query", per_query, query, strategy)
+    per_query, one = chart_rows.one_query("per_query", per_query, query, strategy)
     numbers, curves = measures_and_curves(
         per_query, measures, query=one, strategy=strategy, curves=True
     )
@@ -348,7 +349,6 @@ def _payload(
     queries = list(_labels(grid.queries[seen]))
     measured, drawn = measures_of(grid, seen), curves_of(curves, seen)
     absent = ABSENT | without_value(curves.measures, drawn) | {curve["kind"]: "" for curve in drawn}
-    place = None if baseline is None else place_of(grid.strategies, baseline)
     pairs: list[list[Pair]] = [[] for _ in grid.measures]
     if not grid.measures:
         absent["comparison"] = "There is no measure to compare strategies by."
@@ -356,9 +356,9 @@ def _payload(
         absent["comparison"] = "There is one strategy alone: comparing needs two."
     else:
         pairs = compared_pairs(grid, tests, baseline)
-    tested = Tested(tests.test, tests.correction, place, max(map(len, pairs), default=0))
-    for measure, its in zip(measured, pairs, strict=True):
-        measure["verdict"] = verdict(grid, measure, its, tested)
+    tested = tested_by(tests.test, tests.correction, baseline, max(map(len, pairs), default=0))
+    for measure, facts in zip(measured, facts_of(grid, measured, pairs, tested), strict=True):
+        measure["verdict"] = verdict(facts)
     return {
         "about": about(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,

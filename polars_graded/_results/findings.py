@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Mask
 from polars_graded._results.pairs import Pairs
+from polars_graded._results.per_query import best_in
 from polars_graded._results.significance import (
     CORRECTIONS,
     RANKS,
@@ -16,7 +18,9 @@ from polars_graded._results.significance import (
     CorrectionName,
     Outcome,
     TestName,
+    hold_together,
 )
+from polars_graded._sentences.verdicts import Directions, Tested
 
 
 def is_found(columns: Collection[str], level: float) -> pl.Expr:
@@ -45,10 +49,55 @@ def name_of_test(test: TestName, correction: CorrectionName) -> str:
     return name if TESTS[test].simultaneous else f"{name}, {CORRECTIONS[correction].name}"
 
 
-def names_of_tests(table: pl.DataFrame) -> str:
-    """Name the tests and corrections that rows of comparisons are of; nothing if unknown."""
+def names_of_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
+    """Return the names of the tests and corrections in rows of comparisons; "" if unknown.
+
+    Where each pair is tested `alone`, there is nothing to correct for.
+    """
     if not {"test", "correction"} <= {*table.columns}:
         return ""
     every = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
     known = [row for row in every.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
-    return "; ".join(name_of_test(*row) for row in known)
+    named = [TESTS[test].name if alone else name_of_test(test, by) for test, by in known]
+    return "; ".join(dict.fromkeys(named))
+
+
+def tested_by(
+    test: TestName, correction: CorrectionName, baseline: int | None, pairs: int
+) -> Tested:
+    """Return how the pairs of each measure are tested, in words."""
+    return Tested(
+        name=TESTS[test].name if pairs == 1 else name_of_test(test, correction),
+        test=TESTS[test].words,
+        correction="none" if TESTS[test].simultaneous else CORRECTIONS[correction].words,
+        is_corrected=correction != "none",
+        is_joint=hold_together(test, correction),
+        of_ranks=TESTS[test].of_ranks,
+        baseline=baseline,
+        pairs=pairs,
+    )
+
+
+def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
+    """Count the differences that are found, by direction, and those that are not."""
+    bests = [best_in(rows) for rows in pairs.partition_by("measure", maintain_order=True)]
+    sign = pl.col("difference").sign()
+    better = worse = 0
+    for best, rows in zip(bests, pairs.partition_by("measure", maintain_order=True), strict=True):
+        signs = rows.filter(is_found(rows.columns, level)).select(sign).to_series()
+        up, down = int((signs > 0).sum()), int((signs < 0).sum())
+        better, worse = (
+            (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
+        )
+    sides = ("above", "below") if "none" in bests else ("better than", "worse than")
+    return Directions(better, worse, pairs.height - better - worse, sides)
+
+
+def undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[int]:
+    """Return the places of those of n strategies that no other is found better than."""
+    defeated = {
+        pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
+        for pair in pairs
+        if pair["found"]
+    }
+    return [place for place in range(n) if place not in defeated]

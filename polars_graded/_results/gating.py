@@ -21,6 +21,7 @@ from polars_graded._checks import (
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
 from polars_graded._results.careful_intervals import (
+    MIN_CHANGED_QUERIES,
     careful_intervals,
     queries_to_decide,
     skewness_of,
@@ -32,13 +33,7 @@ from polars_graded._results.comparability import (
     formulas_said,
     with_same_keys,
 )
-from polars_graded._results.gate_sentences import (
-    BEYOND,
-    UNCHANGED,
-    WITHIN,
-    failure_message,
-    sentence_of,
-)
+from polars_graded._results.comparing import values_of_both
 from polars_graded._results.keys import (
     Columns,
     Keys,
@@ -64,6 +59,15 @@ from polars_graded._results.per_query import (
 )
 from polars_graded._results.result_files import as_numbers, read_results, settings_in
 from polars_graded._results.significance import Options, TestName
+from polars_graded._sentences.gates import (
+    BEYOND,
+    UNCHANGED,
+    WITHIN,
+    Losses,
+    failure_message,
+    sentence_of,
+    summary_of_gate,
+)
 
 __all__ = ["assert_no_worse", "gate"]
 
@@ -76,6 +80,9 @@ BAD = ("worse", BEYOND, "undecided")
 PASSING = ("better", UNCHANGED, "no worse", WITHIN)
 OPEN = (BEYOND, "undecided")
 """Verdicts that more queries would change."""
+
+MAX_LOST_QUERIES = 5
+"""Number of queries that a summary names."""
 
 
 @takes_results(one_grader)
@@ -255,7 +262,8 @@ def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Option
     )
     strategy = held.names[0].name
     said = [
-        sentence_of(row, strategy, grid.apart, options.confidence) for row in table.rows(named=True)
+        sentence_of(row, strategy, grid.apart, options.confidence, MIN_CHANGED_QUERIES)
+        for row in table.rows(named=True)
     ]
     return table.with_columns(pl.Series("sentence", said, dtype=pl.String))
 
@@ -316,6 +324,30 @@ class Held(NamedTuple):
     """The full formula of each measure, where that is known."""
     notes: str
     """What was allowed to differ, and what could not be checked."""
+
+
+def gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[str] = ()) -> str:
+    """Return what a gate found in Markdown: verdicts, a table, and the queries that lost most."""
+    return summary_of_gate(
+        verdicts, held.names[0].name, held.grid.apart, held.notes, _losses_of(held), warnings
+    )
+
+
+def _losses_of(held: Held) -> list[Losses]:
+    """Return the queries that each strategy lost most by the first measure."""
+    results = held.grid.results(held.grid.measures[0])
+    gain = pl.col("difference") * (1 if results.higher_is_better else -1)
+    losses = []
+    for a, b, new, old in zip(held.a, held.b, *held.names, strict=True):
+        each = values_of_both(results, held.grid.strategies, a, b)
+        lost = each.filter(gain < 0).sort(gain.round(12), maintain_order=True)
+        queries = [
+            (", ".join(map(str, query)), before, after, difference)
+            for *query, after, before, difference, _ in lost.head(MAX_LOST_QUERIES).iter_rows()
+        ]
+        if queries:
+            losses.append(Losses(results.measure, new, old, queries))
+    return losses
 
 
 def held_against(

@@ -487,3 +487,20 @@ def _graded_by(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> p
         return rows.get_column(grading)
     msg = f"a grading must be a column, an expression or a mapping of grades, got {grading!r}"
     raise TypeError(msg)
+
+
+def mean_bounds(bounds: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Return the means over queries of the values of `unjudged_bounds`, and their ends.
+
+    `low` and `high` are the smaller and the larger of both means; `beyond` is the mean of what
+    could lie beyond the end of the rankings, null without a residual.
+    """
+    means = bounds.group_by(keys, maintain_order=True).agg(
+        pl.col("value").mean().alias("mean"),
+        pl.col("value_if_best").mean().alias("if_best"),
+        (pl.min_horizontal("value", "value_if_best") + pl.col("residual")).mean().alias("beyond"),
+        pl.len().alias("queries"),
+    )
+    return means.with_columns(
+        low=pl.min_horizontal("mean", "if_best"), high=pl.max_horizontal("mean", "if_best")
+    )

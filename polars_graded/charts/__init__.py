@@ -1,10 +1,10 @@
 """Altair charts of what the other modules return: curves, differences, distributions, φ, trust.
 
 Every function takes a frame (a LazyFrame is collected) and returns a new chart that layers, facets
-and concatenates like any other. Its title says what its rows show, in a sentence made of them: who
-leads, how many queries are won, how many differences are settled; one that shows no such thing has
-none. What marks mean stands below it, with strategies that are the same everywhere and how many are
-grey. The description that is read out begins with the title. A title of one's own, size and theme
+and concatenates like any other. Its title says what is drawn; where the rows are the result of a
+test, as those of `compare` and `rank_strategies`, it states what that found. The measure in words,
+the number of queries, and what marks mean stand below it, with how many strategies are grey. The
+description that is read out begins with the title. A title of one's own, size and theme
 are the caller's: `.properties(title=...)`, `alt.theme`. The frame that is drawn is `chart.data`:
 Polars makes it, under the column names that each function states, and `panel` where panels are
 drawn. Of more than 3000 rows, some in equal steps stand for all. What is null, NaN or infinite is

@@ -10,11 +10,21 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
-from polars_graded._drawing import chart_data, marks, style, titles
-from polars_graded._drawing.chart_data import Ends, Frame
+from polars_graded._drawing import (
+    axis_ends,
+    chart_checks,
+    chart_rows,
+    curve_rows,
+    line_names,
+    marks,
+    style,
+)
+from polars_graded._drawing.axis_ends import Ends
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import natural_order
+from polars_graded._sentences import titles
 
 MOST_THRESHOLDS = 30
 """How many thresholds stand under an axis."""
@@ -94,34 +104,51 @@ def dcg_curves(
     │ score    ┆ 3    ┆ 2.13093 ┆ 3.63093 │
     └──────────┴──────┴─────────┴─────────┘
     """
-    frame, query = chart_data.one_query("frame", frame, query, strategy)
+    frame, query = chart_rows.one_query("frame", frame, query, strategy)
     ideal_column = None if isinstance(ideal, bool) else ideal
     if curve is None:
         but = (query, strategy, rank, panel, ideal_column)
-        curve = chart_data.only_curve(frame, "rank", rank, but)
-    panel = chart_data.panel_of(frame, curve, panel, strategy, rank)
+        curve = curve_rows.only_curve(frame, "rank", rank, but)
+    panel = curve_rows.panel_of(frame, curve, panel, strategy, rank)
     if ideal is True:
-        ideal_column = chart_data.ideal_of(curve, frame.columns)
+        ideal_column = curve_rows.ideal_of(curve, frame.columns)
     if baseline is not None:
         ideal_column, confidence = None, 0.95 if confidence is None else confidence
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
     of_means: dict[str, Any] = {"confidence": confidence, "baseline": baseline}
-    table = chart_data.curve_points(
+    table = curve_rows.curve_points(
         frame, curve, ideal_column, kind="rank", at=rank, **of_means, **keys
     )
     x = marks.places_axis("rank:Q", rank, max(table["rank"]))
-    title = chart_data.title_of(curve, frame, each_query=panel == query)
-    finding, behind = titles.lines(table, "rank", rank), list[alt.Chart]()
+    title = curve_rows.title_of(curve, frame, each_query=panel == query)
+    facts = _facts_of(frame, table, curve, query)
+    headline, behind = titles.curves(curve, facts, rank), list[alt.Chart]()
     if baseline is not None:
         title, behind = f"{curve}: difference to {baseline}", [style.rule(y=0)]
-        finding = titles.beside_baseline(table, "rank", rank, baseline, confidence or 0)
+        headline = titles.curves_beside(curve, facts, rank, baseline, confidence or 0)
     drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
-    ends = chart_data.round_ends(pl.concat(drawn).drop_nulls())
-    described = None if chart_data.has_panels(table) else _ends_said(table, "rank", title)
+    ends = axis_ends.round_ends(pl.concat(drawn).drop_nulls())
+    described = None if chart_rows.has_panels(table) else _ends_said(table, "rank", title)
     # The baseline is not drawn, but the others have the colours that they have beside it.
-    names = chart_data.names_in(frame, strategy)
-    words = style.Words(finding, style.rest_named(names), described)
+    names = chart_rows.names_in(frame, strategy)
+    notes = [*_subtitle(facts, baseline, panel == query), *style.rest_named(names)]
+    words = style.Words(headline, notes, described)
     return _drawn(table, panel, x, title, ends, names, strategy, words, behind)
+
+
+def _facts_of(frame: pl.DataFrame, table: pl.DataFrame, curve: str, query: str) -> titles.Drawn:
+    """Return what is drawn; of lists, the number of queries that have one."""
+    is_list = isinstance(frame.schema[curve], pl.List)
+    queries = [frame.drop_nulls(curve)[query].n_unique()] if is_list else []
+    panels = table["panel"].n_unique() if "panel" in table.columns else 0
+    return titles.Drawn([curve], table["strategy"].n_unique(), panels, queries)
+
+
+def _subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> list[str]:  # noqa: FBT001
+    """Return the measure in words, and the number of queries."""
+    if each_query:
+        return titles.subtitle(facts._replace(queries=[]), "")
+    return titles.subtitle(facts, "mean" if baseline is None else "mean difference of")
 
 
 def recall_precision_curves(
@@ -177,18 +204,20 @@ def recall_precision_curves(
     │ score    ┆ 0.2    ┆ 0.666667 │
     └──────────┴────────┴──────────┘
     """
-    frame, query = chart_data.one_query("frame", frame, query, strategy)
+    frame, query = chart_rows.one_query("frame", frame, query, strategy)
     if curve is None:
-        curve = chart_data.only_curve(frame, "recall", recall, (query, strategy, recall, panel))
-    panel = chart_data.panel_of(frame, curve, panel, strategy, recall)
+        curve = curve_rows.only_curve(frame, "recall", recall, (query, strategy, recall, panel))
+    panel = curve_rows.panel_of(frame, curve, panel, strategy, recall)
     keys: dict[str, Any] = {"panel": panel, "query": query, "strategy": strategy}
-    table = chart_data.curve_points(
+    table = curve_rows.curve_points(
         frame, curve, kind="recall", at=recall, confidence=confidence, **keys
     )
     x = marks.recall_axis(recall)
-    title = chart_data.title_of(curve, frame, each_query=panel == query)
+    title = curve_rows.title_of(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
-    words = style.Words(titles.levels_of_recall(table), style.rest_named(names))
+    facts = _facts_of(frame, table, curve, query)
+    notes = [*_subtitle(facts, None, panel == query), *style.rest_named(names)]
+    words = style.Words(titles.curves(curve, facts, recall), notes)
     ends = _unit_ends(table["value"])
     return _drawn(table, panel, x, title, ends, names, strategy, words)
 
@@ -206,8 +235,8 @@ def _drawn(
 ) -> Chart:
     """Curves with the names of strategies at their ends, or where there are panels, in a legend."""
     at = x.shorthand.removesuffix(":Q")
-    best = chart_data.best_lines(table, at if at == "rank" else None, style.MOST_COLOURS)
-    several = chart_data.has_panels(table)
+    best = line_names.best_lines(table, at if at == "rank" else None, style.MOST_COLOURS)
+    several = chart_rows.has_panels(table)
     look = style.strategy_look(names, strategy, matter=best, legends=several)
     n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
     few = n <= style.MOST_COLOURS and table[at].n_unique() <= style.FEW_POINTS
@@ -218,7 +247,7 @@ def _drawn(
     described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not several:
         last = pl.col(at) == pl.col(at).max().over("strategy")
-        table = chart_data.with_labels(table, last, ["value"], ends, best)
+        table = line_names.with_labels(table, last, ["value"], ends, best)
         facts |= {"labels": True, "ends": ends}
     layers = [*([] if several else behind), *marks.curves(x, title, look, **facts)]
     return style.panels(layers, table, panel, words._replace(described=described))
@@ -226,7 +255,7 @@ def _drawn(
 
 def _unit_ends(values: pl.Series) -> Ends:
     """From 0 to 1 where all values lie there, else round ends."""
-    return (0.0, 1.0) if style.is_unit(values) else chart_data.round_ends(values)
+    return (0.0, 1.0) if style.is_unit(values) else axis_ends.round_ends(values)
 
 
 def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
@@ -241,7 +270,7 @@ def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
     n = table["strategy"].n_unique()
     if n == 1:
         return []
-    name = chart_data.name_of("line", table)
+    name = chart_rows.selection_name("line", table)
     seen = [style.pointed(name, "strategy", nearest=True)]
     if legend and n <= style.MOST_COLOURS:
         name = f"legend_{name}"
@@ -292,21 +321,21 @@ def threshold_profile(
     │ mu_ap           ┆ 0.75 ┆ mu_ap ┆ null   │
     └─────────────────┴──────┴───────┴────────┘
     """
-    table = chart_data.result_rows("frame", frame, "mean", strategy=strategy, panel=panel)
+    table = chart_rows.result_rows("frame", frame, "mean", strategy=strategy, panel=panel)
     names = table["measure"].unique(maintain_order=True).to_list()
-    at = {name: t for name in names if (t := chart_data.threshold_of(name)) is not None}
+    at = {name: t for name in names if (t := line_names.threshold_of(name)) is not None}
     rising = sorted(at, key=at.__getitem__)
-    kept = [rising[place] for place in chart_data.equal_steps(len(rising), MOST_THRESHOLDS)]
+    kept = [rising[place] for place in curve_rows.equal_steps(len(rising), MOST_THRESHOLDS)]
     others = [name for name in names if name not in at]
     labels = {name: repr(at[name]).removesuffix(".0") for name in kept} | {o: o for o in others}
-    places = chart_data.places_of([at[name] for name in kept], len(others))
+    places = line_names.places_of([at[name] for name in kept], len(others))
     place_of, measure = dict(zip(labels, places, strict=True)), pl.col("measure")
     table = table.filter(measure.is_in([*labels]))
-    chart_data.check_row_count("frame", table)
+    chart_checks.check_row_count("frame", table)
     strategies = natural_order(table["strategy"].unique())
     # Points stand side by side; what a line joins stands where it is, for else lines would cross
     # where means do not.
-    side = chart_data.side_by_side(strategies, places)
+    side = line_names.side_by_side(strategies, places)
     beside = pl.col("strategy").replace_strict(side, return_dtype=pl.Float64)
     is_joined = measure.is_in(kept)
     table = table.with_columns(
@@ -323,8 +352,8 @@ def threshold_profile(
     title = "AP at threshold, and measures without one" if kept else "measure"
     x_ends = places[0] - gap / 2, places[-1] + gap / 2
     x = alt.X("place:Q", title=title, **style.between(x_ends, **axis))
-    best = chart_data.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
-    several = chart_data.has_panels(table)
+    best = chart_rows.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
+    several = chart_rows.has_panels(table)
     look = style.strategy_look(strategies, strategy, matter=best, legends=several)
     ends = _unit_ends(table["mean"])
     scale = style.between(ends)
@@ -336,11 +365,17 @@ def threshold_profile(
         base.mark_line().encode(y=y_joined),
         style.dots(base, 40).encode(y=y, tooltip=tooltip),
     ]
-    words = style.Words(titles.profile(table), style.rest_named(strategies))
+    facts = chart_rows.facts_of(table)._replace(measures=[])
+    headline = titles.of_strategies("Means at each threshold", facts)
+    notes = [
+        "mean average precision of documents from each grade on",
+        *style.rest_named(strategies),
+    ]
+    words = style.Words(headline, notes)
     if not several:
         # Names stand beside what is last.
         last = pl.col("measure") == [*labels][-1]
-        table = chart_data.with_labels(table, last, ["mean"], ends, best)
+        table = line_names.with_labels(table, last, ["mean"], ends, best)
         layers.append(marks.line_names(alt.value("width"), "mean", "strategy", look["color"]))
     return style.panels(layers, table, panel, words, width=step * len(labels))
 
@@ -377,11 +412,11 @@ def robustness_curves(
     """
     frame = check_collected("frame", frame)
     check_columns("frame", [levels, swaps], frame.columns)
-    chart_data.check_numbers("frame", frame, [swaps])
+    chart_checks.check_numbers("frame", frame, [swaps])
     frame = frame.with_columns(pl.col(levels).alias("levels"), pl.col(swaps).alias("swaps"))
     texts = ["measure"] if panel == "measure" else []
-    table = chart_data.result_rows("frame", frame, "mean", texts=texts, at=["swaps"], panel=panel)
-    table = chart_data.thinned(table, "swaps")
+    table = chart_rows.result_rows("frame", frame, "mean", texts=texts, at=["swaps"], panel=panel)
+    table = curve_rows.thinned(table, "swaps")
     numbers = table["levels"].unique().sort().to_list()
     swapped = "swapped pairs" if swaps == "swaps" else swaps
     few = table["swaps"].n_unique() <= style.FEW_POINTS
@@ -394,4 +429,7 @@ def robustness_curves(
         stroke=alt.Stroke("levels:O", title=levels, scale=alt.Scale(domain=numbers)),
         tooltip=["levels:O", "swaps:Q", *style.decimals("mean")],
     )
-    return style.panels([lines], table, panel, style.Words(titles.robustness(table, swapped)))
+    measures = sorted(set(table["measure"])) if "measure" in table.columns else []
+    what = titles.of_measures("Mean", titles.Drawn(measures, 0, 0, [])) if measures else "Mean"
+    words = style.Words(f"{what} by {swapped}, one line per number of levels")
+    return style.panels([lines], table, panel, words)

@@ -8,8 +8,8 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_columns, check_number
-from polars_graded._drawing import chart_data, query_views, style, titles
-from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing import axis_ends, bins, chart_rows, curve_rows, query_views, style
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._results.keys import Columns, one_grader, takes_results
 from polars_graded._results.per_query import (
     Missing,
@@ -18,7 +18,8 @@ from polars_graded._results.per_query import (
     length_of,
     measures_and_curves,
 )
-from polars_graded.charts._queries import better_look, compared
+from polars_graded._sentences import titles
+from polars_graded.charts._queries import better_look, compared, wins_of
 
 MOST_QUERIES = 5000
 """How many rows Altair gives to a page at most."""
@@ -107,7 +108,7 @@ def explore(
     │ b     ┆ 0.75    ┆ 1.0     ┆ -0.25      ┆ bm25   │
     └───────┴─────────┴─────────┴────────────┴────────┘
     """
-    per_query, query = chart_data.one_query("per_query", per_query, query, strategy)
+    per_query, query = chart_rows.one_query("per_query", per_query, query, strategy)
     confidence = check_number("confidence", confidence, above=0, below=1)
     known = [] if colour is None else [colour]
     check_columns("per_query", known, per_query.columns, argument="colour")
@@ -135,7 +136,7 @@ def explore(
     if colour is not None:
         table = _with_known(table, per_query, colour, query)
     differences = table["difference"].append(pl.Series([0.0]))
-    ends, width = chart_data.difference_bins(differences, table.height)
+    ends, width = bins.difference_bins(differences, table.height)
     middle = (pl.col("difference") / width).round() * width
     # In a bar, those of one colour stand together.
     place = pl.col("difference" if colour is None else "known").rank("ordinal").over("middle")
@@ -148,12 +149,12 @@ def explore(
     else:
         look = style.strategy_look(table["known"], colour, field="known")
     queries = query_views.Queries(
-        name=chart_data.name_of(f"{measure}", table)[-10:],
+        name=chart_rows.selection_name(f"{measure}", table)[-10:],
         a=both[0],
         b=both[1],
         measure=measure,
         total=table.height,
-        values=chart_data.round_ends(pl.concat([table["value_a"], table["value_b"]])),
+        values=axis_ends.round_ends(pl.concat([table["value_a"], table["value_b"]])),
         differences=ends,
         bin=width,
         fullest=table["place"].max(),
@@ -165,15 +166,16 @@ def explore(
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
-    finding, described = titles.wins(both, table), f"mean {measure} of {table.height} queries"
-    chart.title = style.title(finding)
-    chart.description = f"{finding}. {style.said(described, zip(names, means, strict=True))}"
+    headline, described = titles.query_by_query(measure, both), wins_of(both, table)
+    chart.title = style.title(headline, [described])
+    described = f"mean {measure} of {table.height} queries"
+    chart.description = f"{headline}. {style.said(described, zip(names, means, strict=True))}"
     return style.printable(chart)
 
 
 def _only_curve(curves: list[str]) -> str | None:
     """The one curve by rank that is no ideal one, if there is just one."""
-    found = [name for name in curves if chart_data.kind_of(name) == "rank"]
+    found = [name for name in curves if curve_rows.kind_of(name) == "rank"]
     return found[0] if len(found) == 1 else None
 
 
@@ -198,11 +200,11 @@ def _with_ranks(
         lists = lists.select(pl.col(query).alias("key"), values)
         table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
     n = length_of(table, ["list_a", "list_b"], repr(curve))
-    positions = chart_data.positions_of(curve, "rank", n)
-    ranks = {f"rank_{positions[at]}": at for at in chart_data.equal_steps(n, MOST_RANKS)}
+    positions = curve_rows.positions_of(curve, "rank", n)
+    ranks = {f"rank_{positions[at]}": at for at in curve_rows.equal_steps(n, MOST_RANKS)}
     difference = pl.col("list_a") - pl.col("list_b")
     table = table.with_columns(
-        chart_data.number(difference.list.get(at)).alias(name) for name, at in ranks.items()
+        chart_rows.number_column(difference.list.get(at)).alias(name) for name, at in ranks.items()
     )
     return table, {name: int(positions[at]) for name, at in ranks.items()}
 
@@ -222,7 +224,7 @@ def _with_known(
     if values.dtype.is_numeric() and values.n_unique() > style.MOST_COLOURS:
         known = known.with_columns(_ranges(values).alias("known"))
     else:
-        known = known.with_columns(chart_data.text("value").alias("known"))
+        known = known.with_columns(chart_rows.name_column("value").alias("known"))
         counts = known["known"].value_counts().sort("count", "known", descending=[True, False])
         if counts.height > style.MOST_COLOURS:
             kept = pl.col("known").is_in(counts["known"].head(style.MOST_COLOURS - 1).implode())

@@ -9,10 +9,11 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected
-from polars_graded._drawing import chart_data, style, titles
-from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing import chart_checks, chart_rows, pair_rows, style
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.agreement import grades_of
+from polars_graded._sentences import counted, name_said, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
 """Whose grades an estimate is of, by how the columns of its ends begin."""
@@ -73,9 +74,9 @@ def agreement(
     """
     rows, names = grades_of(frame, [one, other], query, doc, grader, grade)
     both = rows.select(one=names[0], other=names[1]).drop_nulls()
-    chart_data.check_not_empty("frame", both, "one")
+    chart_checks.check_not_empty("frame", both, "one")
     every = pl.concat([both["one"], both["other"]]).unique().sort()
-    chart_data.check_count("grades", len(every), MOST_GRADES)
+    chart_checks.check_count("grades", len(every), MOST_GRADES)
     fields = pl.DataFrame({"one": every}).join(pl.DataFrame({"other": every}), how="cross")
     counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
     of_row = pl.col("documents").sum().over("one")
@@ -103,8 +104,13 @@ def agreement(
         same.mark_rect(fillOpacity=0, strokeWidth=2, stroke=style.INK),
         base.mark_text().encode(text=alt.Text("share:Q", format=".0%"), color=on_dark),
     ]
+    documents = counted(both.height, "documents")
+    headline = f"Grades of {name_said(other)} by grade of {name_said(one)}, {documents}"
     described = f"grades of {other} for {both.height:,} documents by their grade of {one}"
-    words, side = style.Words(titles.grades(one, other, both), (), described), alt.Step(step)
+    words, side = (
+        style.Words(headline, ["shares of a row, which make 1"], described),
+        alt.Step(step),
+    )
     return style.layered(layers, table, words, apart=["fill"], width=side, height=side)
 
 
@@ -157,8 +163,8 @@ def grader_orders(
     └────────┴──────────┴───────┘
     """
     keys: dict[str, Any] = {"texts": ["measure", "grader"], "strategy": strategy, "panel": panel}
-    table = chart_data.result_rows("summary", summary, "mean", **keys, every=True)
-    chart_data.check_not_repeated("summary", table, "pair", panel, ["strategy", "grader"])
+    table = chart_rows.result_rows("summary", summary, "mean", **keys, every=True)
+    chart_checks.check_not_repeated("summary", table, "pair", panel, ["strategy", "grader"])
     lowest = pl.col("best") == "lowest" if "best" in table.columns else pl.lit(value=False)
     height = pl.when(lowest).then(-pl.col("mean")).otherwise("mean").round(12)
     group = ["grader", "panel" if panel else "measure"]
@@ -182,7 +188,9 @@ def grader_orders(
         at_end.mark_text(align="left", dx=8, limit=160).encode(text="strategy:N"),
     ]
     described = f"place of {len(names)} strategies under {', '.join(graders)}"
-    words = style.Words(titles.orders(table, graders), (), described)
+    facts = chart_rows.facts_of(table)
+    headline = f"{titles.of_strategies('Places by mean', facts)} under {len(graders)} graders"
+    words = style.Words(headline, titles.subtitle(facts), described)
     size: dict[str, Any] = {"width": alt.Step(110), "height": min(360, max(120, 24 * len(names)))}
     return style.panels(layers, table, panel, words, columns=2, **size)
 
@@ -239,9 +247,9 @@ def trusted_forest(
     pairs = value == "difference"
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel}
     keys["texts"] = ["measure", *(["baseline"] if pairs else [])]
-    wide = chart_data.result_rows("estimates", frame, *dict.fromkeys(numbers), **keys)
-    wide = wide.with_columns(chart_data.pair_name(versus=pairs).alias("name"))
-    chart_data.check_not_repeated("estimates", wide, "name", panel)
+    wide = chart_rows.result_rows("estimates", frame, *dict.fromkeys(numbers), **keys)
+    wide = wide.with_columns(pair_rows.pair_name(versus=pairs).alias("name"))
+    chart_checks.check_not_repeated("estimates", wide, "name", panel)
     kept = ["name", "measure", "strategy", *(["panel"] if panel else [])]
     table = pl.concat(
         wide.select(
@@ -249,8 +257,8 @@ def trusted_forest(
         )
         for key, source in SOURCES.items()
     )
-    chart_data.check_row_count("estimates", table)
-    names = chart_data.by_falling(wide, value, "name")
+    chart_checks.check_row_count("estimates", table)
+    names = chart_rows.by_falling(wide, value, "name")
     order = [*SOURCES.values()]
     title = style.mean_title(table, f"{value} of " if pairs else "mean ", value)
     # No scale of colours, which a chart that stands beside it would share.
@@ -275,7 +283,10 @@ def trusted_forest(
     ]
     layers = [style.rule(x=0), *layers] if pairs else layers
     key = ", ".join(f"{mark} {name}" for mark, name in zip("○◇□", order, strict=True))
-    words = style.Words(titles.with_a_model(wide, of), [key])
+    facts = chart_rows.facts_of(wide)
+    what = "Difference of mean" if pairs else "Mean" if len(facts.measures) == 1 else "Means"
+    headline = titles.of_strategies(what, facts, intervals=True)
+    words = style.Words(headline, [*titles.subtitle(facts, what.lower()), key])
     shared = style.measures_axis(table["value"])
     size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
     return style.panels(layers, table, panel, words, shared, columns=2, **size)

@@ -9,10 +9,10 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_collected, check_columns
-from polars_graded._drawing import chart_data, style, titles
-from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing import chart_checks, chart_rows, style
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._sentences import percent
+from polars_graded._sentences import percent, titles
 
 HEADINGS = {
     "queries": ("", "", "queries"),
@@ -63,7 +63,8 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
 
     Cells are filled by the share of documents or queries that they say, in red where it makes means
     wrong: queries without a judged document, or with nothing retrieved, count as 0, and a row that
-    repeats a document counts it twice.
+    repeats a document counts it twice. Where more than half of the scores are tied, the order of
+    ties decides the ranking, and the title states it.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
         msg = f"`table` must have the lists of overview() in 'grades', got {dtype}"
         raise TypeError(msg)
     counts = ["queries", "least", "median", "most", *SHARES, *QUERIES, *ROWS]
-    facts = chart_data.result_rows(
+    facts = chart_rows.result_rows(
         "table", table, *counts, texts=(), strategy=strategy, panel=panel, once="strategy"
     )
     names = facts["strategy"].unique(maintain_order=True).to_list()
@@ -122,7 +123,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     drawn = pl.DataFrame(rows, schema=CELL)
     if panel is None:
         drawn = drawn.drop("panel")
-    chart_data.check_row_count("table", drawn)
+    chart_checks.check_row_count("table", drawn)
     headings = {starts[what]: list(lines) for what, lines in HEADINGS.items()}
     headings[starts["grades"]] = ["", "rows by grade:", _named(levels)]
     width = starts["grades"] + WIDTHS["grades"]
@@ -184,7 +185,8 @@ def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, A
         is_share = what in SHARES and value is not None
         text = percent(value, decimals=0) if is_share else _number(value)
         yield _cell(what, start, WIDTH, EMPTY)
-        yield _cell(what, start, WIDTH * (share or 0), ALARM if what in HARM else FULL, text)
+        is_alarm = what in HARM or (what == "tied" and (share or 0) > titles.MANY_TIED)
+        yield _cell(what, start, WIDTH * (share or 0), ALARM if is_alarm else FULL, text)
 
 
 def _cell(

@@ -10,12 +10,21 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice
-from polars_graded._drawing import chart_data, marks, style, titles
-from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing import (
+    axis_ends,
+    bins,
+    chart_checks,
+    chart_rows,
+    curve_rows,
+    marks,
+    style,
+)
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.comparing import differences
 from polars_graded._results.keys import Columns, one_grader, takes_results
 from polars_graded._results.per_query import Missing, Named, check_per_query, columns_named
+from polars_graded._sentences import counted, name_said, titles
 
 MOST_BARS = 300
 """How many bars stand side by side; with more queries, several share one."""
@@ -75,7 +84,8 @@ def precision_histogram(
     LayerChart
         Of rows with `position` (of the first query of a bar, from 1), `last`, `query` (its name, or
         those of its first and last), `queries` (how many), `difference`, `better` (which of the
-        two). Ties have no bar; the title says how many queries each strategy is better with.
+        two). Ties have no bar; the subtitle
+        says how many queries each strategy is better with.
 
     Examples
     --------
@@ -98,28 +108,38 @@ def precision_histogram(
     │ 3        ┆ 3    ┆ b     ┆ 1       ┆ -0.25      ┆ bm25   │
     └──────────┴──────┴───────┴─────────┴────────────┴────────┘
     """
-    per_query, query = chart_data.one_query("per_query", per_query, query, strategy)
+    per_query, query = chart_rows.one_query("per_query", per_query, query, strategy)
     table, both, measure = compared(
         per_query, measure, a, b, query, strategy=strategy, missing=missing, order=order
     )
     n = table.height
     size = -(-n // MOST_BARS)
-    rows = chart_data.shared_bars(table, size)
+    rows = bins.shared_bars(table, size)
     colour = better_look(table, per_query, both, strategy=strategy, title=strategy)["color"]
     y_title = f"{measure}: {both[0]} - {both[1]}"
-    finding = titles.wins(both, table)
+    headline, notes = titles.query_by_query(measure, both), [wins_of(both, table)]
     if n <= style.MOST_NAMED:
         step, names = style.name_step(n), rows["query"].to_list()
         axis = style.fitting(names, step, labelLimit=120, titleLimit=400)
         layers = marks.named_bars(query, names, y_title, colour, **axis)
-        words, width = style.Words(finding), alt.Step(step)
+        words, width = style.Words(headline, notes), alt.Step(step)
         return style.layered(layers, rows, words, apart=["color"], width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
     layers = marks.placed_bars(title, n + 0.5, y_title, colour)
-    words = style.Words(finding, titles.extremes(both, table, MOST_EXTREMES))
+    falling = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
+    for name in both:
+        queries = falling.filter(better=name)["query"].head(MOST_EXTREMES).to_list()
+        notes += [titles.extremes(name, queries)] if queries else []
+    words = style.Words(headline, notes)
     return style.layered(layers, rows, words, apart=["color", "stroke"])
+
+
+def wins_of(both: list[str], table: pl.DataFrame) -> str:
+    """Return in how many of the queries that are drawn each of both is better."""
+    more, fewer = (table.filter(better=name).height for name in both)
+    return titles.wins(both, more, fewer, table.height)
 
 
 def compared(
@@ -137,18 +157,18 @@ def compared(
     is_won = pl.col("winner").is_not_null()
     table = table.select(
         pl.col(query).alias("key"),
-        chart_data.text(query).alias("query"),
+        chart_rows.name_column(query).alias("query"),
         *("value_a", "value_b", "difference"),
-        pl.when(is_won).then(chart_data.text("winner")).alias("better"),
+        pl.when(is_won).then(chart_rows.name_column("winner")).alias("better"),
     )
-    return table.with_row_index("position", offset=1), chart_data.texts_of([a, b]), name
+    return table.with_row_index("position", offset=1), chart_rows.drawn_names([a, b]), name
 
 
 def better_look(
     table: pl.DataFrame, per_query: pl.DataFrame, both: list[str], *, strategy: str, title: str
 ) -> dict[str, Any]:
     """The colours of the two: among all strategies, those that they have in other charts."""
-    everyone = chart_data.names_in(per_query, strategy)
+    everyone = chart_rows.names_in(per_query, strategy)
     known = everyone if len(everyone) <= style.MOST_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
     return style.strategy_look(known, title, field="better", drawn=better)
@@ -168,7 +188,7 @@ def query_heatmap(
 
     Queries stand below each other, the hardest, whose mean over strategies is worst, at the top;
     strategies side by side, the best first, so that those that are the same in every query are
-    neighbours. The title names them. A row of one colour is a query that tells nobody apart. Up to
+    neighbours. A row of one colour is a query that tells nobody apart. Up to
     60 queries have their names beside them; of more than fit, neighbours share a row of means.
 
     Parameters
@@ -210,21 +230,23 @@ def query_heatmap(
     │ bm25     ┆ a     ┆ 0.5   │
     └──────────┴───────┴───────┘
     """
-    per_query = chart_data.of_one_grader("per_query", per_query, query, strategy)
-    per_query, query = chart_data.one_query("per_query", per_query, query, strategy)
+    per_query = chart_rows.of_one_grader("per_query", per_query, query, strategy)
+    per_query, query = chart_rows.one_query("per_query", per_query, query, strategy)
     grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
     [measure] = columns_named([measure])
     results = grid.results(measure)
-    chart_data.check_not_empty("per_query", results.queries.to_frame(), measure)
-    chart_data.check_count("strategies", len(results.values), MOST_COLUMNS)
-    names = grid.strategies.to_frame("name").select(chart_data.text("name")).to_series()
-    table, queries, alike = chart_data.hardest_first(results, names, MOST_ROWS)
+    chart_checks.check_not_empty("per_query", results.queries.to_frame(), measure)
+    chart_checks.check_count("strategies", len(results.values), MOST_COLUMNS)
+    names = grid.strategies.to_frame("name").select(chart_rows.name_column("name")).to_series()
+    table, queries = bins.hardest_first(results, names, MOST_ROWS)
     order = table["strategy"].unique(maintain_order=True).to_list()
-    n, n_rows, size = queries.height, table["position"].n_unique(), table["queries"][0]
-    notes = ["a row is one query" if size == 1 else f"a row is the mean of {size} queries"]
+    n, n_rows, size = len(queries), table["position"].n_unique(), table["queries"][0]
+    facts = titles.Drawn([measure], len(order), 0, [n])
+    row = "a row is one query" if size == 1 else f"a row is the mean of {size} queries"
+    notes = [*titles.subtitle(facts, ""), f"{row}, the hardest first"]
     few, base = n <= style.MOST_NAMED, style.Layer()
     if few:
-        field, axis = "query:N", style.in_order(queries["query"].to_list(), labelLimit=120)
+        field, axis = "query:N", style.in_order(queries, labelLimit=120)
     else:
         ends = 0.5, n_rows * size + 0.5
         field, axis = "start:Q", style.between(ends, reverse=True, format=",d", tickCount=6)
@@ -243,7 +265,7 @@ def query_heatmap(
     # As many whole pixels for each row, or seams would show as stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
     described = f"{measure} of {n:,} queries for {len(order)} strategies"
-    words = style.Words(titles.difficulty(queries, alike, measure), notes, described)
+    words = style.Words(titles.of_strategies("Values of", facts), notes, described)
     size = {"width": alt.Step(step), "height": height}
     return style.layered([fields], table, words, apart=["fill"], **size)
 
@@ -309,8 +331,8 @@ def measure_agreement(
     └──────────┴────────┴───────┴─────────┘
     """
     check_choice("show", show, ("agreement", "difference", "difference_by_x"))
-    frame, query = chart_data.one_query(
-        "frame", chart_data.of_one_grader("frame", frame, query, strategy, panel), query, strategy
+    frame, query = chart_rows.one_query(
+        "frame", chart_rows.of_one_grader("frame", frame, query, strategy, panel), query, strategy
     )
     lanes = panel is ... and show == "difference" and _are_few(frame, strategy)
     panel = strategy if lanes else None if panel is ... else panel
@@ -321,25 +343,25 @@ def measure_agreement(
         for name, column in (("strategy", strategy), ("query", query))
         if column != name or column in frame.columns
     }
-    table = chart_data.query_rows(frame, keys, {"x": x, "y": y})
+    table = chart_rows.query_rows(frame, keys, {"x": x, "y": y})
     groups, colour = ["panel"] if panel else [], {}
     if "strategy" in keys and table["strategy"].n_unique() <= style.MOST_COLOURS:
         groups = [*groups, "strategy"]
         colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
+    minus = f"{x} - {y}"
     things = "queries" if "strategy" not in keys or table["strategy"].n_unique() == 1 else "results"
-    finding = titles.agreement(x, y, table, things)
-    if show != "agreement":
-        finding = titles.which_is_higher(x, y, table["x"] - table["y"], things)
-    n_groups, minus = table.n_unique(groups) if groups else 1, f"{x} - {y}"
-    most = chart_data.most_points(n_groups)
+    against = f"{name_said(y)} against {name_said(x)}" if show == "agreement" else minus
+    headline = f"{against}, {counted(table.height, things)}"
+    n_groups = table.n_unique(groups) if groups else 1
+    most = curve_rows.most_points(n_groups)
     if show == "difference":
-        bins = min(most - 2, chart_data.MOST_BINS, 10 + math.isqrt(table.height // n_groups))
-        table = chart_data.counted(table, groups, bins)
+        n_bins = min(most - 2, bins.MAX_BINS, 10 + math.isqrt(table.height // n_groups))
+        table = bins.difference_counts(table, groups, n_bins)
         size: dict[str, Any] = {"height": 90} if lanes else {}
         if lanes:
             # Below each other, it is seen how far each lies to the side.
             size |= {"columns": 1} if n_groups <= MOST_LANES else {"columns": 3, "width": 200}
-        words = style.Words(finding, (), f"how many queries have which difference {minus}")
+        words = style.Words(headline, (), f"how many queries have which difference {minus}")
         named = ["strategy:N"] if colour else []
         bars = style.Layer().mark_bar()
         bars = bars.encode(
@@ -353,11 +375,11 @@ def measure_agreement(
     by_x = show == "difference_by_x"
     if by_x:
         table = table.with_columns((pl.col("x") - pl.col("y")).alias("y"))
-        ends = chart_data.round_ends(table["x"]), chart_data.round_ends(table["y"], 10)
+        ends = axis_ends.round_ends(table["x"]), axis_ends.round_ends(table["y"], 10)
     else:
-        ends = chart_data.axes_ends(table["x"], table["y"])
-    if table.height > chart_data.MOST_ROWS:
-        table = chart_data.at_equal_steps(table, "x", most, groups)
+        ends = axis_ends.axes_ends(table["x"], table["y"])
+    if table.height > chart_checks.MAX_DRAWN_ROWS:
+        table = curve_rows.at_equal_steps(table, "x", most, groups)
     height = minus if by_x else y
     named = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
     points = style.Layer().mark_point(filled=True, opacity=0.6)
@@ -368,7 +390,7 @@ def measure_agreement(
         **colour,
     )
     same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []
-    words = style.Words(finding, (), f"{height} against {x} for {table.height} points")
+    words = style.Words(headline, (), f"{height} against {x} for {table.height} points")
     return style.panels([*same, points], table, panel, words)
 
 

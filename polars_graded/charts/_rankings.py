@@ -8,11 +8,12 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_list, check_number, check_whole_number
-from polars_graded._drawing import chart_data, style, tiles, titles
-from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing import chart_checks, chart_rows, style, tiles
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.contributions import check_sum, ranks_added
 from polars_graded._frames.request import Request, RequestOptions, settled_grade
 from polars_graded._measuring.keywords import takes_options_of
+from polars_graded._sentences import counted, titles
 
 
 @takes_options_of(Request.of)
@@ -113,15 +114,17 @@ def rankings(
     values_of = of if len(named) > 1 else [of]
     query = ", ".join(f"{name} {value}" for name, value in zip(named, values_of, strict=True))
     texts = ["strategy", "doc", *(["title"] if title is not None else [])]
-    documents = documents.with_columns(chart_data.text(name) for name in texts)
+    documents = documents.with_columns(chart_rows.name_column(name) for name in texts)
     documents, colours = tiles.with_levels(documents, irrelevant)
-    values = dict(zip(chart_data.texts_of(values), values.values(), strict=True))
+    values = dict(zip(chart_rows.drawn_names(values), values.values(), strict=True))
     table = tiles.tile_rows(documents, values, n, chosen.name)
-    chart_data.check_row_count("frame", table)
+    chart_checks.check_row_count("frame", table)
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
     table = table.with_columns(names.alias("name"), pl.col("^title$").str.slice(0, tiles.LONGEST))
     said = {"measure": chosen.name, "grade": grade, "strategy": strategy}
     layers, size = tiles.marks(table, n, colours, **said)
     described = style.said(f"rankings of {query}, {chosen.name}", values.items())
-    words = style.Words(titles.ranked(query, chosen.name, values), described=described)
+    columns = counted(len(values), "rankings")
+    number = f"+: what a document adds to {titles.measure_in_words(chosen.name)}"
+    words = style.Words(f"{columns} of {query}, {chosen.name}", [number], described)
     return style.layered(layers, table, words, apart=["fill"], **size, **style.FRAMELESS)

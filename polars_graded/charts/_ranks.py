@@ -7,9 +7,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from polars_graded._drawing import chart_data, style, titles
-from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing import axis_ends, chart_checks, chart_rows, style
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._results.findings import names_of_tests
+from polars_graded._sentences import name_said, of_all, titles, verdicts
 
 BAR, LABEL = 8, 16
 """How far apart the bars of groups are, and the names of strategies, in pixels."""
@@ -44,31 +46,47 @@ def strategy_ranks(
     ... )
     >>> chart = per_query.pipe(rank_strategies).pipe(strategy_ranks)
     >>> print(" ".join(chart.title["text"]))
-    2 of 2 strategies may be first by ap (paired t test, Holm): ours and bm25
+    No strategy is clearly first: both may be, ours and bm25 (paired t test)
     """
     numbers = ["rank", "rank_low", "rank_high"]
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy, "panel": panel}
-    table = chart_data.result_rows("ranks", ranks, *numbers, **keys, once="strategy", every=True)
-    names = chart_data.by_falling(table.with_columns(place=-pl.col("rank")), "place", "strategy")
+    table = chart_rows.result_rows("ranks", ranks, *numbers, **keys, once="strategy", every=True)
+    names = chart_rows.by_falling(table.with_columns(place=-pl.col("rank")), "place", "strategy")
     many = len(names) > style.MOST_NAMED
     y = style.names_down("strategy", names, labelFontSize=8 if many else alt.Undefined)
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
-    ticks = chart_data.round_ranks(max(2, last))
+    ticks = axis_ends.round_ranks(max(2, last))
     place = style.between((0.5, last + 0.5), format=",d", values=ticks) | {"title": "rank"}
     tooltip = ["measure:N", "strategy:N", *(f"{name}:Q" for name in numbers), "group:N"]
     base = style.Layer().encode(y=y, tooltip=tooltip)
     line = base.mark_bar(size=2, color=style.DOUBT)
-    level = chart_data.confidence(table)
+    level = chart_rows.confidence(table)
     together = "" if level is None else f", together at {100 * level:g} %"
-    notes = [f"line: ranks it may have{together}", titles.SHARED_LETTERS]
+    notes = titles.subtitle(chart_rows.facts_of(table), "rank by mean")
+    notes += [f"line: ranks it may have{together}", style.SHARED_LETTERS]
     size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     layers = [
         line.encode(x=alt.X("rank_low:Q", **place), x2="rank_high:Q"),
         style.dots(base, 60, color=style.ink()).encode(x=alt.X("rank:Q", **place)),
         style.beside(y, "group:N", 8),
     ]
-    words = style.Words(titles.first_places(table), notes)
+    words = style.Words(_finding(table), notes)
     return style.panels(layers, table, panel, words, columns=2, width=300, **size)
+
+
+def _finding(ranks: pl.DataFrame) -> str:
+    """State who is clearly first or may be, or by how many measures one strategy alone is."""
+    key = "panel" if "panel" in ranks.columns else "measure"
+    groups = ranks.partition_by(key, maintain_order=True)
+    firsts = [rows.sort("rank").filter(rank_low=1)["strategy"].to_list() for rows in groups]
+    tests = names_of_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
+    if len(groups) == 1:
+        sentence = verdicts.first_place([name_said(name) for name in firsts[0]], ranks.height)
+        return verdicts.said_in_title(sentence, tests)
+    things = "measures" if (ranks[key] == ranks["measure"]).all() else "panels"
+    clear = sum(len(first) == 1 for first in firsts)
+    where = of_all(clear, len(groups), things) if clear else f"none of {len(groups)} {things}"
+    return verdicts.said_in_title([f"One strategy is clearly first by {where}"], tests)
 
 
 def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
@@ -117,17 +135,17 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     """
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy}
     numbers = ["mean", "rank", "rank_low", "rank_high"]
-    table = chart_data.result_rows("ranks", ranks, *numbers, **keys, every=True)
+    table = chart_rows.result_rows("ranks", ranks, *numbers, **keys, every=True)
     if table["strategy"].is_duplicated().any():
         msg = (
             "`ranks` must have each strategy once, which are those of one measure, got "
             f"{table['measure'].n_unique()} measures"
         )
         raise ValueError(msg)
-    chart_data.check_count("strategies", table.height, MOST_LABELLED)
+    chart_checks.check_count("strategies", table.height, MOST_LABELLED)
     rows, height = _diagram(table)
     title = style.mean_title(table)
-    x = style.between(chart_data.round_ends(table["mean"])) | {"title": title}
+    x = style.between(axis_ends.round_ends(table["mean"])) | {"title": title}
     y = style.between((0, height), reverse=True) | {"axis": None, "title": None}
     written = style.ink()
     named, bar, dot = (
@@ -147,14 +165,15 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         text = text.mark_text(align=align, dx=dx, color=written, limit=220)
         tooltip = ["strategy:N", *style.decimals("mean"), "rank:Q", "group:N"]
         layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
-    notes = ["bar with dots: strategies of which no two are told apart"]
-    words = style.Words(titles.first_places(table), notes)
+    notes = titles.subtitle(chart_rows.facts_of(table))
+    notes.append("bar with dots: strategies of which no two are told apart")
+    words = style.Words(_finding(table), notes)
     return style.layered(layers, rows, words, width=360, height=height, **style.FRAMELESS)
 
 
 def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """What is drawn of strategies, groups and their members, and how high it is."""
-    low, high = chart_data.round_ends(table["mean"])
+    low, high = axis_ends.round_ends(table["mean"])
     rising = table.sort("mean", maintain_order=True)
     sets = rising.select(
         "strategy", "mean", pl.col("group").str.extract_all("[a-z]|[0-9]+").alias("set")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_collected, check_columns, check_number
-from polars_graded._drawing import chart_data, style, titles
-from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing import axis_ends, bins, chart_checks, chart_rows, curve_rows, style
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order
-from polars_graded._sentences import percent
+from polars_graded._sentences import counted, name_said, titles
 from polars_graded.namespace import graded
-
-HALF = 0.5
-"""From which relevance on a score is counted in the title of φ."""
 
 
 def relevance_function(
@@ -52,9 +50,8 @@ def relevance_function(
     -------
     LayerChart or FacetChart
         Of rows with `part` (what is drawn: `φ`, `score` or `control point`), `score` and
-        `relevance`; and `name`, what a control point is. The title says how many scores have
-        relevance 0, and how many at least 0.5. Of many scores, some at equal steps by rank stand
-        for all, the lowest and the highest among them. NaN and infinity are refused.
+        `relevance`; and `name`, what a control point is. Of many scores, some at equal steps by
+        rank stand for all, the lowest and the highest among them. NaN and infinity are refused.
 
     Examples
     --------
@@ -77,15 +74,17 @@ def relevance_function(
     frame = check_collected("frame", frame)
     keys = {} if panel is None else {"panel": panel}
     check_columns("frame", [*keys.values(), score], frame.columns)
-    chart_data.check_numbers("frame", frame, [score])
+    chart_checks.check_numbers("frame", frame, [score])
     # An error of φ names the column, which must not be called like another of the result.
     named = f"score {score}" if score in {"panel", "relevance", "name"} else score
-    scores = frame.select(*chart_data.texts(keys), pl.col(score).alias(named)).drop_nulls(named)
+    scores = frame.select(*chart_rows.name_columns(keys), pl.col(score).alias(named)).drop_nulls(
+        named
+    )
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
-    chart_data.check_panels(scores, panel)
-    most = max(2, chart_data.MOST_ROWS // 3 // (scores["panel"].n_unique() if panel else 1))
+    chart_checks.check_panels(scores, panel)
+    most = max(2, chart_checks.MAX_DRAWN_ROWS // 3 // (scores["panel"].n_unique() if panel else 1))
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
     phi = graded(named).phi_relevance(**chosen)
     found = scores.with_columns(relevance=phi.over("panel") if panel else phi)
@@ -93,10 +92,10 @@ def relevance_function(
     points = phi_control_points(scores, named, **chosen)
     # Points are named where they come from the scores.
     own = control_points is not None
-    name = pl.lit(None, pl.String).alias("name") if own else chart_data.names_of_points([*keys])
+    name = pl.lit(None, pl.String).alias("name") if own else _names_of_points([*keys])
     drawn = {
         "φ": phi_curve(scores, named, points=min(200, most), **chosen),
-        "score": chart_data.at_equal_steps(found, named, most, [*keys]),
+        "score": curve_rows.at_equal_steps(found, named, most, [*keys]),
         "control point": points.with_columns(name),
     }
     as_score = pl.col(named).cast(pl.Float64).alias("score")
@@ -109,16 +108,11 @@ def relevance_function(
     middle, top = values.median(), values.max()
     many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0
     kind = scale or ("symlog" if many_low else "linear")
-    irrelevant, relevant = found.select(
-        (pl.col("relevance") == 0).mean(), high=(pl.col("relevance") >= HALF).mean()
-    ).row(0)
-    shares = "φ is undefined: all scores are the same"
-    if irrelevant is not None:
-        zero, half = percent(irrelevant), percent(relevant)
-        shares = f"φ is 0 for {zero} of scores, at least 0.5 for {half}"
+    is_undefined = found["relevance"].null_count() == found.height
+    notes = ["φ is undefined: all scores are the same"] if is_undefined else []
     ends: Any = (values.min(), top)
     spread = kind == "symlog"
-    axis = style.amounts_axis(chart_data.round_powers(*ends) if spread else None)
+    axis = style.amounts_axis(axis_ends.round_powers(*ends) if spread else None)
     scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
     base = style.Layer().encode(
         x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
@@ -136,8 +130,32 @@ def relevance_function(
         style.dots(controls, 80, color=style.ink()),
         names,
     ]
-    words = style.Words(shares, described=f"relevance φ by {score}")
+    headline = f"Relevance φ of {counted(found.height, 'scores')}, by {name_said(score)}"
+    words = style.Words(headline, notes, f"relevance φ by {score}")
     return style.panels(layers, table, panel, words, "independent")
+
+
+def _names_of_points(keys: Sequence[str]) -> pl.Expr:
+    """Return the names of the control points of scores, which stand in their order."""
+    last, is_zero = pl.int_range(pl.len()) == pl.len() - 1, pl.col("relevance") == 0
+    name = (
+        pl.when(last)
+        .then(pl.lit("highest"))
+        .when(~is_zero)
+        .then(pl.lit("whisker"))
+        .when(pl.int_range(pl.len()) == (is_zero & ~last).sum() - 1)
+        .then(pl.lit("median"))
+        .otherwise(pl.lit("lowest"))
+    )
+    return (name.over(keys) if keys else name).alias("name")
+
+
+def _headline(value: str, groups: list[str], group: str, table: pl.DataFrame) -> str:
+    """Return which distributions are drawn: of how many groups, in how many panels."""
+    things = "strategies" if group == "strategy" else f"values of {group}"
+    panels = table["panel"].n_unique() if chart_rows.has_panels(table) else 0
+    where = f" in {panels} panels" if panels else ""
+    return f"Distribution of {name_said(value)}, {counted(len(groups), things)}{where}"
 
 
 def sample_boxes(
@@ -188,16 +206,16 @@ def sample_boxes(
     │ ours  ┆ 0.5 ┆ 0.75   ┆ 1.0 │
     └───────┴─────┴────────┴─────┘
     """
-    frame = chart_data.of_one_grader("frame", frame, group, panel)
+    frame = chart_rows.of_one_grader("frame", frame, group, panel)
     keys = {"group": group} if panel is None else {"panel": panel, "group": group}
     line = {"reference": reference} if isinstance(reference, str) else {}
-    samples = chart_data.query_rows(frame, keys, {"value": value}, line)
+    samples = chart_rows.query_rows(frame, keys, {"value": value}, line)
     name = f"mean {reference}"
     if not isinstance(reference, str):
         at = None if reference is None else check_number("reference", reference)
         samples = samples.with_columns(pl.lit(at, pl.Float64).alias("reference"))
         name = "" if at is None else f"{at:g}"
-    table = chart_data.boxes(samples, list(keys))
+    table = bins.boxes(samples, list(keys))
     medians = table.drop_nulls("median").group_by("group").agg(pl.col("median").mean())
     place = {name: place for place, name in enumerate(natural_order(medians["group"]))}
     ordered = medians.sort(
@@ -205,7 +223,7 @@ def sample_boxes(
     )
     groups = ordered["group"].to_list()
     step = min(36, style.name_step(len(groups)))
-    ends = chart_data.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
+    ends = axis_ends.round_ends(pl.concat([samples["value"], table["reference"].drop_nulls()]))
     y = style.names_down("group", groups, group)
     axis = style.between(ends, zero=False, **style.WHOLE)
     low, q1, q3, median, outlier, line_at = (
@@ -213,7 +231,7 @@ def sample_boxes(
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
     )
     base = style.Layer().encode(y=y)
-    tooltip = ["group:N", "samples:Q", *style.decimals(*chart_data.BOX)]
+    tooltip = ["group:N", "samples:Q", *style.decimals(*bins.BOX)]
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
     upright: dict[str, Any] = {"orient": "vertical"}
     middle = box.mark_tick(**upright, size=step * 0.6, thickness=4, color=style.ink())
@@ -233,5 +251,7 @@ def sample_boxes(
         lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")
         layers.append(lines.encode(x=line_at))
     described = style.said(f"median {value}", zip(groups, ordered["median"], strict=True))
-    words = style.Words(titles.boxes(table, value), described=described)
+    notes = titles.subtitle(titles.Drawn([value], 0, 0, []), "")
+    notes.append("box: quartiles and median; points: beyond 1.5 times its length")
+    words = style.Words(_headline(value, groups, group, table), notes, described)
     return style.panels(layers, table, panel, words, height=alt.Step(step))

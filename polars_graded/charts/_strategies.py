@@ -8,13 +8,18 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_whole_number
-from polars_graded._drawing import chart_data, marks, style, titles
-from polars_graded._drawing.chart_data import Frame
+from polars_graded._drawing import chart_checks, chart_rows, marks, pair_rows, style
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.findings import is_found
+from polars_graded._results.findings import count_directions, is_found, names_of_tests
+from polars_graded._results.per_query import best_in
+from polars_graded._sentences import name_said, titles, verdicts
 
 BELOW = "\u2212"
 """The sign of a number below 0."""
+
+PROBABLE = 0.95
+"""Probability from which on a difference is counted as negligible."""
 
 PALE = 0.25
 """How much of their colour differences have that are not settled."""
@@ -73,15 +78,17 @@ def strategy_bars(
     check_choice("show", show, ("points", "bars"))
     if width is not None:
         check_whole_number("width", width)
-    table = chart_data.result_rows(
+    table = chart_rows.result_rows(
         "summary", summary, "mean", strategy=strategy, panel=panel, once="strategy", every=True
     )
-    names = chart_data.by_falling(table, "mean", "strategy")
+    names = chart_rows.by_falling(table, "mean", "strategy")
     ends = ("ci_low", "ci_high") if {"ci_low", "ci_high"} <= set(table.columns) else ()
     title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
-    notes = titles.same_means(table)
-    if ends and table["ci_low"].null_count() < table.height:
-        notes.insert(0, "line: interval of one mean; that two overlap is no test")
+    facts = chart_rows.facts_of(table)
+    has_intervals = bool(ends) and table["ci_low"].null_count() < table.height
+    notes = titles.subtitle(facts)
+    if has_intervals:
+        notes.append("line: interval of one mean; that two overlap is no test")
     y = style.names_down("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
@@ -94,15 +101,39 @@ def strategy_bars(
     layers.append(style.beside(y, alt.Text("mean:Q", format=".4f"), 6))
     if "group" in table.columns:
         layers.append(style.beside(y, "group:N", 50))
-        notes.append(titles.SHARED_LETTERS)
-    several = chart_data.has_panels(table)
+        notes.append(style.SHARED_LETTERS)
+    several = chart_rows.has_panels(table)
     axis = style.measures_axis(table["mean"]) if show == "bars" else "independent"
     first = table.filter(panel=table["panel"][0]) if several else table
     where = f"mean {table['panel'][0]}" if several else title
     said = first.select("strategy", "mean").sort("mean", descending=True)
-    words = style.Words(titles.means(table), notes, style.said(where, said.iter_rows()))
+    what = "Mean" if len(facts.measures) == 1 else "Means"
+    headline = titles.of_strategies(what, facts, intervals=has_intervals)
+    words = style.Words(headline, notes, style.said(where, said.iter_rows()))
     width = width or (200 if several else 300)
     return style.panels(layers, table, panel, words, axis, columns=2, width=width)
+
+
+def _finding(comparison: pl.DataFrame, level: float) -> str:
+    """State how many differences are settled, and in which direction to a single baseline."""
+    found = count_directions(comparison, level)
+    baselines = comparison["baseline"].unique().to_list()
+    strategies = comparison["strategy"].unique().to_list()
+    sentence = verdicts.of_pairs(found)
+    if len(baselines) == 1:
+        only = name_said(strategies[0]) if comparison.height == 1 else None
+        things = "differences" if comparison.height > len(strategies) else "strategies"
+        sentence = verdicts.beside_baseline(found, name_said(baselines[0]), only, things)
+    alone = comparison["measure"].n_unique() == comparison.height
+    return verdicts.said_in_title(sentence, names_of_tests(comparison, alone=alone))
+
+
+def _sides(comparison: pl.DataFrame) -> list[str]:
+    """Return on which side of a baseline is better; nothing where measures differ in that."""
+    measures = comparison.partition_by("measure", maintain_order=True)
+    arrows = {"highest": "← worse · better →", "lowest": "← better · worse →"}
+    bests = {best_in(rows) for rows in measures}
+    return [arrows[best] for best in bests if best in arrows] if len(bests) == 1 else []
 
 
 def comparison_forest(
@@ -160,34 +191,40 @@ def comparison_forest(
     level = check_level(confidence)
     numbers = ["difference", "ci_low", "ci_high", "p_corrected"]
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
-    table = chart_data.result_rows("comparison", comparison, *numbers, **keys, every=True)
+    table = chart_rows.result_rows("comparison", comparison, *numbers, **keys, every=True)
     several = table["baseline"].n_unique() > 1
-    finding = titles.settled(table, level)
-    if several and not chart_data.has_panels(table):
-        table = chart_data.higher_first(table)
+    finding = _finding(table, level)
+    if several and not chart_rows.has_panels(table):
+        table = pair_rows.higher_first(table)
     believed, doubted = f"corrected p ≤ {level:g}", "not significant"
     significant = pl.when(is_found(table.columns, level)).then(pl.lit(believed))
     table = table.with_columns(
-        chart_data.pair_name(versus=several).alias("pair"),
+        pair_rows.pair_name(versus=several).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
     )
-    chart_data.check_not_repeated("comparison", table, "pair", panel)
-    pairs = chart_data.by_falling(table, "difference", "pair")
+    chart_checks.check_not_repeated("comparison", table, "pair", panel)
+    pairs = chart_rows.by_falling(table, "difference", "pair")
     many = len(pairs) > style.MOST_NAMED
-    title = style.mean_title(table, "difference of ", "difference of means")
+    title: Any = style.mean_title(table, "difference of ", "difference of means")
     if not several:
-        title += f", to {table['baseline'][0]}"
+        title = [*_sides(table), f"{title}, to {table['baseline'][0]}"]
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
-    notes = [marks.significance_key(believed, doubted)]
-    ends, stated = chart_data.interval_ends(table), chart_data.confidence(table)
+    facts = chart_rows.facts_of(table)
+    notes = [
+        *titles.subtitle(facts, "difference of mean"),
+        marks.significance_key(believed, doubted),
+    ]
+    ends, stated = pair_rows.interval_ends(table), chart_rows.confidence(table)
     interval = "interval" if stated is None else f"{100 * stated:g} % interval"
     # The Wilcoxon test has none that agrees with it, since it speaks of ranks.
-    if ends == chart_data.OF_ALL:
+    if ends == pair_rows.AGREEING_ENDS:
         notes.append(f"line: {interval} that agrees with corrected p")
     elif stated is not None:
         notes.append(f"line: {interval} of one difference, apart from p")
     rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
-    notes += [*titles.equivalent(table), *titles.twins(table)]
+    if rope:
+        inside = int((table["probability_equal"] >= PROBABLE).sum())
+        notes += titles.equivalence(rope, inside, table.height, PROBABLE)
     size = 40 if many else 60
     layers = marks.forest(title, pairs, axis, believed, size, ends, rope or 0)
     words, shared = style.Words(finding, notes), style.measures_axis(table["difference"])
@@ -248,21 +285,22 @@ def comparison_matrix(
     """
     level = check_level(confidence)
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
-    table = chart_data.result_rows("comparison", comparison, "difference", "p_corrected", **keys)
-    finding, alike = titles.settled(table, level), titles.twins(table)
+    table = chart_rows.result_rows("comparison", comparison, "difference", "p_corrected", **keys)
+    finding, facts = _finding(table, level), chart_rows.facts_of(table)
     table = table.with_columns(is_found(table.columns, level).alias("found"))
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(BELOW)).otherwise(pl.lit("+"))
     mark = pl.when("found").then(sign).otherwise(pl.lit(""))
-    table = chart_data.both_sides(table).with_columns(mark.alias("mark")).drop("found")
-    chart_data.check_row_count("comparison", table)
-    chart_data.check_not_repeated("comparison", table, "pair", panel, ["strategy", "baseline"])
+    table = pair_rows.both_sides(table).with_columns(mark.alias("mark")).drop("found")
+    chart_checks.check_row_count("comparison", table)
+    chart_checks.check_not_repeated("comparison", table, "pair", panel, ["strategy", "baseline"])
     to_others = table.group_by("measure", "strategy", maintain_order=True)
     means = to_others.agg(pl.col("difference").mean())
-    names = chart_data.by_falling(means, "difference", "strategy")
+    names = chart_rows.by_falling(means, "difference", "strategy")
     step = max(10, min(36, 400 // len(names)))
     down = style.in_order(names, labelLimit=200)
     across = style.in_order(names, labelLimit=200, labelAngle=-90, orient="top")
-    notes = [f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale", *alike]
+    key = f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale"
+    notes = [*titles.subtitle(facts, "difference of mean"), key]
     base, p = style.with_p(style.Layer())
     base = base.encode(
         x=alt.X("baseline:N", title="baseline", **across),

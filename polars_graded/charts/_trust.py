@@ -10,10 +10,21 @@ import altair as alt
 import polars as pl
 
 from polars_graded._checks import check_choice, check_level, check_number
-from polars_graded._drawing import chart_data, marks, style, titles
-from polars_graded._drawing.chart_data import Ends, Frame
+from polars_graded._drawing import (
+    axis_ends,
+    chart_checks,
+    chart_rows,
+    curve_rows,
+    line_names,
+    marks,
+    style,
+)
+from polars_graded._drawing.axis_ends import Ends
+from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.regrading import AS_GIVEN
+from polars_graded._results.findings import names_of_tests
+from polars_graded._results.regrading import AS_GIVEN, mean_bounds
+from polars_graded._sentences import percent, titles
 
 SMALL_P = 0.001
 """Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
@@ -93,9 +104,8 @@ def significance_curves(
     """
     level = check_level(confidence)
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "baseline"]}
-    table = chart_data.result_rows("levels", levels, "p_corrected", at=["place"], **keys)
+    table = chart_rows.result_rows("levels", levels, "p_corrected", at=["place"], **keys)
     lines, is_apart = _lines(table), pl.col("p_corrected") <= level
-    told_apart = _by_line(table, pl.concat_list(is_apart.sum(), pl.len()))
     n_apart = is_apart.sum().over(lines).cast(pl.Int64)
     table = table.with_columns(
         n_apart.alias("told apart"),
@@ -122,9 +132,11 @@ def significance_curves(
     line, points, names = _measure_lines(table, x, y, few=few)
     points, p = style.with_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    layers, finding = [_level(level), line, points, names], titles.apart(told_apart, level, table)
+    layers, tests = [_level(level), line, points, names], names_of_tests(table)
+    headline = titles.of_measures("p values of all pairs", chart_rows.facts_of(table), "by")
+    headline += f" ({tests})" if tests else ""
     note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
-    return _drawn(table, panel, layers, finding, note, "p of all pairs in falling order")
+    return _drawn(table, panel, layers, headline, note, "p of all pairs in falling order")
 
 
 def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) -> Chart:
@@ -174,7 +186,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     """
     power = check_number("power", power, above=0, below=1)
     numbers, at = ["power", "difference", "share_of_range"], ["queries", "at_hand"]
-    table = chart_data.result_rows("curve", curve, *numbers, at=at, panel=panel)
+    table = chart_rows.result_rows("curve", curve, *numbers, at=at, panel=panel)
     table = table.with_columns(pl.col("at_hand").cast(pl.Boolean))
     table = _in_lines(table, "queries")
     table = _with_names(table, "queries", by=["power"], ends=(0.0, 1.0))
@@ -192,14 +204,14 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     said = ["measure:N", "queries:Q", *tooltip]
     large = large.encode(x=x, y=y, color=_colours(table), tooltip=said)
     at_hand = table.filter("at_hand")
-    n = at_hand["queries"].unique()
-    where = f"With {n[0]:,g} queries" if len(n) == 1 and n[0] > 1 else "With the queries at hand"
-    values = _by_line(at_hand, pl.col("power").first())
-    what = f"the power to find {titles.looked_for(at_hand)}"
-    finding = titles.highest_and_lowest(values, where, what)
+    n, amounts = at_hand["queries"].unique(), at_hand["difference"].drop_nulls().to_list()
+    shares = at_hand["share_of_range"].drop_nulls().to_list()
+    looked_for = titles.looked_for(amounts, shares) if amounts else "a difference"
+    headline = f"Power to find {looked_for}, by number of queries"
     layers = [_level(power), *lines, large]
-    note = f"● the queries at hand; dashed: power {power:g}"
-    return _drawn(table, panel, layers, finding, note, "power by number of queries")
+    hand = f"the {n[0]:,g} queries at hand" if len(n) == 1 and n[0] > 1 else "the queries at hand"
+    note = f"● {hand}; dashed: power {power:g}"
+    return _drawn(table, panel, layers, headline, note, "power by number of queries")
 
 
 def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
@@ -243,7 +255,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     │ 3       ┆ 1.0 ┆ 1.0     ┆ ap    │
     └─────────┴─────┴─────────┴───────┘
     """
-    table = chart_data.result_rows(
+    table = chart_rows.result_rows(
         "stability", stability, "tau", "tau_low", "tau_high", at=["queries"], panel=panel
     )
     lines = _lines(table)
@@ -265,14 +277,11 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
         area = style.Layer().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
         layers.insert(0, area.encode(color=_colours(table), detail="measure:N"))
     most: Any = table["queries"].max()
-    half = min(table["queries"], key=lambda size: abs(size - most / 2))
-    values = _by_line(table.filter(queries=half), pl.col("tau").first())
-    where = f"With {half:g} of {most:g} queries"
-    finding = titles.highest_and_lowest(values, where, "τ") if half < most else ""
+    headline = f"τ of the orders of strategies from fewer queries and from all {most:,g}"
     note = "band: where most of the samples lie" if banded else "mean of the samples"
     if are_two:
         note = "two strategies: 1 where all samples have them in the same order, -1 where none has"
-    return _drawn(table, panel, layers, finding, note, f"{title} by number of queries")
+    return _drawn(table, panel, layers, headline, note, f"{title} by number of queries")
 
 
 def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure") -> Chart:
@@ -325,7 +334,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     rate = check_number("rate", rate, above=0, below=1)
     numbers = ["swap_rate", "difference_from", "difference_to"]
     at = ["queries", "comparisons"]
-    table = chart_data.result_rows("rates", rates, *numbers, at=at, panel=panel)
+    table = chart_rows.result_rows("rates", rates, *numbers, at=at, panel=panel)
     middle = (pl.col("difference_from") + pl.col("difference_to")) / 2
     table = table.with_columns(middle.alias("difference")).drop_nulls("difference")
     lines = [*_lines(table), "queries"]
@@ -335,11 +344,11 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     # A rate of a few comparisons is of chance too.
     enough &= pl.col("comparisons") >= FEWEST_COMPARISONS
     table = table.filter((enough | (~enough.any() & (pl.int_range(pl.len()) == 0))).over(lines))
-    table = _with_sizes(chart_data.thinned(table, "difference"), lines, rate)
+    table = _with_sizes(curve_rows.thinned(table, "difference"), lines, rate)
     sizes = table["queries"].unique().sort().to_list()
     top: Any = table["swap_rate"].max()
     most = max(top, 2 * rate)
-    step = chart_data.round_step(most / 5)
+    step = axis_ends.round_step(most / 5)
     ticks = sorted({rate, *(round(step * place, 9) for place in range(11))})
     axis = alt.Axis(tickCount=5, **style.WHOLE)
     x = alt.X("difference:Q", title="difference of means in one sample", axis=axis)
@@ -371,9 +380,13 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         labels.mark_text(**place, stroke=paper, strokeWidth=4, color=paper),
         labels.mark_text(**place, color=ink),
     ]
-    described = _described("rate of swaps by size of difference", table)
-    notes = ["number on a line: queries in a sample"]
-    words = style.Words(titles.swapped(table, rate), notes, described)
+    described, facts = (
+        _described("rate of swaps by size of difference", table),
+        chart_rows.facts_of(table),
+    )
+    notes = [f"number on a line: queries in a sample; dashed: {percent(rate)}"]
+    headline = titles.of_measures("Rate at which other queries contradict a difference", facts)
+    words = style.Words(headline, notes, described)
     shared = style.measures_axis(table["difference"])
     return style.panels(layers, table, panel, words, shared, apart=["stroke"], columns=2)
 
@@ -438,12 +451,12 @@ def grading_profile(
     """
     check_choice("show", show, ("means", "differences", "places"))
     keys: dict[str, Any] = {"strategy": strategy, "panel": panel, "texts": ["measure", "grading"]}
-    table = chart_data.result_rows(
+    table = chart_rows.result_rows(
         "robustness", robustness, "mean", "tau", at=["place"], **keys, every=True
     )
     gradings = table["grading"].unique(maintain_order=True).to_list()
     given = AS_GIVEN if AS_GIVEN in gradings else gradings[0]
-    several = chart_data.has_panels(table)
+    several = chart_rows.has_panels(table)
     # Once above each grading but that with which the others are compared.
     one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_lines(table))
     one &= pl.col("grading") != given
@@ -458,11 +471,11 @@ def grading_profile(
         less = pl.col("mean") - pl.col("mean").mean().over("grading", *_lines(table))
         table = table.with_columns(less.alias("difference"))
         height, title = "difference", f"{title}, less that of all strategies"
-    ends = chart_data.round_ends(table[height])
+    ends = axis_ends.round_ends(table[height])
     if show == "places":
         most: Any = table["place"].max()
         height, title, ends = "place", "place", (0.5, max(2, most) + 0.5)
-        ticks = alt.Axis(format="d", values=chart_data.round_ranks(int(ends[1])))
+        ticks = alt.Axis(format="d", values=axis_ends.round_ranks(int(ends[1])))
     # Above the lines there is room for what stands there. Measures lie at different heights, and
     # have panels with ends of their own.
     own: dict[str, Any] = {} if several and show != "places" else {"domain": list(ends)}
@@ -488,11 +501,16 @@ def grading_profile(
     if not several:
         named = names if len(names) <= style.MOST_COLOURS else best
         last = pl.col("grading") == gradings[-1]
-        table = chart_data.with_labels(table, last, [height], ends, named)
+        table = line_names.with_labels(table, last, [height], ends, named)
         layers.append(marks.line_names(x, title, "strategy", look["color"], dx=8))
     notes = [f"τ: of the order of strategies with that {given}", *style.rest_named(names)]
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
-    words = style.Words(titles.gradings(table, given), notes, described)
+    facts = chart_rows.facts_of(table)
+    what = "Mean" if len(facts.measures) == 1 else "Means"
+    headline = titles.of_strategies(what, facts) + f" under {len(gradings)} gradings"
+    words = style.Words(
+        headline, [*titles.subtitle(facts, show.removesuffix("s")), *notes], described
+    )
     chart = style.panels(layers, table, panel, words, columns=2, width=alt.Step(step))
     return chart.resolve_scale(y="independent") if several else chart
 
@@ -541,21 +559,14 @@ def unjudged_bounds(
     └─────────────┴──────┴─────┴──────┴────────┘
     """
     numbers = ["value", "value_if_best", "residual"]
-    table = chart_data.result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
+    table = chart_rows.result_rows("bounds", bounds, *numbers, strategy=strategy, panel=panel)
     table = table.drop_nulls("value_if_best")
-    chart_data.check_not_empty("bounds", table, "value_if_best")
-    means = table.group_by(*_lines(table), "strategy", maintain_order=True).agg(
-        pl.col("value").mean().alias("mean"),
-        pl.col("value_if_best").mean().alias("if_best"),
-        (pl.min_horizontal("value", "value_if_best") + pl.col("residual")).mean().alias("beyond"),
-        pl.len().alias("queries"),
-    )
-    means = means.with_columns(
-        low=pl.min_horizontal("mean", "if_best"), high=pl.max_horizontal("mean", "if_best")
-    )
-    chart_data.check_row_count("bounds", means)
-    names = chart_data.by_falling(means, "mean", "strategy")
-    title, notes = style.mean_title(means), list[str]()
+    chart_checks.check_not_empty("bounds", table, "value_if_best")
+    means = mean_bounds(table, [*_lines(table), "strategy"])
+    chart_checks.check_row_count("bounds", means)
+    names = chart_rows.by_falling(means, "mean", "strategy")
+    facts = chart_rows.facts_of(means)
+    title, notes = style.mean_title(means), titles.subtitle(facts)
     if (means["low"] != means["high"]).any():
         notes.append("line: to the mean with unjudged documents of the highest grade; no interval")
     base = style.Layer().encode(
@@ -576,9 +587,11 @@ def unjudged_bounds(
         there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
         layers.insert(0, style.interval(there, title, ("low", "end"), size=1, scale=scale))
     described = f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
-    words = style.Words(titles.overlaps(means), notes, described)
+    what = "Mean" if len(facts.measures) == 1 else "Means"
+    headline = f"{titles.of_strategies(what, facts)}, unjudged documents irrelevant or best"
+    words = style.Words(headline, notes, described)
     size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MOST_LINES else {}
-    size["width"] = 240 if chart_data.has_panels(means) else 300
+    size["width"] = 240 if chart_rows.has_panels(means) else 300
     return style.panels(layers, means, panel, words, "independent", columns=2, **size)
 
 
@@ -587,26 +600,17 @@ def _lines(table: pl.DataFrame) -> list[str]:
     return ["panel", "measure"] if "panel" in table.columns else ["measure"]
 
 
-def _by_line(table: pl.DataFrame, value: pl.Expr) -> dict[str, Any]:
-    """A value of each line, by what the line is called."""
-    name = [pl.col("measure")]
-    if "panel" in table.columns and (table["panel"] != table["measure"]).any():
-        name += [pl.lit(", "), pl.col("panel")]
-    lines = table.group_by(_lines(table), maintain_order=True).agg(value.alias("value"))
-    return dict(lines.select(pl.concat_str(name), "value").iter_rows())
-
-
 def _drawn(
     table: pl.DataFrame,
     panel: str | None,
     layers: list[alt.Chart],
-    finding: str,
+    headline: str,
     note: str,
     what: str,
 ) -> Chart:
     """Lines of measures, which have their names beside them instead of a legend."""
     notes = [note, *style.rest_named(set(table["measure"]))]
-    words = style.Words(finding, notes, _described(what, table))
+    words = style.Words(headline, notes, _described(what, table))
     return style.panels(layers, table, panel, words, apart=["color"])
 
 
@@ -629,7 +633,7 @@ def _measure_lines(
 
 def _in_lines(table: pl.DataFrame, at: str) -> pl.DataFrame:
     """The rows of each line together and in order; of many, those at some places."""
-    return chart_data.thinned(_in_order(table, _lines(table), at), at)
+    return curve_rows.thinned(_in_order(table, _lines(table), at), at)
 
 
 def _in_order(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
@@ -657,7 +661,7 @@ def _with_names(
         label = label if "panel" in lines else pl.col("measure")
     is_last = pl.col(at) == pl.col(at).max().over(lines)
     is_last &= label.is_not_null()
-    table = chart_data.with_labels(table, is_last, by, ends, _named(table), lines)
+    table = line_names.with_labels(table, is_last, by, ends, _named(table), lines)
     return table.with_columns(label=pl.when(pl.col("label_at").is_not_null()).then(label))
 
 

@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from polars_graded._results.careful_intervals import MIN_CHANGED_QUERIES
-from polars_graded._results.comparing import values_of_both
-from polars_graded._sentences import counted, in_markdown, name_said, short
+from polars_graded._sentences import capitalised, counted, in_markdown, name_said, short
 from polars_graded._versions import __version__
-
-if TYPE_CHECKING:
-    from polars_graded._results.gating import Held
 
 UNCHANGED = "unchanged"
 WITHIN = "worse, by less than the margin"
 BEYOND = "worse; whether by more than the margin is undecided"
 """Verdicts, beside better, no worse, worse and undecided."""
-
-MAX_LOST_QUERIES = 5
-"""Number of queries that a summary names."""
 
 LINE_WIDTH = 79
 
@@ -31,14 +23,35 @@ HEADINGS += ["baseline mean", "difference", "interval", "margin", "verdict"]
 """The columns of a summary."""
 
 
+class Losses(NamedTuple):
+    """Queries that a strategy lost to its baseline by one measure, the largest loss first."""
+
+    measure: str
+    strategy: str
+    baseline: str
+    queries: Sequence[tuple[str, float, float, float]]
+    """Query, value of the baseline, value of the strategy, and their difference."""
+
+
 def sentence_of(
-    row: Mapping[str, Any], strategy: str, segments: Sequence[str], confidence: float
+    row: Mapping[str, Any],
+    strategy: str,
+    segments: Sequence[str],
+    confidence: float,
+    min_changed: int,
 ) -> str:
-    """Return a verdict in words, with all that it rests on."""
+    """Return a verdict in words, with all that it rests on.
+
+    With fewer changed queries than `min_changed`, the interval is a conservative one.
+    """
     where = ", ".join([row["measure"], *(f"{key} {row[key]}" for key in segments)])
     verdict = _verdict_said(row, *names_apart(row[strategy], row["baseline"]))
     return "; ".join(
-        [f"{where}: {verdict}", *_counts(row, confidence), *filter(None, [row["notes"]])]
+        [
+            f"{where}: {verdict}",
+            *_counts(row, confidence, min_changed),
+            *filter(None, [row["notes"]]),
+        ]
     )
 
 
@@ -102,7 +115,7 @@ def _more(row: Mapping[str, Any]) -> str:
     return "; the two are about as good, so more queries will hardly decide"
 
 
-def _counts(row: Mapping[str, Any], confidence: float) -> Iterator[str]:
+def _counts(row: Mapping[str, Any], confidence: float, min_changed: int) -> Iterator[str]:
     """Return the queries, the means and the confidence."""
     n, new, old = row["queries"], row["strategy_queries"], row["baseline_queries"]
     if n == new == old:
@@ -112,8 +125,8 @@ def _counts(row: Mapping[str, Any], confidence: float) -> Iterator[str]:
     if row["undefined"]:
         yield f"{counted(row['undefined'], 'queries')} without a value on either side left out"
     if row["verdict"] != UNCHANGED:
-        if row["changed"] < MIN_CHANGED_QUERIES and row["low"] is not None:
-            few = f"{row['changed']:,} changed, fewer than {MIN_CHANGED_QUERIES}"
+        if row["changed"] < min_changed and row["low"] is not None:
+            few = f"{row['changed']:,} changed, fewer than {min_changed}"
             yield f"{few}, so the interval is a conservative one"
         if row["mean"] is not None:
             yield f"means {short(row['mean'])} and {short(row['baseline_mean'])}"
@@ -128,8 +141,15 @@ def failure_message(verdicts: pl.DataFrame) -> str:
     )
 
 
-def gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[str] = ()) -> str:
-    """Return what a gate says in Markdown: verdicts, a table, and the queries that lost most."""
+def summary_of_gate(
+    verdicts: pl.DataFrame,
+    strategy: str,
+    segments: Sequence[str],
+    notes: str,
+    losses: Sequence[Losses],
+    warnings: Sequence[str] = (),
+) -> str:
+    """Return what a gate found in Markdown: verdicts, a table, and the queries that lost most."""
     found = {*verdicts["verdict"]}
     headlines = {
         "worse": "Worse than the baseline",
@@ -151,10 +171,9 @@ def gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[str] = (
         f"| {' | '.join(HEADINGS)} |",
         f"|{'---|' * 3}{'---:|' * 7}---|---:|---|",
     ]
-    strategy = held.names[0].name
     for row in verdicts.rows(named=True):
         names = map(in_markdown, names_apart(row[strategy], row["baseline"]))
-        segment = [str(row[key]) for key in held.grid.apart]
+        segment = [str(row[key]) for key in segments]
         counts = (f"{row['strategy_queries']:,} and {row['baseline_queries']:,}", row["queries"])
         numbers = [_number(row[name]) for name in ("mean", "baseline_mean", "difference")]
         interval = (
@@ -176,29 +195,25 @@ def gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[str] = (
     lines += [
         "",
         meaning,
-        *(["", in_markdown(held.notes[0].upper() + held.notes[1:]) + "."] if held.notes else []),
+        *(["", in_markdown(capitalised(notes)) + "."] if notes else []),
     ]
-    return "\n".join([*lines, *_queries_that_lost(held), "", f"polars_graded {__version__}"]) + "\n"
+    return (
+        "\n".join([*lines, *_tables_of_losses(losses), "", f"polars_graded {__version__}"]) + "\n"
+    )
 
 
 def _number(value: float | None) -> str:
     return "none" if value is None else short(value)
 
 
-def _queries_that_lost(held: Held) -> Iterator[str]:
-    """Return a table of the queries that each strategy lost most by the first measure."""
-    results = held.grid.results(held.grid.measures[0])
-    gain = pl.col("difference") * (1 if results.higher_is_better else -1)
-    for a, b, *names in zip(held.a, held.b, *held.names, strict=True):
-        each = values_of_both(results, held.grid.strategies, a, b)
-        lost = each.filter(gain < 0).sort(gain.round(12), maintain_order=True)
-        if lost.height:
-            strategy, base = map(in_markdown, names_apart(*names))
-            yield ""
-            yield f"Queries that {strategy} lost most by {in_markdown(results.measure)}:"
-            yield ""
-            yield f"| query | {base} | {strategy} | difference |"
-            yield "|---|---:|---:|---:|"
-        for *query, new, old, difference, _ in lost.head(MAX_LOST_QUERIES).iter_rows():
-            values = [short(value) for value in (old, new, difference)]
-            yield f"| {in_markdown(', '.join(map(str, query)))} | {' | '.join(values)} |"
+def _tables_of_losses(losses: Sequence[Losses]) -> Iterator[str]:
+    """Yield the lines of a table for each strategy that lost queries."""
+    for measure, new, old, queries in losses:
+        strategy, base = map(in_markdown, names_apart(new, old))
+        yield ""
+        yield f"Queries that {strategy} lost most by {in_markdown(measure)}:"
+        yield ""
+        yield f"| query | {base} | {strategy} | difference |"
+        yield "|---|---:|---:|---:|"
+        for query, *values in queries:
+            yield f"| {in_markdown(query)} | {' | '.join(map(short, values))} |"

@@ -1,6 +1,8 @@
-"""Names, numbers and counts as every sentence has them: titles of charts, verdicts, warnings.
+"""Sentences: who leads, what is settled, what is drawn; and the numbers and names in them.
 
-A sentence is a claim, made where its numbers are; how these are put into words is said here once.
+Every function takes facts and returns words. It computes nothing, so that a sentence claims what
+was found elsewhere: `verdicts` phrases what tests found, `gates` what a gate found, `titles` what
+charts draw. Names, counts and numbers are formatted here.
 """
 
 from __future__ import annotations
@@ -44,6 +46,16 @@ def listed(names: Sequence[Any]) -> str:
 def in_a_row(words: Sequence[str], last: str = "and") -> str:
     """Words in a row: "a", "a and b", "a, b and c"."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def four_decimals(value: float) -> str:
+    """Format a number with four decimals, as the tables of the report do."""
+    return f"{value:.4f}".replace("-", "\N{MINUS SIGN}")
+
+
+def capitalised(text: str) -> str:
+    """Return the text with a capital as its first letter."""
+    return text[:1].upper() + text[1:]
 
 
 def short(value: float) -> str:

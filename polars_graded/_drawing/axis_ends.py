@@ -1,0 +1,65 @@
+"""Round numbers at which axes begin, end, and have their ticks."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+
+Ends: TypeAlias = tuple[float, float]
+"""Where an axis begins and ends."""
+
+MIN_SPAN_RATIO = 10
+"""A measure that spans this many times less than another needs an axis of its own."""
+
+
+def round_step(least: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is at least this; 0.02 for 0."""
+    if least <= 0:
+        return 0.02
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(step * power for step in (1, 2, 5, 10) if step * power >= least)
+
+
+def round_ends(values: pl.Series, steps: int = 5) -> Ends:
+    """Round numbers below and above all values, about this many steps apart."""
+    array = values.to_numpy()
+    step = round_step(float(np.ptp(array)) / steps)
+    low = math.floor(array.min() / step + 1e-9) * step
+    return low, max(low + step, math.ceil(array.max() / step - 1e-9) * step)
+
+
+def axes_ends(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
+    """The ends of two axes, the same unless that would leave one of them nearly empty."""
+    both = pl.concat([x, y])
+    spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]
+    if 0 < min(spans) < spans[2] / MIN_SPAN_RATIO:
+        return round_ends(x), round_ends(y)
+    return (round_ends(both),) * 2
+
+
+def round_ranks(last: int) -> list[int]:
+    """The ranks that an axis names: all of few, or the first and then round ones."""
+    if last <= 10:  # noqa: PLR2004
+        return list(range(1, last + 1))
+    step = max(5, int(round_step(last / 8)))
+    return [1, *range(step, last + 1, step)]
+
+
+def round_powers(low: float, high: float) -> list[float]:
+    """The amounts that an axis names which spreads the low ones: 0 and powers of ten.
+
+    Of few powers, also two and five times each.
+    """
+    furthest = max(abs(low), abs(high), 1.0)
+    powers = [10.0**power for power in range(math.floor(math.log10(furthest)) + 1)]
+    found: list[float] = []
+    for steps in ([1.0], [1.0, 2.0, 5.0]):
+        amounts = [step * power for power in powers for step in steps]
+        each = sorted({0.0, *amounts, *(-amount for amount in amounts)})
+        found = [amount for amount in each if low <= amount <= high]
+        if len(found) > 3:  # noqa: PLR2004
+            break
+    return found

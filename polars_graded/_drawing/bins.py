@@ -1,0 +1,120 @@
+"""Rows that stand for several queries: bars, bins, boxes, and fields of a heat map."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from polars_graded._drawing.axis_ends import Ends, round_ends, round_step
+from polars_graded._drawing.chart_checks import MAX_DRAWN_ROWS, check_count
+from polars_graded._drawing.chart_rows import name_column
+from polars_graded._drawing.curve_rows import at_equal_steps
+from polars_graded._results.per_query import Results
+
+MAX_BINS = 40
+"""How many bins a histogram has."""
+
+BOX = ("whisker_low", "q1", "median", "q3", "whisker_high")
+"""The columns of a box, from the bottom to the top."""
+
+
+def shared_bars(table: pl.DataFrame, size: int) -> pl.DataFrame:
+    """One bar per query, or two for `size` neighbours: by what each strategy is better."""
+    bar = (pl.col("position") - 1) // size
+    bars = table.with_columns(
+        pl.col("position").min().over(bar).cast(pl.Int64),
+        pl.col("position").max().over(bar).cast(pl.Int64).alias("last"),
+        pl.col("difference") / pl.len().over(bar),
+    )
+    # A tie has a place of its own only where each query has one.
+    bars = bars.drop_nulls("better") if size > 1 else bars
+    first, last = pl.col("query").first(), pl.col("query").last()
+    return (
+        bars.group_by("position", "last", "better", maintain_order=True)
+        .agg(
+            pl.when(pl.len() > 1).then(first + " … " + last).otherwise(first).alias("query"),
+            pl.len().alias("queries"),
+            pl.col("difference").sum(),
+        )
+        .select("position", "last", "query", "queries", "difference", "better")
+    )
+
+
+def hardest_first(results: Results, names: pl.Series, most: int) -> tuple[pl.DataFrame, list[str]]:
+    """Return a row per query and strategy, hardest query and best strategy first, and the queries.
+
+    Of more queries than `most`, or than rows that can be drawn, neighbours share one.
+    """
+    sign = -1 if results.best == "lowest" else 1
+    # Those that are the same but for rounding stay in their order.
+    columns = np.argsort(-sign * results.values.mean(axis=1).round(12), kind="stable")
+    rows = np.argsort(sign * results.values.mean(axis=0).round(12), kind="stable")
+    values, names = results.values[columns][:, rows], names[columns]
+    [queries] = results.queries.to_frame("name").select(name_column("name"))[rows]
+    size = -(-len(queries) // min(most, MAX_DRAWN_ROWS // len(names)))
+    starts = np.arange(0, len(queries), size)
+    ends = np.minimum(starts + size, len(queries))
+    ends_of_rows = zip(starts.tolist(), ends.tolist(), strict=True)
+    table = pl.DataFrame(
+        {
+            "position": starts + 1,
+            "last": ends,
+            "query": [
+                queries[at] if end - at == 1 else f"{queries[at]} … {queries[end - 1]}"
+                for at, end in ends_of_rows
+            ],
+            "queries": pl.Series(ends - starts, dtype=pl.UInt32),
+            "value": (np.add.reduceat(values, starts, axis=1) / (ends - starts)).T.tolist(),
+        }
+    )
+    table = table.select(pl.lit(names).implode().alias("strategy"), pl.all())
+    return table.explode("strategy", "value"), queries.to_list()
+
+
+def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """One row per box, and one for each of the values beyond its whiskers."""
+    value = pl.col("value")
+    q1, q3 = (value.quantile(q, "linear").over(keys) for q in (0.25, 0.75))
+    inside = value.is_between(q1 - 1.5 * (q3 - q1), q3 + 1.5 * (q3 - q1))
+    samples = samples.with_columns(inside.alias("inside"))
+    within = value.filter("inside")
+    boxes = samples.group_by(keys, maintain_order=True).agg(
+        pl.len().alias("samples"),
+        pl.col("reference").mean(),
+        within.min().alias("whisker_low"),
+        value.quantile(0.25, "linear").alias("q1"),
+        value.median().alias("median"),
+        value.quantile(0.75, "linear").alias("q3"),
+        within.max().alias("whisker_high"),
+    )
+    check_count("boxes", boxes.height, MAX_DRAWN_ROWS // 3)
+    most = MAX_DRAWN_ROWS // boxes.height - 1
+    beyond = at_equal_steps(samples.filter(~pl.col("inside")), "value", most, keys)
+    points = beyond.select(*keys, pl.col("value").alias("outlier"))
+    return pl.concat([boxes.select(*keys, "samples", *BOX, "reference"), points], how="diagonal")
+
+
+def difference_counts(table: pl.DataFrame, groups: list[str], most: int) -> pl.DataFrame:
+    """How many differences x - y of a group are in which bin, 0 in the middle of one."""
+    difference = table["x"] - table["y"]
+    # 0 is always on the axis, so that a bin is no narrower than can be seen there.
+    drawn = np.append(difference.to_numpy(), 0.0)
+    width = round_step(float(np.ptp(drawn)) / most)
+    bins = table.with_columns((difference / width).round().alias("bin"))
+    counts = bins.group_by(*groups, "bin").agg(pl.len().alias("queries")).sort(*groups, "bin")
+    return counts.select(
+        *groups,
+        ((pl.col("bin") - 0.5) * width).alias("low"),
+        ((pl.col("bin") + 0.5) * width).alias("high"),
+        "queries",
+    )
+
+
+def difference_bins(differences: pl.Series, n: int) -> tuple[Ends, float]:
+    """Where the axis of the differences of n queries ends, and how wide their bins are."""
+    low, high = round_ends(differences)
+    width = round_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))
+    # 0 is in the middle of a bin.
+    return (low - width / 2, high + width / 2), width

@@ -1,0 +1,214 @@
+"""From a frame of results or of queries to the rows that a chart draws.
+
+Names are text, numbers Float64 or null; what JSON cannot hold is left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import polars as pl
+import polars.selectors as cs
+
+from polars_graded._checks import check_collected, check_column_names, check_columns
+from polars_graded._drawing.chart_checks import (
+    check_names,
+    check_not_empty,
+    check_not_repeated,
+    check_numbers,
+    check_panels,
+    check_row_count,
+)
+from polars_graded._drawing.printing import printed
+from polars_graded._results.keys import GRADER, Columns, check_one_grader
+from polars_graded._results.per_query import natural_order
+from polars_graded._sentences.titles import Drawn
+
+Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
+
+NAMES_OF_OBJECTS = (
+    *("__proto__", "constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable"),
+    *("toLocaleString", "toString", "valueOf", "__defineGetter__", "__defineSetter__"),
+    *("__lookupGetter__", "__lookupSetter__"),
+)
+"""Names that every object of a script has for its own."""
+
+
+def drawable(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns that a chart can show, without NaN and infinity, which are no JSON."""
+    names = cs.by_dtype(pl.Categorical, pl.Enum)
+    shown = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
+    frame = frame.select(shown).with_columns(cs.decimal().cast(pl.Float64), names.cast(pl.String))
+    finite = pl.when(cs.float().is_finite()).then(cs.float())
+    return frame.with_columns(printed(cs.string()), finite)
+
+
+def name_column(column: str) -> pl.Expr:
+    """A column of names as text, which is drawn as it is but for control characters.
+
+    Vega keeps what it draws by name, and mistakes a name that its objects have for their own: to
+    such a name comes a space of no width.
+    """
+    others = {name: f"{name}\u200b" for name in NAMES_OF_OBJECTS}
+    names = pl.col(column).cast(pl.String).fill_null("null").replace(others)
+    return printed(names)
+
+
+def name_columns(names: Mapping[str, str]) -> list[pl.Expr]:
+    """Columns of names as text, called as they are drawn."""
+    return [name_column(column).alias(name) for name, column in names.items()]
+
+
+def drawn_names(values: Iterable[Any]) -> list[str]:
+    """Names as they are drawn."""
+    return pl.DataFrame({"name": list(values)}).select(name_column("name")).to_series().to_list()
+
+
+def names_in(frame: pl.DataFrame, column: str) -> list[str]:
+    """Each name of a column once, as it is drawn."""
+    return frame.select(name_column(column).unique()).to_series().to_list()
+
+
+def number_column(column: str | pl.Expr) -> pl.Expr:
+    """A column of numbers, null where one cannot be drawn."""
+    number = (pl.col(column) if isinstance(column, str) else column).cast(pl.Float64)
+    return pl.when(number.is_finite()).then(number)
+
+
+def of_one_grader(argument: str, frame: Frame, *named: Any) -> pl.DataFrame:
+    """The frame, collected; raise where it mixes graders that no column in `named` tells apart."""
+    collected = check_collected(argument, frame)
+    if GRADER in collected.columns and GRADER not in named:
+        check_names(collected, [GRADER])
+        check_one_grader(
+            argument,
+            natural_order(names_in(collected, GRADER)),
+            ".filter(grader={!r}) leaves those of one, and panel='grader' gives each a panel, in "
+            "a chart that has some",
+        )
+    return collected
+
+
+def result_rows(
+    argument: str,
+    frame: Frame,
+    *numbers: str,
+    texts: Sequence[str] = ("measure",),
+    at: Sequence[str] = (),
+    strategy: str | None = None,
+    panel: str | None = None,
+    once: str | None = None,
+    every: bool = False,
+) -> pl.DataFrame:
+    """The rows of a frame of results that have the first of the numbers, and stand somewhere.
+
+    Strategies stand in the column `strategy` and panels in `panel`, as text. Where `every` row is
+    drawn, none stands for others; what is there `once` in a panel is not repeated.
+    """
+    keys = {name: c for name, c in (("strategy", strategy), ("panel", panel)) if c is not None}
+    frame = of_one_grader(argument, frame, panel, *texts)
+    names = keys | {name: name for name in texts}
+    drawn = drawn_columns(argument, frame, names, dict(zip(numbers, numbers, strict=True)), at)
+    frame = frame.with_columns(drawn)
+    check_panels(frame, panel)
+    frame = drawable(frame).drop_nulls([numbers[0], *at])
+    ends = pl.col("^ci_(low|high)$")
+    if {"ci_low", "ci_high"} <= set(frame.columns):
+        # An interval is there with both its ends.
+        frame = frame.with_columns(pl.when(~pl.any_horizontal(ends.is_null())).then(ends))
+    check_not_empty(argument, frame, numbers[0])
+    if every:
+        check_row_count(argument, frame)
+    if once is not None:
+        check_not_repeated(argument, frame, once, panel)
+    return frame
+
+
+def one_query(
+    argument: str, frame: Frame, query: Columns, strategy: str
+) -> tuple[pl.DataFrame, str]:
+    """The frame with one column that tells queries apart, sorted as several are, and its name."""
+    several = check_column_names("query", query)
+    frame = check_collected(argument, frame)
+    check_names(frame, [*several, strategy])
+    if len(several) == 1:
+        return frame, several[0]
+    check_columns(argument, several, frame.columns)
+    name = ", ".join(several)
+    texts = pl.concat_str([name_column(column) for column in several], separator=", ").alias(name)
+    order = frame.select(several).unique().sort(several).select(texts).to_series()
+    return frame.with_columns(texts.cast(pl.Enum(order.unique(maintain_order=True)))), name
+
+
+def drawn_columns(
+    argument: str,
+    frame: pl.DataFrame,
+    names: Mapping[str, str],
+    numbers: Mapping[str, str],
+    at: Sequence[str] = (),
+) -> list[pl.Expr]:
+    """Columns of names and of numbers, called as they are drawn; raise where one cannot be."""
+    check_columns(argument, [*names.values(), *at, *numbers.values()], frame.columns)
+    check_numbers(argument, frame, [*numbers.values(), *at])
+    check_names(frame, names.values())
+    return [
+        *name_columns(names),
+        *(number_column(column).alias(name) for name, column in numbers.items()),
+    ]
+
+
+def query_rows(
+    frame: pl.DataFrame,
+    keys: Mapping[str, str],
+    numbers: Mapping[str, str],
+    others: Mapping[str, str] | None = None,
+) -> pl.DataFrame:
+    """The rows that have all of the numbers, under the names that are given, with the others."""
+    table = frame.select(drawn_columns("frame", frame, keys, {**numbers, **(others or {})}))
+    table = table.drop_nulls(list(numbers))
+    check_not_empty("frame", table, *numbers.values())
+    check_panels(table, keys.get("panel"))
+    return table
+
+
+def has_panels(table: pl.DataFrame) -> bool:
+    """Whether there are several panels."""
+    return "panel" in table.columns and table["panel"].n_unique() > 1
+
+
+def facts_of(table: pl.DataFrame) -> Drawn:
+    """Return the measures, strategies, panels and numbers of queries of rows of results."""
+    columns = {*table.columns}
+    measures = (
+        table["measure"].unique(maintain_order=True).to_list() if "measure" in columns else []
+    )
+    own = "panel" in columns and not (
+        "measure" in columns and (table["panel"] == table["measure"]).all()
+    )
+    queries = (
+        table["queries"].drop_nulls().unique().sort().to_list() if "queries" in columns else []
+    )
+    strategies = table["strategy"].n_unique() if "strategy" in columns else 0
+    panels = table["panel"].n_unique() if own else 0
+    return Drawn(measures, strategies, panels, queries, confidence(table))
+
+
+def by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:
+    """Names by the values of the first measure, the highest first; then those it lacks."""
+    first = (pl.col("measure") == pl.col("measure").first()).alias("first")
+    ordered = table.sort(first, value, descending=True, maintain_order=True)
+    return ordered[name].unique(maintain_order=True).to_list()
+
+
+def confidence(comparison: pl.DataFrame) -> float | None:
+    """The confidence that all intervals of differences have, None where they do not say it."""
+    said = "confidence" in comparison.columns
+    found = comparison["confidence"].unique().to_list() if said else []
+    return found[0] if len(found) == 1 else None
+
+
+def selection_name(what: str, table: pl.DataFrame) -> str:
+    """A name for what is selected in a chart, which no chart of other rows has."""
+    return f"{what}_{hashlib.sha1(table.write_json().encode()).hexdigest()[:10]}"  # noqa: S324

@@ -1,0 +1,254 @@
+"""From a frame of lists or of points to the points of curves, a few thousand at most."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import polars as pl
+
+from polars_graded._checks import check_columns, check_level
+from polars_graded._drawing.chart_checks import (
+    MAX_DRAWN_ROWS,
+    check_count,
+    check_not_empty,
+    check_numbers,
+    check_panels,
+)
+from polars_graded._drawing.chart_rows import drawable, drawn_columns, drawn_names, name_columns
+from polars_graded._measuring.names import Measure
+from polars_graded._results.per_query import curve_means, length_of, mean_margin, place_of
+
+SUCH_AS = {"rank": "dcg_curve@10", "recall": "interpolated_precision"}
+"""A curve of each kind."""
+
+
+def curve_points(
+    frame: pl.DataFrame,
+    curve: str,
+    ideal: str | None = None,
+    *,
+    kind: str,
+    at: Any,
+    confidence: float | None,
+    baseline: Any = None,
+    panel: str | None,
+    query: str,
+    strategy: str,
+) -> pl.DataFrame:
+    """The points of curves, or of differences to a baseline, of a frame of points or of lists."""
+    keys = {"strategy": strategy} | ({"panel": panel} if panel else {})
+    values = {"value": curve} | ({"ideal": ideal} if ideal is not None else {})
+    check_columns("frame", [*keys.values(), *values.values()], frame.columns)
+    is_list = isinstance(frame.schema[curve], pl.List)
+    check_numbers("frame", frame, values.values(), lists=is_list)
+    if ideal is not None and is_list and not isinstance(frame.schema[ideal], pl.List | pl.Null):
+        msg = f"`ideal` must hold lists, as {curve!r} does, got {frame.schema[ideal]} in {ideal!r}"
+        raise TypeError(msg)
+    check_not_empty("frame", frame, curve)
+    if confidence is not None:
+        check_level(confidence)
+    frame = frame.with_columns(name_columns(keys))
+    check_panels(frame, panel)
+    if is_list:
+        check_columns("frame", [query], frame.columns)
+        if repeated := frame.height - frame.n_unique([*keys, query]):
+            msg = f"`frame` must have each {query} of a {strategy} once, got {repeated} again"
+            raise ValueError(msg)
+        if baseline is not None:
+            frame = _less_baseline(frame, curve, baseline, [*keys, query])
+        return _means_of_lists(frame, keys, values, kind, confidence)
+    for argument, given in (("baseline", baseline), ("confidence", confidence)):
+        if given is not None:
+            msg = f"`{argument}` needs a list for each query, as evaluate() gives, "
+            msg += f"got a number in {curve!r}"
+            raise ValueError(msg)
+    if isinstance(at, str) and at not in frame.columns:
+        msg = (
+            f"{curve!r} must be a curve, one list per query, or stand beside a column of {kind}s, "
+            f"got numbers and no column {at!r}"
+        )
+        raise pl.exceptions.ColumnNotFoundError(msg)
+    numbers = drawn_columns("frame", frame, {}, values, [at])
+    not_ranks = (pl.col(at) < 1) | (pl.col(at) % 1 != 0)
+    if kind == "rank" and (wrong := frame.filter(not_ranks).height):
+        msg = f"{at!r} must be ranks, whole numbers from 1 on, got {wrong} others"
+        raise ValueError(msg)
+    points = drawable(frame.with_columns(pl.col(at).alias(kind), *numbers))
+    points = points.drop_nulls(["value", kind])
+    check_not_empty("frame", points, curve)
+    apart = [name for name, dtype in points.schema.items() if name == kind or not dtype.is_float()]
+    if repeated := points.height - points.n_unique(apart):
+        msg = f"a strategy must have each {kind} once, got {repeated} again"
+        raise ValueError(msg)
+    drawn = [*keys, kind, *values]
+    replaced = {*drawn, *keys.values(), at, *values.values()}
+    others = [name for name in points.columns if name not in replaced]
+    return thinned(points.select(*drawn, *others), kind)
+
+
+def panel_of(
+    frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, at: str
+) -> str | None:
+    """The panel that is named, or else the column that sets apart the curves of a strategy."""
+    named = {strategy, at, curve}
+    if panel or not named <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
+        return panel
+    points = drawable(frame.drop_nulls([curve, at]))
+    if not named <= {*points.columns} or points.n_unique([strategy, at]) == points.height:
+        return None
+    others = [name for name in points.columns if name not in named]
+    names = [name for name in others if not points.schema[name].is_float()]
+    found = [name for name in names if points.n_unique([strategy, at, name]) == points.height]
+    if not found and names and points.n_unique([strategy, at, *names]) == points.height:
+        again = points.height - points.n_unique([strategy, at])
+        msg = (
+            f"a strategy must have each {at} once in a panel, got {again} again; "
+            f"`panel` names one column, and {' and '.join(names)} set them apart together"
+        )
+        raise ValueError(msg)
+    return next(iter(found), None)
+
+
+def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]) -> pl.DataFrame:
+    """The curves of all other strategies minus that of the baseline, in the queries of both."""
+    [name] = drawn_names([baseline])
+    place_of(frame["strategy"].unique().sort(), name)
+    same = [key for key in keys if key != "strategy"]
+    base = frame.filter(strategy=name).select(*same, pl.col(curve).alias("of the baseline"))
+    both = frame.filter(pl.col("strategy") != name).join(
+        base, on=same, nulls_equal=True, maintain_order="left"
+    )
+    one, other = pl.col(curve), pl.col("of the baseline")
+    both = both.filter(one.list.len() == other.list.len())
+    floats = pl.List(pl.Float64)
+    return both.with_columns(one.cast(floats) - other.cast(floats))
+
+
+def _means_of_lists(
+    frame: pl.DataFrame,
+    keys: Iterable[str],
+    values: dict[str, str],
+    at: str,
+    confidence: float | None,
+) -> pl.DataFrame:
+    """The mean over queries at each position of lists, with its interval where that is asked."""
+    curve = values["value"]
+    frame = frame.drop_nulls(curve)
+    check_not_empty("frame", frame, curve)
+    frame = frame.with_columns(pl.col(*values.values()).cast(pl.List(pl.Float64)))
+    n = length_of(frame, [*values.values()], " and ".join(values.values()))
+    positions = positions_of(curve, at, n)
+    kept = equal_steps(len(positions), most_points(frame.n_unique(list(keys))))
+    chosen = pl.lit(pl.Series(kept)).implode()
+    nothing = pl.lit(pl.Series([[None] * n], dtype=pl.List(pl.Float64))).first()
+    numbers = pl.when(pl.element().is_finite()).then(pl.element())
+    lists = frame.select(
+        *keys,
+        *(
+            # An ideal list that is null beside a curve is as many nulls.
+            pl.col(column).fill_null(nothing).list.gather(chosen).list.eval(numbers).alias(name)
+            for name, column in values.items()
+        ),
+    )
+    lines = curve_means(lists.lazy(), list(values), positions[kept].alias(at), list(keys))
+    means = lines.collect().drop_nulls("value")
+    check_not_empty("frame", means, curve)
+    queries, std = means["queries of value"].to_numpy(), means["std of value"].to_numpy()
+    means = means.select(*keys, at, *values)
+    if confidence is not None:
+        margin = pl.Series(mean_margin(std, queries, confidence), nan_to_null=True)
+        means = means.with_columns(
+            ci_low=pl.col("value") - margin, ci_high=pl.col("value") + margin
+        )
+    return means
+
+
+def positions_of(curve: str, at: str, n: int) -> pl.Series:
+    """What the n values of a list stand at."""
+    measure = Measure.parsed(curve)
+    if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
+        return pl.Series(measure.positions[1])
+    ranks = pl.int_range(1, n + 1, eager=True)
+    return ranks if at == "rank" else (ranks - 1) / max(1, n - 1)
+
+
+def thinned(table: pl.DataFrame, at: str) -> pl.DataFrame:
+    """The rows of as many positions, in equal steps, as can be drawn."""
+    positions = table[at].unique().sort()
+    n_lines: Any = table[at].value_counts()["count"].max()
+    kept = positions[equal_steps(len(positions), most_points(n_lines))]
+    return table.filter(pl.col(at).is_in(kept.implode()))
+
+
+def most_points(n_lines: int) -> int:
+    """How many points each of n lines can have."""
+    check_count("lines", n_lines, MAX_DRAWN_ROWS // 2)
+    return MAX_DRAWN_ROWS // n_lines
+
+
+def equal_steps(n: int, most: int) -> pl.Series:
+    """Which of n rows to keep so that there are `most`, the first and the last among them."""
+    kept = min(n, most)
+    return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
+
+
+def only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | None]) -> str:
+    """The one curve of a kind: a list where there are any, or else a number beside `at`."""
+    names = [name for name in frame.columns if name not in but and kind_of(name) == kind]
+    columns = {name: frame.schema[name] for name in names}
+    lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
+    if not lists and at not in frame.columns:
+        msg = (
+            f"`frame` must have a curve, a column of lists or numbers beside a column {at!r}, got "
+            f"{', '.join(frame.columns)}\n\n"
+            f"Hint: evaluate(frame, {SUCH_AS[kind]!r}) has one"
+        )
+        raise ValueError(msg)
+    floats = [name for name, dtype in columns.items() if dtype.is_float()]
+    found = lists or floats or [name for name, dtype in columns.items() if dtype.is_numeric()]
+    if len(found) != 1:
+        got = " and ".join(found) or f"none among {', '.join(frame.columns)}"
+        msg = f"`curve` must say which column to draw where there is not just one, got {got}"
+        raise ValueError(msg)
+    return found[0]
+
+
+def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
+    """What a curve is called: of lists, means are drawn, unless each query has its panel."""
+    lists = isinstance(frame.schema[curve], pl.List)
+    return f"mean {curve}" if lists and not each_query else curve
+
+
+def kind_of(curve: str) -> str | None:
+    """Whether a curve is by rank or by recall; an ideal curve is none of its own."""
+    if curve.startswith("interpolated_precision"):
+        return "recall"
+    return None if curve.startswith("ideal_dcg_curve") else "rank"
+
+
+def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
+    """The column of the ideal curve with the gain, discount and cutoff of a CG or DCG curve."""
+    measure = Measure.parsed(curve)
+    if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
+        return None
+    options = {"discount": "none", "base": 2.0, **measure.options}
+    options.pop("ties", None)  # the ideal order has none that matter
+    for name in columns:
+        other = Measure.parsed(name)
+        if other is not None and (other.function, other.n, other.options) == (
+            "ideal_dcg_curve",
+            measure.n,
+            options,
+        ):
+            return name
+    return None
+
+
+def at_equal_steps(table: pl.DataFrame, value: str, most: int, keys: Sequence[str]) -> pl.DataFrame:
+    """At most this many rows of each group, in equal steps by a value, the first and last too."""
+    table = table.sort(*keys, value)
+    rank, last = pl.int_range(pl.len()), (pl.len().cast(pl.Int64) - 1).clip(1)
+    if keys:
+        rank, last = rank.over(keys), last.over(keys)
+    return table.filter(rank * (most - 1) // last > (rank - 1) * (most - 1) // last)

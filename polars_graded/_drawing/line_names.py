@@ -1,0 +1,86 @@
+"""Places of the names beside lines, and of points under an axis."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Iterable, Sequence
+
+import polars as pl
+
+from polars_graded._drawing.axis_ends import Ends
+from polars_graded._measuring.names import Measure
+
+LABEL_SHARE = 0.045
+"""How much of an axis the name beside a line takes."""
+
+
+def threshold_of(name: str) -> float | None:
+    """The threshold of average precision at one, of whole lists and over all that is relevant."""
+    measure = Measure.parsed(name)
+    if measure is None or name != Measure.of("ap", threshold=measure.options.get("threshold")).name:
+        return None
+    threshold: float | None = measure.options["threshold"]
+    return threshold
+
+
+def places_of(thresholds: Sequence[float], others: int) -> list[float]:
+    """Where thresholds stand on an axis, as far apart as they are, and the others behind them."""
+    places = [float(each) for each in thresholds]
+    last = places[-1] if places else 0.0
+    step = (last - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
+    return places + [last + step * (place + bool(places)) for place in range(others)]
+
+
+def side_by_side(strategies: Sequence[str], places: Sequence[float]) -> dict[str, float]:
+    """How far beside a place each strategy stands, so that those alike do not hide each other."""
+    room = 0.8 * min((b - a for a, b in itertools.pairwise(places)), default=1.0)
+    middle = (len(strategies) - 1) / 2
+    return {name: (i - middle) * room / len(strategies) for i, name in enumerate(strategies)}
+
+
+def best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:
+    """The strategies whose lines end highest, or lie highest, as many as have a colour."""
+    last = table if at is None else table.filter(pl.col(at) == pl.col(at).max())
+    heights = last.group_by("strategy").agg(pl.col("value").mean())
+    best = heights.sort("value", "strategy", descending=[True, False])
+    return best["strategy"].to_list()[:most]
+
+
+def with_labels(
+    table: pl.DataFrame,
+    is_last: pl.Expr,
+    by: Sequence[str | pl.Expr],
+    ends: Ends,
+    named: Collection[str],
+    lines: Sequence[str] = ("strategy",),
+) -> pl.DataFrame:
+    """The rows with `label_at`: where the name of a line stands beside its end, above the next.
+
+    The first of `by` is how high a line ends, and what follows it orders those that end alike.
+    Of many lines, those of a few names are `named`.
+    """
+    is_last &= pl.col(lines[-1]).is_in([*named])
+    last = table.filter(is_last).sort(*by, lines[-1])
+    last = last.unique(lines, keep="first", maintain_order=True)
+    several = "panel" in lines and not last.is_empty()
+    placed = [
+        group.select(*lines, label_at=pl.Series(spread_heights(heights, ends), dtype=pl.Float64))
+        for group in (last.partition_by("panel") if several else [last])
+        for heights in [group.select(by[0]).to_series()]
+    ]
+    table = table.join(pl.concat(placed), on=lines, how="left", maintain_order="left")
+    return table.with_columns(pl.when(is_last).then("label_at").alias("label_at"))
+
+
+def spread_heights(heights: Iterable[float], ends: Ends) -> list[float]:
+    """Heights of names, from the lowest up, moved so that none stands over the next."""
+    step = (ends[1] - ends[0]) * LABEL_SHARE
+    places: list[float] = []
+    for height in heights:
+        places.append(height if not places else max(height, places[-1] + step))
+    # What was moved up beyond the axis moves down again.
+    highest = ends[1]
+    for place in reversed(range(len(places))):
+        places[place] = highest = min(places[place], highest)
+        highest -= step
+    return places

@@ -1,0 +1,144 @@
+"""What the queries of a report can show: the facts of its verdict, and how sure the order is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from polars_graded._report.contents import Pair
+from polars_graded._report.packing import rounded
+from polars_graded._results.findings import undefeated
+from polars_graded._results.pairs import Pairs, pairs_of
+from polars_graded._results.per_query import Grid, Results
+from polars_graded._results.power import what_is_needed
+from polars_graded._results.reliability import stability_of
+from polars_graded._sentences.verdicts import (
+    ALPHA,
+    POWER,
+    Directions,
+    Facts,
+    Needed,
+    Tested,
+    note_on_power,
+)
+
+SHARE = 0.05
+"""Share of the best mean that is asked about beside the smallest difference."""
+
+MAX_DRAWN_QUERIES = 2_000_000
+"""Number of queries that are drawn for each measure, to see how stable the order is."""
+
+DRAWS = 200
+"""Number of times that half of the queries are drawn."""
+
+TAU = ("tau", "tau_low", "tau_high")
+"""Columns of how stable the order is."""
+
+MIN_ORDERED_STRATEGIES = 3
+"""With fewer strategies there is no order to look at."""
+
+
+def facts_of(
+    grid: Grid,
+    measures: Sequence[Mapping[str, Any]],
+    pairs: Sequence[Sequence[Pair]],
+    tested: Tested,
+) -> list[Facts]:
+    """Return what the verdict of each measure rests on."""
+    sided = [each for each in zip(measures, pairs, strict=True) if each[0]["best"] != "none"]
+    first = [_first_places(measure, its) for measure, its in sided]
+    better = sum(_directions(measure, its, tested).better > 0 for measure, its in sided)
+    facts = []
+    for measure, its in zip(measures, pairs, strict=True):
+        beside = _beside(measure, its, tested)
+        leader = measure["order"][:1]
+        settled_by = better if tested.baseline is not None else first.count(leader)
+        needed = None if beside is None else _needed_of(grid, measure, beside, tested)
+        directions = _directions(measure, its, tested)
+        may_be_first = _first_places(measure, its)
+        facts.append(
+            Facts(
+                *(measure, its, tested, beside, needed, directions, may_be_first),
+                *(settled_by, len(sided)),
+            )
+        )
+    return facts
+
+
+def _first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int]:
+    """Return the strategies that no other is found better than."""
+    return undefeated(len(measure["means"]), pairs, measure["best"])
+
+
+def _directions(measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested) -> Directions:
+    """Count the pairs by whether their strategy is better than the baseline."""
+    lower, one = measure["best"] == "lowest", tested.baseline
+    found = [pair for pair in pairs if pair["found"]]
+    better = sum(((pair["difference"] > 0) != lower) == (pair["strategy"] != one) for pair in found)
+    return Directions(better, len(found) - better, len(pairs) - len(found))
+
+
+def _beside(measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested) -> Pair | None:
+    """Return the pair of the leader and the baseline, or else the second; None without a leader."""
+    if len(measure["bests"]) != 1 or len(measure["order"]) == 1:
+        return None
+    leader, other = measure["order"][:2]
+    if tested.baseline not in (None, leader):
+        other = tested.baseline
+    [pair] = (each for each in pairs if {leader, other} == {each["strategy"], each["baseline"]})
+    return pair
+
+
+def _needed_of(grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Tested) -> Needed | None:
+    """Return how many queries would settle a difference that is as large as it seems."""
+    both = Pairs(grid.results(measure["name"]), *np.array([[pair["strategy"]], [pair["baseline"]]]))
+    needed = _needed(both, abs(pair["difference"] or 0), ALPHA / tested.together)
+    return None if needed is None else Needed(needed["queries_needed"])
+
+
+def certainty(
+    grid: Grid, measures: Sequence[Mapping[str, Any]], pairs: Sequence[Sequence[Pair]]
+) -> list[dict[str, Any]]:
+    """Return what the queries can show, of each measure that has a better side."""
+    rows = []
+    for measure, of_measure in zip(measures, pairs, strict=True):
+        if measure["best"] == "none" or not of_measure or not measure["queries"]:
+            continue
+        results = grid.results(measure["name"])
+        step = SHARE * abs(measure["means"][measure["bests"][0]])
+        found = _needed(Pairs(results, *pairs_of(grid.strategies)), step or 1.0, ALPHA)
+        if found is None:
+            continue
+        smallest, needed = found["smallest_difference"], found["queries_needed"]
+        rows.append(
+            {
+                "measure": measure["name"],
+                "queries": results.n,
+                "smallest_difference": rounded(smallest),
+                "difference": rounded(step) or None,
+                "queries_needed": needed if step else None,
+                "told_apart": sum(pair["found"] for pair in of_measure),
+                "pairs": len(of_measure),
+                **_stability(results),
+                "note": note_on_power(measure["name"], results.n, smallest, step, SHARE, needed),
+            }
+        )
+    return rows
+
+
+def _needed(pairs: Pairs, difference: float, level: float) -> dict[str, Any] | None:
+    """Return what `trust.queries_needed` finds of pairs; None if nothing varies."""
+    if not difference or pairs.n < 2 or not pairs.statistics.std.any():  # noqa: PLR2004
+        return None
+    return what_is_needed(pairs, difference, POWER, level)
+
+
+def _stability(results: Results) -> dict[str, float | None]:
+    """Return τ of the orders from half of the queries and from all, with its ends."""
+    half, draws = results.n // 2, min(DRAWS, MAX_DRAWN_QUERIES // results.n)
+    if half < 2 or len(results.values) < MIN_ORDERED_STRATEGIES or draws < DRAWS // 4:  # noqa: PLR2004
+        return dict.fromkeys(TAU)
+    found = stability_of(results, half, draws)
+    return {name: rounded(found[name]) for name in TAU}

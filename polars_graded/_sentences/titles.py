@@ -1,0 +1,231 @@
+"""Describe what a chart draws: its title, and the measure and the queries in its subtitle.
+
+No title states a finding: `verdicts` does that for charts that draw what a test found. What the
+rows of an overview lack is the exception: there the counts are the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from polars_graded._measuring.names import Measure
+from polars_graded._sentences import (
+    capitalised,
+    counted,
+    does,
+    in_a_row,
+    listed,
+    name_said,
+    of_all,
+    percent,
+    short,
+)
+
+ACRONYMS = ("ap", "gap", "cg", "dcg", "ndcg", "ncg", "ndcng")
+"""Names that are read letter by letter."""
+
+IN_WORDS = {
+    "ap": "average precision",
+    "bpref": "bpref",
+    "err": "expected reciprocal rank",
+    "gap": "graded average precision",
+    "judged": "share of judged documents",
+    "mu_ap": "μAP",
+    "n_relevant": "number of relevant documents",
+    "n_relevant_retrieved": "number of relevant documents retrieved",
+    "n_retrieved": "number of documents retrieved",
+    "nerr": "normalised expected reciprocal rank",
+    "q_measure": "Q-measure",
+    "rbp": "rank-biased precision",
+    "roc_auc": "area under the ROC curve",
+}
+"""Measures whose names are not read as words."""
+
+GAPS = {
+    "none_judged": "have no judged document",
+    "none_retrieved": "have nothing retrieved",
+    "none_relevant": "have no relevant document",
+    "only_relevant": "have no irrelevant document",
+}
+"""Gaps, as verbs of several queries."""
+
+MANY_TIED = 0.5
+"""Share of tied scores above which the order of ties decides the ranking."""
+
+
+class Drawn(NamedTuple):
+    """Names and numbers of what a chart draws."""
+
+    measures: Sequence[str]
+    strategies: int
+    panels: int
+    """Number of panels that are not measures; 0 without such panels."""
+    queries: Sequence[int]
+    """Different numbers of queries of the rows, rising; empty if unknown."""
+    confidence: float | None = None
+    """Confidence of all intervals; None if there are none, or several."""
+
+
+# Measures
+
+
+def axis_title(name: str) -> str:
+    """Return the title of the axis of a curve: its measure in words, or the name of a column."""
+    measure = Measure.parsed(name)
+    if measure is None or not measure.is_curve:
+        return name
+    return f"{_words(measure)} at rank" if _is_by_rank(measure) else _words(measure)
+
+
+def measure_in_words(name: str) -> str:
+    """Return a measure in words: "NDCG of the first 10 documents", "DCG at each rank"."""
+    measure = Measure.parsed(name)
+    if measure is None:
+        return name_said(name)
+    words = _words(measure)
+    if measure.is_curve:
+        return f"{words} at each {'rank' if _is_by_rank(measure) else 'level of recall'}"
+    if measure.n is not None:
+        words = f"{words} of the first {counted(measure.n, 'documents').removeprefix('1 ')}"
+    threshold = measure.options.get("threshold")
+    return words if threshold is None else f"{words}, relevant from grade {threshold:g} on"
+
+
+def _is_by_rank(measure: Measure) -> bool:
+    return measure.function.endswith("_curve")
+
+
+def _words(measure: Measure) -> str:
+    """Return the function of a measure in words."""
+    function = measure.function.removesuffix("_curve")
+    if function in IN_WORDS and not measure.is_curve:
+        return IN_WORDS[function]
+    words = function.split("_")
+    return " ".join(word.upper() if word in ACRONYMS else word for word in words)
+
+
+def subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
+    """Return the measure in words and the number of queries, as one line; none if unknown."""
+    measure = (
+        f"{what} {measure_in_words(drawn.measures[0])}".strip() if len(drawn.measures) == 1 else ""
+    )
+    said = ", ".join(filter(None, [measure, _queries(drawn)]))
+    return [said] if said else []
+
+
+def _queries(drawn: Drawn) -> str:
+    """Return the number of queries, or the least and the most of it."""
+    if not drawn.queries:
+        return ""
+    low, high = drawn.queries[0], drawn.queries[-1]
+    return counted(high, "queries") if low == high else f"{low:,} to {high:,} queries"
+
+
+# Titles
+
+
+def of_strategies(what: str, drawn: Drawn, *, intervals: bool = False) -> str:
+    """Return what is drawn of how many strategies: "Mean ap of 3 strategies, 95 % intervals"."""
+    one = len(drawn.measures) == 1
+    measure = f" {name_said(drawn.measures[0])}" if one else ""
+    said = f"{what}{measure} of {counted(drawn.strategies, 'strategies')}"
+    if len(drawn.measures) > 1:
+        said += f" by {counted(len(drawn.measures), 'measures')}"
+    if drawn.panels > 1:
+        said += f" in {drawn.panels:,} panels"
+    if not intervals:
+        return said
+    return f"{said}, {'' if drawn.confidence is None else percent(drawn.confidence) + ' '}intervals"
+
+
+def of_measures(what: str, drawn: Drawn, between: str = "of") -> str:
+    """Return what is drawn of which measures: "τ of ap and ndcg", "τ of 5 measures"."""
+    few = len(drawn.measures) <= 3  # noqa: PLR2004
+    measures = listed(drawn.measures) if few else counted(len(drawn.measures), "measures")
+    return f"{what} {between} {measures}"
+
+
+def curves(name: str, drawn: Drawn, at: str) -> str:
+    """Return which curve is drawn of how many strategies."""
+    where = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
+    return f"{name_said(name)} of {counted(drawn.strategies, 'strategies')} by {at}{where}"
+
+
+def curves_beside(name: str, drawn: Drawn, at: str, baseline: str, confidence: float) -> str:
+    """Return which differences to a baseline are drawn, each with a band of its own."""
+    bands = f"{percent(confidence)} {'band' if drawn.strategies == 1 else 'bands, each by itself'}"
+    n = counted(drawn.strategies, "strategies")
+    return f"{name_said(name)} of {n} minus {name_said(baseline)} by {at} ({bands})"
+
+
+def query_by_query(measure: str, both: Sequence[str]) -> str:
+    """Return which two strategies are set against each other."""
+    one, other = map(name_said, both)
+    return f"{name_said(measure)} of {one} minus {other}, query by query"
+
+
+def wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
+    """Return in how many queries each is better: "ours better in 61 of 106 queries, bm25 in 32"."""
+    one, other = map(name_said, both)
+    ties = counted(n - more - fewer, "ties")
+    return f"{one} better in {more:,} of {counted(n, 'queries')}, {other} in {fewer:,}, {ties}"
+
+
+def extremes(strategy: str, queries: Sequence[str]) -> str:
+    """Name the queries with the largest differences in favour of a strategy."""
+    return f"{name_said(strategy)} is better by most with {in_a_row([*map(name_said, queries)])}"
+
+
+def looked_for(amounts: Sequence[float], shares: Sequence[float]) -> str:
+    """Return the differences that lines of power are of, and their shares of the range of means."""
+    share = _span(shares, percent)
+    share = f"{share} of the range of means" if share else ""
+    if len({short(amount) for amount in amounts}) == 1:
+        return f"a difference of {short(amounts[0])}" + (f" ({share})" if share else "")
+    if share and " to " not in share and len(shares) == len(amounts):
+        return f"a difference of {share}"
+    return f"differences of {_span(amounts, short)}"
+
+
+def _span(values: Sequence[float], form: Any) -> str:
+    """Return the lowest and the highest of some values in words, which can be the same."""
+    ends = [form(end) for end in (min(values), max(values))] if values else []
+    return " to ".join(dict.fromkeys(ends))
+
+
+def equivalence(rope: float, inside: int, n: int, probability: float) -> list[str]:
+    """Return how many differences are negligible with a given probability."""
+    chance = f"with a probability of at least {percent(probability)}"
+    return [
+        f"shaded: differences up to {short(rope)}, which count as none",
+        f"{inside:,} of {counted(n, 'differences')} there {chance}",
+    ]
+
+
+def gaps(rows: Sequence[Mapping[str, Any]]) -> str:
+    """State what makes means wrong: queries with nothing to rank or to find, and tied scores."""
+    said = [part for what, verb in GAPS.items() if (part := _gap(rows, what, verb))]
+    tied = [row for row in rows if (row.get("tied") or 0) > MANY_TIED]
+    if tied:
+        most = percent(max(row["tied"] for row in tied), 0)
+        up_to = "up to " if len(tied) > 1 else ""
+        who = listed([row["strategy"] for row in tied])
+        said.append(f"{up_to}{most} of the scores of {who} are tied")
+    return (
+        capitalised("; ".join(said))
+        or "Every query has documents retrieved, judged relevant and judged not"
+    )
+
+
+def _gap(rows: Sequence[Mapping[str, Any]], what: str, verb: str) -> str:
+    """State how many queries have a gap, of the strategies that have most; nothing if none has."""
+    n = int(max(row[what] or 0 for row in rows))
+    if not n:
+        return ""
+    worst = [row for row in rows if (row[what] or 0) == n]
+    totals = {int(row["queries"]) for row in rows}
+    # Strategies of other numbers of queries have no share in common.
+    share = of_all(n, min(totals), "queries") if len(totals) == 1 else counted(n, "queries")
+    whose = "" if len(worst) == len(rows) else f" for {listed([row['strategy'] for row in worst])}"
+    return f"{share} {does(n, verb)}{whose}"

@@ -1,0 +1,345 @@
+"""Phrase what tests found: who is first, who is better than a baseline, what is undecided.
+
+A sentence is a list of texts and of names. A name is a text in the title of a chart, and the place
+of a strategy in the report, which shows it in its colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from polars_graded._sentences import (
+    capitalised,
+    counted,
+    does,
+    four_decimals,
+    of_all,
+    p_said,
+    percent,
+    together,
+)
+
+Part: TypeAlias = "str | int"
+Sentence: TypeAlias = "list[Part]"
+
+ALPHA = 0.05
+"""Level of significance of the report; its intervals have the confidence 1 - ALPHA."""
+
+POWER = 0.8
+"""Probability with which a number of queries is to settle a difference."""
+
+MAX_NAMED_STRATEGIES = 3
+"""Number of strategies that a sentence of the report names."""
+
+
+class Directions(NamedTuple):
+    """Numbers of differences, by what a test found."""
+
+    better: int
+    worse: int
+    undecided: int
+    sides: tuple[str, str] = ("better than", "worse than")
+    """Names of the two directions."""
+
+
+class Tested(NamedTuple):
+    """Test of the pairs of each measure, in words."""
+
+    name: str
+    """Test and correction, as titles name them."""
+    test: str
+    """Test, in words."""
+    correction: str
+    """Correction of p values, in words; "none" if the test holds for all pairs by itself."""
+    is_corrected: bool
+    is_joint: bool
+    """Whether the intervals that agree with p hold together."""
+    of_ranks: bool
+    baseline: int | None
+    """Place of the strategy that all others are compared with."""
+    pairs: int
+    """Number of pairs of each measure."""
+
+    @property
+    def p(self) -> str:
+        """Return the name of a p value: a single pair has nothing to be corrected for."""
+        return "corrected p" if self.is_corrected and self.pairs > 1 else "p"
+
+    @property
+    def corrected(self) -> str:
+        """Return what was done to p values."""
+        return self.correction if self.pairs > 1 else "none"
+
+    @property
+    def joint(self) -> bool:
+        """Return whether the intervals hold for several pairs together."""
+        return self.is_joint and self.pairs > 1
+
+    @property
+    def together(self) -> int:
+        """Return the number of pairs that are tested together."""
+        return self.pairs if self.joint or self.is_corrected else 1
+
+    @property
+    def words(self) -> str:
+        """Return the test and what became of p values."""
+        if self.corrected == "none":
+            return self.test
+        each = f" for the {self.pairs} pairs of each measure" if self.is_corrected else ""
+        return f"{self.test}; p values {self.corrected}{each}"
+
+    def settings(self, strategies: Sequence[str]) -> dict[str, str]:
+        """Return what the report was made with, each setting under its name."""
+        one = self.baseline
+        alone = self.is_corrected and self.pairs == 1
+        return {
+            "Compared": "every pair" if one is None else f"all with {strategies[one]}",
+            "Test": self.test,
+            "Correction": "none, since there is one pair" if alone else self.corrected,
+            "Level": f"p ≤ {ALPHA:g}; intervals of {percent(1 - ALPHA)} confidence",
+        }
+
+
+def said_in_title(sentence: Sentence, tests: str) -> str:
+    """Return a sentence as a title, followed by the tests that found it."""
+    return "".join(map(str, sentence)) + (f" ({tests})" if tests else "")
+
+
+# Answers
+
+
+def beside_baseline(
+    found: Directions, baseline: Part, only: Part | None = None, things: str = "strategies"
+) -> Sentence:
+    """State how many strategies are better than the baseline, worse, and undecided.
+
+    `only` names the strategy if there is a single one. If strategies are compared by several
+    measures, the `things` that are counted are differences.
+    """
+    better, worse, undecided, (up, down) = found
+    n = better + worse + undecided
+    if only is not None:
+        if undecided:
+            return ["Undecided whether ", only, f" is {up} ", baseline]
+        return [only, f" is {up if better else down} ", baseline]
+    first = of_all(better, n, things) if better else f"none of {n:,} {things}"
+    are = does(better or 1, "are")
+    said: Sentence = [f"{capitalised(first)} to ", baseline, f" {are} {up.split()[0]}"]
+    if things == "strategies":
+        said = [f"{capitalised(first.removesuffix(' strategies'))} {are} {up} ", baseline]
+    others = [f"{worse:,} {does(worse, 'are')} {down.split()[0]}"] if worse else []
+    others += [f"{undecided:,} undecided"] if undecided else []
+    return [*said, *(f", {other}" for other in others)]
+
+
+def of_pairs(found: Directions) -> Sentence:
+    """State how many differences of several pairs are settled."""
+    settled, n = found.better + found.worse, sum(found[:3])
+    if not settled:
+        return [f"None of {n:,} differences is settled" if n > 1 else "The difference is undecided"]
+    said = capitalised(of_all(settled, n, "differences"))
+    rest = f", {found.undecided:,} undecided" if found.undecided else ""
+    return [f"{said} {does(settled, 'are')} settled{rest}"]
+
+
+NO_FIRST = "No strategy is clearly first"
+
+
+def first_place(may_be_first: Sequence[Part], n: int) -> Sentence:
+    """State whether one strategy is clearly first, or which may be: nobody is better than they."""
+    if len(may_be_first) == 1:
+        return [may_be_first[0], " is clearly first"]
+    which = of_all(len(may_be_first), n, "strategies").removesuffix(" strategies")
+    return [f"{NO_FIRST}: {which} may be, ", *names(may_be_first)]
+
+
+def names(strategies: Sequence[Part]) -> Sentence:
+    """Name some strategies in a row: "a", "a and b", "a, b, c and 4 others"."""
+    others = len(strategies) - MAX_NAMED_STRATEGIES
+    shown: Sentence = list(strategies[:MAX_NAMED_STRATEGIES])
+    if others > 0:
+        shown.append(counted(others, "others"))
+    said = shown[:1]
+    for place, each in enumerate(shown[1:], start=2):
+        said += [" and " if place == len(shown) else ", ", each]
+    return said
+
+
+# The verdict of the report
+
+
+class Needed(NamedTuple):
+    """Number of queries that would settle a difference; None if no number would."""
+
+    queries: int | None
+
+
+class Facts(NamedTuple):
+    """Findings of the measure that a verdict is about, and of all measures."""
+
+    measure: Mapping[str, Any]
+    """`name`, `best`, `queries`, and `means`, `margins`, `bests` and `order` of strategies."""
+    pairs: Sequence[Mapping[str, Any]]
+    tested: Tested
+    beside: Mapping[str, Any] | None
+    """The pair of the leader and the strategy that it is held against."""
+    needed: Needed | None
+    """Queries that would settle the difference of that pair."""
+    directions: Directions
+    """Differences to the baseline, or of all pairs."""
+    may_be_first: Sequence[int]
+    """Strategies that no other is found better than."""
+    settled_by: int
+    """Number of measures by which the answer is settled."""
+    measures: int
+    """Number of measures that have a better side."""
+
+
+def verdict(facts: Facts) -> Sentence:
+    """Return the answer of one measure, and then what it rests on."""
+    measure, tested = facts.measure, facts.tested
+    name, n, means = measure["name"], measure["queries"], measure["means"]
+    if not n:
+        return [f"There is no query in which every strategy has a value of {name}."]
+    over = f"over {counted(n, 'queries')}"
+    if measure["best"] == "none":
+        return [f"{name} counts: neither more nor less of it is better."]
+    if len(means) == 1:
+        margin = measure["margins"][0]
+        reach = "" if margin is None else f" ± {four_decimals(margin)} (95 % interval)"
+        mean = f"{four_decimals(means[0])}{reach} {over}"
+        return [0, f" is the only strategy: its mean {name} is {mean}."]
+    leaders = measure["bests"]
+    if len(leaders) > 1 and tested.baseline is None:
+        best = f"{four_decimals(means[leaders[0]])} {over}"
+        return [f"{NO_FIRST}: ", *names(leaders), f" share the best mean {name}, {best}."]
+    return [*_answer(facts), *_lead(facts, leaders, over), *_by_measures(facts)]
+
+
+def _answer(facts: Facts) -> Sentence:
+    """State what the tests found, of the baseline or of the first place."""
+    baseline = facts.tested.baseline
+    if baseline is not None:
+        only = None
+        if len(facts.pairs) == 1:
+            [pair] = facts.pairs
+            only = next(each for each in (pair["strategy"], pair["baseline"]) if each != baseline)
+        return [*beside_baseline(facts.directions, baseline, only), ": "]
+    if facts.may_be_first == [facts.measure["order"][0]]:
+        return [facts.measure["order"][0], " is clearly first: "]
+    return [f"{NO_FIRST}: "]
+
+
+def _lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
+    """State the best mean, the difference to the next, and whether that is settled."""
+    measure, pair, tested = facts.measure, facts.beside, facts.tested
+    name, means = measure["name"], measure["means"]
+    best = f" the best mean {name}, {four_decimals(means[leaders[0]])} {over}"
+    if len(leaders) > 1 or pair is None:
+        return [*names(leaders), f" share{best}. "]
+    [leader] = leaders
+    other = pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
+    side = "below" if measure["best"] == "lowest" else "above"
+    role = "the baseline " if other == tested.baseline else ""
+    gap = f"{four_decimals(abs(means[leader] - means[other]))} {side} that of {role}"
+    return [
+        leader,
+        f" has{best}, {gap}",
+        other,
+        f"{_interval(pair, leader, side, tested)}. ",
+        *_settled(facts, pair, leader),
+        *_others(facts, leader),
+    ]
+
+
+def _interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
+    """Return the interval of a lead: the one that agrees with p, or that of one difference."""
+    low, high = pair["simultaneous_low"], pair["simultaneous_high"]
+    held = together(tested.pairs, "pairs") if tested.joint else tested.corrected
+    held = f", {held}" if tested.together > 1 and low is not None else ""
+    if low is None:
+        low, high = pair["ci_low"], pair["ci_high"]
+    if low is None:
+        return ""
+    if (side == "below") == (leader == pair["strategy"]):
+        low, high = -high, -low
+    return f" (95 % interval {four_decimals(low)} to {four_decimals(high)}{held})"
+
+
+def _settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
+    """State whether a lead is settled, by how many queries, and how many more would settle it."""
+    tested, n = facts.tested, facts.measure["queries"]
+    more, fewer = pair["wins"], pair["losses"]
+    if leader != pair["strategy"]:
+        more, fewer = fewer, more
+    better = f"better in {counted(more, 'queries')}, worse in {fewer}"
+    counts: Sentence = [leader, f" is {better}, and as good in {pair['ties']}. "]
+    p = p_said(pair["p_corrected"])
+    p = f"{tested.p} {p}" if p.startswith("<") else f"{tested.p} = {p}"
+    if pair["p_corrected"] is None:
+        why = "one query cannot be tested" if n == 1 else "there is no test of it"
+        return [f"That difference is undecided: {why}. ", *counts]
+    if pair["found"]:
+        by = ", of ranks and not of means" if tested.of_ranks else ""
+        return [f"That difference is settled ({p}{by}). ", *counts]
+    if pair["p_corrected"] <= ALPHA:
+        why = f"the ranks of differences lie on the other side ({p})"
+        return [f"That difference is undecided: {why}. ", *counts]
+    return [f"That difference is undecided ({p}). ", *counts, *_more(facts, n)]
+
+
+def _more(facts: Facts, n: int) -> Sentence:
+    """State how many more queries would settle a difference that is as large as it seems."""
+    if facts.needed is None:
+        return []
+    supposed, total = "If the difference is as large as it seems,", facts.needed.queries
+    if total is None:
+        return [f"{supposed} no number of queries would settle it. "]
+    if total <= n:
+        return []
+    count = facts.tested.together
+    level = f"{ALPHA:g} / {count}" if count > 1 else f"{ALPHA:g}"
+    chance = f"with a probability of {percent(POWER)} (paired t test at {level})"
+    return [f"{supposed} {total:,} queries would settle it {chance}: {total - n:,} more. "]
+
+
+def _others(facts: Facts, leader: int) -> Sentence:
+    """State from how many strategies the leader is told apart."""
+    if facts.tested.baseline is not None or len(facts.pairs) == 1:
+        return []
+    mine = [pair for pair in facts.pairs if leader in (pair["strategy"], pair["baseline"])]
+    undecided = [
+        pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
+        for pair in mine
+        if not pair["found"]
+    ]
+    said = f" is significantly better than {len(mine) - len(undecided)} of the {len(mine)} others"
+    if not undecided:
+        return [leader, f"{said}. "]
+    return [leader, f"{said}; undecided: ", *names(undecided), ". "]
+
+
+def _by_measures(facts: Facts) -> Sentence:
+    """State by how many of the measures the answer is settled."""
+    if facts.measures < 2:  # noqa: PLR2004
+        return []
+    by = of_all(facts.settled_by, facts.measures, "measures")
+    by = by if facts.settled_by else f"none of {by.removeprefix('0 of ')}"
+    if facts.tested.baseline is not None:
+        return [f"A strategy is significantly better than the baseline by {by}."]
+    return [facts.measure["order"][0], f" is clearly first by {by}."]
+
+
+def note_on_power(
+    name: str, queries: int, smallest: float, step: float, share: float, needed: int | None
+) -> str:
+    """Return which differences the queries show, and what a share of the best mean takes."""
+    takes = "more queries than there are" if needed is None else counted(needed, "queries")
+    of_best = f"; one of {four_decimals(step)}, {percent(share)} of the best mean, takes {takes}"
+    return (
+        f"With {counted(queries, 'queries')}, {name} shows a difference of "
+        f"{four_decimals(smallest)} or more with a probability of {percent(POWER)}"
+        f"{of_best if step else ''} (paired t test of one pair at {ALPHA:g}, with the variance of "
+        "these strategies)."
+    )
