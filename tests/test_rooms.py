@@ -21,18 +21,17 @@ PACKAGE = Path(polars_graded.__file__).parent
 
 MAY_IMPORT = {
     "_door": {"polars", "narwhals", "ray"},
-    "_forking": set(),
-    "_checks": {"polars", "_door", "_forking"},
+    "_checks": {"polars", "_door"},
     "_versions": set(),
     "_warnings": set(),
     "_writing": set(),
     "_sentences": set(),
     "_measuring.kernels": {"numpy"},
     "_measuring": {"numba", "numpy", "polars", "_checks", "_measuring.kernels"},
-    "namespace": {"polars", "_forking", "_checks", "_measuring", "_measuring.kernels"},
+    "namespace": {"polars", "_checks", "_measuring", "_measuring.kernels"},
     "_frames": {
         *("numpy", "polars", "pyarrow", "pyspark", "tqdm"),
-        *("_forking", "_checks", "_measuring", "_measuring.kernels", "_versions", "_warnings"),
+        *("_checks", "_measuring", "_measuring.kernels", "_versions", "_warnings"),
     },
     "_results": {
         *("numpy", "polars", "scipy"),
@@ -40,7 +39,7 @@ MAY_IMPORT = {
         *("_versions", "_writing"),
     },
     "trust": {"_results"},
-    "datasets": {"numpy", "polars", "_forking", "_checks", "_measuring.kernels"},
+    "datasets": {"numpy", "polars", "_checks", "_measuring.kernels"},
     "experiments": {*("polars", "_checks", "_measuring", "_frames", "datasets", "namespace")},
     "_drawing": {*("numpy", "polars", "altair", "_checks", "_measuring", "_results", "_sentences")},
     "charts": {

@@ -219,7 +219,7 @@ def query_heatmap(
     order = table["strategy"].unique(maintain_order=True).to_list()
     n, n_rows, size = queries.height, table["position"].n_unique(), table["queries"][0]
     notes = ["a row is one query" if size == 1 else f"a row is the mean of {size} queries"]
-    few, base = n <= style.MOST_NAMED, style.Layer()
+    few, base = n <= style.MOST_NAMED, alt.Chart()
     if few:
         field, axis = "query:N", style.in_order(queries["query"].to_list(), labelLimit=120)
     else:
@@ -338,7 +338,7 @@ def measure_agreement(
             size |= {"columns": 1} if n_groups <= MOST_LANES else {"columns": 3, "width": 200}
         words = style.Words(finding, (), f"how many queries have which difference {minus}")
         named = ["strategy:N"] if colour else []
-        bars = style.Layer().mark_bar()
+        bars = alt.Chart().mark_bar()
         bars = bars.encode(
             x=alt.X("low:Q", title=minus, bin="binned", axis=alt.Axis(**style.WHOLE)),
             x2="high:Q",
@@ -357,7 +357,7 @@ def measure_agreement(
         table = chart_data.at_equal_steps(table, "x", most, groups)
     height = minus if by_x else y
     named = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
-    points = style.Layer().mark_point(filled=True, opacity=0.6)
+    points = alt.Chart().mark_point(filled=True, opacity=0.6)
     points = points.encode(
         x=alt.X("x:Q", title=x, **style.between(ends[0], **style.WHOLE)),
         y=alt.Y("y:Q", title=height, **style.between(ends[1])),
