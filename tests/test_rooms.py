@@ -47,7 +47,8 @@ MAY_IMPORT = {
         *("namespace", "_sentences"),
     },
     "_report": {
-        *("numpy", "polars", "altair", "vl_convert", "_checks", "_sentences", "_writing"),
+        *("numpy", "polars", "altair", "jinja2", "vl_convert"),
+        *("_checks", "_sentences", "_writing"),
         *(
             "_versions",
             "_measuring",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,16 @@ from polars_graded._report.packing import (
     check_size,
     packed_points,
     packed_values,
+)
+from polars_graded._report.payload import (
+    Comparison,
+    Curve,
+    Measure,
+    Pair,
+    PairNumbers,
+    Segment,
+    Segments,
+    SegmentsOfMeasure,
 )
 from polars_graded._report.words import ALPHA, Tested, axis_title, explained
 from polars_graded._results.comparing import compare, summarise
@@ -37,20 +47,8 @@ MOST_QUERIES = 5000
 FEWEST_POINTS = 20
 """How many points each curve has, however many there are."""
 
-ENDS = ("low", "high")
-"""The ends of an interval."""
 
-Pair: TypeAlias = "dict[str, Any]"
-"""What a comparison says of two strategies, which are told by their places."""
-
-OF_PAIRS = (
-    *("difference", "ci_low", "ci_high", "wins", "ties", "losses"),
-    *("p_corrected", "simultaneous_low", "simultaneous_high"),
-)
-"""The numbers of a comparison that the page has."""
-
-
-def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, Any]]) -> str:
+def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) -> str:
     """What the page is of, and what it leaves out."""
     said = f"{counted(n_strategies, 'strategies')}, {counted(n_queries, 'queries')}."
     with_curves = min([len(curve["there"]) for curve in drawn if curve["there"]], default=n_seen)
@@ -75,12 +73,12 @@ def queries_seen(n_queries: int, n_values: int) -> Integers:
 
 def measures_of(
     grid: Grid, names: list[str], seen: Integers, keys: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+) -> list[Measure]:
     """What the page has of each measure: its means, and the values of queries packed."""
     if not names:
         return []
     summary = summarise(grid.frame, grid.named(names), **keys)
-    result = []
+    result: list[Measure] = []
     for name in names:
         rows, best = summary.filter(measure=name), grid.best[name]
         falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
@@ -99,6 +97,7 @@ def measures_of(
                 "values": packed_values(values[:, seen]),
                 "bin": _bin(values[:, seen]),
                 "rounding": 2**-22 * float(np.abs(np.nan_to_num(values)).max(initial=0)),
+                "verdict": [],
             }
         )
     return result
@@ -115,12 +114,12 @@ def _bin(values: Floats) -> float:
 # Curves
 
 
-def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, Any]]:
+def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[Curve]:
     """What the page has of each curve: its chart, its means, and the values of queries packed."""
     from polars_graded._drawing.style import FEW_POINTS, MOST_COLOURS
     from polars_graded._report import specs
 
-    result = []
+    result: list[Curve] = []
     kinds = _kinds(names)
     for name, kind in kinds.items():
         ideal = chart_data.ideal_of(name, names) if kind == "rank" else None
@@ -139,8 +138,7 @@ def curves_of(grid: Grid, names: list[str], seen: Integers) -> list[dict[str, An
         whole = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
         drawn = [its[:, :, kept] for its in (everything, *ideals)]
         packed, *ideal_packed = (
-            packed_points(points[:, seen[there]]) | {"means": _means(points, whole)}
-            for points in drawn
+            packed_points(points[:, seen[there]], _means(points, whole)) for points in drawn
         )
         result.append(
             {
@@ -178,7 +176,7 @@ def _fitting(everything: Floats, kind: str, n_lines: int, n_seen: int) -> tuple[
     return kept, chart_data.equal_steps(n_seen, most).to_numpy()
 
 
-def without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, str]:
+def without_value(names: list[str], drawn: list[Curve]) -> dict[str, str]:
     """What is said of curves that are there where none of their kind has a value to draw."""
     kinds = _kinds(names)
     empty = set(kinds.values()) - {curve["kind"] for curve in drawn}
@@ -215,18 +213,21 @@ def compared_pairs(grid: Grid, names: list[str], options: Mapping[str, Any]) -> 
     place = {name: i for i, name in enumerate(grid.strategies.to_list())}
 
     def pair(row: Mapping[str, Any]) -> Pair:
-        both = {"strategy": place[row[options["strategy"]]], "baseline": place[row["baseline"]]}
-        numbers = {name: cell(row[name]) for name in OF_PAIRS}
+        numbers: Any = {name: cell(row[name]) for name in PairNumbers.__annotations__}
+        both: Any = {
+            "strategy": place[row[options["strategy"]]],
+            "baseline": place[row["baseline"]],
+        }
         return both | numbers | {"p": p_said(row["p_corrected"]), "found": row["found"]}
 
     return [[*map(pair, result.filter(measure=name).iter_rows(named=True))] for name in names]
 
 
-def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> dict[str, Any]:
+def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> Comparison:
     """What the page has of the pairs, and what was done."""
     every = [pair for of_measure in pairs for pair in of_measure]
     if not every:
-        return {"baseline": tested.baseline, "rows": [], "columns": []}
+        return {"baseline": tested.baseline, "rows": [], "columns": [], "note": "", "held": ""}
     return {
         "baseline": tested.baseline,
         "columns": [*every[0]],
@@ -244,14 +245,16 @@ def _held(pairs: list[Pair], tested: Tested) -> str:
         return "of one difference, apart from p"
     if tested.is_joint:
         return f"of {together(tested.pairs, 'differences')}, which agrees with p"
-    ends = [(pair[f"ci_{end}"], pair[f"simultaneous_{end}"]) for pair in pairs for end in ENDS]
-    same = all(alone == agreeing for alone, agreeing in ends)
+    same = all(
+        pair["ci_low"] == pair["simultaneous_low"] and pair["ci_high"] == pair["simultaneous_high"]
+        for pair in pairs
+    )
     return "of one difference" if same else f"{tested.corrected}, each for its own p"
 
 
 def segments_of(
     per_query: Any, grid: Grid, names: list[str], segments: Any, keys: Mapping[str, Any]
-) -> dict[str, Any] | None:
+) -> Segments | None:
     """The means of each measure in each segment, and which differences are not the same in all."""
     own = columns_of_segments(segments)
     if not own or not names:
@@ -260,14 +263,21 @@ def segments_of(
     how: dict[str, Any] = {"segments": segments, **keys}
     means = summarise(per_query, named, **how)
     told = None if len(strategies) < 2 else compare_segments(per_query, named, **how)  # noqa: PLR2004
-    found = []
+    found: list[SegmentsOfMeasure] = []
     for name in names:
         rows = []
         for part, of_it in means.filter(measure=name).group_by(own, maintain_order=True):
             at = dict(of_it.select(keys["strategy"], "mean").iter_rows())
             values = pl.Series([at[strategy] for strategy in strategies], dtype=pl.Float64)
             best = bests(values, grid.best[name])
-            rows.append([", ".join(map(str, part)), of_it["queries"][0], all_rounded(values), best])
+            rows.append(
+                Segment(
+                    name=", ".join(map(str, part)),
+                    queries=of_it["queries"][0],
+                    means=all_rounded(values),
+                    bests=best,
+                )
+            )
         found.append({"rows": rows, "note": "" if told is None else _differing(told, name, keys)})
     return {"title": ", ".join(own), "measures": found}
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import html
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
@@ -21,7 +19,6 @@ from polars_graded._frames.request import Columns, Request, RowOptions
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._report.contents import (
-    Pair,
     about,
     compared_pairs,
     comparison_shown,
@@ -34,6 +31,7 @@ from polars_graded._report.contents import (
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
+from polars_graded._report.payload import Pair, Payload
 from polars_graded._report.verdict import SHARE, certainty, verdict
 from polars_graded._report.words import ABSENT, ALPHA, MISSING, Tested
 from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
@@ -336,8 +334,8 @@ def _payload(
     seen: Integers,
     keys: Mapping[str, Any],
     how: Mapping[str, Any],
-) -> dict[str, Any]:
-    """What the script of the page reads of the results."""
+) -> Payload:
+    """Return the data of the page that the results alone give."""
     from polars_graded._drawing import style
     from polars_graded._report import specs
 
@@ -384,12 +382,17 @@ def _payload(
         "comparison": comparison_shown(pairs, tested),
         "certainty": certainty(grid, measured, pairs),
         "share": percent(SHARE),
-        "settings": tested.settings(strategies) if tested.pairs else {},
+        "segments": None,
+        "overview": None,
+        "unjudged": {},
+        "rankings": None,
+        "graders": None,
+        "settings": [*tested.settings(strategies).items()] if tested.pairs else [],
     }
 
 
 def _settings(
-    payload: Mapping[str, Any], missing: Missing, others: Mapping[str, str], date: dt.date | None
+    payload: Payload, missing: Missing, others: Mapping[str, str], date: dt.date | None
 ) -> list[tuple[str, str]]:
     """What the page was made with, each under its name."""
     import altair as alt
@@ -398,7 +401,7 @@ def _settings(
     made = dt.datetime.now().astimezone().date() if date is None else date
     return [
         ("Data", payload["about"]),
-        *payload["settings"].items(),
+        *payload["settings"],
         ("Missing values", MISSING[missing] or "none are allowed"),
         *others.items(),
         ("Made with", versions),
@@ -410,51 +413,28 @@ def _settings(
 
 
 def _part(name: str) -> str:
+    """Return the text of a file beside this one."""
     return resources.files("polars_graded._report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _page(title: str, payload: Mapping[str, Any], scripts: str) -> str:
-    """The whole page, which says how large it is."""
+def _page(title: str, payload: Payload, scripts: str) -> str:
+    """Return the whole page, which says how large it is."""
+    from jinja2 import Template
+
     from polars_graded._report import specs
 
-    drawn = [*payload["measures"], *payload["curves"]]
     parts = {
-        "title": html.escape(title),
-        "explained": _as_html([(each["name"], each["about"]) for each in drawn if each["about"]]),
         "style": _part("page.css") + specs.dark_colours(),
         "script": "\n".join(map(_part, SCRIPTS)),
         "vega": scripts,
         "payload": _json(payload),
     }
-    template = _part("page.html")
-    size = sum(len(part.encode()) for part in [template, *parts.values()])
-    return _filled(template, parts | {"size": f"{size / 1e6:.1f} MB"}, payload)
+    size = sum(len(part.encode()) for part in parts.values())
+    template = Template(_part("page.html"), autoescape=True, trim_blocks=True)
+    return template.render(parts, title=title, page=payload, size=f"{size / 1e6:.1f} MB")
 
 
-def _json(payload: Mapping[str, Any]) -> str:
-    """JSON in which no text can end the script that it stands in."""
+def _json(payload: Payload) -> str:
+    """Return JSON in which no text can end the script that it stands in."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
-
-
-def _filled(template: str, parts: Mapping[str, str], payload: Mapping[str, Any]) -> str:
-    """The template with its parts, and with what never changes of what the page has.
-
-    What looks like a part within a part is left as it is.
-    """
-
-    def part(match: re.Match[str]) -> str:
-        found: Any = payload
-        for name in match[1].split("."):
-            found = (found or {}).get(name)
-        return parts.get(match[1], _as_html(found))
-
-    return re.sub(r"\{\{([\w.]+)\}\}", part, template)
-
-
-def _as_html(content: Any) -> str:
-    """A text, or terms and what is said of each; nothing for what is not there."""
-    if isinstance(content, list):
-        pairs = [[html.escape(text) for text in pair] for pair in content]
-        return "".join(f"<div><dt>{term}</dt><dd>{said}</dd></div>" for term, said in pairs)
-    return html.escape(str(content or ""))

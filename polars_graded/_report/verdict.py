@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from polars_graded._report.contents import Pair
 from polars_graded._report.packing import rounded
+from polars_graded._report.payload import Certainty
 from polars_graded._report.words import ALPHA, Tested, written
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Grid, Results
@@ -20,6 +20,7 @@ from polars_graded._results.reliability import stability_of
 from polars_graded._sentences import counted, p_said, percent, together
 
 Said: TypeAlias = "list[str | int]"
+Pair: TypeAlias = "Mapping[str, Any]"
 
 POWER = 0.8
 """How probable it is to be that a difference is found."""
@@ -181,9 +182,9 @@ def _others(pairs: Sequence[Pair], leader: int, baseline: int | None, best: str)
 
 def certainty(
     grid: Grid, measures: Sequence[Mapping[str, Any]], pairs: Sequence[Sequence[Pair]]
-) -> list[dict[str, Any]]:
+) -> list[Certainty]:
     """What the queries at hand can show, of each measure of which one side is better."""
-    rows = []
+    rows: list[Certainty] = []
     for measure, of_measure in zip(measures, pairs, strict=True):
         if measure["best"] == "none" or not of_measure or not measure["queries"]:
             continue
@@ -195,6 +196,7 @@ def certainty(
         smallest, needed = found["smallest_difference"], found["queries_needed"]
         takes = "more queries than there are" if needed is None else counted(needed, "queries")
         share = f"; one of {written(step)}, {percent(SHARE)} of the best mean, takes {takes}"
+        stability = _stability(results)
         rows.append(
             {
                 "measure": measure["name"],
@@ -204,7 +206,9 @@ def certainty(
                 "queries_needed": needed if step else None,
                 "told_apart": sum(map(_is_settled, of_measure)),
                 "pairs": len(of_measure),
-                **_stability(results),
+                "tau": stability["tau"],
+                "tau_low": stability["tau_low"],
+                "tau_high": stability["tau_high"],
                 "note": f"With {counted(results.n, 'queries')}, {measure['name']} shows a "
                 f"difference of {written(smallest)} or more with a probability of "
                 f"{percent(POWER)}{share if step else ''} (paired t test of one pair at "
