@@ -33,7 +33,7 @@ from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
 from polars_graded._report.payload import Pair, Payload
 from polars_graded._report.verdict import SHARE, certainty, verdict
-from polars_graded._report.words import ABSENT, ALPHA, MISSING, Tested
+from polars_graded._report.words import ALPHA, MISSING, Tested
 from polars_graded._results.keys import by_grader, compares_graders, has_graders, of_one_grader
 from polars_graded._results.per_query import (
     Grid,
@@ -342,7 +342,7 @@ def _payload(
     strategies = grid.strategies.cast(pl.String).to_list()
     queries = list(_labels(grid.queries[seen]))
     measured, drawn = measures_of(grid, numbers, seen, keys), curves_of(grid, curves, seen)
-    absent = ABSENT | without_value(curves, drawn) | {curve["kind"]: "" for curve in drawn}
+    absent = without_value(curves, drawn) | {curve["kind"]: "" for curve in drawn}
     baseline = None if how["baseline"] is None else place_of(grid.strategies, how["baseline"])
     pairs: list[list[Pair]] = [[] for _ in numbers]
     if not numbers:

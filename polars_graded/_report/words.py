@@ -23,13 +23,6 @@ MISSING = {
     "drop": "A query in which any strategy lacks a value is left out of that measure.",
     "zero": "A value that is missing counts as 0.",
 }
-ABSENT = {
-    "rank": "There is no curve by rank. Add dcg_curve@20 and ideal_dcg_curve@20 to what is "
-    "evaluated.",
-    "recall": "There is no recall-precision curve. Add interpolated_precision to what is "
-    "evaluated.",
-}
-
 ALPHA = 0.05
 """The level of significance; intervals have the confidence that goes with it."""
 
