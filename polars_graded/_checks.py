@@ -18,7 +18,6 @@ from typing import Any
 import polars as pl
 
 from polars_graded._door import as_polars
-from polars_graded._forking import check_not_forked
 
 
 def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
@@ -217,7 +216,6 @@ def made_by(name: str, hint: str = "") -> str:
 
 def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
     """`value`, a frame of any kind, as one of Polars."""
-    check_not_forked()
     frame = as_polars(name, value)
     if frame is None:
         kind, hint = type(value), ""

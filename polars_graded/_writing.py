@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -29,8 +28,6 @@ def whole_file(path: Path) -> Iterator[Path]:
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
         yield part
-        if before:
-            shutil.copymode(path, part)
         _sync(part, os.O_RDWR)
         part.replace(path)
     except BaseException:

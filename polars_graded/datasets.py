@@ -24,7 +24,6 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._forking import check_not_forked
 from polars_graded._measuring.kernels.phi import median_and_upper_whisker
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 
@@ -471,7 +470,6 @@ EXAMPLES: dict[str, Callable[[], pl.DataFrame]] = {
 
 
 def _generator(seed: int) -> np.random.Generator:
-    check_not_forked()  # what is drawn goes into frames
     return np.random.default_rng(check_whole_number("seed", seed, at_least=0))
 
 

@@ -9,11 +9,11 @@ from typing import Any, Literal, NoReturn
 import polars as pl
 
 from polars_graded._checks import check_column, did_you_mean
-from polars_graded._forking import check_not_forked
 from polars_graded._measuring.expression import one, several
+from polars_graded._measuring.foreign_names import own_name_of_measure
 from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
-from polars_graded._measuring.names import ALIASES, Measure
+from polars_graded._measuring.names import Measure
 from polars_graded._measuring.phi import ControlPoints, Direction, phi_relevance
 from polars_graded._measuring.ranking import Ranking
 
@@ -94,7 +94,6 @@ class Graded:
     """
 
     def __init__(self, expr: pl.Expr) -> None:
-        check_not_forked()
         self._ranking = Ranking(expr)
 
     def _with(self, ranking: Ranking) -> Graded:
@@ -330,7 +329,7 @@ class Graded:
     def __getattr__(self, name: str) -> NoReturn:
         """Say what there is where a measure is misspelt, as its name in a string does."""
         methods = [each for each in dir(type(self)) if not each.startswith("_")]
-        hint = did_you_mean(ALIASES.get(name.lower(), name), methods)
+        hint = did_you_mean(own_name_of_measure(name) or name, methods)
         msg = f"`.graded` has no method {name!r}{hint}"
         raise AttributeError(msg, name=name, obj=None)
 

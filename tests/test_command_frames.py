@@ -128,13 +128,13 @@ REFUSED = {
     "has no column 'query'": ["--frame", "log.csv", "--grade", "stars", "--by", "f4"],
     "takes .csv, .tsv and .parquet files": ["--frame", "log.xlsx"],
     "a .csv file is read by --frame": ["--letor", "log.csv"],
-    "--by is of a frame of rankings, so it needs --frame": ["--by", "f4"],
+    "--by needs --frame": ["--by", "f4"],
     "--by takes each name once": ["--frame", "log.csv", *LOG, "f4"],
     "takes true, false or NAME=false, got down": ["--frame", "log.csv", "--descending", "down"],
     "two.csv must have the columns of other.csv": ["--frame", "other.csv", "two.csv", *LOG],
     "--chart takes a .svg or a .png or a .html file": ["--frame", "log.csv", "--chart", "a.pdf"],
     "--chart needs a measure with one value": ["--measure", "dcg_curve@5", "--chart", "a.svg"],
-    "takes the one column of a --frame": ["--frame", "log.csv", "--strategy", "f4", "f12"],
+    "takes one column of a --frame": ["--frame", "log.csv", "--strategy", "f4", "f12"],
     "could not be read": ["--frame", "empty.csv", *LOG],
 }
 

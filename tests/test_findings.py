@@ -225,20 +225,9 @@ def test_a_title_of_panels_stands_once_above_them(results):
     assert "title" not in spec["spec"]
 
 
-def test_a_title_stands_once_where_the_caller_facets(results):
-    chart = charts.dcg_curves(results)
-    faceted = chart.facet("strategy:N", columns=2)
-    assert isinstance(faceted, alt.FacetChart)
-    spec = faceted.to_dict()
-    assert spec["title"] == chart.to_dict()["title"]
-    assert "title" not in spec["spec"]
-    assert "title" in chart.to_dict()
-
-
 def test_a_title_of_the_callers_own_replaces_it(results):
     chart = charts.dcg_curves(results)
     assert chart.properties(title="mine").to_dict()["title"] == "mine"
-    assert "title" not in chart.properties(title="mine").facet("strategy:N").to_dict()["spec"]
     assert said(chart) != "mine"
     over = chart + alt.Chart().mark_rule().encode(y=alt.datum(0.5))
     assert over.to_dict()["title"] == chart.to_dict()["title"]

@@ -653,10 +653,13 @@ def test_the_exit_status_of_a_gate_says_undecided_and_what_is_bad_input(capsys):
     headline, *_ = pathlib.Path("few.md").read_text(encoding="utf-8").splitlines()
     assert headline == "## Undecided whether worse than the baseline"
     for wrong, sentence in (
-        (("--qrels", "qrels", "main.run", *GATE), "--gate needs a --baseline"),
+        (("--qrels", "qrels", "main.run", *GATE), "--gate needs --baseline"),
         ((*files, *MEASURED, "--gate", "ap"), "--gate takes what --measure names, got ap"),
-        ((*files, "--markdown", "x.md"), "need --gate"),
-        (("--qrels", "qrels", "main.run", "--baseline", "main.parquet"), "need --gate"),
+        ((*files, "--markdown", "x.md"), "--markdown needs --gate"),
+        (
+            ("--qrels", "qrels", "main.run", "--baseline", "main.parquet"),
+            "a file as --baseline needs --gate",
+        ),
         ((*files, *GATE, "--margin", "-1"), "`margin` must be at least 0"),
     ):
         capsys.readouterr()
@@ -703,7 +706,7 @@ def test_the_command_refuses_what_is_not_comparable(change, options, sentence, a
     assert "; allowed: " in text
     assert "\nAllowed: " in text
     assert command(*files, *allow) == 2
-    assert "allow what --gate refuses, so need it" in capsys.readouterr().err
+    assert f"{allow[0]} needs --gate" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("runs")

@@ -203,7 +203,7 @@ def test_a_report_of_segments_by_grader_has_them_all(tmp_path):
     results = evaluated("ndcg").drop_nulls("ndcg")
     results = results.with_columns(query=pl.col("grader") + pl.col("query"))
     page = payload(pg.report(results, tmp_path / "page.html", segments="grader"))
-    assert [row[0] for row in page["segments"]["measures"][0]["rows"]] == GRADERS[::-1]
+    assert [row["name"] for row in page["segments"]["measures"][0]["rows"]] == GRADERS[::-1]
 
 
 @pytest.mark.parametrize(

@@ -37,8 +37,9 @@ from polars_graded import (
     read_run,
     summarise,
 )
-from polars_graded import __main__ as entry
-from polars_graded.__main__ import MEASURES, main
+from polars_graded.__main__ import main
+from polars_graded._command import files as command_files
+from polars_graded._command.parser import MEASURES
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._report.page import drawing_scripts
 
@@ -409,7 +410,7 @@ def test_a_papers_table_is_printed(command, form):
         (["--measure", "x=nothing"], "there is no measure 'nothing'.*"),
         (
             ["--measure", "cg_curve@3", "--format", "latex"],
-            "--format latex needs a measure with one value per query, got curves",
+            "--format needs a measure with one value per query, got curves",
         ),
     ],
 )
@@ -626,14 +627,14 @@ def test_files_may_be_parquet(command):
 def test_runs_that_may_exceed_memory_go_by(command, monkeypatch, arguments):
     read_run(["good.run", "poor.run"]).write_parquet("runs.parquet")
     expected = command(*arguments)
-    monkeypatch.setattr(entry, "memory_at_hand", lambda: 0)
-    monkeypatch.setattr(entry, "read_run", None)
+    monkeypatch.setattr(command_files, "memory_at_hand", lambda: 0)
+    monkeypatch.setattr(command_files, "read_run", None)
     monkeypatch.setattr(pl, "read_parquet", None)
     assert command(*arguments) == expected
 
 
 def test_a_report_of_runs_that_may_exceed_memory_has_no_documents(command, monkeypatch):
-    monkeypatch.setattr(entry, "memory_at_hand", lambda: 0)
+    monkeypatch.setattr(command_files, "memory_at_hand", lambda: 0)
     _, complaints = command(*JUDGED, "--report", "page.html")
     assert "the runs may exceed memory, so the report shows no documents" in complaints
     assert Path("page.html").exists()
@@ -871,9 +872,9 @@ ERRORS = [
     # Options that do not fit.
     (["--qrels", "qrels.txt"], "--qrels takes a judgment file and at least one run, got no run"),
     (["--letor", "letor.txt", *JUDGED], "argument --qrels: not allowed with argument --letor"),
-    (["--strategy", "strong"], ".* name columns of files, so they need --frame or --letor"),
-    (["--grade", "doc"], ".* name columns of files, so they need --frame or --letor"),
-    ([*JUDGED, "--strategy", "good"], ".* name columns of files, so they need --frame or --letor"),
+    (["--strategy", "strong"], "--(strategy|grade) needs --frame or --letor"),
+    (["--grade", "doc"], "--(strategy|grade) needs --frame or --letor"),
+    ([*JUDGED, "--strategy", "good"], "--(strategy|grade) needs --frame or --letor"),
     ([*LETOR_FILE, "--strategy", "f9"], "`frame` has no column 'f9'.*; it has query, doc, .*"),
     ([*LETOR_FILE, "--strategy", "doc"], "score 'doc' must be a number to rank by, got String"),
     ([*LETOR_FILE, "--strategy", "f1", "f1"], r".*strategy.* once, got .*f1.*"),
@@ -887,7 +888,7 @@ ERRORS = [
     (["--measure", "dcg_curve@9999999"], ".* cutoff of at most 10000, got 'dcg_curve@9.*'"),
     (["--undefined-as", "all"], "argument --undefined-as: invalid .* value: 'all'"),
     (["--undefined-as", "nan"], ".* must be finite, got nan"),
-    (["--unjudged-below", "0"], "--unjudged-below is of judgments, so it needs --qrels"),
+    (["--unjudged-below", "0"], "--unjudged-below needs --qrels"),
     (["--ties", "random"], "argument --ties: invalid choice: 'random' .*"),
     (["--baseline", ""], "there is no strategy ''.*"),
     # Parquet.
@@ -1075,8 +1076,8 @@ def test_a_gate_goes_by_the_judgments_of_one_grader(command, graders, refusal):
     for trusted in ((), ("--trusted", "people")):
         sentence = refusal(*graders, *arguments, *trusted)
         assert sentence == (
-            "--gate goes by the judgments of one grader, got those of people, model: "
-            "pass the file of one, as in --qrels FILE RUN"
+            "--gate needs the judgments of one grader, as in --qrels FILE RUN, got those of "
+            "people, model"
         )
     printed = command("--qrels", "people", "a.run", "b.run", *arguments, "--margin", "0.9").out
     assert "ap: a is " in printed
@@ -1084,7 +1085,7 @@ def test_a_gate_goes_by_the_judgments_of_one_grader(command, graders, refusal):
 
 def test_a_papers_table_of_several_graders_is_of_the_trusted_one(command, graders, refusal):
     given = [*graders, "--measure", "ap", "--format", "markdown"]
-    assert "--format markdown goes by the grades of one grader" in refusal(*given)
+    assert "--format shows the grades of one grader" in refusal(*given)
     table, _ = command(*given, "--trusted", "people")
     judgments = {name: read_qrels(name) for name in ("people", "model")}
     both = judge(read_run(["a.run", "b.run"]), judgments, strategy="strategy")

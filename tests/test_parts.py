@@ -122,6 +122,20 @@ def test_rows_stream_where_the_plan_has_sorted_them():
     assert (found.way, found.keys) == ("sorted", ("query",))
 
 
+@pytest.mark.parametrize("graph", [TypeError("no keyword"), None, "", 'label="another plan"'])
+def test_values_are_the_same_where_polars_tells_no_plan(monkeypatch, graph):
+    def show_graph(*_, **__):
+        if isinstance(graph, TypeError):
+            raise graph
+        return graph
+
+    lazy = QUERIES.lazy().sort("query")
+    expected = evaluate(lazy, "ap", **ORDERS_OF_ROWS).collect()
+    monkeypatch.setattr(pl.LazyFrame, "show_graph", show_graph)
+    assert chosen(lazy) == "scratch"
+    assert_frame_equal(evaluate(lazy, "ap", **ORDERS_OF_ROWS).collect(), expected, check_exact=True)
+
+
 def test_what_fits_is_measured_at_once_and_what_does_not_in_passes(tmp_path, monkeypatch):
     QUERIES.write_parquet(tmp_path / "rows.parquet")
     scan = pl.scan_parquet(tmp_path / "rows.parquet")

@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import UnionType
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints, is_typeddict
 
 import numpy as np
 import polars as pl
@@ -20,11 +22,11 @@ from results import of_few
 from polars_graded import compare, datasets, differences, evaluate, report, summarise
 from polars_graded._report import contents
 from polars_graded._report import page as page_module
-from polars_graded._report.page import drawing_scripts
+from polars_graded._report.page import SCRIPTS, drawing_scripts
+from polars_graded._report.payload import Payload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from selenium.webdriver.remote.webdriver import WebDriver
 
@@ -33,6 +35,7 @@ pytest.importorskip("vl_convert", reason="vl-convert is not installed")
 NUMBERS = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "r_precision"]
 CURVES = ["dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
 STRATEGIES = ["strong", "fair", "weak"]
+FOLDER = Path(page_module.__file__).parent
 ODD = {
     "strong": "</script><script>throw 1</script>",
     "fair": "<!--<b onclick='x'>\"a.b[0]\"\\",
@@ -101,6 +104,34 @@ def test_the_page_is_one_file_that_refers_to_no_other(per_query, written):
     assert "<h1>Spring &amp; autumn</h1>" in text
     assert not re.search(r"\{\{\w+\}\}", own)
     assert "default-src 'none'" in text  # a browser refuses what would come from elsewhere
+
+
+def fields_of(kind: type, data: Any) -> None:
+    """Raise where data have other fields than a TypedDict, or than those within it."""
+    if is_typeddict(kind):
+        assert data.keys() == kind.__annotations__.keys(), kind.__name__
+        for name, hint in get_type_hints(kind).items():
+            fields_of(hint, data[name])
+    elif get_origin(kind) is list:
+        for each in data:
+            fields_of(*get_args(kind), each)
+    elif get_origin(kind) is UnionType and data is not None:
+        for each in get_args(kind):
+            fields_of(each, data)
+
+
+def test_python_writes_the_fields_that_are_declared_and_the_script_reads_no_others(
+    per_query, written
+):
+    segments = per_query.with_columns(half=pl.col("query").cast(pl.Int64) % 2)
+    page = payload(written(segments, segments="half"))
+    fields_of(Payload, page)
+    script = "".join(FOLDER.joinpath(name).read_text("utf-8") for name in SCRIPTS)
+    read = {*re.findall(r"\bpage\.(\w+)", script)}
+    (apart,) = re.findall(r"const \{([^}]*)\} = page;", script)
+    read |= {*re.findall(r"\w+", apart)}
+    only_in_template = {"about", "missing", "absent", "alpha", "testName", "settings"}
+    assert read | only_in_template == Payload.__annotations__.keys()
 
 
 def test_the_file_is_given_back_and_written_over(per_query, tmp_path):
@@ -327,7 +358,7 @@ def test_a_curve_without_a_value_is_said_to_have_none(written):
     page = payload(written(SOME.with_columns(nan, ap=0.5), missing="drop"))
     assert page["curves"] == []
     assert page["absent"]["rank"] == "There is no value of dcg_curve@2."
-    assert page["absent"]["recall"].startswith("There is no recall-precision curve.")
+    assert "recall" not in page["absent"]
 
 
 def test_a_boolean_column_is_a_measure_where_it_is_named(per_query, written):
@@ -967,22 +998,22 @@ def test_odd_names_are_text(per_query, shown):
 EMPTY = [
     (["ap"], STRATEGIES, ["rank", "recall"]),
     (["ap", "dcg_curve@20"], STRATEGIES, ["recall"]),
-    (["dcg_curve@20"], STRATEGIES, ["comparison", "recall", "histogram", "explore"]),
-    (["ap", "interpolated_precision"], ["weak"], ["comparison", "rank", "histogram", "explore"]),
+    (["dcg_curve@20"], STRATEGIES, ["recall", "histogram", "explore"]),
+    (["ap", "interpolated_precision"], ["weak"], ["rank", "histogram", "explore"]),
 ]
 
 
-@pytest.mark.parametrize(("columns", "strategies", "absent"), EMPTY)
-def test_what_is_not_there_is_said(per_query, shown, columns, strategies, absent):
+@pytest.mark.parametrize(("columns", "strategies", "hidden"), EMPTY)
+def test_what_is_not_there_has_no_heading(per_query, shown, columns, strategies, hidden):
     frame = per_query.select(KEYS, *columns).filter(pl.col("strategy").is_in(strategies))
     page = shown(frame)
-    said = [
-        section.get_dom_attribute("id") for section in page.all("section:has(.absent:not(:empty))")
-    ]
-    assert said == absent
-    assert all(page.texts(".absent:not(:empty)"))
-    if "recall" in said:
-        assert "interpolated_precision" in page.text("#recall .absent")
+    found = [section.get_dom_attribute("id") for section in page.all("section[hidden]")]
+    assert found == hidden
+    headings = [each for each in page.all("h2") if each.is_displayed()]
+    assert all(each.text.strip() for each in headings)
+    assert bool(page.texts(".absent:not(:empty)")) == ("histogram" in hidden)
+    # A reader of the page evaluates nothing.
+    assert not re.search(r"\bAdd\b", page.text("main"))
     page.click("#next")
     assert page.text("#status").startswith("Query ")
     page.quiet()
@@ -1087,9 +1118,9 @@ def test_nothing_is_cut_on_paper(per_query, shown, width):
     driver.execute_script("""window.asked = 0;
         window.addEventListener('beforeprint', () => { window.asked += 1; })""")
     page.drawn()
-    # The page as it is laid out on A4, 180 mm within its margins.
+    # The page as it is laid out on A4 across, within its margins.
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    size = {"width": 680, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    size = {"width": 970, "height": 680, "deviceScaleFactor": 1, "mobile": False}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
     try:

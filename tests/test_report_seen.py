@@ -593,10 +593,12 @@ def test_means_have_the_range_of_unjudged_documents_beside_them(shown):
     by = ["one", "two"]
     page = shown(evaluate(frame, "precision@2", by=by), frame=frame, by=by)
     # One has 1/2 and 1/2, and up to 1 for the first; two has the same without an unjudged document.
+    assert not any("(" in cell for [cell] in page.rows("#strategies").values())
+    page.click("#bounds")
     cells = {name: cell for name, [cell] in page.rows("#strategies").items()}
     assert cells["one"].endswith("(0.5000, 0.7500)")
     assert cells["two"].endswith("(0.5000, 0.5000)")
-    assert "In brackets, which is no interval: with unjudged" in page.text("#strategies .note")
+    assert "in brackets what unjudged documents could change" in page.text("#strategies")
     _, content = saved(page, "#strategies", "CSV")
     assert [row["precision@2 unjudged_best"] for row in rows_of(content)] == ["0.75", "0.5"]
     page.find("a")

@@ -151,7 +151,8 @@ def test_a_report_has_the_means_of_segments_and_what_differs(tmp_path):
     [measure] = found["measures"]
     summary = summarise(frame, segments="country")
     assert found["title"] == "country"
-    for (name, n, means, bests), place in zip(measure["rows"], (0, 1), strict=True):
+    for row, place in zip(measure["rows"], (0, 1), strict=True):
+        name, n, means, bests = row.values()
         expected = summary.filter(country=place)["mean"].to_list()
         assert (name, n) == (str(place), 30 + 10 * place)
         assert means == pytest.approx(expected, rel=1e-6)

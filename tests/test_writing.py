@@ -82,17 +82,14 @@ def test_a_failed_writer_leaves_what_was_there_and_nothing_beside(tmp_path):
         assert [each.read_text() for each in tmp_path.iterdir()] == ([before] if before else [])
 
 
-def test_a_link_and_the_rights_of_a_file_stay(tmp_path):
+def test_a_link_stays(tmp_path):
     path, link = tmp_path / "values.csv", tmp_path / "link.csv"
     path.write_text("before")
-    path.chmod(0o640)
-    rights = path.stat().st_mode  # Windows has fewer
     link.symlink_to(path)
     with whole_file(link) as part:
         part.write_text("after")
     assert link.is_symlink()
     assert path.read_text() == "after"
-    assert path.stat().st_mode == rights
 
 
 @pytest.mark.parametrize("length", [10, 255])

@@ -19,7 +19,6 @@ from polars_graded._drawing.style import (
     DOUBT,
     LINE_SYMBOL,
     WHOLE,
-    Layer,
     between,
     choosing,
     decimals,
@@ -77,19 +76,19 @@ def curves(
     limits = {"scale": unit_scale(unit)} if ends is None else between(ends)
     y = alt.Y("value:Q", title=title, **limits)
     colour, shown = {"color": look["color"], "detail": "strategy:N"}, 1 if few else 0
-    base = Layer().encode(x=x, y=y, **colour)
+    base = alt.Chart().encode(x=x, y=y, **colour)
     tooltip = ["strategy:N", x.shorthand, *decimals("value")]
     points = base.mark_point(filled=True, opacity=shown)
     points = points.encode(tooltip=tooltip, **_fading(seen, shown))
     layers = [base.mark_line().encode(**look, **_fading(seen, 1))]
     if band:
         low = alt.Y("ci_low:Q", title=title)
-        area = Layer().mark_area(opacity=band, clip=True)
+        area = alt.Chart().mark_area(opacity=band, clip=True)
         bands = area.encode(x=x, y=low, y2="ci_high:Q", **colour, **_fading(seen, band))
         layers.insert(0, bands)
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
-        line = named(alt.Opacity, Layer(), "ideal", **symbol)
+        line = named(alt.Opacity, alt.Chart(), "ideal", **symbol)
         line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
         layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
     if labels:
@@ -104,7 +103,7 @@ def line_names(
     x: alt.X | Any, title: Any, name: str, colour: Any, *, dx: int = 7, limit: int = 200
 ) -> alt.Chart:
     """The names of lines beside their ends, in rows with `label_at`."""
-    there = Layer().transform_filter("isValid(datum.label_at)")
+    there = alt.Chart().transform_filter("isValid(datum.label_at)")
     names: alt.Chart = there.mark_text(align="left", dx=dx, fontSize=11, limit=limit)
     y = alt.Y("label_at:Q", title=title)
     return names.encode(x=x, y=y, text=f"{name}:N", color=colour)
@@ -154,7 +153,7 @@ def placed_bars(
 def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
     y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
     tooltip = ["query:N", "queries:Q", *decimals("difference"), "better:N"]
-    return Layer().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
+    return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
 
 
 def diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
@@ -186,7 +185,7 @@ def forest(
     """
     y = alt.Y("pair:N", title=None, axis=axis, **in_order(pairs))
     x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6, **WHOLE))
-    base, p = with_p(Layer())
+    base, p = with_p(alt.Chart())
     tooltip = ["measure:N", "strategy:N", "baseline:N", *decimals("difference", *ends), p]
     base = base.encode(y=y, tooltip=tooltip)
     is_believed = alt.FieldEqualPredicate(field="significance", equal=believed)

@@ -16,7 +16,6 @@ from polars_graded._drawing.style import (
     DOUBT,
     FAINT,
     WHOLE,
-    Layer,
     between,
     decimals,
     dots,
@@ -146,7 +145,7 @@ def _points(queries: Queries) -> Any:
     low, high = queries.values
     scale = alt.Scale(domain=[low, high], nice=queries.nice)
     side: dict[str, Any] = {"scale": scale, "axis": alt.Axis(**WHOLE)}
-    points = Layer().mark_point(filled=True, size=40, opacity=0.7)
+    points = alt.Chart().mark_point(filled=True, size=40, opacity=0.7)
     points = points.encode(
         x=alt.X("value_b:Q", title=f"{queries.measure} of {queries.b}", **side),
         y=alt.Y("value_a:Q", title=f"{queries.measure} of {queries.a}", scale=scale),
@@ -166,7 +165,7 @@ def _bins(queries: Queries) -> Any:
     few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
     counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
     up = alt.Scale(domain=[0, queries.fullest])
-    bars = Layer().transform_calculate(under=under)
+    bars = alt.Chart().transform_calculate(under=under)
     bars = bars.mark_bar(orient="vertical", size=alt.ExprRef(piece)).encode(
         x=alt.X("middle:Q", title=queries.minus, **between((low, high), zero=False, tickCount=6)),
         y=alt.Y("place:Q", title="queries", scale=up, axis=counts),
@@ -188,7 +187,7 @@ def _in_order(queries: Queries, query: str) -> Any:
         **between((0, end), zero=False, format=",d", **ticks),
     )
     bar = alt.ExprRef(f"max(1, {WHOLE_WIDTH} / {said(queries.total)} - 1)")
-    bars = Layer().mark_bar(orient="vertical", size=bar)
+    bars = alt.Chart().mark_bar(orient="vertical", size=bar)
     bars = bars.encode(
         x=x,
         y=alt.Y("difference:Q", title=queries.minus, stack=None),
@@ -237,7 +236,7 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     ]
     if "difference" in columns:
         of_all = f"' of ' + format({said(queries.total)}, ',') + ' queries'"
-        count = Layer().transform_filter(queries.kept).transform_aggregate(queries="count()")
+        count = alt.Chart().transform_filter(queries.kept).transform_aggregate(queries="count()")
         count = count.transform_calculate(said=f"format(datum.queries, ',') + {of_all}")
         count = count.mark_text(dy=-26, color=ink())
         layers = [rule(x=0), *layers, count.encode(x=middle, y=height, text="said:N")]
@@ -257,7 +256,7 @@ def _summed_up(queries: Queries, columns: list[Any], key: str, of_column: str) -
     several = "datum.queries > 1"
     margin = f"{quantile_of_t('(datum.queries - 1)', queries.confidence)} * datum.std"
     return (
-        Layer()
+        alt.Chart()
         .transform_filter(queries.kept)
         .transform_fold(columns, as_=["column", "number"])
         .transform_calculate(**{key: of_column})

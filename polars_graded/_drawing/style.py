@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import altair as alt
 import polars as pl
+from altair.expr.core import Expression
 
 from polars_graded._drawing.printing import printed_text
 from polars_graded._results.per_query import natural_order
@@ -68,23 +70,6 @@ SHARED_LETTERS = "letters: strategies that share one are not told apart"
 """Note on the groups of `rank_strategies`."""
 
 
-class Layer(alt.Chart):
-    """A layer that makes channels of their texts itself: Altair takes milliseconds for each."""
-
-    def encode(self, *channels: Any, **named: Any) -> Self:
-        """The layer with these channels: `x="rank:Q"` is `alt.X("rank:Q")`, a `tooltip` several."""
-        for name, given in named.items():
-            channel = name[0].upper() + name[1:]
-            made = getattr(alt, channel)
-            if isinstance(given, dict) and "value" in given:
-                named[name] = getattr(alt, f"{channel}Value")(**given)
-            elif isinstance(given, list):
-                named[name] = [made(each) if isinstance(each, str) else each for each in given]
-            elif isinstance(given, str):
-                named[name] = made(given)
-        return super().encode(*channels, **named)
-
-
 class Words(NamedTuple):
     """What is said of a chart: it is read out where the picture is not seen."""
 
@@ -129,10 +114,12 @@ def panels(
     # Without a sort, panels would stand in the order of the alphabet.
     header = alt.Header(labelLimit=300)
     facet = alt.Facet("panel:N", title=None, sort=names, header=header)
-    chart = layered(layers, table, words._replace(described=""), apart=apart, **size)
+    chart = layered(layers, table, Words(described=""), apart=apart, **size)
     described = f"{words.described or of_axes(layers)}, {len(names)} panels"
     panels: Any = chart.facet(facet, columns=columns).resolve_scale(x=x)
     panels.description = _read_out(words.finding, described)
+    if words.finding or words.notes:
+        panels.title = title(words.finding, words.notes)
     if len(names) % columns:
         # A shared axis would stand under the empty places of the last row.
         panels = panels.resolve_axis(x="independent")
@@ -160,35 +147,26 @@ def layered(
         size["description"] = _read_out(finding, described)
     if finding or notes:
         size["title"] = title(finding, notes)
-    chart: Any = LayerChart(data=table, layer=list(layers), **size)
+    chart: Any = alt.LayerChart(data=table, layer=list(layers), **size)
     own = dict.fromkeys(apart, "independent")
     return printable(chart.resolve_scale(**own) if own else chart)
 
 
-class LayerChart(alt.LayerChart):
-    """A chart whose title stands once above all panels where the caller facets it."""
-
-    def facet(self, *facets: Any, **options: Any) -> alt.FacetChart:
-        """One panel for each value of a column, as of any chart."""
-        bare = self.copy(deep=False)
-        bare.title = alt.Undefined
-        faceted: alt.FacetChart = super(LayerChart, bare).facet(*facets, **options)
-        if self.title is not alt.Undefined:
-            faceted.title = self.title
-        return faceted
-
-
 def printable(part: Any) -> Any:
-    """A chart, or a part of it, with all that it says likewise; its rows are as they are."""
+    """Return a chart, or a part of it, with signs for what no picture can hold in its texts.
+
+    Rows are left as they are.
+    """
     if isinstance(part, str):
         return printed_text(part)
     if isinstance(part, list):
         return [printable(each) for each in part]
     if isinstance(part, dict):
         return {name: printable(each) for name, each in part.items()}
-    if isinstance(part, alt.SchemaBase):
-        said = part._kwds  # noqa: SLF001 (Altair offers no other way to all of them)
-        said.update({name: printable(each) for name, each in said.items()})
+    if isinstance(part, alt.SchemaBase) and not isinstance(part, Expression):
+        for name in dir(part):
+            with suppress(KeyError):  # which names methods have too
+                part[name] = printable(part[name])
     return part
 
 
@@ -376,7 +354,7 @@ def names_down(field: str, names: list[str], title: str | None = None, **axis: A
 
 def beside(y: alt.Y, text: str | alt.Text, dx: int) -> alt.Chart:
     """A text to the right of all that stands in a line."""
-    texts = Layer().mark_text(align="left", dx=dx, color=ink())
+    texts = alt.Chart().mark_text(align="left", dx=dx, color=ink())
     return texts.encode(x=alt.value("width"), y=y, text=text)
 
 
@@ -430,7 +408,7 @@ def interval(
 
 def once() -> alt.Chart:
     """What is drawn once, however many rows there are."""
-    return Layer().transform_aggregate(rows="count()")
+    return alt.Chart().transform_aggregate(rows="count()")
 
 
 def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:

@@ -15,7 +15,6 @@ from polars_graded._drawing.style import (
     INK,
     MOST_COLOURS,
     REST,
-    Layer,
     between,
     choosing,
     decimals,
@@ -292,7 +291,7 @@ def marks(  # noqa: PLR0915 (one layer after the other)
 
 def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:
     """The rows of a part, of which some are kept, with what is calculated of them."""
-    chart: Any = Layer().transform_filter(f"datum.part === '{name}'")
+    chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
     for kept in filters:
         chart = chart.transform_filter(kept)
     return chart.transform_calculate(**calculated) if calculated else chart

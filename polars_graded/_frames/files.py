@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeAlias
 
-from polars_graded._forking import check_not_forked
-
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[str] | IO[bytes]"
 Paths: TypeAlias = "Source | Iterable[Source]"
 
@@ -89,7 +87,6 @@ def _opened(source: Any) -> Iterator[Any]:
 
 def files_of(paths: Any) -> list[TextFile]:
     """The files that `paths` name; one that does not exist and has `*`, `?` or `[` is a pattern."""
-    check_not_forked()
     alone = isinstance(paths, str | os.PathLike | bytes) or hasattr(paths, "read")
     sources = [paths] if alone or not isinstance(paths, Iterable) else list(paths)
     if not sources:

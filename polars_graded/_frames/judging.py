@@ -8,7 +8,6 @@ from typing import Any, TypedDict, Unpack, overload
 import polars as pl
 
 from polars_graded._checks import check_column_name, check_number
-from polars_graded._forking import check_not_forked
 from polars_graded._frames.engines import engine_of
 from polars_graded._frames.inputs import judgments_of_graders, runs_table
 from polars_graded._frames.judged_rows import judged_rows
@@ -173,7 +172,6 @@ def judge(
     │ 1     ┆ b   ┆ null ┆ null  ┆ 1     │
     └───────┴─────┴──────┴───────┴───────┘
     """
-    check_not_forked()
     for argument, name in (("query", query), ("doc", doc), ("grade", grade)):
         check_column_name(argument, name)
     if strategy is not None:

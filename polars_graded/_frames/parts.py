@@ -6,9 +6,10 @@
 | a number n | rows that can be read again | n passes, each with a share of the queries by hash |
 | `"scratch"` | free disk, as much as the rows | one pass, one more through a scratch folder |
 
-What is chosen depends on the steps that Polars would take, which it tells in its plan alone. A step
-that it calls otherwise one day sends rows through a scratch folder: that takes more time and memory
-(on 20 million rows of Parquet 1.6 times as long as five passes), and gives the same values.
+The choice depends on the steps that Polars would take, which only its plan tells. If a later
+version names a step differently, or offers no such plan, rows go through a scratch folder: that
+takes more time and memory (on 20 million rows of Parquet 1.6 times as long as five passes), and
+gives the same values.
 
 Rows of a query keep their order, which decides between tied documents.
 """
@@ -108,7 +109,7 @@ def chosen(frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, told
     keys = tuple(query)
     stacked = keys if strategy is None else (strategy, *query)
     rows = None
-    if steps_of(frame) <= READ_AGAIN:
+    if (steps := steps_of(frame)) and steps <= READ_AGAIN:
         rows = frame.select(pl.len()).collect().item()
     if told is None or told == "sorted":
         by = next((each for each in (stacked, keys) if claims_to_be_sorted(frame, each)), None)
@@ -128,8 +129,12 @@ def claims_to_be_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
 
 
 def steps_of(frame: pl.LazyFrame) -> set[str]:
-    """The names of the steps that the streaming engine would take."""
-    graph = frame.show_graph(engine="streaming", plan_stage="physical", raw_output=True, show=False)
+    """Return the names of the steps that the streaming engine would take, none if unknown."""
+    options: Any = {"engine": "streaming", "plan_stage": "physical", "raw_output": True}
+    try:
+        graph = frame.show_graph(**options, show=False)
+    except (TypeError, ValueError):  # in a version of Polars without these options
+        return set()
     return {re.split(r"[\\ ]", label)[0] for label in re.findall(r'label="([^"]*)', graph or "")}
 
 

@@ -9,26 +9,10 @@ from typing import Any, ParamSpec, TypeVar
 
 from polars_graded._checks import did_you_mean, nearest
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
+from polars_graded._measuring.foreign_names import own_name_of_argument
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
-
-ELSEWHERE = {
-    **dict.fromkeys(("rel", "min_rel", "relevance_level", "relevance_threshold"), "threshold"),
-    **dict.fromkeys(("max_rel", "max_grade", "max_label"), "highest"),
-    **dict.fromkeys(
-        ("qid", "query_id", "topic", "user", "group", "group_by", "groupby", "on"), "query"
-    ),
-    **dict.fromkeys(("docno", "doc_id", "docid", "item"), "doc"),
-    **dict.fromkeys(("label", "relevance", "rating", "y_true"), "grade"),
-    **dict.fromkeys(("score", "scores", "sort_by", "order_by", "y_score"), "by"),
-    **dict.fromkeys(("system", "model", "run_name"), "strategy"),
-    **dict.fromkeys(("relevant", "min_relevance", "relevant_at"), "relevant_from"),
-    "gains": "gain",
-    "judged_only": "condensed",
-    "persistence": "p",
-}
-"""What other tools call an argument, and what it is called here."""
 
 CUTOFFS = {"k", "n", "at", "cutoff", "top_k", "topk"}
 OF_A_SCALE = {"condensed", "highest", "irrelevant", "relevant_from", "undefined_as"}
@@ -41,7 +25,7 @@ OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in defini
 
 def hint_of_option(function: str, definition: Definition, name: str, value: object) -> str:
     """What to say of an option that a measure does not have."""
-    meant = ELSEWHERE.get(name, name)
+    meant = own_name_of_argument(name)
     if name in CUTOFFS and definition.has_cutoff:
         n = value if isinstance(value, int) else 10
         return f"\n\nHint: a cutoff stands after an @: '{function}@{n}'"
@@ -101,7 +85,7 @@ def check_keywords(given: Iterable[str], parameters: Mapping[str, inspect.Parame
 
 def _hint(name: str, known: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
     """What to say of a keyword that a function does not take; nothing where it is not clear."""
-    meant = ELSEWHERE.get(name, name)
+    meant = own_name_of_argument(name)
     if meant in known:
         return f"\n\nHint: did you mean {meant!r}?"
     if name == "trusted":

@@ -12,28 +12,13 @@ import polars as pl
 
 from polars_graded._checks import check_whole_number, nearest
 from polars_graded._measuring.definitions import DEFINITIONS, MOST_VALUES, Definition
-from polars_graded._measuring.foreign_names import calls_here, said_elsewhere
+from polars_graded._measuring.foreign_names import (
+    calls_here,
+    explain_without_call,
+    own_name_of_measure,
+)
 from polars_graded._measuring.kernels.precision import levels_of_recall
 from polars_graded._measuring.keywords import hint_of_option
-
-ALIASES = {
-    "auc": "roc_auc",
-    "icg": "ideal_cg",
-    "idcg": "ideal_dcg",
-    "f1": "f_measure",
-    "hit_rate": "success",
-    "hits": "n_relevant_retrieved",
-    "map": "ap",
-    "mrr": "reciprocal_rank",
-    "mu_map": "mu_ap",
-    "p": "precision",
-    "r": "recall",
-    "recall_effect": "recall_effort",
-    "recip_rank": "reciprocal_rank",
-    "rprec": "r_precision",
-    "rr": "reciprocal_rank",
-}
-"""What other tools call some of them, for a hint."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +151,7 @@ class Measure:
 
 def _unknown(text: str, function: str) -> ValueError:
     """The error of a measure that there is not: what is meant, or else what there is."""
-    meant = ALIASES.get(function.lower()) or nearest(function, DEFINITIONS)
+    meant = own_name_of_measure(function) or nearest(function, DEFINITIONS)
     if meant is None:
         return ValueError(f"there is no measure {text!r}; there are {', '.join(DEFINITIONS)}")
     instead = text.strip().replace(function, meant, 1)
@@ -189,7 +174,7 @@ def _check_not_foreign(text: str) -> None:
         )
         msg = f"there is no measure {text!r}\n\nHint: {meant}"
         raise ValueError(msg)
-    if (said := said_elsewhere(text)) is not None:
+    if (said := explain_without_call(text)) is not None:
         msg = f"there is no measure {text!r}\n\nHint: what other tools call so {said}"
         raise ValueError(msg)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from polars_graded._report.contents import Pair
 from polars_graded._report.packing import rounded
+from polars_graded._report.payload import Certainty, Pair
 from polars_graded._results.findings import undefeated
 from polars_graded._results.pairs import Pairs, pairs_of
 from polars_graded._results.per_query import Grid, Results
@@ -76,7 +76,9 @@ def _directions(measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Teste
     """Count the pairs by whether their strategy is better than the baseline."""
     lower, one = measure["best"] == "lowest", tested.baseline
     found = [pair for pair in pairs if pair["found"]]
-    better = sum(((pair["difference"] > 0) != lower) == (pair["strategy"] != one) for pair in found)
+    better = sum(
+        (((pair["difference"] or 0) > 0) != lower) == (pair["strategy"] != one) for pair in found
+    )
     return Directions(better, len(found) - better, len(pairs) - len(found))
 
 
@@ -100,9 +102,9 @@ def _needed_of(grid: Grid, measure: Mapping[str, Any], pair: Pair, tested: Teste
 
 def certainty(
     grid: Grid, measures: Sequence[Mapping[str, Any]], pairs: Sequence[Sequence[Pair]]
-) -> list[dict[str, Any]]:
+) -> list[Certainty]:
     """Return what the queries can show, of each measure that has a better side."""
-    rows = []
+    rows: list[Certainty] = []
     for measure, of_measure in zip(measures, pairs, strict=True):
         if measure["best"] == "none" or not of_measure or not measure["queries"]:
             continue
@@ -112,6 +114,7 @@ def certainty(
         if found is None:
             continue
         smallest, needed = found["smallest_difference"], found["queries_needed"]
+        stability = _stability(results)
         rows.append(
             {
                 "measure": measure["name"],
@@ -121,7 +124,9 @@ def certainty(
                 "queries_needed": needed if step else None,
                 "told_apart": sum(pair["found"] for pair in of_measure),
                 "pairs": len(of_measure),
-                **_stability(results),
+                "tau": stability["tau"],
+                "tau_low": stability["tau_low"],
+                "tau_high": stability["tau_high"],
                 "note": note_on_power(measure["name"], results.n, smallest, step, SHARE, needed),
             }
         )

@@ -43,7 +43,7 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null }) => 
 };
 
 // On paper charts are as wide as the paper; a page is drawn there as soon as it is asked for.
-const paper = 680; // A4 and Letter, in pixels of CSS, within their margins
+const paper = 970; // A4 and Letter across, in pixels of CSS, within their margins
 const fitted = (width) => {
   for (const holder of document.querySelectorAll("figure > .chart")) {
     holder.view?.signal("width", width ?? holder.clientWidth).run();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,16 @@ from polars_graded._report.packing import (
     check_size,
     packed_points,
     packed_values,
+)
+from polars_graded._report.payload import (
+    Comparison,
+    Curve,
+    Measure,
+    Pair,
+    PairNumbers,
+    Segment,
+    Segments,
+    SegmentsOfMeasure,
 )
 from polars_graded._report.words import explained
 from polars_graded._results.comparing import comparison_of, summary_of
@@ -40,20 +50,8 @@ MOST_QUERIES = 5000
 FEWEST_POINTS = 20
 """How many points each curve has, however many there are."""
 
-ENDS = ("low", "high")
-"""The ends of an interval."""
 
-Pair: TypeAlias = "dict[str, Any]"
-"""What a comparison says of two strategies, which are told by their places."""
-
-OF_PAIRS = (
-    *("difference", "ci_low", "ci_high", "wins", "ties", "losses"),
-    *("p_corrected", "simultaneous_low", "simultaneous_high"),
-)
-"""The numbers of a comparison that the page has."""
-
-
-def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[dict[str, Any]]) -> str:
+def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) -> str:
     """What the page is of, and what it leaves out."""
     said = f"{counted(n_strategies, 'strategies')}, {counted(n_queries, 'queries')}."
     with_curves = min([len(curve["there"]) for curve in drawn if curve["there"]], default=n_seen)
@@ -76,9 +74,9 @@ def queries_seen(n_queries: int, n_values: int) -> Integers:
 # Measures
 
 
-def measures_of(grid: Grid, seen: Integers) -> list[dict[str, Any]]:
+def measures_of(grid: Grid, seen: Integers) -> list[Measure]:
     """Return each measure as the page shows it: its means, and the packed values of queries."""
-    result = []
+    result: list[Measure] = []
     for name, best in grid.named(grid.measures).items():
         rows = summary_of(grid, 1 - ALPHA, name)
         falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
@@ -97,6 +95,7 @@ def measures_of(grid: Grid, seen: Integers) -> list[dict[str, Any]]:
                 "values": packed_values(values[:, seen]),
                 "bin": _bin(values[:, seen]),
                 "rounding": 2**-22 * float(np.abs(np.nan_to_num(values)).max(initial=0)),
+                "verdict": [],
             }
         )
     return result
@@ -113,7 +112,7 @@ def _bin(values: Floats) -> float:
 # Curves
 
 
-def curves_of(grid: Grid, seen: Integers) -> list[dict[str, Any]]:
+def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
     """Return each curve as the page shows it: its chart, its means, the packed values of queries.
 
     The measures of the grid are curves.
@@ -121,7 +120,8 @@ def curves_of(grid: Grid, seen: Integers) -> list[dict[str, Any]]:
     from polars_graded._drawing.style import FEW_POINTS, MOST_COLOURS
     from polars_graded._report import specs
 
-    result, names = [], grid.measures
+    names = grid.measures
+    result: list[Curve] = []
     kinds = _kinds(names)
     for name, kind in kinds.items():
         ideal = curve_rows.ideal_of(name, names) if kind == "rank" else None
@@ -140,8 +140,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[dict[str, Any]]:
         whole = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
         drawn = [its[:, :, kept] for its in (everything, *ideals)]
         packed, *ideal_packed = (
-            packed_points(points[:, seen[there]]) | {"means": _means(points, whole)}
-            for points in drawn
+            packed_points(points[:, seen[there]], _means(points, whole)) for points in drawn
         )
         result.append(
             {
@@ -179,7 +178,7 @@ def _fitting(everything: Floats, kind: str, n_lines: int, n_seen: int) -> tuple[
     return kept, curve_rows.equal_steps(n_seen, most).to_numpy()
 
 
-def without_value(names: list[str], drawn: list[dict[str, Any]]) -> dict[str, str]:
+def without_value(names: list[str], drawn: list[Curve]) -> dict[str, str]:
     """What is said of curves that are there where none of their kind has a value to draw."""
     kinds = _kinds(names)
     empty = set(kinds.values()) - {curve["kind"] for curve in drawn}
@@ -216,8 +215,11 @@ def compared_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pai
     place = {name: i for i, name in enumerate(grid.strategies.to_list())}
 
     def pair(row: Mapping[str, Any]) -> Pair:
-        both = {"strategy": place[row[grid.strategies.name]], "baseline": place[row["baseline"]]}
-        numbers = {name: cell(row[name]) for name in OF_PAIRS}
+        numbers: Any = {name: cell(row[name]) for name in PairNumbers.__annotations__}
+        both: Any = {
+            "strategy": place[row[grid.strategies.name]],
+            "baseline": place[row["baseline"]],
+        }
         return both | numbers | {"p": p_said(row["p_corrected"]), "found": row["found"]}
 
     return [
@@ -225,11 +227,11 @@ def compared_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pai
     ]
 
 
-def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> dict[str, Any]:
+def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> Comparison:
     """What the page has of the pairs, and what was done."""
     every = [pair for of_measure in pairs for pair in of_measure]
     if not every:
-        return {"baseline": tested.baseline, "rows": [], "columns": []}
+        return {"baseline": tested.baseline, "rows": [], "columns": [], "note": "", "held": ""}
     return {
         "baseline": tested.baseline,
         "columns": [*every[0]],
@@ -247,14 +249,16 @@ def _held(pairs: list[Pair], tested: Tested) -> str:
         return "of one difference, apart from p"
     if tested.joint:
         return f"of {together(tested.pairs, 'differences')}, which agrees with p"
-    ends = [(pair[f"ci_{end}"], pair[f"simultaneous_{end}"]) for pair in pairs for end in ENDS]
-    same = all(alone == agreeing for alone, agreeing in ends)
+    same = all(
+        pair["ci_low"] == pair["simultaneous_low"] and pair["ci_high"] == pair["simultaneous_high"]
+        for pair in pairs
+    )
     return "of one difference" if same else f"{tested.corrected}, each for its own p"
 
 
 def segments_of(
     per_query: pl.DataFrame, grid: Grid, segments: Any, keys: Mapping[str, Any]
-) -> dict[str, Any] | None:
+) -> Segments | None:
     """Return the means in each segment, and which differences are not the same in all."""
     own = columns_of_segments(segments)
     if not own or not grid.measures:
@@ -263,14 +267,21 @@ def segments_of(
     parts = check_per_query(per_query, [grid.named(grid.measures)], segments, **keys)
     means = summary_of(parts, 1 - ALPHA)
     told = None if len(strategies) < 2 else interactions_of(parts)  # noqa: PLR2004
-    found = []
+    found: list[SegmentsOfMeasure] = []
     for name in grid.measures:
         rows = []
         for part, of_it in means.filter(measure=name).group_by(own, maintain_order=True):
             at = dict(of_it.select(keys["strategy"], "mean").iter_rows())
             values = pl.Series([at[strategy] for strategy in strategies], dtype=pl.Float64)
             best = bests(values, grid.best[name])
-            rows.append([", ".join(map(str, part)), of_it["queries"][0], all_rounded(values), best])
+            rows.append(
+                Segment(
+                    name=", ".join(map(str, part)),
+                    queries=of_it["queries"][0],
+                    means=all_rounded(values),
+                    bests=best,
+                )
+            )
         found.append({"rows": rows, "note": "" if told is None else _differing(told, name, keys)})
     return {"title": ", ".join(own), "measures": found}
 

@@ -20,6 +20,7 @@ from polars_graded._frames.overview import overview
 from polars_graded._frames.request import Request, settled_by
 from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import all_rounded, cell, rounded
+from polars_graded._report.payload import Overview, Rankings
 from polars_graded._results.per_query import Grid
 from polars_graded._results.regrading import unjudged_bounds
 from polars_graded._sentences import counted
@@ -132,7 +133,7 @@ class RankedFrame:
         }
         return {name: text for name, text in said.items() if text}
 
-    def overview(self) -> dict[str, Any]:
+    def overview(self) -> Overview:
         """What `overview` says, in words."""
         table = self.table
         key, *columns = table.columns
@@ -181,9 +182,7 @@ class RankedFrame:
                 found[name] = [all_rounded(each) for each in columns.mean(axis=1)]
         return found
 
-    def rankings(
-        self, strategies: Sequence[str], queries: pl.Series, size: int
-    ) -> dict[str, Any] | None:
+    def rankings(self, strategies: Sequence[str], queries: pl.Series, size: int) -> Rankings | None:
         """The first documents of each strategy for queries, as many of them as fit the size.
 
         For each query that is there it is the documents with their grades and titles, and for each

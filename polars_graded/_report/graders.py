@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from polars_graded._report.payload import Payload
 from polars_graded._report.specs import CONFIG
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import GRADER
@@ -16,7 +17,7 @@ from polars_graded.charts import grader_orders, trusted_forest
 
 
 def add_graders(
-    payload: dict[str, Any],
+    payload: Payload,
     results: pl.DataFrame,
     grader: str,
     trusted: str | None,

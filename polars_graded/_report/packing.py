@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polars_graded._measuring.kernels.ragged import Floats
+from polars_graded._report.payload import Number, Points
 from polars_graded._sentences import counted
 
 STEPS = 2**16 - 2
@@ -34,8 +35,8 @@ def packed_values(values: Floats) -> str:
     return _base64(values.astype("<f4"))
 
 
-def packed_points(points: Floats) -> dict[str, Any]:
-    """Each point as a whole number of steps from the lowest to the highest of its query."""
+def packed_points(points: Floats, means: list[list[Number]]) -> Points:
+    """Return each point as a whole number of steps from the lowest to the highest of its query."""
     there = ~np.isnan(points)
     low = np.where(there, points, np.inf).min(axis=(0, 2))
     high = np.where(there, points, -np.inf).max(axis=(0, 2))
@@ -49,6 +50,7 @@ def packed_points(points: Floats) -> dict[str, Any]:
         "codes": _base64(codes.astype("<u2")),
         "low": _base64(low),
         "high": _base64(high),
+        "means": means,
     }
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import html
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
@@ -22,7 +20,6 @@ from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._report.certainty import SHARE, certainty, facts_of
 from polars_graded._report.contents import (
-    Pair,
     about,
     compared_pairs,
     comparison_shown,
@@ -35,7 +32,8 @@ from polars_graded._report.contents import (
 from polars_graded._report.documents import RankedFrame
 from polars_graded._report.file import ReportFile
 from polars_graded._report.packing import STEPS
-from polars_graded._report.words import ABSENT, MISSING, UNDEFINED
+from polars_graded._report.payload import Pair, Payload
+from polars_graded._report.words import MISSING, UNDEFINED
 from polars_graded._results.findings import tested_by
 from polars_graded._results.keys import all_graders, one_part, split_by_grader, takes_results
 from polars_graded._results.per_query import (
@@ -340,7 +338,7 @@ def _payload(
     seen: Integers,
     baseline: Any,
     tests: Options,
-) -> dict[str, Any]:
+) -> Payload:
     """Return the results as the script of the page reads them."""
     from polars_graded._drawing import style
     from polars_graded._report import specs
@@ -348,7 +346,7 @@ def _payload(
     strategies = grid.strategies.cast(pl.String).to_list()
     queries = list(_labels(grid.queries[seen]))
     measured, drawn = measures_of(grid, seen), curves_of(curves, seen)
-    absent = ABSENT | without_value(curves.measures, drawn) | {curve["kind"]: "" for curve in drawn}
+    absent = without_value(curves.measures, drawn) | {curve["kind"]: "" for curve in drawn}
     pairs: list[list[Pair]] = [[] for _ in grid.measures]
     if not grid.measures:
         absent["comparison"] = "There is no measure to compare strategies by."
@@ -387,12 +385,17 @@ def _payload(
         "comparison": comparison_shown(pairs, tested),
         "certainty": certainty(grid, measured, pairs),
         "share": percent(SHARE),
-        "settings": tested.settings(strategies) if tested.pairs else {},
+        "segments": None,
+        "overview": None,
+        "unjudged": {},
+        "rankings": None,
+        "graders": None,
+        "settings": [*tested.settings(strategies).items()] if tested.pairs else [],
     }
 
 
 def _settings(
-    payload: Mapping[str, Any], others: Mapping[str, str], date: dt.date | None
+    payload: Payload, others: Mapping[str, str], date: dt.date | None
 ) -> list[tuple[str, str]]:
     """What the page was made with, each under its name."""
     import altair as alt
@@ -401,7 +404,7 @@ def _settings(
     made = dt.datetime.now().astimezone().date() if date is None else date
     return [
         ("Data", payload["about"]),
-        *payload["settings"].items(),
+        *payload["settings"],
         ("Missing values", payload["missing"] or "none are allowed"),
         *others.items(),
         ("Made with", versions),
@@ -413,51 +416,28 @@ def _settings(
 
 
 def _part(name: str) -> str:
+    """Return the text of a file beside this one."""
     return resources.files("polars_graded._report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _page(title: str, payload: Mapping[str, Any], scripts: str) -> str:
-    """The whole page, which says how large it is."""
+def _page(title: str, payload: Payload, scripts: str) -> str:
+    """Return the whole page, which says how large it is."""
+    from jinja2 import Template
+
     from polars_graded._report import specs
 
-    drawn = [*payload["measures"], *payload["curves"]]
     parts = {
-        "title": html.escape(title),
-        "explained": _as_html([(each["name"], each["about"]) for each in drawn if each["about"]]),
         "style": _part("page.css") + specs.dark_colours(),
         "script": "\n".join(map(_part, SCRIPTS)),
         "vega": scripts,
         "payload": _json(payload),
     }
-    template = _part("page.html")
-    size = sum(len(part.encode()) for part in [template, *parts.values()])
-    return _filled(template, parts | {"size": f"{size / 1e6:.1f} MB"}, payload)
+    size = sum(len(part.encode()) for part in parts.values())
+    template = Template(_part("page.html"), autoescape=True, trim_blocks=True)
+    return template.render(parts, title=title, page=payload, size=f"{size / 1e6:.1f} MB")
 
 
-def _json(payload: Mapping[str, Any]) -> str:
-    """JSON in which no text can end the script that it stands in."""
+def _json(payload: Payload) -> str:
+    """Return JSON in which no text can end the script that it stands in."""
     text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")
-
-
-def _filled(template: str, parts: Mapping[str, str], payload: Mapping[str, Any]) -> str:
-    """The template with its parts, and with what never changes of what the page has.
-
-    What looks like a part within a part is left as it is.
-    """
-
-    def part(match: re.Match[str]) -> str:
-        found: Any = payload
-        for name in match[1].split("."):
-            found = (found or {}).get(name)
-        return parts.get(match[1], _as_html(found))
-
-    return re.sub(r"\{\{([\w.]+)\}\}", part, template)
-
-
-def _as_html(content: Any) -> str:
-    """A text, or terms and what is said of each; nothing for what is not there."""
-    if isinstance(content, list):
-        pairs = [[html.escape(text) for text in pair] for pair in content]
-        return "".join(f"<div><dt>{term}</dt><dd>{said}</dd></div>" for term, said in pairs)
-    return html.escape(str(content or ""))

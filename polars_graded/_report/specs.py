@@ -137,9 +137,11 @@ def bars_specs(query: str) -> dict[str, Any]:
     # A letter has about seven pixels.
     angle = alt.ExprRef("7 * longest < bandwidth('x') ? 0 : -90")
     names = alt.ExprRef("pluck(data('rows'), 'query')")
+    # Where not all names fit, every second stands, or every fourth.
+    axis = {"labelAngle": angle, "labelLimit": 120, "labelOverlap": "parity"}
     end = alt.ExprRef("length(data('rows')) + 0.5")
     specs = {
-        "named": marks.named_bars(query, names, title, COLOUR, labelAngle=angle, labelLimit=120),
+        "named": marks.named_bars(query, names, title, COLOUR, **axis),
         "placed": marks.placed_bars(f"{query}, by falling {title}", end, title, COLOUR),
     }
     return {

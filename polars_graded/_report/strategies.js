@@ -15,7 +15,12 @@ const columnsOf = ({ name, about, best, queries: n, means, margins, bests }, m) 
   };
   const interval = (s) =>
     margins[s] === null ? "no interval" : `± ${written(margins[s])}, with 95 % confidence`;
-  const bold = (s) => (bests.includes(s) ? "best" : "");
+  // A line below the mean shows its interval, on one scale for all strategies.
+  const ranges = means.map((mean, s) => [mean - margins[s], mean + margins[s]]);
+  const [least, greatest] = [Math.min(...ranges.flat()), Math.max(...ranges.flat())];
+  const share = (n) => `${((100 * (n - least)) / (greatest - least || 1)).toFixed(1)}%`;
+  const line = (s) => `--low: ${share(ranges[s][0])}; --high: ${share(ranges[s][1])}`;
+  const shape = (s) => `${bests.includes(s) ? "best " : ""}${margins[s] === null ? "" : "mean"}`;
   const end = (side) => (s) => (margins[s] === null ? null : means[s] + side * margins[s]);
   const inQuery = (s) => valueOf(m, s, query);
   const signedValue = (s) => sign(m) * inQuery(s);
@@ -25,7 +30,8 @@ const columnsOf = ({ name, about, best, queries: n, means, margins, bests }, m) 
     column(name, button(name, hint, () => change({ measure: m })), mean, {
       head: { "data-text": name, ...sorted },
       value: (s) => means[s],
-      cell: (s) => ({ title: `${interval(s)}, ${nQueries(n)}`, class: bold(s) }),
+      cell: (s) =>
+        ({ title: `${interval(s)}, ${nQueries(n)}`, class: shape(s).trim(), style: line(s) }),
     }),
     { name: `${name} ci_low`, value: end(-1) },
     { name: `${name} ci_high`, value: end(1) },

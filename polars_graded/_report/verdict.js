@@ -59,10 +59,10 @@ const showSegments = () => {
   const { note, rows } = all[state.measure];
   $("#segments .note").textContent = `${seen.measure.name}, the best of each row in bold. ${note}`;
   const ofStrategy = (name, s) => column(name, called(s), written, {
-    value: ([, , means]) => means[s],
-    cell: ([, , , bests]) => ({ class: bests.includes(s) ? "best" : "" }),
+    value: ({ means }) => means[s],
+    cell: ({ bests }) => ({ class: bests.includes(s) ? "best" : "" }),
   });
-  const segment = column(title, title, named, { value: ([name]) => name });
-  const count = column("queries", "Queries", amount, { value: ([, n]) => n });
+  const segment = column(title, title, named, { value: ({ name }) => name });
+  const count = column("queries", "Queries", amount);
   table("segments", [segment, count, ...strategies.map(ofStrategy)], rows);
 };

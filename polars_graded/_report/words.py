@@ -13,12 +13,6 @@ MISSING = {
     "zero": "A value that is missing counts as 0.",
 }
 UNDEFINED = "A query for which a measure is undefined is left out of that measure."
-ABSENT = {
-    "rank": "There is no curve by rank. Add dcg_curve@20 and ideal_dcg_curve@20 to what is "
-    "evaluated.",
-    "recall": "There is no recall-precision curve. Add interpolated_precision to what is "
-    "evaluated.",
-}
 
 
 def explained(name: str, formula: str | None = None) -> str:

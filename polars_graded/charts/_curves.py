@@ -358,7 +358,7 @@ def threshold_profile(
     ends = _unit_ends(table["mean"])
     scale = style.between(ends)
     y, y_joined = (alt.Y(f"{name}:Q", title="mean", **scale) for name in ("mean", "joined"))
-    base = style.Layer().encode(x=x, detail="strategy:N", **look)
+    base = alt.Chart().encode(x=x, detail="strategy:N", **look)
     tooltip = ["strategy:N", "measure:N", *style.decimals("mean")]
     # A line goes through thresholds alone.
     layers = [
@@ -421,7 +421,7 @@ def robustness_curves(
     swapped = "swapped pairs" if swaps == "swaps" else swaps
     few = table["swaps"].n_unique() <= style.FEW_POINTS
     scale = style.unit_scale(style.is_unit(table["mean"]))
-    lines = style.Layer().mark_line(point={"fill": "white"} if few else False)
+    lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
     lines = lines.encode(
         x=alt.X("swaps:Q", title=swapped),
         y=alt.Y("mean:Q", title=style.mean_title(table), scale=scale),

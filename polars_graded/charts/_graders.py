@@ -89,7 +89,7 @@ def agreement(
     )
     grades = [f"{value:g}" for value in every]
     step = max(18, min(48, 360 // len(grades)))
-    base = style.Layer().encode(
+    base = alt.Chart().encode(
         x=alt.X("other:N", title=f"grade of {other}", **style.in_order(grades, labelAngle=0)),
         y=alt.Y("one:N", title=f"grade of {one}", **style.in_order(grades[::-1])),
         tooltip=["one:N", "other:N", "documents:Q", alt.Tooltip("share:Q", format=".1%")],
@@ -180,7 +180,7 @@ def grader_orders(
     axis = alt.Axis(tickMinStep=1, format="d", grid=False)
     y = alt.Y("place:Q", title="place by mean", scale=places, axis=axis)
     tooltip = ["grader:N", "measure:N", "strategy:N", "place:Q", *style.decimals("mean")]
-    base = style.Layer().encode(x=x, y=y, tooltip=tooltip, detail="strategy:N", **colour)
+    base = alt.Chart().encode(x=x, y=y, tooltip=tooltip, detail="strategy:N", **colour)
     at_end = base.transform_filter(alt.datum.grader == graders[-1])
     layers = [
         base.mark_line(strokeWidth=2),
@@ -268,7 +268,7 @@ def trusted_forest(
         alt.when(first).then(one).when(second).then(two).otherwise(last)
         for one, two, last in ([alt.value(each) for each in look] for look in looks)
     )
-    base = style.Layer().encode(
+    base = alt.Chart().encode(
         y=style.names_down("name", names),
         yOffset=alt.YOffset("source:N", **style.in_order(order)),
         tooltip=["measure:N", "name:N", "source:N", *style.decimals("value", "low", "high")],

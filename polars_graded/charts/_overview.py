@@ -145,7 +145,7 @@ def _marks(names: list[str], headings: dict[int, list[str]], width: int) -> list
     # A label of several lines begins at its first, which is to stand above the others.
     bare |= {"labelLineHeight": 12, "labelPadding": 28, "labelOverlap": False, "grid": False}
     x = alt.X("start:Q", title=None, **style.between((0, width), **bare))
-    base = style.Layer().encode(x=x, y=y, tooltip=["strategy:N", "what:N", "text:N"])
+    base = alt.Chart().encode(x=x, y=y, tooltip=["strategy:N", "what:N", "text:N"])
     fill = alt.Fill("fill:N", title="fill", scale=None, legend=None)
     printed = base.transform_filter("isValid(datum.text)")
     printed = printed.mark_text(align="left", dx=3, fontSize=10, color=style.INK)

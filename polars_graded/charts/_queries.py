@@ -244,7 +244,7 @@ def query_heatmap(
     facts = titles.Drawn([measure], len(order), 0, [n])
     row = "a row is one query" if size == 1 else f"a row is the mean of {size} queries"
     notes = [*titles.subtitle(facts, ""), f"{row}, the hardest first"]
-    few, base = n <= style.MOST_NAMED, style.Layer()
+    few, base = n <= style.MOST_NAMED, alt.Chart()
     if few:
         field, axis = "query:N", style.in_order(queries, labelLimit=120)
     else:
@@ -363,7 +363,7 @@ def measure_agreement(
             size |= {"columns": 1} if n_groups <= MOST_LANES else {"columns": 3, "width": 200}
         words = style.Words(headline, (), f"how many queries have which difference {minus}")
         named = ["strategy:N"] if colour else []
-        bars = style.Layer().mark_bar()
+        bars = alt.Chart().mark_bar()
         bars = bars.encode(
             x=alt.X("low:Q", title=minus, bin="binned", axis=alt.Axis(**style.WHOLE)),
             x2="high:Q",
@@ -382,7 +382,7 @@ def measure_agreement(
         table = curve_rows.at_equal_steps(table, "x", most, groups)
     height = minus if by_x else y
     named = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
-    points = style.Layer().mark_point(filled=True, opacity=0.6)
+    points = alt.Chart().mark_point(filled=True, opacity=0.6)
     points = points.encode(
         x=alt.X("x:Q", title=x, **style.between(ends[0], **style.WHOLE)),
         y=alt.Y("y:Q", title=height, **style.between(ends[1])),

@@ -58,7 +58,7 @@ def strategy_ranks(
     ticks = axis_ends.round_ranks(max(2, last))
     place = style.between((0.5, last + 0.5), format=",d", values=ticks) | {"title": "rank"}
     tooltip = ["measure:N", "strategy:N", *(f"{name}:Q" for name in numbers), "group:N"]
-    base = style.Layer().encode(y=y, tooltip=tooltip)
+    base = alt.Chart().encode(y=y, tooltip=tooltip)
     line = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_rows.confidence(table)
     together = "" if level is None else f", together at {100 * level:g} %"
@@ -149,7 +149,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     y = style.between((0, height), reverse=True) | {"axis": None, "title": None}
     written = style.ink()
     named, bar, dot = (
-        style.Layer().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
+        alt.Chart().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
         for part in ("strategy", "bar", "dot")
     )
     mean = alt.X("mean:Q", axis=alt.Axis(orient="top", titleLimit=300, grid=False), **x)

@@ -114,7 +114,7 @@ def relevance_function(
     spread = kind == "symlog"
     axis = style.amounts_axis(axis_ends.round_powers(*ends) if spread else None)
     scale_of_scores = alt.Scale(zero=False, type=kind, nice=not spread)
-    base = style.Layer().encode(
+    base = alt.Chart().encode(
         x=alt.X("score:Q", title=score, scale=scale_of_scores, axis=axis),
         y=alt.Y("relevance:Q", title="relevance φ", scale=alt.Scale(domain=[0, 1])),
         tooltip=["part:N", "score:Q", *style.decimals("relevance")],
@@ -230,7 +230,7 @@ def sample_boxes(
         alt.X(f"{name}:Q", title=value, **axis)
         for name in ("whisker_low", "q1", "q3", "median", "outlier", "reference")
     )
-    base = style.Layer().encode(y=y)
+    base = alt.Chart().encode(y=y)
     tooltip = ["group:N", "samples:Q", *style.decimals(*bins.BOX)]
     box = base.transform_filter("datum.median !== null").encode(tooltip=tooltip)
     upright: dict[str, Any] = {"orient": "vertical"}

@@ -92,7 +92,7 @@ def strategy_bars(
     y = style.names_down("strategy", names)
     x = alt.X("mean:Q", title=title, scale=scale, axis=style.means_axis(), stack=None)
     tooltip = ["measure:N", "strategy:N", *style.decimals("mean", *ends)]
-    base = style.Layer().encode(y=y, tooltip=tooltip, **style.few_colours(names, strategy))
+    base = alt.Chart().encode(y=y, tooltip=tooltip, **style.few_colours(names, strategy))
     layers = [style.interval(base, title, ends, scale=scale)] if ends else []
     if show == "bars":
         layers.insert(0, base.mark_bar(fillOpacity=0.5).encode(x=x))
@@ -301,7 +301,7 @@ def comparison_matrix(
     across = style.in_order(names, labelLimit=200, labelAngle=-90, orient="top")
     key = f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale"
     notes = [*titles.subtitle(facts, "difference of mean"), key]
-    base, p = style.with_p(style.Layer())
+    base, p = style.with_p(alt.Chart())
     base = base.encode(
         x=alt.X("baseline:N", title="baseline", **across),
         y=alt.Y("strategy:N", title=strategy, **down),

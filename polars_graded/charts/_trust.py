@@ -200,7 +200,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     tooltip = style.decimals(*numbers)
     lines = _measure_lines(table, x, y, *tooltip, few=False)
     # A large point where the queries at hand are.
-    large = style.dots(style.Layer().transform_filter("datum.at_hand"), 90)
+    large = style.dots(alt.Chart().transform_filter("datum.at_hand"), 90)
     said = ["measure:N", "queries:Q", *tooltip]
     large = large.encode(x=x, y=y, color=_colours(table), tooltip=said)
     at_hand = table.filter("at_hand")
@@ -274,7 +274,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     layers = _measure_lines(table, x, y, *style.decimals("tau", "tau_low", "tau_high"), few=True)
     if banded:
         low = alt.Y("tau_low:Q", title=title)
-        area = style.Layer().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
+        area = alt.Chart().mark_area(opacity=0.2).encode(x=x, y=low, y2="tau_high:Q")
         layers.insert(0, area.encode(color=_colours(table), detail="measure:N"))
     most: Any = table["queries"].max()
     headline = f"τ of the orders of strategies from fewer queries and from all {most:,g}"
@@ -363,12 +363,12 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     shades = style.ramp(*SHADES[ink == style.LIGHT_INK], len(sizes), alone=1)
     scale = alt.Scale(domain=sizes, range=shades)
     shade = alt.Stroke("queries:O", title="queries", scale=scale, legend=None)
-    base = style.Layer().encode(x=x, y=y, detail="queries:O")
+    base = alt.Chart().encode(x=x, y=y, detail="queries:O")
     tooltip = [
         *("measure:N", "queries:O", "difference_from:Q", "difference_to:Q"),
         *("comparisons:Q", "swaps:Q", *style.decimals("swap_rate")),
     ]
-    labels = style.Layer().transform_filter("isValid(datum.label_x)")
+    labels = alt.Chart().transform_filter("isValid(datum.label_x)")
     x_of_label = alt.X("label_x:Q", title=x["title"])
     labels = labels.encode(x=x_of_label, y=alt.Y("label_y:Q", title="swap rate"), text="queries:O")
     place: dict[str, Any] = {"align": "left", "baseline": "bottom", "dx": 2, "dy": -1}
@@ -486,12 +486,12 @@ def grading_profile(
     across = style.in_order(gradings, labelAngle=angle, labelLimit=200)
     x = alt.X("grading:N", title="grading", **across)
     y = alt.Y(f"{height}:Q", title=title, scale=scale, axis=ticks)
-    base = style.Layer().encode(x=x, y=y, detail="strategy:N", **look)
+    base = alt.Chart().encode(x=x, y=y, detail="strategy:N", **look)
     tooltip = [
         *("measure:N", "grading:N", "strategy:N", *style.decimals("mean"), "place:Q"),
         *(*style.decimals("tau", "tau_ap"), "lost:Q", "gained:Q", "reversed:Q"),
     ]
-    above = style.Layer().transform_filter("isValid(datum.correlation)")
+    above = alt.Chart().transform_filter("isValid(datum.correlation)")
     above = above.mark_text(baseline="top", fontSize=10, color=style.ink())
     layers = [
         base.mark_line(),
@@ -569,7 +569,7 @@ def unjudged_bounds(
     title, notes = style.mean_title(means), titles.subtitle(facts)
     if (means["low"] != means["high"]).any():
         notes.append("line: to the mean with unjudged documents of the highest grade; no interval")
-    base = style.Layer().encode(
+    base = alt.Chart().encode(
         y=style.names_down("strategy", names),
         tooltip=["measure:N", "strategy:N", *style.decimals("mean", "low", "high"), "queries:Q"],
         **style.few_colours(names, strategy),
@@ -625,7 +625,7 @@ def _measure_lines(
 ) -> list[alt.Chart]:
     """A line for each measure, its name at its end, and points that say where they are."""
     colour, tooltip = _colours(table), ["measure:N", x.shorthand, *said]
-    base = style.Layer().encode(x=x, y=y, color=colour, detail="measure:N")
+    base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
     names = marks.line_names(x, y["title"], "label", colour, limit=250)
     return [base.mark_line(), points.encode(tooltip=tooltip), names]

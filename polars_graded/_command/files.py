@@ -1,0 +1,173 @@
+"""The rows to measure: frames, features, or runs joined with their judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from polars_graded import datasets
+from polars_graded._checks import check_columns
+from polars_graded._command.parser import Given
+from polars_graded._frames.frame_files import read_frame
+from polars_graded._frames.judging import judge
+from polars_graded._frames.memory import memory_at_hand
+from polars_graded._frames.reading import names_apart, read_letor, read_qrels, read_run, scan_run
+
+Rows = tuple[pl.DataFrame | pl.LazyFrame, dict[str, Any]]
+"""Rows to measure, and the keywords of `evaluate` that name their columns."""
+
+MEMORY_PER_BYTE = 8
+"""Bytes of memory that a byte of a run may take, be it compressed, and what is made of it."""
+
+
+def read_rows(given: Given) -> Rows:
+    """Return the rows to measure and what their columns are; without files, an example."""
+    if given.frame:
+        frame, columns = _read_frame(given, given.frame)
+    elif given.qrels:
+        frame, columns = _read_runs(given)
+    else:
+        frame, columns = _read_features(given)
+    names = ("irrelevant", "relevant_from", "ties")
+    return frame, {**{name: vars(given)[name] for name in names}, **columns}
+
+
+def _read_frame(given: Given, files: Sequence[str]) -> Rows:
+    """Read the rows of a --frame."""
+    names = {} if given.doc is None else {given.doc: "doc"}
+    columns: dict[str, Any] = {"query": given.query or ["query"], "grade": given.grade}
+    if given.strategy:
+        names[given.strategy[0]] = columns["strategy"] = "strategy"
+    if given.is_descending is not None:
+        columns["descending"] = given.is_descending
+    columns["by"] = _columns_by_name(given.by or ["score"])
+    frame = read_frame(files, names)
+    _check_not_empty(frame, *files)
+    needed = [*columns["query"], given.grade, *columns["by"].values()]
+    check_columns(", ".join(files), needed, frame.schema)
+    return frame, columns
+
+
+def _columns_by_name(texts: Sequence[str]) -> dict[str, str]:
+    """Return the column to rank by of each strategy, as in `ours=new_score`."""
+    columns: dict[str, str] = {}
+    for text in texts:
+        name, separator, column = text.partition("=")
+        column = column if separator else name
+        if not (name and column) or name in columns:
+            msg = f"--by takes each name once, as COLUMN or NAME=COLUMN, got {text!r}"
+            raise ValueError(msg)
+        columns[name] = column
+    return columns
+
+
+def _read_features(given: Given) -> Rows:
+    """Read LETOR files, or Parquet files whose numbers are features, or make an example."""
+    files = given.letor or []
+    are_parquet = [*map(_is_parquet, files)]
+    if not files:
+        frame = datasets.example()
+    elif not any(are_parquet):
+        frame = read_letor(files)
+    elif all(are_parquet):
+        parts = [_read_parquet(file, ["query", "grade"]).collect() for file in files]
+        numbers = cs.by_name("query", "doc", require_all=False) | cs.numeric()
+        frame = pl.concat(parts, how="diagonal").select(numbers)
+    else:
+        msg = f"--letor takes text or .parquet files, not both, got {', '.join(files)}"
+        raise ValueError(msg)
+    _check_not_empty(frame, *files)
+    keys = ("query", "doc", "grade", given.grade)
+    by = given.strategy or [name for name in frame.columns if name not in keys]
+    if not by:
+        msg = f"{', '.join(files)} must have a feature to rank by, got none"
+        raise ValueError(msg)
+    return frame, {"by": by, "grade": given.grade}
+
+
+def _read_runs(given: Given) -> Rows:
+    """Read runs and their judgments, lazily if they may exceed memory; a tag is a strategy."""
+    judgments = {name: _read_judgments(file) for name, file in given.qrels_by_grader.items()}
+    runs = given.runs
+    is_large = MEMORY_PER_BYTE * sum(Path(run).stat().st_size for run in runs) > memory_at_hand()
+    frames = [_read_run(run, is_large=is_large) for run in runs]
+    tags = []
+    for frame, run in zip(frames, runs, strict=True):
+        tag = frame.select("strategy").unique().collect(engine="streaming")
+        _check_not_empty(tag, run)
+        tags.append(tag.to_series())
+    names = [Path(run).name for run in runs]
+    names = names if len(set(names)) == len(runs) else list(runs)
+    named = zip(frames, names_apart(tags, names), strict=True)
+    stacked = pl.concat([frame.with_columns(name) for frame, name in named])
+    judged = judge(
+        stacked if is_large else stacked.collect(),
+        judgments.get(None, judgments),
+        strategy="strategy",
+        unjudged_below=given.unjudged_below,
+    )
+    # The highest score of a run comes first, even where scores are the numbers of ranks.
+    columns = {"by": ["score"], "strategy": "strategy", "descending": True}
+    return judged, columns | ({"grade": given.graders} if given.graders else {})
+
+
+def _read_judgments(file: str) -> pl.DataFrame:
+    """Read the judgments in a file."""
+    columns = ["query", "doc", "grade"]
+    if _is_parquet(file):
+        judgments = _read_parquet(file, columns).select(columns).collect()
+    else:
+        judgments = read_qrels(file)
+    _check_not_empty(judgments, file)
+    return judgments
+
+
+def _read_run(file: str, *, is_large: bool) -> pl.LazyFrame:
+    """Read the documents that a run retrieved; its file may name it if it is Parquet."""
+    columns = ["query", "doc", "score", "strategy"]
+    if not _is_parquet(file):
+        return (scan_run(file) if is_large else read_run(file).lazy()).select(columns)
+    frame = _read_parquet(file, columns[:3], is_large=is_large)
+    schema = frame.collect_schema()
+    if not schema["score"].is_numeric():
+        msg = f"{file} must have numbers in its column 'score', got {schema['score']}"
+        raise ValueError(msg)
+    if "strategy" not in schema:
+        frame = frame.with_columns(strategy=pl.lit(Path(file).stem))
+    return frame.select(columns).cast({"score": pl.Float64, "strategy": pl.String})
+
+
+def _is_parquet(file: str) -> bool:
+    """Return whether a file is named as Parquet."""
+    return Path(file).suffix.lower() == ".parquet"
+
+
+def _read_parquet(file: str, columns: Sequence[str], *, is_large: bool = False) -> pl.LazyFrame:
+    """Read a file that has the columns; queries and documents become strings, as in text."""
+    try:
+        with Path(file).open("rb") as opened:
+            frame = (
+                pl.scan_parquet(file, glob=False) if is_large else pl.read_parquet(opened).lazy()
+            )
+        schema = frame.collect_schema()
+    except pl.exceptions.ComputeError as error:
+        msg = f"{file} must be a whole Parquet file: {error}"
+        raise ValueError(msg) from None
+    check_columns(file, columns, schema)
+    keys = [name for name in ("query", "doc") if name in schema]
+    for name in keys:
+        if schema[name].is_nested():
+            msg = f"{file} must have names or numbers in its column {name!r}, got {schema[name]}"
+            raise ValueError(msg)
+    return frame.cast(dict.fromkeys(keys, pl.String()))
+
+
+def _check_not_empty(frame: pl.DataFrame, *files: str) -> None:
+    """Raise where files have no row."""
+    if frame.is_empty():
+        msg = f"{', '.join(files)} must have at least one line, got none"
+        raise ValueError(msg)

@@ -1,0 +1,366 @@
+"""The options of the command: a table of what each takes and needs, and what was given."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn, get_args
+
+from polars_graded._measuring.definitions import DEFINITIONS, Best
+from polars_graded._measuring.names import Measure
+from polars_graded._measuring.ranking import Undefined
+from polars_graded._measuring.tie_orders import TOOLS
+from polars_graded._results.comparability import Change
+from polars_graded._results.forms import WRITERS
+from polars_graded._results.significance import CORRECTIONS, TESTS, TestName, correction_of
+from polars_graded._versions import __version__
+
+MEASURES = ["mu_ap", "ndcng@10", "ndcg@10", "ap", "precision@10"]
+
+REPORT_MEASURES = ["r_precision", "dcg_curve@20", "ideal_dcg_curve@20", "interpolated_precision"]
+"""Measures that a report shows beside those that are asked for."""
+
+FRAME, LETOR, QRELS = "--frame", "--letor", "--qrels"
+
+
+class Option(NamedTuple):
+    """An option, and the rules that hold for it alone."""
+
+    help: str
+    settings: Mapping[str, Any]
+    """Arguments of `argparse.ArgumentParser.add_argument`."""
+    needs: tuple[str, ...] = ()
+    """Options of which one must be given too."""
+    suffixes: tuple[str, ...] = ()
+    """Endings of the file that it writes."""
+
+
+FILES, COLUMNS, NAMES = ({"nargs": "+", "metavar": name} for name in ("FILE", "COLUMN", "NAME"))
+ONE_FILE, GRADE = {"type": Path, "metavar": "FILE"}, {"type": float, "metavar": "GRADE"}
+
+
+def _undefined(text: str) -> Undefined:
+    if text == "default":
+        return "default"
+    return None if text.lower() == "none" else float(text)
+
+
+INPUTS = {
+    FRAME: Option(
+        "a frame of rankings in .csv, .tsv or .parquet files, one row per query and document with "
+        "its grade and a score per strategy; --query, --grade and --by name the columns",
+        FILES,
+    ),
+    LETOR: Option(
+        "LETOR (SVMlight) files, plain or gzip, or .parquet files with columns query, grade and "
+        "scores",
+        FILES,
+    ),
+    QRELS: Option(
+        "a TREC judgment file and the runs to judge, plain or gzip, or .parquet files with columns "
+        "query, doc and grade or score; of several graders: --qrels people=FILE --qrels "
+        "model=FILE RUN",
+        {"nargs": "+", "action": "append", "metavar": ("FILE", "RUN")},
+    ),
+}
+"""Kinds of input, of which one is read; without any an example is."""
+
+OPTIONS = {
+    "--query": Option(
+        "the column of a --frame that names the query, or several; query by default",
+        COLUMNS,
+        needs=(FRAME,),
+    ),
+    "--by": Option(
+        "the columns of a --frame to rank by, each a strategy, also under a name of its own, as in "
+        "ours=new_score; score by default",
+        COLUMNS,
+        needs=(FRAME,),
+    ),
+    "--descending": Option(
+        "whether the highest value of --by is ranked first: true (by default) or false, for ranks; "
+        "or for each strategy, as in old_rank=false",
+        {"nargs": "+", "metavar": "BOOLEAN"},
+        needs=(FRAME,),
+    ),
+    "--doc": Option(
+        "the column of a --frame that names the document, which breaks ties; doc by default",
+        {"metavar": "COLUMN"},
+        needs=(FRAME,),
+    ),
+    "--trusted": Option(
+        "the grader whose grades count, where they judged a random sample of the queries: means "
+        "and differences as they would have them of all queries",
+        {"metavar": "NAME"},
+    ),
+    "--strategy": Option(
+        "the features of a LETOR file to rank by, such as f1 f9; all by default; of a --frame the "
+        "column that tells stacked strategies apart",
+        COLUMNS,
+        needs=(FRAME, LETOR),
+    ),
+    "--grade": Option(
+        "the column of grades in a LETOR file or a --frame",
+        {"default": "grade", "metavar": "COLUMN"},
+        needs=(FRAME, LETOR),
+    ),
+    "--measure": Option(
+        "what to measure, also under a name of its own, as in 'AP=ap(threshold=2)'; "
+        f"{' '.join(MEASURES)} by default",
+        NAMES,
+    ),
+    "--irrelevant": Option(
+        "the grade that means not relevant, 0 by default; 1 for stars from 1 to 5",
+        {"type": float, "default": 0.0, "metavar": "GRADE"},
+    ),
+    "--highest": Option("the highest grade that the scale has", GRADE),
+    "--relevant-from": Option(
+        "the lowest grade that is relevant, for measures with gains too, which lower grades do not "
+        "have; any above irrelevant by default",
+        GRADE,
+    ),
+    "--undefined-as": Option(
+        "what a query without a relevant document gets; 0 by default, and none for roc_auc; none "
+        "leaves it out of means and comparisons",
+        {"type": _undefined, "default": "default", "metavar": "VALUE"},
+    ),
+    "--condensed": Option(
+        "drop documents that were not judged from the rankings", {"action": "store_true"}
+    ),
+    "--unjudged-below": Option(
+        "a judgment with a lower grade is none, as in trec_eval with 0, where -1 marks documents "
+        "that were pooled and not judged",
+        GRADE,
+        needs=(QRELS,),
+    ),
+    "--ties": Option(
+        "what breaks ties: the document, descending (by default, with a warning where that decides "
+        "a value), the order of rows, or what another tool does",
+        {"choices": ("doc", "order", *TOOLS)},
+    ),
+    "--baseline": Option(
+        "the strategy to compare all others with; all pairs with --test or --correction alone; "
+        "with --gate also a .parquet or .csv file that --per-query wrote",
+        {"metavar": "NAME"},
+    ),
+    "--gate": Option(
+        "the measures by which to say whether each strategy is no worse than the --baseline; the "
+        "exit status is then 0 if all pass, 1 if one is worse, 3 if one is undecided",
+        NAMES,
+        needs=("--baseline",),
+    ),
+    "--margin": Option(
+        "by how much a mean may be worse and still count as no worse; 0.01 by default",
+        {"type": float, "default": 0.01, "metavar": "DIFFERENCE"},
+    ),
+    "--missing": Option(
+        "drop allows --gate to leave out queries that one of both lacks",
+        {"choices": ("error", "drop")},
+        needs=("--gate",),
+    ),
+    "--judgments": Option(
+        "changed allows --gate a baseline measured with other judgments",
+        {"choices": get_args(Change)},
+        needs=("--gate",),
+    ),
+    "--formulas": Option(
+        "changed allows --gate a baseline whose measures have other formulas",
+        {"choices": get_args(Change)},
+        needs=("--gate",),
+    ),
+    "--scale": Option(
+        "changed allows --gate a baseline on another scale, or with another order of ties",
+        {"choices": get_args(Change)},
+        needs=("--gate",),
+    ),
+    "--markdown": Option(
+        "write what --gate says to a .md file, with the queries that lost most",
+        ONE_FILE,
+        needs=("--gate",),
+        suffixes=(".md", ".markdown"),
+    ),
+    "--test": Option("how to test differences; t by default", {"choices": TESTS}),
+    "--correction": Option(
+        "how to correct p values for their number; holm by default", {"choices": CORRECTIONS}
+    ),
+    "--format": Option(
+        "how to print what is measured: as text, or as a paper's table in Markdown, LaTeX or HTML, "
+        "with the best in bold and letters for what is significantly worse",
+        {"choices": ("text", *WRITERS), "default": "text"},
+    ),
+    "--per-query": Option(
+        "write the values of every strategy and query to a .csv or .parquet file",
+        ONE_FILE,
+        suffixes=(".csv", ".parquet"),
+    ),
+    "--chart": Option(
+        "draw a .svg, .png or .html file: differences to the --baseline with their intervals, what "
+        "--trusted grades say, or else the mean of each strategy",
+        ONE_FILE,
+        suffixes=(".svg", ".png", ".html"),
+    ),
+    "--report": Option(
+        "write one .html page that shows which strategy leads and how sure that is, with "
+        "differences, curves, queries and their documents, linked; it needs no network; beside "
+        f"what is measured it has {', '.join(REPORT_MEASURES)}",
+        ONE_FILE,
+        suffixes=(".html", ".htm"),
+    ),
+}
+
+
+class Given(argparse.Namespace):
+    """The value of each option, and what follows from them."""
+
+    def value_of(self, option: str) -> Any:
+        """Return the value of an option such as `--per-query`, None for its default."""
+        value = vars(self)[option.removeprefix("--").replace("-", "_")]
+        return None if value == (INPUTS | OPTIONS)[option].settings.get("default") else value
+
+    @cached_property
+    def measures(self) -> dict[str, Measure]:
+        """Return the measures by name, curves among them."""
+        return measures_by_name(self.measure or self.gate or MEASURES)
+
+    @cached_property
+    def numbers(self) -> dict[str, Best]:
+        """Return which value is best of each measure with one value per query."""
+        found = self.measures.items()
+        return {name: m.definition.best for name, m in found if not m.is_curve}
+
+    @cached_property
+    def qrels_by_grader(self) -> dict[str | None, str]:
+        """Return the judgment file of each grader; a single file may have no grader's name."""
+        files: dict[str | None, str] = {}
+        for file, *_ in self.qrels or []:
+            name, separator, path = file.partition("=")
+            if len(self.qrels) == 1 and (not separator or Path(file).exists()):
+                return {None: file}
+            if not (name and path):
+                msg = f"--qrels takes each of several judgment files as NAME=FILE, got {file!r}"
+                raise ValueError(msg)
+            if name in files:
+                msg = f"--qrels must name each grader once, got {name!r} again"
+                raise ValueError(msg)
+            files[name] = path
+        return files
+
+    @property
+    def graders(self) -> list[str]:
+        """Return the names of graders."""
+        return [name for name in self.qrels_by_grader if name]
+
+    @property
+    def runs(self) -> list[str]:
+        """Return the files of runs."""
+        return [run for _, *runs in self.qrels or [] for run in runs]
+
+    @property
+    def inputs(self) -> list[str]:
+        """Return the files that are read."""
+        return [*(self.letor or self.frame or []), *self.qrels_by_grader.values(), *self.runs]
+
+    @cached_property
+    def is_descending(self) -> bool | dict[str, bool] | None:
+        """Return whether the highest value comes first, of all strategies or of each by name."""
+        if self.descending is None:
+            return None
+        flags = {"true": True, "false": False}
+        first, *_ = texts = self.descending
+        if len(texts) == 1 and first.lower() in flags:
+            return flags[first.lower()]
+        parts = [text.rpartition("=") for text in texts]
+        if not all(name and flag.lower() in flags for name, _, flag in parts):
+            msg = f"--descending takes true, false or NAME=false, got {' '.join(texts)}"
+            raise ValueError(msg)
+        return {name: flags[flag.lower()] for name, _, flag in parts}
+
+    @property
+    def baseline_file(self) -> Path | None:
+        """Return the file of results that is the baseline, if it is one."""
+        if self.baseline is None:
+            return None
+        path = Path(self.baseline)
+        return path if path.suffix.lower() in OPTIONS["--per-query"].suffixes else None
+
+    @property
+    def is_compared(self) -> bool:
+        """Return whether a table of differences is printed."""
+        asked = self.baseline is not None or self.test or self.correction
+        return bool(asked and not self.gate)
+
+    @property
+    def query_columns(self) -> Any:
+        """Return the columns of the query in results."""
+        return self.query or "query"
+
+    @property
+    def missing_values(self) -> Any:
+        """Return what comparisons do where a value is missing."""
+        return "error" if isinstance(self.undefined_as, float) else "drop"
+
+    @property
+    def comparison(self) -> dict[str, Any]:
+        """Return the keywords of `compare`."""
+        test: TestName = self.test or "t"
+        return {
+            "baseline": None if self.baseline_file else self.baseline,
+            "test": test,
+            "correction": correction_of(test, self.correction),
+            "query": self.query_columns,
+            "missing": self.missing_values,
+        }
+
+
+def measures_by_name(texts: Iterable[str]) -> dict[str, Measure]:
+    """Return the measures by their names, or by names of their own: `AP=ap(threshold=2)`."""
+    measures: dict[str, Measure] = {}
+    for text in texts:
+        name, separator, formula = text.partition("=")
+        if not separator or "(" in name:
+            name = formula = text
+        if not name:
+            msg = f"--measure must have a name before its '=', got {text!r}"
+            raise ValueError(msg)
+        if name in measures:
+            msg = f"each measure must be named once, got {name} more often"
+            raise ValueError(msg)
+        measures[name] = measure = Measure.parse(formula)
+        if name != formula and measure.is_curve:
+            msg = f"a curve keeps its name, got {text!r}"
+            raise ValueError(msg)
+    return measures
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that reports an error in one sentence, without its whole usage before."""
+
+    def __init__(self) -> None:
+        measures = [name for name, definition in DEFINITIONS.items() if not definition.known]
+        super().__init__(
+            prog="polars-graded",
+            description="Measure rankings with graded relevance. Without files, artificial "
+            "rankings of known quality are measured: 100 documents per query, grades 0 to 4, and "
+            "strategies that swap 5, 20 and 60 pairs of the ideal order.",
+            epilog=f"Measures: {', '.join(measures)}. A cutoff follows an @, options stand in "
+            "brackets: 'ndcg@10', 'ap(threshold=2)@100', 'dcg(gain=linear, discount=zipf)'.",
+        )
+        self.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+        inputs = self.add_mutually_exclusive_group()
+        for name, option in (INPUTS | OPTIONS).items():
+            group: Any = inputs if name in INPUTS else self
+            group.add_argument(name, help=option.help, **option.settings)
+
+    def given(self, arguments: Sequence[str] | None) -> Given:
+        """Return what the arguments, by default those of the program, give for each option."""
+        return self.parse_args(arguments, namespace=Given())
+
+    def fail(self, sentence: str) -> NoReturn:
+        """Exit with status 2 after an error that no other option avoids."""
+        self.exit(2, f"{self.prog}: error: {sentence}\n")
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2 after an error that other options avoid."""
+        self.fail(f"{message}\nsee {self.prog} --help")

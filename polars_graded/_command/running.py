@@ -1,0 +1,205 @@
+"""The command: read rankings, evaluate them, print tables, write files, return a status."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from polars_graded._checks import said
+from polars_graded._command.files import read_rows
+from polars_graded._command.parser import REPORT_MEASURES, Given, Parser, measures_by_name
+from polars_graded._command.rules import check_options
+from polars_graded._command.tables import output_encoding, printable, tables_of
+from polars_graded._frames.evaluating import evaluate
+from polars_graded._report.page import report
+from polars_graded._results.comparability import CHANGES, NotComparableError
+from polars_graded._results.comparing import compare, summarise
+from polars_graded._results.gating import BAD, gate_summary, held_against, verdicts_of
+from polars_graded._results.keys import Keys
+from polars_graded._results.result_files import write_results
+from polars_graded._results.significance import Options
+from polars_graded._writing import whole_file
+
+EXIT_STATUS: dict[str, int] = {**dict.fromkeys(BAD, 1), "undecided": 3}
+"""Exit status of the worst verdict of a gate; it is 0 if all pass."""
+
+INTERRUPTED, UNREAD = 130, 141
+"""Exit status that a shell reports after Ctrl-C, and after a pipe whose reader has gone."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; exit with status 2 and one sentence where it cannot."""
+    parser = Parser()
+    _let_ctrl_c_end_a_read()
+    try:
+        status = _run(parser, parser.given(arguments))
+    except OSError as error:
+        has_file = error.strerror and error.filename
+        parser.fail(printable(f"{error.strerror}: {error.filename}" if has_file else str(error)))
+    except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
+        parser.error(printable(said(error).split("\n", maxsplit=1)[0]))
+    except ImportError as error:
+        parser.fail(str(error))
+    except KeyboardInterrupt:
+        print("polars-graded: stopped", file=sys.stderr)
+        status = INTERRUPTED
+    if status:
+        sys.exit(status)
+
+
+def _let_ctrl_c_end_a_read() -> None:
+    """Have Ctrl-C end a read of a pipe that nobody writes to.
+
+    Polars handles the signal before Python does, and has the system begin such a read again.
+    """
+    if hasattr(signal, "siginterrupt") and threading.current_thread() is threading.main_thread():
+        signal.siginterrupt(signal.SIGINT, True)  # noqa: FBT003 (its only form)
+
+
+def _run(parser: Parser, given: Given) -> int:
+    """Do what the options ask for, and return the exit status."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        check_options(given)
+        frame, columns = read_rows(given)
+        scale = {name: vars(given)[name] for name in ("highest", "undefined_as", "condensed")}
+        names = {name: measure.name for name, measure in given.measures.items()}
+        added = [name for name in REPORT_MEASURES if given.report and name not in names]
+        names |= dict(zip(added, added, strict=True))
+        needs_documents = (given.per_query or given.gate) and "doc" in frame.collect_schema()
+        doc = "doc" if needs_documents else None
+        evaluated = evaluate(frame, names, **columns, **scale, fingerprint=doc).lazy().collect()
+        per_query = evaluated.drop(added)
+        printed, status = tables_of(per_query, given), 0
+        if given.gate:
+            told = [said(warning.message) for warning in caught]
+            verdicts, status = _hold_against_baseline(per_query, given, given.gate, told)
+            printed += f"\n\n{verdicts}"
+        if given.per_query:
+            with _named(given.per_query):
+                write_results(per_query, given.per_query, query=given.query_columns)
+        if given.chart:
+            _write_chart(per_query, given, given.chart)
+        if given.report:
+            with _named(given.report):
+                options = _report_options(frame, columns | scale, given)
+                page = report(evaluated, given.report, names, **options)
+            printed += f"\n\nReport: {printable(str(page))}"
+    for warning in caught:
+        print(f"warning: {printable(said(warning.message))}", file=sys.stderr)
+    _print(parser, printed)
+    return status
+
+
+def _print(parser: Parser, text: str) -> None:
+    """Print to standard output in its own characters; exit quietly if nobody reads it."""
+    encoding = output_encoding()
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        # What is left in the buffer would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno in (errno.EPIPE, errno.EINVAL):  # the latter on Windows
+            sys.exit(UNREAD)
+        parser.fail(f"{error.strerror}: standard output")
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in an error of writing it: Polars says what went wrong, not where."""
+    try:
+        yield
+    except (OSError, pl.exceptions.ComputeError) as error:
+        if isinstance(error, OSError) and error.filename:
+            raise
+        msg = f"{path} could not be written, and is as it was: {error}"
+        raise OSError(msg) from None
+
+
+def _hold_against_baseline(
+    per_query: pl.DataFrame, given: Given, gated: Sequence[str], told: Sequence[str]
+) -> tuple[str, int]:
+    """Return what a gate says of each strategy, and the exit status."""
+    best = {name: given.numbers[name] for name in measures_by_name(gated)}
+    # Queries without a relevant document have no value on either side, and are left out.
+    keys: Keys = {
+        "strategy": "strategy",
+        "query": given.query_columns,
+        "missing": given.missing_values,
+    }
+    changes = {name: vars(given)[name] or "same" for name in CHANGES}
+    changes["missing"] = given.missing or "error"
+    baseline = given.baseline_file or given.baseline
+    try:
+        held = held_against(per_query, [best], baseline, None, keys, changes)
+    except NotComparableError as error:
+        difference = error.difference.replace("`per_query`", "the runs")
+        difference = difference.replace("`baseline`", "the --baseline")
+        msg = (
+            f"--gate refuses what is not comparable: {difference}; "
+            f"--{error.argument} {error.value} allows it"
+        )
+        raise ValueError(msg) from None
+    verdicts = verdicts_of(held, given.margin, Options(given.comparison["test"], "none"))
+    if given.markdown:
+        with _named(given.markdown), whole_file(given.markdown) as part:
+            part.write_text(gate_summary(held, verdicts, told), encoding="utf-8")
+    status = next((EXIT_STATUS[each] for each in BAD if each in {*verdicts["verdict"]}), 0)
+    return "\n".join(map(printable, verdicts["sentence"])), status
+
+
+def _write_chart(per_query: pl.DataFrame, given: Given, file: Path) -> None:
+    """Write the chart of what is compared."""
+    from polars_graded import charts
+
+    options = given.comparison
+    if given.trusted is not None:
+        means = summarise(per_query, given.numbers, trusted=given.trusted)
+        chart: Any = charts.trusted_forest(means)
+    elif options["baseline"] is not None:
+        chart = charts.comparison_forest(compare(per_query, given.numbers, **options))
+    else:
+        keys = {name: options[name] for name in ("query", "missing")}
+        chart = charts.strategy_bars(summarise(per_query, given.numbers, **keys))
+    with _named(file), whole_file(file) as part:
+        kind = file.suffix.lower().removeprefix(".")
+        chart.save(str(part), format=kind, inline=True)
+
+
+def _report_options(
+    frame: pl.DataFrame | pl.LazyFrame, columns: Mapping[str, Any], given: Given
+) -> dict[str, Any]:
+    """Return the keywords of `report`: how to compare the values, and what was ranked."""
+    options = given.comparison | {"trusted": given.trusted}
+    if isinstance(frame, pl.LazyFrame):
+        msg = "the runs may exceed memory, so the report shows no documents"
+        warnings.warn(msg, stacklevel=2)
+        return options
+    settings = {}
+    if given.unjudged_below is not None:
+        settings["Judgments"] = f"none below grade {given.unjudged_below:g}"
+    if given.undefined_as == "default":
+        found = given.measures.items()
+        undefined = [name for name, measure in found if measure.definition.needs_pairs]
+        others = f", and are left out of {undefined[0]}" if undefined else ""
+        settings["Queries without a relevant document"] = f"count as 0{others}"
+    if given.trusted is not None:
+        columns = {**columns, "grade": given.trusted}
+    return {
+        **options,
+        "strategy": "strategy",
+        **columns,
+        "frame": frame,
+        "doc": "doc" if "doc" in frame.columns else None,
+        "settings": settings,
+    }

@@ -1,0 +1,183 @@
+"""The data of a page: a field here is what Python writes and the script reads, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, TypedDict
+
+Number: TypeAlias = float | None
+Sentence: TypeAlias = "list[str | int]"
+"""Texts, and the places of strategies between them."""
+
+
+class Measure(TypedDict):
+    """A measure: a column of the table of strategies, and the values of single queries."""
+
+    name: str
+    about: str
+    best: Any
+    """`"highest"`, `"lowest"` or `"none"`."""
+    queries: int
+    means: list[Number]
+    margins: list[Number]
+    bests: list[int]
+    order: list[int]
+    """Places of strategies, the best first."""
+    values: str
+    """Values by strategy and query, as packed 32-bit floats."""
+    bin: float
+    rounding: float
+    verdict: Sentence
+
+
+class Points(TypedDict):
+    """The lines of a curve in single queries, packed, and their means."""
+
+    lines: int
+    codes: str
+    low: str
+    high: str
+    means: list[list[Number]]
+
+
+class Curve(TypedDict):
+    """A curve, and the specifications of its chart without and with an ideal curve."""
+
+    name: str
+    about: str
+    kind: str
+    at: list[float]
+    queries: int
+    there: list[int] | None
+    packed: Points
+    ideal: Points | None
+    specs: list[dict[str, Any]]
+
+
+class PairNumbers(TypedDict):
+    """Numbers of a difference, which are columns of `compare` too."""
+
+    difference: Number
+    ci_low: Number
+    ci_high: Number
+    wins: int
+    ties: int
+    losses: int
+    p_corrected: Number
+    simultaneous_low: Number
+    simultaneous_high: Number
+
+
+class Pair(PairNumbers):
+    """A difference between two strategies, which are given by their places."""
+
+    strategy: int
+    baseline: int
+    p: str
+    found: bool
+
+
+class Comparison(TypedDict):
+    """The pairs of each measure as rows of the same columns, and how they were tested."""
+
+    baseline: int | None
+    columns: list[str]
+    rows: list[list[list[Any]]]
+    note: str
+    held: str
+
+
+class Certainty(TypedDict):
+    """A row of the table of certainty: what the queries show of a measure."""
+
+    measure: str
+    queries: int
+    smallest_difference: Number
+    difference: Number
+    queries_needed: int | None
+    told_apart: int
+    pairs: int
+    tau: Number
+    tau_low: Number
+    tau_high: Number
+    note: str
+
+
+class Segment(TypedDict):
+    """A row of the table of segments."""
+
+    name: str
+    queries: int
+    means: list[Number]
+    bests: list[int]
+
+
+class SegmentsOfMeasure(TypedDict):
+    """The rows of a measure, and which differences differ between them."""
+
+    rows: list[Segment]
+    note: str
+
+
+class Segments(TypedDict):
+    """The means in segments, by measure."""
+
+    title: str
+    measures: list[SegmentsOfMeasure]
+
+
+class Overview(TypedDict):
+    """The rows of `overview`, and the title and form of each column after the strategy."""
+
+    note: str
+    columns: list[tuple[str, str]]
+    rows: list[list[Any]]
+
+
+class Rankings(TypedDict):
+    """The first documents of each strategy for the queries that have them."""
+
+    ranks: int
+    columns: list[str]
+    there: list[int]
+    entries: list[dict[str, Any]]
+
+
+class Graders(TypedDict):
+    """The charts of graders, and the text that describes them."""
+
+    spec: dict[str, Any]
+    said: str
+
+
+class Payload(TypedDict):
+    """All data of a page."""
+
+    about: str
+    strategies: list[str]
+    labels: list[str]
+    queries: list[str]
+    total: int
+    measures: list[Measure]
+    curves: list[Curve]
+    missing: str
+    steps: int
+    alpha: float
+    mostPairs: int
+    mostNamed: int
+    mostColours: int
+    rest: dict[str, Any]
+    forestSteps: list[int]
+    looks: list[dict[str, Any]]
+    absent: dict[str, str]
+    corrected: str
+    testName: str
+    specs: dict[str, Any]
+    comparison: Comparison
+    certainty: list[Certainty]
+    share: str
+    segments: Segments | None
+    overview: Overview | None
+    unjudged: dict[str, list[list[Number]]]
+    rankings: Rankings | None
+    graders: Graders | None
+    settings: list[tuple[str, str]]
