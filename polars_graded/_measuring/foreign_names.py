@@ -51,13 +51,14 @@ def explain_without_call(name: str) -> str | None:
     return None
 
 
-def calls_here(name: str) -> list[Call]:
+def calls_here(name: str, *, any_case: bool = True) -> list[Call]:
     """Return the calls here that a name of other tools stands for, none if no tool has it.
 
-    Case is ignored for a name that no tool spells like this.
+    With `any_case`, case is ignored for a name that no tool spells like this.
     """
     name, tables = name.strip(), _tables()
-    return _calls(name, tables, re.NOFLAG) or _calls(name, tables, re.IGNORECASE)
+    calls = _calls(name, tables, re.NOFLAG)
+    return _calls(name, tables, re.IGNORECASE) if any_case and not calls else calls
 
 
 def _calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[Call]:

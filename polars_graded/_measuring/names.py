@@ -164,7 +164,9 @@ _A_CALL = re.compile(r"\s*\w+\(\d+\)\s*")
 
 def _check_not_foreign(text: str) -> None:
     """Raise where it is another tool that calls a measure so, with what to say here."""
-    calls = calls_here(text)
+    # A name that begins with a measure here is foreign only as another tool spells it exactly.
+    function = re.match(r"\s*(\w*)", text)
+    calls = calls_here(text, any_case=function is None or function[1] not in DEFINITIONS)
     if calls and all(Measure.parsed(call.measure) for call in calls):
         tools: dict[str, list[str]] = {}
         for call in calls:

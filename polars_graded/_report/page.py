@@ -43,6 +43,7 @@ from polars_graded._results.per_query import (
     collected_keys,
     measures_and_curves,
     natural_order,
+    place_of,
 )
 from polars_graded._results.significance import CorrectionName, Options, TestName, correction_of
 from polars_graded._sentences import percent
@@ -354,7 +355,8 @@ def _payload(
         absent["comparison"] = "There is one strategy alone: comparing needs two."
     else:
         pairs = compared_pairs(grid, tests, baseline)
-    tested = tested_by(tests.test, tests.correction, baseline, max(map(len, pairs), default=0))
+    place = None if baseline is None else place_of(grid.strategies, baseline)
+    tested = tested_by(tests.test, tests.correction, place, max(map(len, pairs), default=0))
     for measure, facts in zip(measured, facts_of(grid, measured, pairs, tested), strict=True):
         measure["verdict"] = verdict(facts)
     return {
