@@ -12,12 +12,20 @@ DEFAULT_DOC = "default"
 
 NOUNS = {
     *("doc", "docs", "docid", "docno", "document", "documents", "did", "passage", "passages"),
-    *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "url"),
+    *("pid", "item", "items", "itemid", "iid", "movie", "movies", "product", "products", "url"),
+    *("sku", "asin", "ean", "gtin", "isbn", "upc", "doi"),
 }
-"""Words that a column of documents is called by."""
+"""Words that are names of document columns by themselves."""
 
-IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code", "sku", "asin"}
-"""Words beside them that make no other column of it, as the price of a product would be."""
+NOUNS_BEFORE_IDENTIFIERS = {
+    *("ad", "answer", "article", "book", "chunk", "content", "entity", "hotel", "image", "job"),
+    *("listing", "news", "offer", "page", "paper", "photo", "post", "recipe", "song", "track"),
+    *("video", "variant"),
+}
+"""Words that are names of document columns beside an identifier, as in `article_id`."""
+
+IDENTIFIERS = {"id", "ids", "no", "nr", "number", "key", "code"}
+"""Words that make no other column of a noun, unlike the price of a product."""
 
 
 def words_of(column: str) -> set[str]:
@@ -28,7 +36,7 @@ def words_of(column: str) -> set[str]:
 def find_document_column(
     schema: Mapping[str, pl.DataType], others: Collection[str] = ()
 ) -> str | None:
-    """Return the column called "doc", or else the first that is called as ids of documents are."""
+    """Return the column called "doc", or else the first with a name of document ids."""
     names = ["doc", *(name for name in schema if is_called_like_ids(name))]
     for name in names:
         dtype = schema.get(name)
@@ -41,4 +49,8 @@ def find_document_column(
 def is_called_like_ids(column: str) -> bool:
     """Return whether the name of a column consists of words for ids of documents alone."""
     words = words_of(column)
-    return words <= NOUNS | IDENTIFIERS and not words.isdisjoint(NOUNS)
+    if not words <= NOUNS | NOUNS_BEFORE_IDENTIFIERS | IDENTIFIERS:
+        return False
+    return not words.isdisjoint(NOUNS) or not (
+        words.isdisjoint(NOUNS_BEFORE_IDENTIFIERS) or words.isdisjoint(IDENTIFIERS)
+    )

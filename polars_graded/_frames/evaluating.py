@@ -97,7 +97,8 @@ def evaluate(
         case.
     doc
         The column of documents, which each ranking must have once. By default it is the column
-        "doc", or one whose name means the same, such as "product_id" or "docno"; None for none.
+        "doc", or one whose name means the same, such as "product_id" or "sku", or else the last
+        column of texts that breaks ties; None for none.
     irrelevant, highest, relevant_from
         The scale of the grades, and from which of them on documents are relevant, as in
         `Graded.scaled`.

@@ -235,8 +235,15 @@ class Request:
         request = self
         if self.doc == DEFAULT_DOC:
             others = {*self.keys, self.grade, *(columns[0] for columns in self.by.values())}
-            request = replace(self, doc=find_document_column(schema, others))
+            doc = find_document_column(schema, others) or self._last_text_of_ties(schema)
+            request = replace(self, doc=doc)
         return replace(request, tie_column=request.column_of_ties(schema))
+
+    def _last_text_of_ties(self, schema: Mapping[str, pl.DataType]) -> str | None:
+        """Return the last column that breaks ties if it holds texts, as ids of documents do."""
+        columns = [*(self.ties or ()), *(name for by in self.by.values() for name in by[1:])]
+        is_text = columns and schema.get(columns[-1]) in (pl.String, pl.Categorical, pl.Enum)
+        return columns[-1] if is_text and columns[-1] not in self.keys else None
 
     def column_of_ties(self, schema: Mapping[str, pl.DataType]) -> str | None:
         """Return the column of documents that orders what is tied."""
