@@ -60,7 +60,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     """One headless Chromium for all tests, which log what it does; a test takes a `page` of it."""
-    needed("selenium")
+    needed("selenium", ".[test,browser]")
     from selenium.common.exceptions import WebDriverException
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service

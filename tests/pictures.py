@@ -26,6 +26,6 @@ def assert_drawn_alike(committed: Path, draw: Callable[[Path], None], folder: Pa
 
 
 def pixels(path: Path) -> np.ndarray:
-    images = needed("PIL.Image")
+    images = needed("PIL.Image", ".[test,browser]")
     with images.open(path) as image:
         return np.asarray(image.convert("RGB"), dtype=np.float64)

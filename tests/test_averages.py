@@ -54,3 +54,12 @@ def test_a_segment_must_be_a_column_of_its_own():
 def test_strategies_of_a_summary_must_not_be_called_like_a_count():
     with pytest.raises(ValueError, match=r"`strategy` must not have the name of .* got 'queries'"):
         count_retrieved(FRAME.with_columns(queries=pl.lit("x")), strategy="queries")
+
+
+@pytest.mark.parametrize("function", [average_curves, count_retrieved])
+def test_results_of_all_queries_have_no_fingerprint(function):
+    frame = pl.DataFrame({"query": [1, 1], "doc": ["a", "b"], "grade": [1, 0], "score": [0.5, 0.2]})
+    curves = ["dcg_curve@2"] * (function is average_curves)
+    with pytest.raises(ValueError, match="`fingerprint` must be None .*, got 'doc'"):
+        function(frame, *curves, fingerprint="doc")
+    function(frame, *curves, fingerprint=None)

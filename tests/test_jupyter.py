@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from selenium.webdriver.remote.webdriver import WebDriver
 
 for package in ("ipykernel", "jupyterlab", "PIL", "vl_convert"):
-    needed(package)
+    needed(package, ".[test,browser]")
 
 CELL = (
     "import polars_graded as pg\n"

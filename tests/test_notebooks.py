@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nbformat import NotebookNode
 
 for package in ("altair", "ipykernel", "nbclient", "nbformat", "PIL", "vl_convert"):
-    needed(package)
+    needed(package, ".[test,browser]")
 
 pytestmark = pytest.mark.slow
 

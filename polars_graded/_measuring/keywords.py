@@ -75,7 +75,11 @@ def _checking(
 def check_keywords(given: Iterable[str], parameters: Mapping[str, inspect.Parameter]) -> None:
     """Raise where one of the keywords is none of a function with these parameters."""
     for name in given:
-        known = [each.name for each in parameters.values() if each.kind is not each.VAR_POSITIONAL]
+        known = [
+            each.name
+            for each in parameters.values()
+            if each.kind is not each.VAR_POSITIONAL and each.name != "cls"
+        ]
         if name not in known:
             hint = _hint(name, known, {*parameters} >= {"frame", "measures"})
             there = "" if hint else f"; there are {', '.join(known)}"

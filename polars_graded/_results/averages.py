@@ -83,6 +83,7 @@ def average_curves(
     │ score    ┆ 2    ┆ 1.0  │
     └──────────┴──────┴──────┘
     """
+    _check_no_fingerprint(options)
     name, positions = _positions([Measure.parse(curve) for curve in curves])
     parts = columns_of_segments(segments)
     check_free_names([name], segments=segments, strategy=options.get("strategy") or "strategy")
@@ -96,6 +97,17 @@ def average_curves(
         per_query = per_query.drop_nulls(columns)
     means = curve_means(per_query.lazy(), columns, positions, keys).select(*keys, name, *columns)
     return means if isinstance(per_query, pl.LazyFrame) else means.collect()
+
+
+def _check_no_fingerprint(options: FrameOptions) -> None:
+    """Raise where results of single queries are asked for, which carry the fingerprint."""
+    if options.get("fingerprint") is not None:
+        msg = (
+            f"`fingerprint` must be None for results of all queries together, got "
+            f"{options['fingerprint']!r}\n\n"
+            "Hint: evaluate(..., fingerprint='doc') adds it to the results of each query"
+        )
+        raise ValueError(msg)
 
 
 def _rankers(columns: Sequence[str]) -> list[str]:
@@ -170,6 +182,7 @@ def count_retrieved(
     │ score    ┆ 2       ┆ 2         ┆ 2        ┆ 1                  │
     └──────────┴─────────┴───────────┴──────────┴────────────────────┘
     """
+    _check_no_fingerprint(options)
     counts = ("retrieved", "relevant", "relevant_retrieved")
     level = "" if threshold is None else f"(threshold={check_number('threshold', threshold)!r})"
     asked = [f"n_{count}{level if count != 'retrieved' else ''}" for count in counts]
