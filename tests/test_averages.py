@@ -60,6 +60,6 @@ def test_strategies_of_a_summary_must_not_be_called_like_a_count():
 def test_results_of_all_queries_have_no_fingerprint(function):
     frame = pl.DataFrame({"query": [1, 1], "doc": ["a", "b"], "grade": [1, 0], "score": [0.5, 0.2]})
     curves = ["dcg_curve@2"] * (function is average_curves)
-    with pytest.raises(ValueError, match="`fingerprint` must be None .*, got 'doc'"):
+    with pytest.raises(ValueError, match=r"`fingerprint` must be None .*, got 'doc'"):
         function(frame, *curves, fingerprint="doc")
     function(frame, *curves, fingerprint=None)

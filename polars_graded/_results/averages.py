@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack, overload
 
 import polars as pl
@@ -99,7 +99,7 @@ def average_curves(
     return means if isinstance(per_query, pl.LazyFrame) else means.collect()
 
 
-def _check_no_fingerprint(options: FrameOptions) -> None:
+def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
     """Raise where results of single queries are asked for, which carry the fingerprint."""
     if options.get("fingerprint") is not None:
         msg = (
