@@ -681,7 +681,7 @@ def rewritten(file, pattern, replacement):
         (lambda: rewritten("qrels", " 2$", " 5"), (), r"other judgments in \d+ of 400 queries",
          ("--judgments", "changed")),
         (lambda: rewritten("qrels", r"q[1-9]\d* .*\n", ""), (),
-         r"the runs lacks 399 of the 400 queries of the --baseline \(", ("--missing", "drop")),
+         r"the runs lack 399 of the 400 queries of the --baseline \(", ("--missing", "drop")),
         (lambda: None, ("--ties", "order"), "`ties` is .* in the runs", ("--scale", "changed")),
         (lambda: None, ("--highest", "9"), "`highest` is 9.0 in", ("--scale", "changed")),
         (lambda: None, ("--measure", "ndcg@10=ndcg(gain=linear)@10"), "'ndcg@10' is ndcg",

@@ -28,6 +28,7 @@ from polars_graded._results.gating import BAD, gate_summary, held_against, verdi
 from polars_graded._results.keys import Keys
 from polars_graded._results.result_files import write_results
 from polars_graded._results.significance import Options
+from polars_graded._warnings import DataWarning
 from polars_graded._writing import whole_file
 
 EXIT_STATUS: dict[str, int] = {**dict.fromkeys(BAD, 1), "undecided": 3}
@@ -70,6 +71,8 @@ def _run(parser: Parser, given: Given) -> int:
     """Do what the options ask for, and return the exit status."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
+        if given.qrels:  # the command joins runs and judgments itself, and loses no document
+            warnings.simplefilter("ignore", DataWarning.join)
         check_options(given)
         frame, columns = read_rows(given)
         scale = {name: vars(given)[name] for name in ("highest", "undefined_as", "condensed")}
@@ -143,7 +146,9 @@ def _hold_against_baseline(
     try:
         held = held_against(per_query, [best], baseline, None, keys, changes)
     except NotComparableError as error:
-        difference = error.difference.replace("`per_query`", "the runs")
+        difference = error.difference.replace("`per_query` lacks", "the runs lack").replace(
+            "`per_query`", "the runs"
+        )
         difference = difference.replace("`baseline`", "the --baseline")
         msg = (
             f"--gate refuses what is not comparable: {difference}; "
