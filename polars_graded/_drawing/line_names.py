@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Sequence
 
+import numpy as np
 import polars as pl
 
 from polars_graded._drawing.axis_ends import Ends
 from polars_graded._measuring.names import Measure
 
 LABEL_SHARE = 0.045
-"""How much of an axis the name beside a line takes."""
+"""Share of an axis that the name beside a line takes."""
 
 
 def threshold_of(name: str) -> float | None:
@@ -54,10 +55,10 @@ def with_labels(
     named: Collection[str],
     lines: Sequence[str] = ("strategy",),
 ) -> pl.DataFrame:
-    """The rows with `label_at`: where the name of a line stands beside its end, above the next.
+    """Return the rows with `label_at`, the height of a name beside the end of its line.
 
-    The first of `by` is how high a line ends, and what follows it orders those that end alike.
-    Of many lines, those of a few names are `named`.
+    The first of `by` is the height of the end of a line, and the others order lines that end
+    alike. Only lines that are `named` get a name.
     """
     is_last &= pl.col(lines[-1]).is_in([*named])
     last = table.filter(is_last).sort(*by, lines[-1])
@@ -73,14 +74,19 @@ def with_labels(
 
 
 def spread_heights(heights: Iterable[float], ends: Ends) -> list[float]:
-    """Heights of names, from the lowest up, moved so that none stands over the next."""
-    step = (ends[1] - ends[0]) * LABEL_SHARE
-    places: list[float] = []
-    for height in heights:
-        places.append(height if not places else max(height, places[-1] + step))
-    # What was moved up beyond the axis moves down again.
-    highest = ends[1]
-    for place in reversed(range(len(places))):
-        places[place] = highest = min(places[place], highest)
-        highest -= step
+    """Return heights of names, from the lowest up, that are a name apart and move least.
+
+    The places minimise the sum of squared displacements: heights less the room of the names below
+    are fitted by isotonic regression. The names stay within the axis, closer if they are many.
+    """
+    from scipy.optimize import isotonic_regression
+
+    wanted = np.fromiter(heights, np.float64)
+    if len(wanted) == 0:
+        return []
+    length = ends[1] - ends[0]
+    step = min(length * LABEL_SHARE, length / max(1, len(wanted) - 1))
+    room = step * np.arange(len(wanted))
+    fitted = isotonic_regression(wanted - room).x
+    places: list[float] = (np.clip(fitted, ends[0], ends[1] - room[-1]) + room).tolist()
     return places

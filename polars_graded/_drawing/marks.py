@@ -39,6 +39,10 @@ IDEAL_DASH = [5, 4]
 # Curves
 
 
+NAME_OFFSET = 14
+"""Pixels between the end of a line and its name."""
+
+
 def places_axis(field: str, title: str, last: float) -> alt.X:
     """From place 1 to the last."""
     # A single place is on an axis that goes on to the second.
@@ -93,20 +97,26 @@ def curves(
         layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
     if labels:
         names = line_names(x, title, "strategy", look["color"])
-        layers.append(names.encode(**_fading(seen, 1)))
+        layers += [name.encode(**_fading(seen, 1)) for name in names]
     # At the back, for of panels that stand beside another chart, Altair looks for what is chosen in
     # the first layer. What lies above it lets the pointer through.
     return [choosing(points, *seen) if seen else points, *layers]
 
 
 def line_names(
-    x: alt.X | Any, title: Any, name: str, colour: Any, *, dx: int = 7, limit: int = 200
-) -> alt.Chart:
-    """The names of lines beside their ends, in rows with `label_at`."""
-    there = alt.Chart().transform_filter("isValid(datum.label_at)")
-    names: alt.Chart = there.mark_text(align="left", dx=dx, fontSize=11, limit=limit)
+    x: alt.X | Any, title: Any, name: str, colour: Any, *, end: str = "value", limit: int = 200
+) -> list[alt.Chart]:
+    """Draw the names of lines at `label_at`, joined to the ends of their lines by thin rules."""
+    labelled = alt.Chart().transform_filter("isValid(datum.label_at)")
+    is_fixed = not isinstance(x, alt.X)
+    x2: Any = x if is_fixed else alt.X2(x.shorthand.partition(":")[0])
+    leader = labelled.mark_rule(xOffset=3, x2Offset=NAME_OFFSET - 2, strokeWidth=0.8)
+    leader = leader.encode(
+        x=x, x2=x2, y=alt.Y(f"{end}:Q", title=title), y2="label_at:Q", color=colour
+    )
+    names: alt.Chart = labelled.mark_text(align="left", dx=NAME_OFFSET, fontSize=11, limit=limit)
     y = alt.Y("label_at:Q", title=title)
-    return names.encode(x=x, y=y, text=f"{name}:N", color=colour)
+    return [leader, names.encode(x=x, y=y, text=f"{name}:N", color=colour)]
 
 
 def _fading(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:

@@ -376,7 +376,8 @@ def threshold_profile(
         # Names stand beside what is last.
         last = pl.col("measure") == [*labels][-1]
         table = line_names.with_labels(table, last, ["mean"], ends, best)
-        layers.append(marks.line_names(alt.value("width"), "mean", "strategy", look["color"]))
+        name = {"title": "mean", "name": "strategy", "colour": look["color"], "end": "mean"}
+        layers += marks.line_names(alt.value("width"), **name)
     return style.panels(layers, table, panel, words, width=step * len(labels))
 
 

@@ -129,10 +129,10 @@ def significance_curves(
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, level}), format="~g"),
     )
     few = table["place"].n_unique() <= style.FEW_POINTS
-    line, points, names = _measure_lines(table, x, y, few=few)
+    line, points, *names = _measure_lines(table, x, y, few=few)
     points, p = style.with_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
-    layers, tests = [_level(level), line, points, names], names_of_tests(table)
+    layers, tests = [_level(level), line, points, *names], names_of_tests(table)
     headline = titles.of_measures("p values of all pairs", chart_rows.facts_of(table), "by")
     headline += f" ({tests})" if tests else ""
     note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
@@ -502,7 +502,7 @@ def grading_profile(
         named = names if len(names) <= style.MOST_COLOURS else best
         last = pl.col("grading") == gradings[-1]
         table = line_names.with_labels(table, last, [height], ends, named)
-        layers.append(marks.line_names(x, title, "strategy", look["color"], dx=8))
+        layers += marks.line_names(x, title, "strategy", look["color"], end=height)
     notes = [f"τ: of the order of strategies with that {given}", *style.rest_named(names)]
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
     facts = chart_rows.facts_of(table)
@@ -627,8 +627,9 @@ def _measure_lines(
     colour, tooltip = _colours(table), ["measure:N", x.shorthand, *said]
     base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
-    names = marks.line_names(x, y["title"], "label", colour, limit=250)
-    return [base.mark_line(), points.encode(tooltip=tooltip), names]
+    end = y.shorthand.partition(":")[0]
+    names = marks.line_names(x, y["title"], "label", colour, end=end, limit=250)
+    return [base.mark_line(), points.encode(tooltip=tooltip), *names]
 
 
 def _in_lines(table: pl.DataFrame, at: str) -> pl.DataFrame:
