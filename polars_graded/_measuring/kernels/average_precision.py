@@ -19,7 +19,7 @@ from polars_graded._measuring.kernels.ragged import (
 
 
 def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties: str) -> Floats:
-    """Equations 1 and 2: the sum of precisions at relevant documents, over what `over` names."""
+    """Return AP: the sum of precisions at hits over R (equations 1 and 2)."""
     if ties == "average":
         expected = expected_precisions(queries, threshold).head(n)
         return expected.sum(expected.values) / queries.most_hits(n, threshold, over)
@@ -31,15 +31,16 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
 
 
 def precisions(hits: Documents) -> Floats:
-    """P@p at the rank p of each hit: the hits so far over p."""
+    """Return P@p at the rank p of each hit: the hits so far over p."""
     return hits.rank / hits.ranks
 
 
 def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
-    """P@p · rel(p) at every rank p, as its mean over all orders of the tied documents.
+    """Return the mean of P@p · rel(p) over all orders of ties, at every rank.
 
-    Of m tied documents, r of them relevant, with h hits above: the i-th is relevant in r/m of the
-    orders, in which those before it have (i - 1) (r - 1) / (m - 1) hits on average.
+    A tie group has m documents, r of them relevant, below h hits. Its i-th document is relevant in
+    r/m of the orders, and the documents before it then have (i - 1) (r - 1) / (m - 1) hits on
+    average.
     """
     ranked, starts = queries.ranked, queries.tie_starts
     hit = queries.relevant(ranked.values, threshold)
@@ -53,7 +54,7 @@ def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
 
 
 def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
-    """Equation 4: the mean over the levels t of AP at t, weighted by their distances d.
+    """Return μAP: the mean of AP over levels t, weighted by d_t (equation 4).
 
     A document of grade g takes part in AP at every level up to g, so it weighs
     W(g) = Σ_{t ≤ g} d_t / R_t, and the sum is Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
@@ -74,7 +75,10 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 
 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
-    """Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V, with V(g) the chance that grade g is enough."""
+    """Return GAP: Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V.
+
+    V(g) is the probability that a user is content with grade g.
+    """
     reached = queries.by_relevance(queries.hits(n, None))
     wanted = queries.by_relevance(queries.judged.relevant)
     if levels is not None:
@@ -90,7 +94,7 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
 
 
 def sum_of_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
-    """Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
+    """Return Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
 
     W(g) is the sum of the distances between the levels up to g that judged documents have, each
     distance `shared` among the documents that reach its level or not.
@@ -101,11 +105,11 @@ def sum_of_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats
 
 
 def _level_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floats:
-    """Σ_t d_t · (Σ_p P@p · rel_t(p)) as it stands: one pass per level.
+    """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level.
 
-    The levels are those of all queries. One that a query does not use asks for the same documents
-    as the next one it does use, so the distances of both add up to the query's own. What does not
-    reach a level need not be looked at for the next one.
+    The levels are those of all queries. A level that a query does not use selects the same
+    documents as the next one that it does use, so the distances of both add up to the query's own.
+    A document that does not reach one level cannot reach the next, so each pass drops it.
     """
     used = wanted.counts.any(axis=1) & (wanted.values > 0)
     levels, n_relevant = wanted.values[used], wanted.at_least[used]
@@ -118,7 +122,7 @@ def _level_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floa
 
 
 def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
-    """The minima pair by pair of levels: one pass over the relevant rows per bit.
+    """Return the minima pair by pair of levels, by one pass per bit.
 
     R(g) is how many judged documents are at least as good as g. Documents are told apart by its
     bits, the highest first: of two that agree in the bits so far, the one with a 1 is the worse
@@ -167,14 +171,14 @@ def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
 
 
 def _placed(values: npt.NDArray[Any], place: Integers) -> npt.NDArray[Any]:
-    """Each value at its new place."""
+    """Return the values in the order of their new places."""
     result = np.empty_like(values)
     result[place] = values
     return result
 
 
 def _by_query_then_best(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
-    """A key that sorts by query and, within it, from the highest grade down."""
+    """Return a key that sorts by query, then from the highest grade down."""
     key = np.empty(len(query), np.complex128)  # complex numbers sort by their parts in turn
     key.real, key.imag = query, -grades
     return key

@@ -1,4 +1,4 @@
-"""Cumulated gain: plain, discounted, normalised."""
+"""Cumulated gain: plain, discounted and normalised."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ NOT_FINITE = {
     "Hint: phi_relevance makes grades from 0 to 1 of popularity and other scores; gain='linear' "
     "takes them as they are"
 }
-"""The rule that a relevance breaks whose gain is not finite, by the gain."""
+"""Rule that a relevance breaks if its gain is not finite, by the name of the gain."""
 
 Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
-"""How documents get their gains: `gains` or `normalised_gains`."""
+"""Function that returns the gains of documents: `gains` or `normalised_gains`."""
 
 
 def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
-    """The gain of each document; 0 where it is not relevant."""
+    """Return the gain of each document; 0 where it is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
         rule, lacking = NOT_FINITE.get(gain, f"`gain={gain!r}` must be finite"), np.empty(0)
@@ -49,9 +49,10 @@ def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
 
 
 def normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
-    """The gains of equation 5: 2^ngain - 1 with ngain the grade over m_q, the highest there is.
+    """Return the gains of equation 5: 2^ngain - 1 with ngain = grade / m_q.
 
-    `"linear"` leaves out the power; a mapping gives what stands for the grade, above and below.
+    m_q is the highest grade that the query can have. `"linear"` leaves out the power of two; a
+    mapping replaces both grades by their gains.
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
@@ -72,7 +73,7 @@ def dcg(
     ties: str,
     form: Form = gains,
 ) -> Floats:
-    """Σ_i gain(i) · discount(i) over the top n."""
+    """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
     worth = discounted(
         queries.valued(n, lambda documents: form(queries, documents, gain), ties), discount, base
     )
@@ -82,7 +83,7 @@ def dcg(
 def ideal_dcg(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, form: Form = gains
 ) -> Floats:
-    """The DCG of the judged documents in the best order."""
+    """Return the DCG of the judged documents in the best order."""
     worth = ideal(queries, n, form, gain, discount, base)
     return worth.sum(worth.values)
 
@@ -96,7 +97,7 @@ def ndcg(
     ties: str,
     form: Form = gains,
 ) -> Floats:
-    """DCG over ideal DCG."""
+    """Return NDCG: DCG over ideal DCG."""
     reached = dcg(queries, n, gain, discount, base, ties, form)
     return over_ideal(reached, ideal_dcg(queries, n, gain, discount, base, form))
 
@@ -104,7 +105,7 @@ def ndcg(
 def dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
-    """DCG at every rank."""
+    """Return DCG at every rank."""
     worth = queries.first(n, partial(gains, queries, gain=gain), ties)
     return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked.lengths, n))
 
@@ -112,7 +113,7 @@ def dcg_curve(
 def ideal_dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
 ) -> Ragged:
-    """Ideal DCG at every rank."""
+    """Return the ideal DCG at every rank."""
     worth = ideal(queries, n, gains, gain, discount, base)
     return cumulated(worth, lengths_of(queries.judged.n, n))
 
@@ -127,7 +128,7 @@ def ndcg_curve(
     form: Form = gains,
     lengths: Integers | None = None,
 ) -> Ragged:
-    """NDCG at every rank, or at as many as `lengths` says."""
+    """Return NDCG at every rank, or at the first `lengths` ranks."""
     if lengths is None:
         lengths = lengths_of(queries.ranked.lengths, n)
     worth = queries.first(n, lambda documents: form(queries, documents, gain), ties)
@@ -145,9 +146,9 @@ def ndcg_area(
     ties: str,
     form: Form = gains,
 ) -> Floats:
-    """The area under the NDCG curve: its mean over all ranks; 0 where there are none.
+    """Return the area under the NDCG curve, which is its mean over all ranks.
 
-    Where both lists have ended it keeps its last value, however far the ranks go on.
+    A query without ranks gets 0. Past the end of both lists the curve keeps its last value.
     """
     ranks = lengths_of(queries.ranked.lengths, n)
     ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
@@ -160,24 +161,24 @@ def ndcg_area(
 
 
 def cumulated(worth: Ragged, lengths: Integers) -> Ragged:
-    """Sums so far, at as many ranks as `lengths` says."""
+    """Return the running sums, at as many ranks as `lengths` specifies."""
     return worth.of(worth.accumulated(np.add, worth.values)).spread(lengths)
 
 
 def lengths_of(lengths: Integers, n: int | None) -> Integers:
-    """At how many ranks a curve has a value."""
+    """Return the number of ranks at which each curve has a value."""
     return lengths if n is None else np.full_like(lengths, n)
 
 
 def ideal(
     queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
 ) -> Documents:
-    """gain(i) · discount(i) of the relevant documents in the best order."""
+    """Return gain(i) · discount(i) of the relevant documents in ideal order."""
     best = queries.judged.ideal(n)
     return discounted(best.of(form(queries, best, gain)), discount, base)
 
 
 def discounted(worth: Documents, discount: Discount, base: float) -> Documents:
-    """gain(i) · discount(i)."""
+    """Return gain(i) · discount(i)."""
     at_rank = DISCOUNTS[discount](np.arange(1, worth.ranks.max(initial=0) + 1), base)
     return worth.of(worth.values * at_rank[worth.ranks - 1])

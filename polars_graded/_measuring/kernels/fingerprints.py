@@ -23,7 +23,10 @@ MIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 def mixed(numbers: Hashes) -> Hashes:
-    """Return the finaliser of SplitMix64: each bit of the result depends on all bits."""
+    """Return the finaliser of SplitMix64 of each number.
+
+    Each bit of the result depends on all bits of the number.
+    """
     z = numbers + GOLDEN_STEP
     z = (z ^ (z >> np.uint64(30))) * MIX_FACTORS[0]
     z = (z ^ (z >> np.uint64(27))) * MIX_FACTORS[1]
@@ -31,7 +34,7 @@ def mixed(numbers: Hashes) -> Hashes:
 
 
 def text_hashes(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
-    """Return the hash of each text; their bytes lie end to end in `characters`."""
+    """Return the hash of each text; `characters` holds their bytes end to end."""
     hashes = np.zeros(len(lengths), np.uint64)
     filled = lengths > 0
     if filled.any():
@@ -44,6 +47,6 @@ def text_hashes(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
 
 
 def judgment_hashes(documents: Hashes, grades: Floats) -> Hashes:
-    """Return a hash of each document, by its own hash, together with its grade."""
+    """Return a hash of each document's own hash and its grade."""
     bits = (grades + 0.0).view(np.uint64)  # -0.0 is 0.0
     return mixed(documents ^ mixed(bits))

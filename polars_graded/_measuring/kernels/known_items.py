@@ -1,4 +1,4 @@
-"""What a user knew before, and what they find: counts of relevant documents of both kinds."""
+"""Counts of the relevant documents that a user knew before, and of new ones."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers
 
 
 def coverage_ratio(_queries: Queries, known: Queries, threshold: float | None) -> Floats:
-    """|R_k| / |U|: the known relevant documents that were retrieved."""
+    """Return |R_k| / |U|: the share of known relevant documents retrieved."""
     return _ratio(_retrieved(known, threshold), known.judged.n_relevant(threshold))
 
 
 def novelty_ratio(queries: Queries, known: Queries, threshold: float | None) -> Floats:
-    """|R_u| / (|R_u| + |R_k|): the retrieved relevant documents that were not known."""
+    """Return |R_u| / (|R_u| + |R_k|): the share of hits that were not known."""
     retrieved = _retrieved(queries, threshold)
     return np.nan_to_num(_ratio(retrieved - _retrieved(known, threshold), retrieved))
 
 
 def relative_recall(queries: Queries, known: Queries, threshold: float | None) -> Floats:
-    """(|R_k| + |R_u|) / |U|: relevant documents retrieved over those expected."""
+    """Return (|R_k| + |R_u|) / |U|: hits over the documents expected."""
     return _ratio(_retrieved(queries, threshold), known.judged.n_relevant(threshold))
 
 
 def recall_effort(queries: Queries, known: Queries, threshold: float | None) -> Floats:
-    """|U| / |A|: relevant documents expected over documents retrieved."""
+    """Return |U| / |A|: documents expected over documents retrieved."""
     return _ratio(known.judged.n_relevant(threshold), queries.ranked.lengths)
 
 
@@ -34,5 +34,5 @@ def _retrieved(queries: Queries, threshold: float | None) -> Integers:
 
 
 def _ratio(count: Integers, of: Integers) -> Floats:
-    """One count over another; NaN, which is undefined, over none."""
+    """Return one count over another; NaN (undefined) where that is 0."""
     return np.where(of > 0, count / of, np.nan)

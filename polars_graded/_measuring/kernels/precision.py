@@ -23,7 +23,7 @@ from polars_graded._measuring.kernels.ragged import (
 def precision(
     queries: Queries, n: int | None, threshold: float | None, ties: str = "order"
 ) -> Floats:
-    """Hits in the top n over n; over all that was retrieved where there is no n."""
+    """Return P@n: hits in the top n over n, or over the number retrieved."""
     found = hits(queries, n, threshold, ties)
     return found / n if n else or_0(found / queries.ranked.lengths)
 
@@ -35,14 +35,14 @@ def recall(
     over: str = "relevant",
     ties: str = "order",
 ) -> Floats:
-    """Hits in the top n over R, or over min(n, R)."""
+    """Return hits in the top n over R, or over min(n, R)."""
     return hits(queries, n, threshold, ties) / queries.most_hits(n, threshold, over)
 
 
 def f_measure(
     queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str = "order"
 ) -> Floats:
-    """(1 + β²) P R / (β² P + R), which is (1 + β²) hits / (n + β² · all relevant)."""
+    """Return F = (1 + β²) P R / (β² P + R), by the numbers that P and R share."""
     found = hits(queries, n, threshold, ties)
     ranks = n or queries.ranked.lengths
     return weighted_harmonic_mean(found, ranks, queries.judged.n_relevant(threshold), beta)
@@ -51,12 +51,12 @@ def f_measure(
 def e_measure(
     queries: Queries, n: int | None, b: float, threshold: float | None, ties: str
 ) -> Floats:
-    """1 - (1 + b²) / (b² / R + 1 / P), which is 1 - F."""
+    """Return E = 1 - (1 + b²) / (b² / R + 1 / P), which is 1 - F."""
     return 1 - f_measure(queries, n, b, threshold, ties)
 
 
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
-    """The highest F at any of the first n ranks, which is at a hit."""
+    """Return the highest F at any of the first n ranks, which is at a hit."""
     hits = queries.hits(n, threshold)
     total = repeated(queries.judged.n_relevant(threshold), hits.lengths)
     return hits.max(weighted_harmonic_mean(hits.rank, hits.ranks, total, beta))
@@ -65,26 +65,30 @@ def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float
 def weighted_harmonic_mean(
     found: npt.NDArray[Any], ranks: npt.NDArray[Any] | int, total: Integers, beta: float
 ) -> Floats:
-    """(1 + β²) P R / (β² P + R), where P is what was found over ranks and R that over all."""
+    """Return (1 + β²) P R / (β² P + R) with P = hits / ranks, R = hits / all.
+
+    Both fractions have the same numerator, so it equals (1 + β²) hits / (ranks + β² all), which
+    needs no case for P = R = 0.
+    """
     return or_0((1 + beta**2) * found / (ranks + beta**2 * total))
 
 
 def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Floats:
-    """Precision at the rank of the k-th hit: k over that rank, 0 without so many."""
+    """Return k over the rank of the k-th hit; 0 with fewer than k hits."""
     hits = queries.hits(None, threshold)
     kth = hits.keep(hits.rank == k)
     return kth.sum(k / kth.ranks)
 
 
 def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
-    """Hits in the top R over R."""
+    """Return hits in the top R over R."""
     total = queries.judged.n_relevant(threshold)
     worth = queries.valued(None, lambda found: queries.relevant(found.values, threshold), ties)
     return worth.sum(worth.values * (worth.ranks <= repeated(total, worth.lengths))) / total
 
 
 def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
-    """1 / the rank of the first hit; 0 without one in the top n."""
+    """Return 1 over the rank of the first hit; 0 without one in the top n."""
     if ties == "average":
         return expected_at_first_hit(queries, n, threshold, lambda rank: 1 / rank)
     hits = queries.hits(n, threshold)
@@ -92,7 +96,7 @@ def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ti
 
 
 def success(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
-    """1 with a hit in the top n, 0 without."""
+    """Return 1 with a hit in the top n, 0 without."""
     if ties == "average":
         return expected_at_first_hit(queries, n, threshold, np.ones_like)
     return (hits(queries, n, threshold, ties) > 0).astype(np.float64)
@@ -101,12 +105,12 @@ def success(queries: Queries, n: int | None, threshold: float | None, ties: str)
 def expected_at_first_hit(
     queries: Queries, n: int | None, threshold: float | None, worth: Callable[[Floats], Floats]
 ) -> Floats:
-    """The expected worth of the rank of the first hit, over all orders of tied documents.
+    """Return the expected worth of the first hit's rank over orders of ties.
 
-    The first hit is in the first set of tied documents that has one. With r of its m documents
-    relevant, that of rank j in the set is relevant in r / (m - j + 1) of the orders that begin with
-    j - 1 misses, of which there can be m - r. Say r = 1 and m = 2 after one other document: rank 2
-    has the first hit with chance 1/2, rank 3 with (1 - 1/2) · 1/1.
+    The first hit is in the first tie group that has one. If r of its m documents are relevant, the
+    document at place j of the group is relevant in r / (m - j + 1) of the orders that begin with j
+    - 1 misses, and at most m - r misses can come before it. Example: with r = 1 and m = 2 after one
+    other document, rank 2 has the first hit with probability 1/2, rank 3 with (1 - 1/2) · 1/1.
     """
     ranked, starts = queries.ranked, queries.tie_starts
     hit = queries.relevant(ranked.values, threshold)
@@ -138,7 +142,7 @@ def expected_at_first_hit(
 
 
 def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
-    """The share of pairs in the right order; tied ones count half, unless ties are broken."""
+    """Return the share of pairs in the right order; tied pairs count half."""
     ranked, hits = queries.ranked, queries.hits(None, threshold)
     n_relevant = queries.judged.n_relevant(threshold)
     n_other = queries.judged.n - n_relevant
@@ -158,7 +162,7 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
 
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:
-    """(1/R) Σ over hits of 1 - (judged others above it, at most R) / min(R, judged others)."""
+    """Return (1/R) Σ_hits 1 - min(others above, R) / min(R, judged others)."""
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
     above = np.minimum(others_above(queries, hits), repeated(n_relevant, hits.lengths))
@@ -167,38 +171,38 @@ def bpref(queries: Queries, threshold: float | None) -> Floats:
 
 
 def others_above(queries: Queries, hits: Documents) -> Integers:
-    """How many documents are judged and no hits above each hit."""
+    """Return the number of judged, irrelevant documents above each hit."""
     return queries.judged_so_far(hits) - hits.rank
 
 
 def judged(queries: Queries, n: int | None, ties: str) -> Floats:
-    """The share of judged documents among the top n."""
+    """Return the share of judged documents among the top n."""
     worth = queries.first(n, lambda ranked: ~np.isnan(ranked.values), ties)
     return or_0(worth.sum(worth.values) / worth.lengths)
 
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
-    """Σ of relevance over the highest, in the top n, over n."""
+    """Return Σ of relevance over the highest, in the top n, over n."""
     worth = queries.valued(n, queries.share_of_best, ties)
     found = worth.sum(worth.values)
     return found / n if n else or_0(found / queries.ranked.lengths)
 
 
 def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
-    """Σ of relevance in the top n over Σ of all that was judged."""
+    """Return Σ of relevance in the top n over Σ of all judged relevance."""
     relevant = queries.judged.relevant
     worth = queries.valued(n, lambda found: queries.relevance(found.values), ties)
     return over_ideal(worth.sum(worth.values), relevant.sum(queries.relevance(relevant.values)))
 
 
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
-    """Precision at every rank."""
+    """Return precision at every rank."""
     found = hits_curve(queries, n, threshold, ties)
     return found.of(found.values / found.rank)
 
 
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
-    """Recall at every rank."""
+    """Return recall at every rank."""
     found = hits_curve(queries, n, threshold, ties)
     return found.of(found.values / repeated(queries.judged.n_relevant(threshold), found.lengths))
 
@@ -206,7 +210,7 @@ def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties:
 def f_measure_curve(
     queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str
 ) -> Ragged:
-    """F at every rank."""
+    """Return F at every rank."""
     found = hits_curve(queries, n, threshold, ties)
     total = repeated(queries.judged.n_relevant(threshold), found.lengths)
     return found.of(weighted_harmonic_mean(found.values, found.depth, total, beta))
@@ -215,7 +219,7 @@ def f_measure_curve(
 def e_measure_curve(
     queries: Queries, n: int | None, b: float, threshold: float | None, ties: str
 ) -> Ragged:
-    """E at every rank."""
+    """Return E at every rank."""
     f = f_measure_curve(queries, n, b, threshold, ties)
     return f.of(1 - f.values)
 
@@ -223,7 +227,7 @@ def e_measure_curve(
 def interpolated_precision(
     queries: Queries, recall_levels: int | tuple[float, ...], threshold: float | None
 ) -> Ragged:
-    """P(r) = max of the precision at recall r and above."""
+    """Return P(r): the maximum of the precision at recall r and above."""
     levels = levels_of_recall(recall_levels)
     found, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     best_from = found.accumulated_from_the_end(np.maximum, found.rank / found.ranks)
@@ -239,29 +243,29 @@ def interpolated_precision(
 
 
 def levels_of_recall(recall_levels: int | tuple[float, ...]) -> tuple[float, ...]:
-    """The levels as they are, or so many from 0 to 1."""
+    """Return the levels, or that many equal steps from 0 to 1."""
     if isinstance(recall_levels, int):
         return tuple(level / (recall_levels - 1) for level in range(recall_levels))
     return recall_levels
 
 
 def n_retrieved(queries: Queries) -> Integers:
-    """How many documents were retrieved."""
+    """Return the number of retrieved documents."""
     return queries.ranked.lengths
 
 
 def n_relevant(queries: Queries, threshold: float | None) -> Integers:
-    """R: how many documents were judged relevant."""
+    """Return R, the number of documents judged relevant."""
     return queries.judged.n_relevant(threshold)
 
 
 def n_relevant_retrieved(queries: Queries, n: int | None, threshold: float | None) -> Integers:
-    """How many of the first n documents are relevant."""
+    """Return the number of relevant documents among the first n."""
     return queries.hits(n, threshold).lengths
 
 
 def hits(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
-    """Hits in the top n, as many as are expected where ties are averaged."""
+    """Return the hits in the top n, or their expected number over ties."""
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
     worth = queries.valued(n, lambda found: queries.relevant(found.values, threshold), ties)
@@ -269,7 +273,7 @@ def hits(queries: Queries, n: int | None, threshold: float | None, ties: str) ->
 
 
 def hits_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
-    """Hits so far at every rank, as many as are expected where ties are averaged."""
+    """Return the hits so far at every rank, or their expected number."""
     if ties == "order":
         ranked = queries.ranked.head(n)
         found = ranked.count_so_far(queries.relevant(ranked.values, threshold)).astype(np.float64)
@@ -279,5 +283,5 @@ def hits_curve(queries: Queries, n: int | None, threshold: float | None, ties: s
 
 
 def or_0(ratio: Floats) -> Floats:
-    """0 where there was nothing to divide by."""
+    """Return the ratio with 0 in place of NaN, where nothing was counted."""
     return np.nan_to_num(ratio, nan=0.0)

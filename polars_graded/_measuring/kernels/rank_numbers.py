@@ -1,4 +1,4 @@
-"""Lists of numbers that count their documents, as ranks do."""
+"""Detection of lists of numbers that count their documents, as ranks do."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from polars_graded._measuring.kernels.ragged import Mask, Ragged, repeated
 
 
 def find_rank_lists(values: Ragged) -> tuple[Mask, Mask, Mask]:
-    """Return which lists have numbers, which hold 1 to n or 0 to n - 1, and which of these say so.
+    """Return masks of lists with numbers, of ranks, and of conclusive ranks.
 
-    NaN counts as no number. A single number, and 0 beside 1, count by chance: they are no evidence.
+    A list of ranks contains 1 to n, or 0 to n - 1. NaN counts as no number. A single number, and 0
+    beside 1, count their documents by chance: they are not conclusive.
     """
     known = ~np.isnan(values.values)
     n = values.count(known)

@@ -1,4 +1,4 @@
-"""How far a user goes down the list, and what they have found by then."""
+"""Measures that model how far a user reads the list."""
 
 from __future__ import annotations
 
@@ -10,22 +10,25 @@ from polars_graded._measuring.kernels.queries import Queries, over_ideal
 from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged, repeated
 
 LOG_OF_0 = -746.0
-"""Of what has a smaller logarithm, a double keeps nothing."""
+"""Logarithm below which a power underflows to 0 in a double."""
 
 
 def err(queries: Queries, n: int | None) -> Floats:
-    """Σ_r (1/r) R_r Π_{i<r} (1 - R_i): one over the rank at which the user is satisfied."""
+    """Return ERR: 1 over the rank at which the user stops, as it is expected."""
     return expected_reciprocal_rank(queries, queries.hits(n, None))
 
 
 def nerr(queries: Queries, n: int | None) -> Floats:
-    """ERR over that of the best order."""
+    """Return ERR over the ERR of the best order."""
     best = expected_reciprocal_rank(queries, queries.judged.ideal(n))
     return over_ideal(expected_reciprocal_rank(queries, queries.hits(n, None)), best)
 
 
 def expected_reciprocal_rank(queries: Queries, hits: Documents) -> Floats:
-    """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}: others satisfy nobody."""
+    """Return Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}.
+
+    Documents that are not hits have R = 0 and add nothing.
+    """
     best = repeated(queries.relevance(queries.best), hits.lengths)
     satisfied = chance_to_satisfy(queries.relevance(hits.values), best)
     not_before = hits.before(np.multiply, 1 - satisfied, 1.0)
@@ -33,7 +36,7 @@ def expected_reciprocal_rank(queries: Queries, hits: Documents) -> Floats:
 
 
 def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
-    """R = (2^g - 1) / 2^{g_max}."""
+    """Return R = (2^g - 1) / 2^{g_max}, the probability that a user stops."""
     # Near 0 the difference would lose what little there is; far from it the quotient overflows.
     near_0 = np.expm1(np.minimum(relevance, 1) * np.log(2)) * np.exp2(-best)
     return np.where(relevance < 1, near_0, np.exp2(relevance - best) - np.exp2(-best))
@@ -42,7 +45,10 @@ def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
 def rbp(
     queries: Queries, n: int | None, p: float, *, graded: bool, threshold: float | None, ties: str
 ) -> Floats:
-    """(1 - p) Σ_i rel(i) p^{i-1}: the user goes on to the next document with probability p."""
+    """Return RBP: (1 - p) Σ_i rel(i) p^{i-1}.
+
+    The user goes on to the next document with probability p.
+    """
 
     def relevance(documents: Ragged) -> Floats:
         hit = queries.relevant(documents.values, threshold)
@@ -56,7 +62,7 @@ def rbp(
 
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
-    """(1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg of the best order(r))."""
+    """Return Q: (1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg_ideal(r))."""
     hits, wanted = queries.hits(n, None), queries.judged.ideal()
     best = wanted.accumulated(np.add, gains(queries, wanted, gain))
     # The best order has gained all there is at its last relevant document.
