@@ -24,7 +24,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._measuring.kernels.phi import median_and_upper_whisker
+from polars_graded._measuring.kernels.phi import find_median_and_upper_whisker
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 
 __all__ = [
@@ -332,7 +332,7 @@ def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
     """Whether each row has a score beyond the upper whisker of its box plot."""
     rows, n = scores.shape
     ascending = Ragged(np.sort(scores, axis=1).ravel(), np.arange(rows + 1) * n)
-    return ascending.last() > median_and_upper_whisker(ascending, 1.5)[1]
+    return ascending.last() > find_median_and_upper_whisker(ascending, 1.5)[1]
 
 
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:

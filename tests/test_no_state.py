@@ -165,14 +165,14 @@ def our_threads() -> int:
     return sum(not isinstance(each, dummy) for each in threading.enumerate())
 
 
-LARGE = 2 * max(batches.CHUNK_ROWS, ragged.LONG) + 1
+LARGE = 2 * max(batches.CHUNK_ROWS, ragged.MIN_THREADED_VALUES) + 1
 
 
 @pytest.mark.parametrize("way", ["agg", "streaming", "evaluate"])
 def test_no_thread_no_timer_and_no_data_is_left_after_a_query(way):
     """Beyond each number of rows from which on something else is done, in a list and in all."""
     rows = pl.select(
-        query=pl.int_range(LARGE) // 100 * pl.int_range(LARGE).ge(ragged.LONG + 1),
+        query=pl.int_range(LARGE) // 100 * pl.int_range(LARGE).ge(ragged.MIN_THREADED_VALUES + 1),
         grade=pl.int_range(LARGE) % 4,
         score=pl.int_range(LARGE) % 1009,
     )

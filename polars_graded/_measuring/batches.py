@@ -13,10 +13,10 @@ import polars as pl
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.ragged import (
-    EXACT,
+    MAX_EXACT_INTEGER,
     Integers,
     Ragged,
-    counted_so_far,
+    count_before,
     offsets_of,
 )
 
@@ -68,7 +68,7 @@ class Lists:
             return np.zeros(len(self), np.int64)
         if mask.all(ignore_nulls=False):
             return np.diff(self.offsets)
-        so_far = counted_so_far(mask.fill_null(value=False).to_numpy())
+        so_far = count_before(mask.fill_null(value=False).to_numpy())
         # Beyond 2^31 the counts wrap around, and their differences do not.
         return np.diff(so_far[self.offsets]).astype(np.int64)
 
@@ -92,7 +92,7 @@ class Lists:
 def are_exact(numbers: pl.Series) -> bool:
     """Whether whole numbers are so small that doubles hold each of them."""
     ends = numbers.to_frame().select(pl.first().min(), highest=pl.first().max()).row(0)
-    return all(end is None or abs(end) <= EXACT for end in ends)
+    return all(end is None or abs(end) <= MAX_EXACT_INTEGER for end in ends)
 
 
 def run(

@@ -30,7 +30,7 @@ from polars_graded._measuring.kernels.cumulated_gain import (
     normalised_gains,
 )
 from polars_graded._measuring.kernels.gains import DISCOUNTS, GAINS
-from polars_graded._measuring.kernels.queries import HIGHEST_RELEVANCE, TIE_ORDERS, TIE_RULES
+from polars_graded._measuring.kernels.queries import MAX_RELEVANCE, TIE_ORDERS, TIE_RULES
 
 Best: TypeAlias = Literal["highest", "lowest", "none"]
 
@@ -75,8 +75,8 @@ class Option:
 def _gain(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         pairs = check_grade_gains(name, value)
-        if pairs[-1][1] > HIGHEST_RELEVANCE:
-            msg = f"`{name}` must map to at most {HIGHEST_RELEVANCE:g}, got {pairs[-1][1]:g}"
+        if pairs[-1][1] > MAX_RELEVANCE:
+            msg = f"`{name}` must map to at most {MAX_RELEVANCE:g}, got {pairs[-1][1]:g}"
             raise ValueError(msg)
         return pairs
     return check_choice(name, value, GAINS, instead="a mapping from grade to gain")

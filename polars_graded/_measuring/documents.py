@@ -95,7 +95,7 @@ def _rows_by_name(
     """
 
     def tied(scores: Ragged, grades: Ragged) -> tuple[int, Integers, Integers]:
-        return len(scores.values), *scores.tied_unlike(grades)
+        return len(scores.values), *scores.find_unlike_ties(grades)
 
     found, start, n_sets = [], 0, 0
     for length, places, sets in batches.run([scores, grades], tied):
@@ -134,7 +134,7 @@ class _Order:
 
         What `names` gives of some places orders documents last, and does not tell them apart.
         """
-        places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.tied)))
+        places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.mask_tied)))
         if not len(places):
             return None
         query = np.searchsorted(scores.offsets, places, side="right")

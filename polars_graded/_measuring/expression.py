@@ -116,7 +116,7 @@ def places(ranking: Ranking) -> pl.Expr:
         falling, condensed = ranking.descending[0], ranking.condensed
         rank = ranks(grades, scores, descending=falling, condensed=condensed).values
         # What was not retrieved is tied with nothing, and has no score.
-        tied = (ties[0] if ties else scores).tied() & ~np.isnan(scores.values)
+        tied = (ties[0] if ties else scores).mask_tied() & ~np.isnan(scores.values)
         return np.stack([rank, tied])
 
     dtype = pl.List(pl.Struct({"rank": pl.UInt32(), "tied": pl.Boolean()}))

@@ -17,7 +17,7 @@ from polars_graded._measuring.foreign_names import (
     explain_without_call,
     own_name_of_measure,
 )
-from polars_graded._measuring.kernels.precision import levels_of_recall
+from polars_graded._measuring.kernels.precision import list_recall_levels
 from polars_graded._measuring.keywords import hint_of_option
 
 
@@ -123,14 +123,14 @@ class Measure:
     def positions(self) -> tuple[str, tuple[float, ...]] | None:
         """What the values of a curve stand at and what that is called; None if lists differ."""
         if "recall_levels" in self.options:
-            return "recall", levels_of_recall(self.options["recall_levels"])
+            return "recall", list_recall_levels(self.options["recall_levels"])
         return None if self.n is None else ("rank", tuple(range(1, self.n + 1)))
 
     @property
     def values_per_query(self) -> int:
         """How many values it makes of each query, however short its lists are."""
         if "recall_levels" in self.options:
-            return len(levels_of_recall(self.options["recall_levels"]))
+            return len(list_recall_levels(self.options["recall_levels"]))
         return self.n if self.is_curve and self.n is not None else 0
 
     @property

@@ -28,11 +28,11 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.documents import not_finite
 from polars_graded._measuring.kernels.phi import (
     Points,
-    box_plot_points,
-    equal_steps,
-    given_points,
-    interpolated,
-    own_points,
+    interpolate,
+    make_box_plot_points,
+    make_equal_steps,
+    read_own_points,
+    repeat_points,
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
 from polars_graded._measuring.ranking import OF_NUMBERS, is_number, planned
@@ -177,8 +177,8 @@ def phi_curve(
     def kernel(ascending: Ragged, *given: Ragged) -> Points:
         through = chosen.points_of(ascending, *given)
         defined = np.repeat(through.scores.lengths > 0, ascending.lengths)
-        scores = equal_steps(ascending.keep(defined), n_points)
-        return Points(scores, interpolated(through, scores))
+        scores = make_equal_steps(ascending.keep(defined), n_points)
+        return Points(scores, interpolate(through, scores))
 
     return _tidy(frame, score, query, chosen, kernel)
 
@@ -192,11 +192,11 @@ def _relevance(columns: Sequence[pl.Series], chosen: _Chosen, undefined: float |
     lists = [_scores(scores), *map(Lists.of, chosen.given(given))]
 
     def kernel(scores: Ragged, *given: Ragged) -> Floats:
-        points = chosen.points_of(scores.ascending(), *given)
+        points = chosen.points_of(scores.sort_ascending(), *given)
         relevance = np.full_like(scores.values, np.nan)
         known = ~np.isnan(scores.values)
         defined = np.repeat(points.scores.lengths > 0, scores.lengths)
-        relevance[known & defined] = interpolated(points, scores.keep(known & defined))
+        relevance[known & defined] = interpolate(points, scores.keep(known & defined))
         if undefined is not None:
             relevance[known & ~defined] = undefined
         return relevance
@@ -243,7 +243,7 @@ def _tidy(
         queries = frame.lazy().group_by(query, maintain_order=True).agg(struct).collect()
     scores, *given = queries.get_column(score).struct.unnest().get_columns()
     lists = [_scores(scores.alias(score)), *map(Lists.of, chosen.given(given))]
-    chunks = batches.run(lists, lambda scores, *own: kernel(scores.ascending(), *own))
+    chunks = batches.run(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(
@@ -282,12 +282,12 @@ class _Chosen:
             msg = f"`floor` is for direction 'high' only, got direction {direction!r}"
             raise ValueError(msg)
         if control_points is None:
-            box = partial(box_plot_points, whisker=factor, floor=least, direction=direction)
+            box = partial(make_box_plot_points, whisker=factor, floor=least, direction=direction)
             return cls(box)
         if isinstance(control_points, str | pl.Expr):
-            return cls(own_points, check_column("control_points", control_points))
+            return cls(read_own_points, check_column("control_points", control_points))
         scores, relevance = _check_control_points(control_points)
-        return cls(partial(given_points, scores=scores, relevance=relevance))
+        return cls(partial(repeat_points, scores=scores, relevance=relevance))
 
     def inputs(self) -> list[pl.Expr]:
         """What a query has to say of its control points: those in its first row, as a list."""

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polars_graded._measuring.kernels.queries import Queries, over_ideal
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import (
     Documents,
     Floats,
     Integers,
     Levels,
     Ragged,
-    repeated,
+    repeat_each,
 )
 
 
@@ -22,12 +22,12 @@ def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties
     """Return AP: the sum of precisions at hits over R (equations 1 and 2)."""
     if ties == "average":
         expected = expected_precisions(queries, threshold).head(n)
-        return expected.sum(expected.values) / queries.most_hits(n, threshold, over)
+        return expected.sum(expected.values) / queries.count_possible_hits(n, threshold, over)
     hits = queries.hits(n, threshold)
     total = hits.sum(precisions(hits))
     if over == "retrieved":
         return np.where(hits.lengths > 0, total / hits.lengths, 0.0)
-    return total / queries.most_hits(n, threshold, over)
+    return total / queries.count_possible_hits(n, threshold, over)
 
 
 def precisions(hits: Documents) -> Floats:
@@ -47,10 +47,10 @@ def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
     m = np.diff(starts, append=len(hit))
     r = np.add.reduceat(hit, starts, dtype=np.float64)
     h = ranked.count_so_far(hit)[starts] - hit[starts]
-    i = np.arange(1, len(hit) + 1) - repeated(starts, m)
-    among_the_tied = (i - 1) * repeated((r - 1) / np.maximum(m - 1, 1), m)
-    hits = repeated(h, m) + 1 + among_the_tied
-    return ranked.of(repeated(r / m, m) * hits / ranked.depth)
+    i = np.arange(1, len(hit) + 1) - repeat_each(starts, m)
+    among_the_tied = (i - 1) * repeat_each((r - 1) / np.maximum(m - 1, 1), m)
+    hits = repeat_each(h, m) + 1 + among_the_tied
+    return ranked.of(repeat_each(r / m, m) * hits / ranked.depth)
 
 
 def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -63,7 +63,8 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     wanted = queries.by_relevance(queries.judged.relevant)
     top = queries.relevance(queries.judged.top)
     if levels is not None:
-        # AP at a level asks who reaches it, so a grade counts as the highest level it reaches.
+        # AP at a level counts the grades that reach it, so a grade equals the highest level
+        # that it reaches.
         steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
 
         def reaching(grades: Floats) -> Floats:
@@ -71,7 +72,7 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
 
         reached, wanted = reached.of(reaching(reached.values)), wanted.of(reaching(wanted.values))
         top = np.full_like(top, steps[-1])
-    return over_ideal(sum_of_minima(reached, wanted, shared=True), top)
+    return divide_by_ideal(sum_of_minima(reached, wanted, shared=True), top)
 
 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -82,7 +83,8 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
     reached = queries.by_relevance(queries.hits(n, None))
     wanted = queries.by_relevance(queries.judged.relevant)
     if levels is not None:
-        # Each level is as likely as any other to be the least that a user is content with.
+        # Equation of GAP with equal g_i: each level is equally likely to be the minimum that a user
+        # accepts.
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
 
@@ -90,18 +92,18 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
             return np.searchsorted(steps, grades, side="right").astype(np.float64)
 
         reached, wanted = reached.of(reaching(reached.values)), wanted.of(reaching(wanted.values))
-    return over_ideal(sum_of_minima(reached, wanted, shared=False), wanted.sum(wanted.values))
+    return divide_by_ideal(sum_of_minima(reached, wanted, shared=False), wanted.sum(wanted.values))
 
 
 def sum_of_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
     """Return Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
 
-    W(g) is the sum of the distances between the levels up to g that judged documents have, each
-    distance `shared` among the documents that reach its level or not.
+    W(g) is the sum of the distances between the levels up to g that judged documents have. With
+    `shared`, each distance is divided by the number of documents that reach its level.
     """
-    if wanted.counted is None:
-        return _bit_by_bit(reached, wanted.falling(), shared=shared)
-    return _level_by_level(reached, wanted.counted, shared=shared)
+    if wanted.level_counts is None:
+        return _bit_by_bit(reached, wanted.sort_descending(), shared=shared)
+    return _level_by_level(reached, wanted.level_counts, shared=shared)
 
 
 def _level_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floats:
@@ -137,13 +139,13 @@ def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
     below = np.append(wanted.values[1:], 0.0)
     below[wanted.offsets[1:][wanted.lengths > 0] - 1] = 0.0
     steps = wanted.values - below
-    weights = wanted.accumulated_from_the_end(np.add, steps / wanted.rank if shared else steps)
+    weights = wanted.accumulate_backwards(np.add, steps / wanted.rank if shared else steps)
 
     documents = reached.keep(reached.values > 0)
     query, rank = documents.query, documents.ranks
     last_as_good = np.searchsorted(
-        _by_query_then_best(wanted.query, wanted.values),
-        _by_query_then_best(query, documents.values),
+        _make_sort_key(wanted.query, wanted.values),
+        _make_sort_key(query, documents.values),
         side="right",
     )
     weight = weights[last_as_good - 1]
@@ -151,33 +153,33 @@ def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
 
     total = np.zeros(len(reached.lengths))
     row = np.arange(len(query))
-    node = documents.offsets[query]  # where the documents that agree so far begin
+    node = documents.offsets[query]  # first row of the documents that agree so far
     for bit in reversed(range(int(as_good.max(initial=0)).bit_length())):
         worse = (as_good >> bit & 1).astype(bool)
         n_worse = np.concatenate(([0], np.cumsum(worse)))
         n_worse_before = n_worse[:-1] - n_worse[node]
         n_better_before = row - node - n_worse_before
-        weight_of_worse = documents.before(np.add, np.where(worse, weight, 0.0), 0.0)
+        weight_of_worse = documents.accumulate_before(np.add, np.where(worse, weight, 0.0), 0.0)
         minima = np.where(worse, weight * n_better_before, weight_of_worse - weight_of_worse[node])
         total += documents.sum(minima / rank)
         starts = np.flatnonzero(row == node)
         sizes = np.diff(starts, append=len(row))
-        better_node = node + repeated(n_worse[starts + sizes] - n_worse[starts], sizes)
+        better_node = node + repeat_each(n_worse[starts + sizes] - n_worse[starts], sizes)
         place = np.where(worse, node + n_worse_before, better_node + n_better_before)
-        node = _placed(np.where(worse, node, better_node), place)
-        rank, weight, as_good = (_placed(each, place) for each in (rank, weight, as_good))
+        node = _move(np.where(worse, node, better_node), place)
+        rank, weight, as_good = (_move(each, place) for each in (rank, weight, as_good))
     equals = row - node + 1
     return total + documents.sum(weight * equals / rank)
 
 
-def _placed(values: npt.NDArray[Any], place: Integers) -> npt.NDArray[Any]:
+def _move(values: npt.NDArray[Any], place: Integers) -> npt.NDArray[Any]:
     """Return the values in the order of their new places."""
     result = np.empty_like(values)
     result[place] = values
     return result
 
 
-def _by_query_then_best(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
+def _make_sort_key(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
     """Return a key that sorts by query, then from the highest grade down."""
     key = np.empty(len(query), np.complex128)  # complex numbers sort by their parts in turn
     key.real, key.imag = query, -grades

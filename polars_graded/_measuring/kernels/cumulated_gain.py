@@ -12,17 +12,18 @@ from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.gains import (
     DISCOUNTS,
     GAINS,
-    HIGHEST_EXP2,
+    MAX_EXP2_RELEVANCE,
     Discount,
     Gain,
-    gain_of_grade,
-    highest_gain,
+    look_up_gains,
+    look_up_highest_gains,
 )
-from polars_graded._measuring.kernels.queries import Queries, over_ideal
-from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeated
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
+from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeat_each
 
 NOT_FINITE = {
-    "exp2": f"`gain='exp2'` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite\n\n"
+    "exp2": f"`gain='exp2'` takes relevance up to {MAX_EXP2_RELEVANCE}, beyond it 2^g is not finite"
+    "\n\n"
     "Hint: phi_relevance makes grades from 0 to 1 of popularity and other scores; gain='linear' "
     "takes them as they are"
 }
@@ -39,7 +40,7 @@ def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
         rule, lacking = NOT_FINITE.get(gain, f"`gain={gain!r}` must be finite"), np.empty(0)
     else:
         relevant = queries.relevant(documents.values, None)
-        result = np.where(relevant, gain_of_grade(documents.values, gain), 0.0)
+        result = np.where(relevant, look_up_gains(documents.values, gain), 0.0)
         rule = "`gain` maps no gain to grade"
         lacking = np.unique(documents.values[~np.isfinite(result)])
     finite = np.isfinite(result)
@@ -56,7 +57,7 @@ def normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
-    most = repeated(highest_gain(queries.best, gain), documents.lengths)
+    most = repeat_each(look_up_highest_gains(queries.best, gain), documents.lengths)
     worth = gains(queries, documents, gain)
     return GAINS["exp2"](np.where(worth > 0, worth / most, 0.0))
 
@@ -74,7 +75,7 @@ def dcg(
     form: Form = gains,
 ) -> Floats:
     """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
-    worth = discounted(
+    worth = apply_discount(
         queries.valued(n, lambda documents: form(queries, documents, gain), ties), discount, base
     )
     return worth.sum(worth.values)
@@ -99,7 +100,7 @@ def ndcg(
 ) -> Floats:
     """Return NDCG: DCG over ideal DCG."""
     reached = dcg(queries, n, gain, discount, base, ties, form)
-    return over_ideal(reached, ideal_dcg(queries, n, gain, discount, base, form))
+    return divide_by_ideal(reached, ideal_dcg(queries, n, gain, discount, base, form))
 
 
 def dcg_curve(
@@ -107,7 +108,9 @@ def dcg_curve(
 ) -> Ragged:
     """Return DCG at every rank."""
     worth = queries.first(n, partial(gains, queries, gain=gain), ties)
-    return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked.lengths, n))
+    return sum_so_far(
+        apply_discount(worth, discount, base), find_curve_lengths(queries.ranked.lengths, n)
+    )
 
 
 def ideal_dcg_curve(
@@ -115,7 +118,7 @@ def ideal_dcg_curve(
 ) -> Ragged:
     """Return the ideal DCG at every rank."""
     worth = ideal(queries, n, gains, gain, discount, base)
-    return cumulated(worth, lengths_of(queries.judged.n, n))
+    return sum_so_far(worth, find_curve_lengths(queries.judged.n, n))
 
 
 def ndcg_curve(
@@ -130,11 +133,11 @@ def ndcg_curve(
 ) -> Ragged:
     """Return NDCG at every rank, or at the first `lengths` ranks."""
     if lengths is None:
-        lengths = lengths_of(queries.ranked.lengths, n)
+        lengths = find_curve_lengths(queries.ranked.lengths, n)
     worth = queries.first(n, lambda documents: form(queries, documents, gain), ties)
-    reached = cumulated(discounted(worth, discount, base), lengths)
-    best = cumulated(ideal(queries, n, form, gain, discount, base), lengths)
-    return reached.of(over_ideal(reached.values, best.values))
+    reached = sum_so_far(apply_discount(worth, discount, base), lengths)
+    best = sum_so_far(ideal(queries, n, form, gain, discount, base), lengths)
+    return reached.of(divide_by_ideal(reached.values, best.values))
 
 
 def ndcg_area(
@@ -150,7 +153,7 @@ def ndcg_area(
 
     A query without ranks gets 0. Past the end of both lists the curve keeps its last value.
     """
-    ranks = lengths_of(queries.ranked.lengths, n)
+    ranks = find_curve_lengths(queries.ranked.lengths, n)
     ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
     curve = ndcg_curve(queries, n, gain, discount, base, ties, form, ended)
     total = curve.sum(curve.values) + (ranks - ended) * curve.last()
@@ -160,12 +163,12 @@ def ndcg_area(
 # What they are made of.
 
 
-def cumulated(worth: Ragged, lengths: Integers) -> Ragged:
+def sum_so_far(worth: Ragged, lengths: Integers) -> Ragged:
     """Return the running sums, at as many ranks as `lengths` specifies."""
-    return worth.of(worth.accumulated(np.add, worth.values)).spread(lengths)
+    return worth.of(worth.accumulate(np.add, worth.values)).extend(lengths)
 
 
-def lengths_of(lengths: Integers, n: int | None) -> Integers:
+def find_curve_lengths(lengths: Integers, n: int | None) -> Integers:
     """Return the number of ranks at which each curve has a value."""
     return lengths if n is None else np.full_like(lengths, n)
 
@@ -175,10 +178,10 @@ def ideal(
 ) -> Documents:
     """Return gain(i) · discount(i) of the relevant documents in ideal order."""
     best = queries.judged.ideal(n)
-    return discounted(best.of(form(queries, best, gain)), discount, base)
+    return apply_discount(best.of(form(queries, best, gain)), discount, base)
 
 
-def discounted(worth: Documents, discount: Discount, base: float) -> Documents:
+def apply_discount(worth: Documents, discount: Discount, base: float) -> Documents:
     """Return gain(i) · discount(i)."""
     at_rank = DISCOUNTS[discount](np.arange(1, worth.ranks.max(initial=0) + 1), base)
     return worth.of(worth.values * at_rank[worth.ranks - 1])

@@ -16,15 +16,15 @@ GradeGains: TypeAlias = tuple[tuple[float, float], ...]
 """Pairs of a grade and its gain, by rising grade."""
 Gain: TypeAlias = GainName | GradeGains
 
-HIGHEST_EXP2 = 1000
+MAX_EXP2_RELEVANCE = 1000
 """Maximum relevance for which sums of 2^g stay within the range of a double."""
 
 
 def exp2_gain(relevance: Floats) -> Floats:
     """Return 2^g - 1; infinity where 2^g would leave the range of a double."""
-    if relevance.max(initial=0) > HIGHEST_EXP2:
-        relevance = np.where(relevance > HIGHEST_EXP2, np.inf, relevance)
-    # Near 0 the difference would lose what little there is.
+    if relevance.max(initial=0) > MAX_EXP2_RELEVANCE:
+        relevance = np.where(relevance > MAX_EXP2_RELEVANCE, np.inf, relevance)
+    # Near 0 the difference of two numbers near 1 would lose its digits.
     return np.where(relevance < 1, np.expm1(relevance * np.log(2)), np.exp2(relevance) - 1)
 
 
@@ -37,17 +37,17 @@ GAINS: Mapping[GainName, Callable[[Floats], Floats]] = {"exp2": exp2_gain, "line
 """Functions from relevance to gain, by name."""
 
 
-def gain_of_grade(grades: Floats, pairs: GradeGains) -> Floats:
+def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
     """Return the gain of each grade by `pairs`; NaN for a missing grade."""
-    known, gains = _columns(pairs)
-    place = np.minimum(np.searchsorted(known, grades), len(known) - 1)
-    return np.where(known[place] == grades, gains[place], np.nan)
+    mapped, gains = _columns(pairs)
+    place = np.minimum(np.searchsorted(mapped, grades), len(mapped) - 1)
+    return np.where(mapped[place] == grades, gains[place], np.nan)
 
 
-def highest_gain(best: Floats, pairs: GradeGains) -> Floats:
+def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
     """Return the gain of the highest grade in `pairs` that `best` reaches."""
-    known, gains = _columns(pairs)
-    return gains[np.maximum(np.searchsorted(known, best, side="right") - 1, 0)]
+    grades, gains = _columns(pairs)
+    return gains[np.maximum(np.searchsorted(grades, best, side="right") - 1, 0)]
 
 
 def _columns(pairs: GradeGains) -> tuple[Floats, Floats]:

@@ -8,25 +8,25 @@ from polars_graded._measuring.kernels.queries import Queries
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 
 
-def coverage_ratio(_queries: Queries, known: Queries, threshold: float | None) -> Floats:
+def coverage_ratio(_queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
     """Return |R_k| / |U|: the share of known relevant documents retrieved."""
-    return _ratio(_retrieved(known, threshold), known.judged.n_relevant(threshold))
+    return _ratio(_retrieved(known_items, threshold), known_items.judged.n_relevant(threshold))
 
 
-def novelty_ratio(queries: Queries, known: Queries, threshold: float | None) -> Floats:
+def novelty_ratio(queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
     """Return |R_u| / (|R_u| + |R_k|): the share of hits that were not known."""
     retrieved = _retrieved(queries, threshold)
-    return np.nan_to_num(_ratio(retrieved - _retrieved(known, threshold), retrieved))
+    return np.nan_to_num(_ratio(retrieved - _retrieved(known_items, threshold), retrieved))
 
 
-def relative_recall(queries: Queries, known: Queries, threshold: float | None) -> Floats:
+def relative_recall(queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
     """Return (|R_k| + |R_u|) / |U|: hits over the documents expected."""
-    return _ratio(_retrieved(queries, threshold), known.judged.n_relevant(threshold))
+    return _ratio(_retrieved(queries, threshold), known_items.judged.n_relevant(threshold))
 
 
-def recall_effort(queries: Queries, known: Queries, threshold: float | None) -> Floats:
+def recall_effort(queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
     """Return |U| / |A|: documents expected over documents retrieved."""
-    return _ratio(known.judged.n_relevant(threshold), queries.ranked.lengths)
+    return _ratio(known_items.judged.n_relevant(threshold), queries.ranked.lengths)
 
 
 def _retrieved(queries: Queries, threshold: float | None) -> Integers:

@@ -18,7 +18,7 @@ from polars_graded._measuring.kernels.ragged import (
     Integers,
     Mask,
     Ragged,
-    repeated,
+    repeat_each,
 )
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
@@ -28,13 +28,13 @@ TIE_ORDERS: tuple[str, ...] = get_args(TieOrder)
 TIE_RULES: tuple[str, ...] = get_args(Ties)
 
 
-HIGHEST_RELEVANCE = 1e300
+MAX_RELEVANCE = 1e300
 """Maximum relevance or gain for which sums over documents stay within a double's range."""
 MAX_SUM_ERROR = 1e-9
 """Maximum relative difference of two sums of the same numbers in another order."""
 
 
-def over_ideal(reached: Floats, ideal: Floats) -> Floats:
+def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
     """Return what was reached over the ideal; NaN where the ideal is 0.
 
     Rounding may lift the quotient above 1, and it is clamped. An excess beyond rounding is a
@@ -43,7 +43,7 @@ def over_ideal(reached: Floats, ideal: Floats) -> Floats:
     excess = reached > ideal * (1 + MAX_SUM_ERROR) + np.finfo(np.float64).tiny
     if excess.any():
         worst = (reached[excess] / ideal[excess]).max()
-        msg = f"what was reached is {worst:g} of the ideal in {excess.sum()} places"
+        msg = f"the ranking reaches {worst:g} of the ideal in {excess.sum()} places"
         raise ArithmeticError(msg)
     return np.minimum(reached / ideal, 1.0)
 
@@ -95,7 +95,7 @@ class Judged:
     def ideal(self, n: int | None = None) -> Documents:
         """Return the `n` best relevant documents in the ideal order."""
         if n not in self._ideals:
-            self._ideals[n] = self.relevant.falling(n).all_documents()
+            self._ideals[n] = self.relevant.sort_descending(n).all_documents()
         return self._ideals[n]
 
 
@@ -111,7 +111,7 @@ class Queries:
     ties do not matter."""
     highest: float | None
     """Highest grade of the scale, if it was passed."""
-    whole: tuple[Ragged, Ragged] | None = None
+    full: tuple[Ragged, Ragged] | None = None
     """`ranked` and `ties` at full depth, if some documents are tied."""
 
     @classmethod
@@ -139,21 +139,21 @@ class Queries:
         """
         grades = judged.documents
         if scores is None:
-            found = grades.keep(~np.isnan(grades.values)) if condensed else grades
-            return cls(found.head(depth), judged, EMPTY, highest)
-        retrieved, places, new = ranked_places(
+            kept = grades.keep(~np.isnan(grades.values)) if condensed else grades
+            return cls(kept.head(depth), judged, EMPTY, highest)
+        retrieved, places, new = sort_ranked(
             grades, scores, descending=descending, condensed=condensed
         )
-        found = grades.keep(retrieved)
-        every = Ragged(places, found.offsets)
+        kept = grades.keep(retrieved)
+        every = Ragged(places, kept.offsets)
         top = every.head(depth)
-        ranked, tied, whole = top.of(found.values[top.values]), EMPTY, None
+        ranked, tied, full = top.of(kept.values[top.values]), EMPTY, None
         if ties is not None and not new.all():
             all_tied = every.of(ties.keep(retrieved).values[places])
-            tied, whole = all_tied.head(depth), (every.of(found.values[places]), all_tied)
+            tied, full = all_tied.head(depth), (every.of(kept.values[places]), all_tied)
         if alone and len(ranked.values) == len(grades.values):
             judged = Judged(ranked, judged.irrelevant)
-        return cls(ranked, judged, tied, highest, whole)
+        return cls(ranked, judged, tied, highest, full)
 
     @property
     def irrelevant(self) -> float:
@@ -170,7 +170,7 @@ class Queries:
             return grades > self.irrelevant
         return grades >= threshold
 
-    def most_hits(self, n: int | None, threshold: float | None, over: str) -> Integers:
+    def count_possible_hits(self, n: int | None, threshold: float | None, over: str) -> Integers:
         """Return R, or with `over="cutoff"` the smaller of n and R."""
         total = self.judged.n_relevant(threshold)
         return total if n is None or over == "relevant" else np.minimum(total, n)
@@ -183,7 +183,7 @@ class Queries:
 
     def share_of_best(self, grades: Ragged) -> Floats:
         """Return relevance over the query's maximum: ngain of equation 5."""
-        best = repeated(self.relevance(self.best), grades.lengths)
+        best = repeat_each(self.relevance(self.best), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
     @cached_property
@@ -193,19 +193,19 @@ class Queries:
             return self.judged.relevant
         return self.ranked.documents(self.relevant(self.ranked.values, None))
 
-    def judged_so_far(self, found: Documents) -> Integers:
+    def count_judged_so_far(self, documents: Documents) -> Integers:
         """Return the number of judged documents down to each of `documents`."""
         judged = ~np.isnan(self.ranked.values)
         if judged.all():
-            return found.ranks
-        starts = repeated(self.ranked.offsets[:-1], found.lengths)
-        down_to: Integers = self.ranked.count_so_far(judged)[starts + found.ranks - 1]
+            return documents.ranks
+        starts = repeat_each(self.ranked.offsets[:-1], documents.lengths)
+        down_to: Integers = self.ranked.count_so_far(judged)[starts + documents.ranks - 1]
         return down_to
 
     def hits(self, n: int | None, threshold: float | None) -> Documents:
         """Return the relevant documents among the first `n`."""
-        found = self.all_hits.head(n)
-        return found if threshold is None else found.keep(self.relevant(found.values, threshold))
+        hits = self.all_hits.head(n)
+        return hits if threshold is None else hits.keep(self.relevant(hits.values, threshold))
 
     @overload
     def by_relevance(self, relevant: Documents) -> Documents: ...
@@ -223,8 +223,8 @@ class Queries:
         """Return the worth of the first `n` documents; those of 0 may be left out."""
         if ties == "average":
             return self.first(n, worth, ties)
-        found = self.hits(n, None)
-        return found.of(worth(found).astype(np.float64, copy=False))
+        hits = self.hits(n, None)
+        return hits.of(worth(hits).astype(np.float64, copy=False))
 
     def first(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
@@ -238,14 +238,14 @@ class Queries:
             starts = self.tie_starts
             sizes = np.diff(starts, append=len(self.ranked.values))
             sums = np.add.reduceat(worth(self.ranked), starts, dtype=np.float64)
-            return self.ranked.of(repeated(sums / sizes, sizes)).head(n).all_documents()
+            return self.ranked.of(repeat_each(sums / sizes, sizes)).head(n).all_documents()
         ranked = self.ranked.head(n)
         return ranked.of(worth(ranked).astype(np.float64, copy=False)).all_documents()
 
     def with_ties(self, ties: str) -> tuple[Queries, str]:
         """Return the queries with ties broken by `ties`, and the rule that is left."""
         if ties != "order" and len(self.tie_starts) == len(self.ranked.values):
-            return self, "order"  # for no two documents are tied
+            return self, "order"  # no two documents are tied
         if ties == "pessimistic":
             return self.pessimistic, "order"
         if ties == "optimistic":
@@ -266,11 +266,12 @@ class Queries:
     def alternating(self) -> Queries:
         """Return the queries with ties taken from both ends in turn.
 
-        The worst document of a tie group comes first, then the best, then the second worst."""
+        The worst document of a tie group comes first, then the best, then the second worst.
+        """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
-        worse = np.arange(len(self.ranked.values)) - repeated(starts, sizes)
-        better = repeated(sizes, sizes) - 1 - worse
+        worse = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
+        better = repeat_each(sizes, sizes) - 1 - worse
         turns = np.where(worse <= better, 2.0 * worse, 2.0 * better + 1)
         return self._with_ties_by(self.pessimistic.ranked, turns)
 
@@ -278,10 +279,11 @@ class Queries:
     def undecided(self) -> Queries | None:
         """Return the queries in which documents of one tie group differ, or None.
 
-        Their lists are at full depth; those of the other queries are empty."""
-        if self.whole is None:
+        Their lists are at full depth; those of the other queries are empty.
+        """
+        if self.full is None:
             return None
-        ranked, ties = self.whole
+        ranked, ties = self.full
         differ = np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0  # NaN beside NaN does not
         above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & differ)
         of_query = np.zeros(len(ranked.lengths), bool)
@@ -291,13 +293,13 @@ class Queries:
         of_query[upper[upper == lower]] = True
         if not of_query.any():
             return None
-        kept = repeated(of_query, ranked.lengths)
-        return replace(self, ranked=ranked.keep(kept), ties=ties.keep(kept), whole=None)
+        kept = repeat_each(of_query, ranked.lengths)
+        return replace(self, ranked=ranked.keep(kept), ties=ties.keep(kept), full=None)
 
     def _with_ties_by(self, ranked: Ragged, keys: Floats) -> Queries:
         """Return the queries with each tie group of `ranked` by rising keys."""
         starts = self.tie_starts
-        sets = repeated(np.arange(len(starts)), np.diff(starts, append=len(keys)))
+        sets = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
         ranked = ranked.of(ranked.values[np.lexsort((keys, sets))])
         return replace(self, ranked=ranked, ties=EMPTY)
 
@@ -311,16 +313,16 @@ class Queries:
         return np.flatnonzero(new)
 
     def check_grades_within_scale(self) -> None:
-        """Raise where a grade is too far up: above the highest of the scale, or to add up."""
-        if (above := self.relevance(self.judged.top) > HIGHEST_RELEVANCE).any():
-            rule = f"grades must not be more than {HIGHEST_RELEVANCE:g} above irrelevant"
+        """Raise if a grade is above the maximum of the scale or of a double's sums."""
+        if (above := self.relevance(self.judged.top) > MAX_RELEVANCE).any():
+            rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
             raise UnusableDataError(rule, int(above.sum()))
         if self.highest is not None and (above := self.judged.top > self.highest).any():
             rule = f"grades must not be above `highest`, {self.highest:g}"
             raise UnusableDataError(rule, int(above.sum()))
 
 
-def ranked_places(
+def sort_ranked(
     grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool
 ) -> tuple[Mask, npt.NDArray[Any], Mask]:
     """Return the mask of ranked documents, their sort order, and tie starts.
@@ -331,14 +333,14 @@ def ranked_places(
     retrieved = ~np.isnan(scores.values)
     if condensed:
         retrieved &= ~np.isnan(grades.values)
-    found = scores.keep(retrieved)
-    return retrieved, *found.of(-found.values if descending else found.values).rising()
+    kept = scores.keep(retrieved)
+    return retrieved, *kept.of(-kept.values if descending else kept.values).argsort()
 
 
 def ranks(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
     """Return the rank of each document, from 1; NaN if it has none."""
-    retrieved, places, _ = ranked_places(grades, scores, descending=descending, condensed=condensed)
-    found, rank = np.full(len(retrieved), np.nan), np.empty(len(places))
+    retrieved, places, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
+    values, rank = np.full(len(retrieved), np.nan), np.empty(len(places))
     rank[places] = grades.keep(retrieved).rank
-    found[retrieved] = rank
-    return grades.of(found)
+    values[retrieved] = rank
+    return grades.of(values)

@@ -6,10 +6,10 @@ import numpy as np
 
 from polars_graded._measuring.kernels.cumulated_gain import gains
 from polars_graded._measuring.kernels.gains import Gain
-from polars_graded._measuring.kernels.queries import Queries, over_ideal
-from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged, repeated
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
+from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged, repeat_each
 
-LOG_OF_0 = -746.0
+MIN_LOG = -746.0
 """Logarithm below which a power underflows to 0 in a double."""
 
 
@@ -21,7 +21,7 @@ def err(queries: Queries, n: int | None) -> Floats:
 def nerr(queries: Queries, n: int | None) -> Floats:
     """Return ERR over the ERR of the best order."""
     best = expected_reciprocal_rank(queries, queries.judged.ideal(n))
-    return over_ideal(expected_reciprocal_rank(queries, queries.hits(n, None)), best)
+    return divide_by_ideal(expected_reciprocal_rank(queries, queries.hits(n, None)), best)
 
 
 def expected_reciprocal_rank(queries: Queries, hits: Documents) -> Floats:
@@ -29,15 +29,15 @@ def expected_reciprocal_rank(queries: Queries, hits: Documents) -> Floats:
 
     Documents that are not hits have R = 0 and add nothing.
     """
-    best = repeated(queries.relevance(queries.best), hits.lengths)
-    satisfied = chance_to_satisfy(queries.relevance(hits.values), best)
-    not_before = hits.before(np.multiply, 1 - satisfied, 1.0)
+    best = repeat_each(queries.relevance(queries.best), hits.lengths)
+    satisfied = compute_stop_probability(queries.relevance(hits.values), best)
+    not_before = hits.accumulate_before(np.multiply, 1 - satisfied, 1.0)
     return hits.sum(satisfied * not_before / hits.ranks)
 
 
-def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
+def compute_stop_probability(relevance: Floats, best: Floats) -> Floats:
     """Return R = (2^g - 1) / 2^{g_max}, the probability that a user stops."""
-    # Near 0 the difference would lose what little there is; far from it the quotient overflows.
+    # Near 0 the difference loses its digits; for large grades the power overflows.
     near_0 = np.expm1(np.minimum(relevance, 1) * np.log(2)) * np.exp2(-best)
     return np.where(relevance < 1, near_0, np.exp2(relevance - best) - np.exp2(-best))
 
@@ -55,18 +55,18 @@ def rbp(
         return np.where(hit, queries.share_of_best(documents) if graded else 1.0, 0.0)
 
     worth = queries.valued(n, relevance, ties)
-    # Powers that are too small for a double are slow to find; 0 stands for all of them.
-    deepest = min(int(worth.ranks.max(initial=0)), int(LOG_OF_0 / np.log(p)) + 1)
-    still_there = p ** np.arange(deepest + 1, dtype=np.float64)
-    return (1 - p) * worth.sum(worth.values * still_there[np.minimum(worth.ranks - 1, deepest)])
+    # Computing a power that underflows is slow, so one 0 serves all ranks from there on.
+    n_powers = min(int(worth.ranks.max(initial=0)), int(MIN_LOG / np.log(p)) + 1)
+    continuing = p ** np.arange(n_powers + 1, dtype=np.float64)
+    return (1 - p) * worth.sum(worth.values * continuing[np.minimum(worth.ranks - 1, n_powers)])
 
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
     """Return Q: (1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg_ideal(r))."""
     hits, wanted = queries.hits(n, None), queries.judged.ideal()
-    best = wanted.accumulated(np.add, gains(queries, wanted, gain))
-    # The best order has gained all there is at its last relevant document.
+    best = wanted.accumulate(np.add, gains(queries, wanted, gain))
+    # The cumulated gain of the ideal order is constant after its last relevant document.
     last = np.minimum(hits.ranks, wanted.lengths[hits.query])
-    reached = hits.rank + beta * hits.accumulated(np.add, gains(queries, hits, gain))
+    reached = hits.rank + beta * hits.accumulate(np.add, gains(queries, hits, gain))
     blended = reached / (hits.ranks + beta * best[wanted.offsets[hits.query] + last - 1])
-    return hits.sum(blended) / queries.most_hits(n, None, over)
+    return hits.sum(blended) / queries.count_possible_hits(n, None, over)
