@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_graded._checks import check_column, did_you_mean
 from polars_graded._measuring.expression import one, several
-from polars_graded._measuring.foreign_names import own_name_of_measure
+from polars_graded._measuring.foreign_names import find_own_measure
 from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
 from polars_graded._measuring.names import Measure
@@ -329,7 +329,7 @@ class Graded:
     def __getattr__(self, name: str) -> NoReturn:
         """Say what there is where a measure is misspelt, as its name in a string does."""
         methods = [each for each in dir(type(self)) if not each.startswith("_")]
-        hint = did_you_mean(own_name_of_measure(name) or name, methods)
+        hint = did_you_mean(find_own_measure(name) or name, methods)
         msg = f"`.graded` has no method {name!r}{hint}"
         raise AttributeError(msg, name=name, obj=None)
 
@@ -440,7 +440,7 @@ class Graded:
             whisker,
             floor=floor,
             direction=direction,
-            undefined=self._ranking.undefined if self._ranking.undefined_is_said else None,
+            undefined=self._ranking.undefined if self._ranking.undefined_is_passed else None,
         )
 
     # Several at once.

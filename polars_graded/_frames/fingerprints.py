@@ -106,7 +106,7 @@ def settings_of(request: Request) -> str:
     for flags in directions.values():
         while flags[1:] and flags[-1]:  # as columns that break ties are ranked by default
             flags.pop()
-    undefined = scale.undefined if scale.undefined_is_said else "default"
+    undefined = scale.undefined if scale.undefined_is_passed else "default"
     return json.dumps(
         {
             "polars_graded": __version__,

@@ -1,4 +1,4 @@
-"""What a measure is: its kernel, its options, and how deep it looks."""
+"""Definitions of measures: kernel, options, and depth."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ Best: TypeAlias = Literal["highest", "lowest", "none"]
 
 
 class Depth(Enum):
-    """How much of a list a measure looks at."""
+    """Part of a list that a measure needs."""
 
     NOTHING = 0
     CUTOFF = 1
     WHOLE = 2
 
     def of(self, n: int | None) -> int | None:
-        """How many values that are at cutoff `n`; None for all."""
+        """Return the number of values needed at cutoff `n`; None for all."""
         return {Depth.NOTHING: 0, Depth.CUTOFF: n, Depth.WHOLE: None}[self]
 
 
 @dataclass(frozen=True)
 class Option:
-    """A keyword of a measure: its default, and what else it may be."""
+    """Keyword of a measure, with its default and its check."""
 
     default: Any
     check: Callable[[str, Any], Any]
     of_grades: bool = False
-    """Whether it is a grade, several grades, or pairs of a grade and what it is worth."""
+    """Whether the value is a grade, several grades, or pairs of a grade and its gain."""
 
     def checked(self, name: str, value: Any) -> Any:
-        """`value`, as kernels take it."""
+        """Return `value` checked and as kernels take it."""
         return self.default if value is self.default else self.check(name, value)
 
     def in_type(self, value: Any, as_grade: Callable[[float], float]) -> Any:
-        """`value` with the grades in it as `as_grade` makes them."""
+        """Return `value` with its grades converted by `as_grade`."""
         if not self.of_grades or value is None or isinstance(value, str):
             return value
         if not isinstance(value, tuple):
@@ -91,11 +91,11 @@ def _levels(name: str, value: Any) -> Any:
 def _recall_levels(name: str, value: Any) -> Any:
     if isinstance(value, Iterable):
         return check_increasing(name, value, at_least=0, at_most=1)
-    return check_whole_number(name, value, at_least=2, at_most=MOST_VALUES)
+    return check_whole_number(name, value, at_least=2, at_most=MAX_CURVE_VALUES)
 
 
 ALL = "all"
-"""The levels of the scale, as `mu_ap` has them."""
+"""Value of `levels` that stands for all levels of the scale, as `mu_ap` defines them."""
 
 NOTHING, CUTOFF, WHOLE = Depth.NOTHING, Depth.CUTOFF, Depth.WHOLE
 
@@ -108,47 +108,46 @@ DISCOUNT = {
     "discount": Option("log2", partial(check_choice, among=DISCOUNTS)),
     "base": Option(2.0, partial(check_number, above=1)),
 }
-MOST_VALUES = 1 << 24
-"""A bound on how many values a curve has, so that one query's fit into memory."""
-MOST_WEIGHT = 1e100
-"""A bound on weights, whose square has to be a double."""
+MAX_CURVE_VALUES = 1 << 24
+"""Maximum number of values of a curve, so that one query's curve fits into memory."""
+MAX_WEIGHT = 1e100
+"""Maximum weight, whose square has to be a double."""
 LEVELS = {"levels": Option(None, _levels, of_grades=True)}
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What is computed under the name of a measure, and from what."""
+    """Definition of a measure: its kernel, its input, and its properties."""
 
     kernel: Callable[..., Any]
     options: Mapping[str, Option]
     ranked: Depth = CUTOFF
     judged: bool = False
-    """Whether it looks at all judged documents, retrieved or not, and not at the best grade alone.
-    """
+    """Whether it needs all judged documents, and not only the highest grade."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
-    known: bool = False
-    """Whether it has to know which documents the user knew."""
+    needs_known: bool = False
+    """Whether it needs the mask of known documents."""
     needs_relevant: bool = True
     """Whether it is undefined for a query without a relevant document."""
     needs_pairs: bool = False
-    """Whether it is null, unless `undefined_as` was said, where it is undefined: its measure of
-    chance is not 0, so that 0 would be worse than chance."""
+    """Whether it is null where it is undefined, unless `undefined_as` is passed: its value for a
+    random order is not 0, so that 0 would be worse than random."""
     can_be_undefined: bool = False
-    """Whether it can be undefined for other queries too, where its kernel gives NaN: without a pair
-    to order, without a known document, or where no level and no gain is above 0."""
+    """Whether it can be undefined for other queries too, where its kernel returns NaN: without a
+    pair to order, without a known document, or if no level and no gain is above 0."""
     if_undefined: Callable[[float], float] = lambda value: value
-    """What such a query gets, made of the value that `undefined_as` names."""
+    """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
-    """Which value is the best, if one is."""
+    """End of the range that is best, if any."""
     is_of_a_scale: bool = False
-    """Whether it takes grades over the highest of the scale, which a query alone may not have."""
+    """Whether it divides by the maximum of the scale, which no query need contain."""
     is_sum: bool = False
-    """Whether a document adds to it what it adds, whatever stands below."""
+    """Whether it is a sum over documents, each independent of the documents below it."""
 
     @property
     def averages_ties(self) -> bool:
-        """Whether its kernel knows the expected value over all orders of tied documents."""
+        """Return whether its kernel computes the expected value over all orders of ties."""
         return "ties" in self.options and self.options["ties"] is not TIE_ORDER["ties"]
 
 
@@ -167,17 +166,17 @@ def _whole(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: A
 def _of_ideal(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """What was reached over the most there is to reach, which may be nothing."""
+    """Return the definition of a measure over its ideal, which may be 0."""
     return Definition(kernel, options, judged=True, can_be_undefined=True, **needs)
 
 
 def _ideal(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any) -> Definition:
-    """The most there is to reach, however documents are ranked."""
+    """Return the definition of the maximum that any order of documents reaches."""
     return Definition(kernel, options, ranked=NOTHING, judged=True, best="none", **needs)
 
 
 def _of_known(kernel: Callable[..., Any]) -> Definition:
-    return _whole(kernel, THRESHOLD, known=True, can_be_undefined=True)
+    return _whole(kernel, THRESHOLD, needs_known=True, can_be_undefined=True)
 
 
 def _divided_by(*divisors: str) -> dict[str, Option]:
@@ -188,13 +187,13 @@ def _number(default: float, **bounds: float) -> Option:
     return Option(default, partial(check_number, **bounds))
 
 
-BETA = {"beta": _number(1.0, above=0, at_most=MOST_WEIGHT)}
+BETA = {"beta": _number(1.0, above=0, at_most=MAX_WEIGHT)}
 LISTS = pl.List(pl.Float64)
 ONE_MINUS: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
-"""What E is, being 1 - F."""
+"""Definition of E in terms of F: E is 1 - F, so the lowest value is the best."""
 UNDISCOUNTED: Mapping[str, Any] = {"discount": "none", "base": 2.0}
 NORMALISED: Mapping[str, Any] = {"form": normalised_gains}
-B = {"b": _number(1.0, above=0, at_most=MOST_WEIGHT)}
+B = {"b": _number(1.0, above=0, at_most=MAX_WEIGHT)}
 
 
 DEFINITIONS: Mapping[str, Definition] = {
@@ -264,7 +263,7 @@ DEFINITIONS: Mapping[str, Definition] = {
         judged=True,
         is_sum=True,
     ),
-    # What the user knew.
+    # Documents that the user knew.
     "coverage_ratio": _of_known(known_items.coverage_ratio),
     "novelty_ratio": _of_known(known_items.novelty_ratio),
     "relative_recall": _of_known(known_items.relative_recall),
