@@ -94,7 +94,7 @@ for name in [name for name in os.environ if name.startswith("POLARS_FMT")]:
 
 
 def kernel_manager(client: NotebookClient) -> AsyncKernelManager:
-    """What starts a kernel and speaks to it over files of a folder of its own.
+    """Return a kernel manager that communicates over files in its own folder.
 
     A port that is free when it is looked for may be taken when the kernel begins.
     """
