@@ -124,7 +124,7 @@ def __getattr__(name: str) -> Any:
     """Load a module on first use, since importing Altair is slow."""
     if name in _MODULES:
         return import_module(f"polars_graded.{name}")
-    msg = f"module 'polars_graded' has no attribute {name!r}{_hint_of(name)}"
+    msg = f"module 'polars_graded' has no attribute {name!r}{_find_hint(name)}"
     raise AttributeError(msg)
 
 
@@ -135,7 +135,7 @@ _NAMES_HERE = {
 """Names of functions here by their names elsewhere, and by the other spelling."""
 
 
-def _hint_of(name: str) -> str:
+def _find_hint(name: str) -> str:
     """Return a hint at the name used here, or at the module that holds it."""
     if name in _NAMES_HERE:
         return f"\n\nHint: it is called pg.{_NAMES_HERE[name]}"

@@ -22,7 +22,7 @@ def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
         return None
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(value, pandas.DataFrame):
-        return _from_pandas(name, value)
+        return _convert_pandas(name, value)
     if hasattr(value, "__arrow_c_stream__"):
         _check_no_intervals(name, value)
         try:
@@ -30,8 +30,8 @@ def as_polars(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
         except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError):
             pass  # a single column, or a type that needs a package that is not installed
     if f"{type(value).__module__}.".startswith("ray.data."):
-        return _from_ray(value)
-    return _by_narwhals(name, value)
+        return _convert_ray(value)
+    return _convert_with_narwhals(name, value)
 
 
 def _check_no_intervals(name: str, table: Any) -> None:
@@ -49,7 +49,7 @@ def _check_no_intervals(name: str, table: Any) -> None:
             raise TypeError(msg)
 
 
-def _from_ray(dataset: Any) -> pl.DataFrame | None:
+def _convert_ray(dataset: Any) -> pl.DataFrame | None:
     """Return the rows of a dataset of Ray, fetched from the cluster."""
     if not hasattr(dataset, "to_arrow_refs"):
         return None
@@ -59,7 +59,7 @@ def _from_ray(dataset: Any) -> pl.DataFrame | None:
     return pl.concat([block for block in blocks if block.width] or blocks)
 
 
-def _from_pandas(name: str, frame: Any) -> pl.DataFrame:
+def _convert_pandas(name: str, frame: Any) -> pl.DataFrame:
     """Return the columns of a pandas frame and its named index levels."""
     levels = [level for level in frame.index.names if level is not None]
     if levels:
@@ -74,7 +74,7 @@ def _from_pandas(name: str, frame: Any) -> pl.DataFrame:
     series = []
     for column in frame.columns:
         try:
-            series.append(_series_of_pandas(column, frame[column]))
+            series.append(_convert_pandas_column(column, frame[column]))
         except (TypeError, ValueError, NotImplementedError, OverflowError) as error:
             msg = (
                 f"column {column!r} of `{name}` must hold values of one kind, got {error}\n\n"
@@ -84,7 +84,7 @@ def _from_pandas(name: str, frame: Any) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-def _series_of_pandas(name: str, column: Any) -> pl.Series:
+def _convert_pandas_column(name: str, column: Any) -> pl.Series:
     """Return a column of pandas with its missing values as null."""
     try:
         return pl.Series(name, pl.from_pandas(column, nan_to_null=True))
@@ -104,7 +104,7 @@ def _series_of_pandas(name: str, column: Any) -> pl.Series:
         )
 
 
-def _by_narwhals(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
+def _convert_with_narwhals(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame | None:
     """Return a frame that narwhals supports, or None for another value."""
     if type(value).__module__ == "builtins":
         return None

@@ -22,12 +22,12 @@ def show_versions() -> None:
     """
     versions = {"polars-graded": __version__}
     versions |= {"Python": platform.python_version(), "system": platform.platform()}
-    versions |= {name: _version_of(name) for name in (*REQUIRED, *OPTIONAL)}
+    versions |= {name: _find_version(name) for name in (*REQUIRED, *OPTIONAL)}
     for name, version in versions.items():
         print(f"{name:18} {version}")
 
 
-def _version_of(name: str) -> str:
+def _find_version(name: str) -> str:
     """Return the installed version of a package, or "not installed"."""
     try:
         return metadata.version(name)

@@ -81,10 +81,10 @@ for _name in KINDS:
 
 def warn_the_caller(kind: type[DataWarning], sentence: str) -> None:
     """Warn at the line that called the package."""
-    warnings.warn(sentence, kind, stacklevel=_levels_to_the_caller())
+    warnings.warn(sentence, kind, stacklevel=_count_levels_to_caller())
 
 
-def _levels_to_the_caller() -> int:
+def _count_levels_to_caller() -> int:
     """Return the stack level of the first caller outside the package and Polars."""
     packages = (__name__.partition(".")[0], "polars")
     frame, levels = inspect.currentframe(), 0

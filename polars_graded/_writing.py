@@ -19,7 +19,7 @@ def write_atomically(path: Path) -> Iterator[Path]:
     A reader who opens `path` meanwhile, or after the writer failed or was killed, gets the previous
     file, or none. A pipe or a device is written directly.
     """
-    before = _status(path)
+    before = _read_status(path)
     if before and not stat.S_ISREG(before.st_mode):
         yield path
         return
@@ -47,7 +47,7 @@ def check_writable(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) ->
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    status = _status(path)
+    status = _read_status(path)
     targets = [path] if status else []
     if not status or stat.S_ISREG(status.st_mode):
         targets.append(path.resolve().parent)
@@ -59,7 +59,7 @@ def check_writable(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) ->
             raise ValueError(msg)
 
 
-def _status(path: Path) -> os.stat_result | None:
+def _read_status(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
     except FileNotFoundError:

@@ -104,7 +104,7 @@ def reference_rankings(
     n_queries = check_whole_number("queries", queries)
     n_documents = check_whole_number("documents", documents)
     n_levels = check_whole_number("levels", levels, at_least=2)
-    rng = _generator(seed)
+    rng = _make_generator(seed)
 
     def draw(n: int) -> Integers:
         """Return the documents per level, the highest first, of `n` queries."""
@@ -185,7 +185,7 @@ def swapped_rankings(
     scores = _swap_scores(
         np.tile(lengths.astype(np.int64), len(numbers)),
         np.repeat(np.array(numbers, np.int64), len(lengths)),
-        _generator(seed),
+        _make_generator(seed),
     )
     copies = ideal[np.tile(np.arange(ideal.height), len(numbers))]
     return copies.select(
@@ -295,7 +295,7 @@ def popularity_rankings(
     n_documents = check_whole_number("documents", documents, at_least=TOP + 1)
     share = check_number("imbalance", imbalance, at_least=0, at_most=0.2)
     n_high = max(1, round(share * n_documents))
-    rng = _generator(seed)
+    rng = _make_generator(seed)
 
     def imbalanced(n: int) -> Floats:
         low = rng.uniform(1, 500, (n, n_documents - n_high))
@@ -468,7 +468,7 @@ EXAMPLES: dict[str, Callable[[], pl.DataFrame]] = {
 }
 
 
-def _generator(seed: int) -> np.random.Generator:
+def _make_generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(check_whole_number("seed", seed, at_least=0))
 
 

@@ -99,7 +99,7 @@ def robustness_to_levels(
             queries, documents=documents, levels=count, uniform=uniform, seed=seed
         )
         ranked = swapped_rankings(reference, numbers, seed=seed)
-        means = _means(evaluate(ranked, *names, strategy="swaps"), "swaps")
+        means = _compute_means(evaluate(ranked, *names, strategy="swaps"), "swaps")
         parts.append(means.select(pl.lit(count, pl.Int64).alias("levels"), pl.all()))
     return pl.concat(parts).sort("measure", "levels", "swaps")
 
@@ -163,11 +163,11 @@ def threshold_profile(
         chosen = check_increasing("thresholds", check_list("thresholds", thresholds))
     parts = []
     for judge in judges:
-        at = _levels(frame.get_column(judge)) if chosen is None else chosen
+        at = _find_levels(frame.get_column(judge)) if chosen is None else chosen
         precisions = [Measure.of("ap", threshold=threshold).name for threshold in at]
         names = of_one_value([precisions, measures])
         per_query = evaluate(frame, *names, query=query, grade=judge, by=by, ties="order")
-        means = _means(per_query.drop(query), "strategy")
+        means = _compute_means(per_query.drop(query), "strategy")
         parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
 
@@ -309,7 +309,7 @@ def popularity_scenarios(
     return pl.concat(parts)
 
 
-def _means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
+def _compute_means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
     """Return the mean of each measure per strategy, one row each."""
     measures = [name for name in per_query.columns if name not in (strategy, "query")]
     means = per_query.group_by(strategy, maintain_order=True).agg(pl.col(measures).mean())
@@ -318,7 +318,7 @@ def _means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
     )
 
 
-def _levels(grades: pl.Series) -> tuple[float, ...]:
+def _find_levels(grades: pl.Series) -> tuple[float, ...]:
     """Return the grades above 0 in a column."""
     numbers = grades.cast(pl.Float64)
     levels = numbers.filter(numbers > 0).unique().sort()

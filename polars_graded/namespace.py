@@ -9,7 +9,7 @@ from typing import Any, Literal, NoReturn
 import polars as pl
 
 from polars_graded._checks import check_column, did_you_mean
-from polars_graded._measuring.expression import one, several
+from polars_graded._measuring.expression import measure_one, measure_several
 from polars_graded._measuring.foreign_names import find_own_measure
 from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
@@ -102,11 +102,11 @@ class Graded:
         return other
 
     def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
-        return one(Measure.of(function, n, **options), self._ranking)
+        return measure_one(Measure.of(function, n, **options), self._ranking)
 
     def _of_known(self, function: str, column: str | pl.Expr, threshold: float | None) -> pl.Expr:
         known_items = check_column("known", column)
-        return one(Measure.of(function, threshold=threshold), self._ranking, known_items)
+        return measure_one(Measure.of(function, threshold=threshold), self._ranking, known_items)
 
     # Reading of rows.
 
@@ -482,7 +482,7 @@ class Graded:
         Structs of two strategies need names: `.measures(...).alias("bm25")`. `evaluate` has each
         strategy in rows of its own.
         """
-        return several(map(Measure.parse, names), self._ranking)
+        return measure_several(map(Measure.parse, names), self._ranking)
 
     # Counting relevant documents.
 

@@ -125,13 +125,11 @@ MUTANTS = [
     ),
     Mutant(
         K,
-        "retrieved - _retrieved(known_items, threshold), retrieved)",
-        "retrieved - _retrieved(known_items, None), retrieved)",
+        "retrieved - _count_retrieved(known_items, threshold), retrieved)",
+        "retrieved - _count_retrieved(known_items, None), retrieved)",
         KERNELS,
     ),
-    Mutant(
-        G, "return _one_over_log(ranks + 1, base)", "return _one_over_log(ranks + 1, 2)", KERNELS
-    ),
+    Mutant(G, "return _invert_log(ranks + 1, base)", "return _invert_log(ranks + 1, 2)", KERNELS),
     Mutant(G, "np.maximum(ranks, base)", "np.maximum(ranks, 2)", KERNELS),
     Mutant(
         G,

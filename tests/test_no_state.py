@@ -152,8 +152,8 @@ def test_expressions_that_are_not_in_a_query_are_not_computed(monkeypatch):
         measured.append(measure.name)
         return values(measure, *others)
 
-    values = computing._values
-    monkeypatch.setattr(computing, "_values", noted)
+    values = computing._compute_values
+    monkeypatch.setattr(computing, "_compute_values", noted)
     exprs = expressions()
     by_agg(frame(0), exprs[:1])
     assert measured == [MEASURES[0].name]

@@ -116,7 +116,7 @@ def run(
         except UnusableDataError as error:
             return error
 
-    chunks, threads = _chunks(lists, values_per_query), pl.thread_pool_size()
+    chunks, threads = _split_into_chunks(lists, values_per_query), pl.thread_pool_size()
     if len(chunks) == 1:
         results = [work(chunks[0])]
     else:
@@ -142,7 +142,7 @@ def _hold_memory(scratch: threading.local | None) -> None:
         del arrays
 
 
-def _chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:
+def _split_into_chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:
     """Return ranges of queries with about as many values each.
 
     The longest column counts. A chunk has at most `CHUNK_ROWS` values, unless one query alone has

@@ -29,7 +29,7 @@ class Computed:
 
     def column(self, number: int) -> pl.Series:
         """Return the values of one of the measures; NaN is null."""
-        return _series(self.measures[number], [values[number] for values, _ in self.chunks])
+        return _make_series(self.measures[number], [values[number] for values, _ in self.chunks])
 
     @property
     def columns(self) -> list[pl.Series]:
@@ -62,15 +62,15 @@ def compute(
     documents alone, for one strategy. For the measures in `ordered`, the result also says for which
     queries the order of tied documents decides a value.
     """
-    as_grade = _as_grade(strategies[0].grades.flat.dtype)
+    round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
     ranking = replace(
         ranking,
-        irrelevant=as_grade(ranking.irrelevant),
-        highest=None if ranking.highest is None else as_grade(ranking.highest),
-        relevant_from=None if ranking.relevant_from is None else as_grade(ranking.relevant_from),
+        irrelevant=round_grade(ranking.irrelevant),
+        highest=None if ranking.highest is None else round_grade(ranking.highest),
+        relevant_from=None if ranking.relevant_from is None else round_grade(ranking.relevant_from),
     )
     depth = find_depth(measures)
-    arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
+    arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
 
     rankings = [*strategies]
     if not (ordered or any(measure.needs_ties for measure in measures)):
@@ -86,7 +86,7 @@ def compute(
             for grades in dict.fromkeys(documents.grades for documents in rankings)
         }
 
-        def ranked(documents: DocumentLists) -> Queries:
+        def rank_documents(documents: DocumentLists) -> Queries:
             return Queries.ranked_by(
                 judged[documents.grades],
                 None if documents.scores is None else of_lists[documents.scores],
@@ -98,28 +98,30 @@ def compute(
                 alone=len(judged) == len(rankings),
             )
 
-        known_queries = None if known_items is None else ranked(rankings[-1])
+        known_queries = None if known_items is None else rank_documents(rankings[-1])
 
-        def values_of(queries: Queries) -> tuple[list[Floats | Ragged], Mask]:
+        def measure_queries(queries: Queries) -> tuple[list[Floats | Ragged], Mask]:
             queries.check_grades_within_scale()
             values = [
-                _values(measure, options, queries, known_queries, _undefined(measure, ranking))
+                _compute_values(
+                    measure, options, queries, known_queries, _choose_fill_value(measure, ranking)
+                )
                 for measure, options in zip(measures, arguments, strict=True)
             ]
             of_order = [
                 pair for pair in zip(measures, arguments, strict=True) if pair[0] in ordered
             ]
-            return values, _decided_by_order(of_order, queries)
+            return values, _find_decided_by_order(of_order, queries)
 
         # One strategy at a time, so that the arrays of one are freed before the next.
-        return [values_of(ranked(each)) for each in rankings[: len(strategies)]]
+        return [measure_queries(rank_documents(each)) for each in rankings[: len(strategies)]]
 
     n_values = max(measure.values_per_query for measure in measures)
     chunks = batches.run(lists, kernel, values_per_query=n_values)
     return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
 
 
-def _as_grade(dtype: pl.DataType) -> Callable[[float], float]:
+def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
     """Return a function that rounds a number to the data type of the grades.
 
     Polars compares a number with a column in the column's type, and so do measures.
@@ -129,19 +131,19 @@ def _as_grade(dtype: pl.DataType) -> Callable[[float], float]:
         kinds[pl.Float16] = np.float16
     kind = kinds.get(dtype, float)
 
-    def as_grade(number: float) -> float:
+    def round_grade(number: float) -> float:
         with np.errstate(over="ignore"):  # infinity is beyond all grades
             return float(kind(number))
 
-    return as_grade
+    return round_grade
 
 
-def _arguments(
-    measure: Measure, ranking: Ranking, as_grade: Callable[[float], float]
+def _collect_arguments(
+    measure: Measure, ranking: Ranking, round_grade: Callable[[float], float]
 ) -> Mapping[str, Any]:
     """Return the arguments of a measure's kernel: the cutoff and the options."""
     options = {
-        name: option.in_type(measure.options[name], as_grade)
+        name: option.convert_grades(measure.options[name], round_grade)
         for name, option in measure.definition.options.items()
     }
     if options.get("levels") == ALL:
@@ -151,7 +153,7 @@ def _arguments(
     return options
 
 
-def _decided_by_order(
+def _find_decided_by_order(
     measures: Sequence[tuple[Measure, Mapping[str, Any]]], queries: Queries
 ) -> Mask:
     """Return the mask of queries for which the order of ties decides a value.
@@ -167,7 +169,7 @@ def _decided_by_order(
         orders = [undecided.pessimistic, undecided.optimistic]
         if measure.may_fall:
             orders.append(undecided.alternating)
-        worst, *others = (_values(measure, options, each, None, np.nan) for each in orders)
+        worst, *others = (_compute_values(measure, options, each, None, np.nan) for each in orders)
         for other in others:
             decided |= _differ(worst, other)
     return decided
@@ -182,7 +184,7 @@ def _differ(values: Any, others: Any) -> Mask:
     return differ
 
 
-def _undefined(measure: Measure, ranking: Ranking) -> float:
+def _choose_fill_value(measure: Measure, ranking: Ranking) -> float:
     """Return the fill value of queries where the measure is undefined."""
     if ranking.undefined is None:
         return np.nan
@@ -191,7 +193,7 @@ def _undefined(measure: Measure, ranking: Ranking) -> float:
     return ranking.undefined
 
 
-def _values(
+def _compute_values(
     measure: Measure,
     arguments: Mapping[str, Any],
     queries: Queries,
@@ -213,11 +215,11 @@ def _values(
     defined = queries.relevant(queries.judged.top, arguments.get("threshold"))
     if isinstance(values, Ragged):
         of_value = np.repeat(defined, values.lengths)
-        return values.of(_where_defined(measure, of_value, values.values, undefined))
-    return _where_defined(measure, defined, values, undefined)
+        return values.of(_fill_undefined(measure, of_value, values.values, undefined))
+    return _fill_undefined(measure, defined, values, undefined)
 
 
-def _where_defined(measure: Measure, defined: Mask, values: Floats, undefined: float) -> Floats:
+def _fill_undefined(measure: Measure, defined: Mask, values: Floats, undefined: float) -> Floats:
     """Return the values with the fill value where the measure is undefined.
 
     A NaN of a kernel whose measure cannot be undefined there is a defect and raises.
@@ -229,7 +231,7 @@ def _where_defined(measure: Measure, defined: Mask, values: Floats, undefined: f
     return np.where(defined & ~missing, values, measure.definition.if_undefined(undefined))
 
 
-def _series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
+def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
     """Return the values of all chunks as a column; NaN is null."""
     if isinstance(chunks[0], Ragged):
         # Chunk by chunk, since building a column of lists takes a multiple of its memory.

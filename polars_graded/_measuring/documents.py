@@ -62,7 +62,7 @@ class DocumentLists:
         by_name = names if tied is not None and tied.needs_documents else None
         order, falls = None, tied is None or tied.sort == "descending"
         if by_name is not None and not keys[1:]:
-            moved = _rows_by_name(scores, grades, by_name, descending=falls)
+            moved = _sort_ties_by_name(scores, grades, by_name, descending=falls)
             ordered = grades if moved is None else grades.at(moved)
             return cls(ordered, scores, scores, moved, descending=ranking.descending[0])
         if keys[1:]:
@@ -85,7 +85,7 @@ class DocumentLists:
         return [each for each in dict.fromkeys(lists) if each is not None]
 
 
-def _rows_by_name(
+def _sort_ties_by_name(
     scores: Lists, grades: Lists, names: Callable[[Integers], pl.Series], *, descending: bool
 ) -> Integers | None:
     """Return the document to put at each place, by score and then by name.
@@ -94,11 +94,11 @@ def _rows_by_name(
     result is None if all stay.
     """
 
-    def tied(scores: Ragged, grades: Ragged) -> tuple[int, Integers, Integers]:
+    def find_ties(scores: Ragged, grades: Ragged) -> tuple[int, Integers, Integers]:
         return len(scores.values), *scores.find_unlike_ties(grades)
 
     parts, start, n_sets = [], 0, 0
-    for length, places, sets in batches.run([scores, grades], tied):
+    for length, places, sets in batches.run([scores, grades], find_ties):
         parts.append((places + start, sets + n_sets))
         start, n_sets = start + length, n_sets + length
     places, sets = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -218,7 +218,7 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
         return
     for number, key in enumerate(keys, 2):
         column = ranking.column(number)
-        if number > 2 and _names_documents(ranking.by[number - 2]):  # noqa: PLR2004, the first
+        if number > 2 and _may_number_documents(ranking.by[number - 2]):  # noqa: PLR2004, the first
             continue
         evidence = RankEvidence.of_all(key)
         if evidence.is_conclusive:
@@ -235,7 +235,7 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
             raise ValueError(msg)
 
 
-def _names_documents(key: pl.Expr) -> bool:
+def _may_number_documents(key: pl.Expr) -> bool:
     """Return whether a tie-breaking key may number the rows or documents."""
     return not key.meta.is_column() or key.meta.output_name() == DOCUMENTS
 

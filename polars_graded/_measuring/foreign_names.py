@@ -25,7 +25,7 @@ class Call(NamedTuple):
     """Further steps that give the same number."""
 
 
-def _tables() -> dict[str, Any]:
+def _read_tables() -> dict[str, Any]:
     """Read the tables, which only errors need."""
     file = resources.files("polars_graded._measuring") / "foreign_names.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
@@ -33,19 +33,19 @@ def _tables() -> dict[str, Any]:
 
 def find_own_measure(name: str) -> str | None:
     """Return the measure here that has another short name elsewhere."""
-    alias: str | None = _tables()["aliases"].get(name.lower())
+    alias: str | None = _read_tables()["aliases"].get(name.lower())
     return alias
 
 
 def find_own_argument(name: str) -> str:
     """Return the argument here for one of another tool, or the name itself."""
-    arguments = _tables()["arguments"].items()
+    arguments = _read_tables()["arguments"].items()
     return next((own for own, others in arguments if name in others), name)
 
 
 def explain_foreign_name(name: str) -> str | None:
     """Return the explanation of a foreign name that no single call replaces."""
-    for pattern, sentence in _tables()["without_a_call"].items():
+    for pattern, sentence in _read_tables()["without_a_call"].items():
         if match := re.fullmatch(pattern, name.strip(), re.IGNORECASE):
             return str(sentence.format(*match.groups()))
     return None
@@ -57,13 +57,13 @@ def translate_foreign_name(name: str) -> list[Call]:
     The list is empty if no tool has the name. Case is ignored for a name that no tool spells like
     this.
     """
-    name, tables = name.strip(), _tables()
-    return _calls(name, tables, re.NOFLAG) or _calls(name, tables, re.IGNORECASE)
+    name, tables = name.strip(), _read_tables()
+    return _find_calls(name, tables, re.NOFLAG) or _find_calls(name, tables, re.IGNORECASE)
 
 
-def _calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[Call]:
+def _find_calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[Call]:
     """Return the calls that give the number of a name in any tool."""
-    calls = _calls_of_ir_measures(name, tables["ir_measures"], flags)
+    calls = _translate_ir_measures(name, tables["ir_measures"], flags)
     for tool, patterns in tables["calls"].items():
         for pattern, call in patterns.items():
             if match := re.fullmatch(pattern, name, flags):
@@ -72,7 +72,7 @@ def _calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[Call]
     return calls
 
 
-def _calls_of_ir_measures(name: str, functions: dict[str, str], flags: re.RegexFlag) -> list[Call]:
+def _translate_ir_measures(name: str, functions: dict[str, str], flags: re.RegexFlag) -> list[Call]:
     """Return the call for a measure of ir_measures, such as `AP(rel=2)@100`."""
     match = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?\s*(?:@\s*([\d.]+))?", name)
     same = [each for each in functions if match and re.fullmatch(each, match[1], flags)]

@@ -36,7 +36,7 @@ def hint_at_option(function: str, definition: Definition, name: str, value: obje
 
 def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """Return the function with errors that suggest the right keyword."""
-    return _checking(function, inspect.signature(function))
+    return _wrap(function, inspect.signature(function))
 
 
 def takes_options_of(
@@ -47,7 +47,7 @@ def takes_options_of(
     Help and completion show the options of the other function as its own.
     """
 
-    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         further = [
@@ -55,12 +55,12 @@ def takes_options_of(
             for name, each in inspect.signature(other).parameters.items()
             if each.kind is each.KEYWORD_ONLY and name not in signature.parameters
         ]
-        return _checking(function, signature.replace(parameters=[*own, *further]))
+        return _wrap(function, signature.replace(parameters=[*own, *further]))
 
-    return decorated
+    return decorate
 
 
-def _checking(
+def _wrap(
     function: Callable[Given, Result], signature: inspect.Signature
 ) -> Callable[Given, Result]:
     @wraps(function)
@@ -79,13 +79,13 @@ def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parame
             each.name for each in parameters.values() if each.kind is not each.VAR_POSITIONAL
         ]
         if name not in keywords:
-            hint = _hint(name, keywords, {*parameters} >= {"frame", "measures"})
+            hint = _find_hint(name, keywords, {*parameters} >= {"frame", "measures"})
             others = "" if hint else f"; there are {', '.join(keywords)}"
             msg = f"there is no argument {name!r}{others}{hint}"
             raise TypeError(msg)
 
 
-def _hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
+def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
     """Return the hint for an unknown keyword; empty if its meaning is unclear."""
     meant = find_own_argument(name)
     if meant in keywords:
@@ -107,11 +107,11 @@ def _hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # n
                 return f"\n\nHint: {hint}"
         option = nearest(meant, OPTIONS)
         if option is not None and (option == meant or nearest(name, keywords) is None):
-            return f"\n\nHint: a measure takes {option!r}, as in {_example_of(option)!r}"
+            return f"\n\nHint: a measure takes {option!r}, as in {_write_example(option)!r}"
     return did_you_mean(name, keywords)
 
 
-def _example_of(option: str) -> str:
+def _write_example(option: str) -> str:
     """Return a measure with an option, as it is written."""
     if option == "threshold":
         return "ap(threshold=2)"

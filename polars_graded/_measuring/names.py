@@ -35,7 +35,7 @@ class Measure:
     def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
         """Return the measure of that name with these arguments, checked."""
         if function not in DEFINITIONS:
-            raise _unknown(function, function)
+            raise _make_unknown_error(function, function)
         definition = DEFINITIONS[function]
         for name, value in options.items():
             if name not in definition.options:
@@ -54,7 +54,7 @@ class Measure:
             function,
             None if n is None else check_whole_number("n", n, **bounds),
             {
-                name: option.checked(name, options.get(name, option.default))
+                name: option.check_value(name, options.get(name, option.default))
                 for name, option in definition.options.items()
             },
         )
@@ -67,16 +67,16 @@ class Measure:
             msg = f"a measure must be named by a string such as 'ndcg@10', got {text!r}"
             raise TypeError(msg)
         match = re.fullmatch(r"\s*(\w+)\s*(\(.*\))?\s*(?:@\s*([+-]?\d+))?\s*", text)
-        if match is None or match[1] not in DEFINITIONS or _A_CALL.fullmatch(text):
+        if match is None or match[1] not in DEFINITIONS or _CALL_PATTERN.fullmatch(text):
             _check_not_foreign(text)
         if match is None:
             msg = f"a measure is written like 'ndcg@10' or 'ap(threshold=2)@100', got {text!r}"
             raise ValueError(msg)
         function, brackets, cutoff = match.groups()
         if function not in DEFINITIONS:
-            raise _unknown(text, function)
+            raise _make_unknown_error(text, function)
         n = None if cutoff is None else int(cutoff)
-        return replace(cls.of(function, n, **_options(text, brackets)), asked=text)
+        return replace(cls.of(function, n, **_parse_options(text, brackets)), asked=text)
 
     @classmethod
     def parsed(cls, text: str) -> Measure | None:
@@ -100,7 +100,7 @@ class Measure:
         if self.asked is not None:
             return self.asked
         changed = ", ".join(
-            f"{name}={_written(value)}"
+            f"{name}={_format_value(value)}"
             for name, value in self.options.items()
             if value != self.definition.options[name].default
         )
@@ -110,7 +110,9 @@ class Measure:
     @property
     def formula(self) -> str:
         """Return the measure with all of its options, which `parse` reads back."""
-        options = ", ".join(f"{name}={_written(value)}" for name, value in self.options.items())
+        options = ", ".join(
+            f"{name}={_format_value(value)}" for name, value in self.options.items()
+        )
         cutoff = "" if self.n is None else f"@{self.n}"
         return f"{self.function}({options}){cutoff}" if options else f"{self.function}{cutoff}"
 
@@ -152,7 +154,7 @@ class Measure:
         return None if self.needs_ties else self.definition.ranked.of(self.n)
 
 
-def _unknown(text: str, function: str) -> ValueError:
+def _make_unknown_error(text: str, function: str) -> ValueError:
     """Return the error for an unknown measure, with the nearest name if any."""
     meant = find_own_measure(function) or nearest(function, DEFINITIONS)
     if meant is None:
@@ -162,7 +164,7 @@ def _unknown(text: str, function: str) -> ValueError:
     return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {suggestion!r}?")
 
 
-_A_CALL = re.compile(r"\s*\w+\(\d+\)\s*")
+_CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 
 def _check_not_foreign(text: str) -> None:
@@ -192,7 +194,7 @@ def check_once(names: list[str]) -> None:
         raise ValueError(msg)
 
 
-def _options(text: str, options: str | None) -> dict[str, Any]:
+def _parse_options(text: str, options: str | None) -> dict[str, Any]:
     """Return the options of a written measure, such as `(gain=linear, base=10)`."""
     msg = f"options are written like '(threshold=2, over=cutoff)', a cutoff '@10', got {text!r}"
     try:
@@ -206,22 +208,22 @@ def _options(text: str, options: str | None) -> dict[str, Any]:
     if len(set(names)) < len(names):
         raise ValueError(msg)
     try:
-        return {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
+        return {str(keyword.arg): _parse_value(keyword.value) for keyword in call.keywords}
     except (ValueError, TypeError):
         raise ValueError(msg) from None
 
 
-def _value(node: ast.expr) -> Any:
+def _parse_value(node: ast.expr) -> Any:
     """Return the value of an option: a bare word, a number, a list, a mapping."""
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
-def _written(value: Any) -> str:
-    """Return an option's value as `_options` reads it."""
+def _format_value(value: Any) -> str:
+    """Return an option's value as `_parse_options` reads it."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     if isinstance(value, tuple) and isinstance(value[0], tuple):
-        return f"{{{', '.join(f'{_written(k)}: {_written(v)}' for k, v in value)}}}"
+        return f"{{{', '.join(f'{_format_value(k)}: {_format_value(v)}' for k, v in value)}}}"
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_format_value, value))}]"
     return str(value)

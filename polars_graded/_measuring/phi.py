@@ -36,7 +36,7 @@ from polars_graded._measuring.kernels.phi import (
     repeat_points,
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
-from polars_graded._measuring.ranking import OF_NUMBERS, is_number, planned
+from polars_graded._measuring.ranking import OF_NUMBERS, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 
@@ -57,13 +57,13 @@ def phi_relevance(
 ) -> pl.Expr:
     """Return φ of every score of a query; see `Graded.phi_relevance`."""
     chosen = _Chosen.of(control_points, whisker, floor, direction)
-    kernel = partial(_relevance, chosen=chosen, undefined=undefined)
+    kernel = partial(_compute_relevance, chosen=chosen, undefined=undefined)
     rule = f"score {expr.meta.output_name(raise_if_undetermined=False)!r} must be a number"
     lists = pl.map_batches(
-        [expr.implode(), *chosen.inputs()],
+        [expr.implode(), *chosen.make_inputs()],
         kernel,
         is_elementwise=True,
-        return_dtype=planned(pl.List(pl.Float64()), [(expr, rule, OF_NUMBERS)]),
+        return_dtype=plan_dtype(pl.List(pl.Float64()), [(expr, rule, OF_NUMBERS)]),
     )
     # An empty group must have no row; by default `explode` would add one of null.
     return lists.explode(empty_as_null=False)
@@ -121,7 +121,7 @@ def phi_control_points(
     └────────────┴───────────┘
     """
     chosen = _Chosen.of(control_points, whisker, floor, direction)
-    return _tidy(frame, score, query, chosen, chosen.points_of)
+    return _tabulate(frame, score, query, chosen, chosen.points_of)
 
 
 def phi_curve(
@@ -181,16 +181,18 @@ def phi_curve(
         scores = make_equal_steps(ascending.keep(defined), n_points)
         return Points(scores, interpolate(through, scores))
 
-    return _tidy(frame, score, query, chosen, kernel)
+    return _tabulate(frame, score, query, chosen, kernel)
 
 
 # Conversion of expressions and frames to lists of scores, and back.
 
 
-def _relevance(columns: Sequence[pl.Series], chosen: _Chosen, undefined: float | None) -> pl.Series:
+def _compute_relevance(
+    columns: Sequence[pl.Series], chosen: _Chosen, undefined: float | None
+) -> pl.Series:
     """Return φ of every score, one list per query; null where the score is."""
     scores, *points = columns
-    lists = [_scores(scores), *map(Lists.of, chosen.read_points(points))]
+    lists = [_read_scores(scores), *map(Lists.of, chosen.read_points(points))]
 
     def kernel(scores: Ragged, *own: Ragged) -> Floats:
         points = chosen.points_of(scores.sort_ascending(), *own)
@@ -206,7 +208,7 @@ def _relevance(columns: Sequence[pl.Series], chosen: _Chosen, undefined: float |
     return batches.make_list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
 
 
-def _scores(column: pl.Series) -> Lists:
+def _read_scores(column: pl.Series) -> Lists:
     """Return lists of scores, or raise if these are not finite numbers."""
     lists = Lists.of(column)
     if not is_number(lists.flat.dtype):
@@ -221,7 +223,7 @@ def _scores(column: pl.Series) -> Lists:
     return lists
 
 
-def _tidy(
+def _tabulate(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
     query: str | None,
@@ -236,14 +238,14 @@ def _tidy(
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)
     inputs = [pl.col(score).implode().alias("scores")]
-    inputs += [points.alias("points") for points in chosen.inputs()]
+    inputs += [points.alias("points") for points in chosen.make_inputs()]
     struct = pl.struct(inputs).alias(score)
     if query is None:
         queries = frame.lazy().select(struct).collect()
     else:
         queries = frame.lazy().group_by(query, maintain_order=True).agg(struct).collect()
     scores, *points = queries.get_column(score).struct.unnest().get_columns()
-    lists = [_scores(scores.alias(score)), *map(Lists.of, chosen.read_points(points))]
+    lists = [_read_scores(scores.alias(score)), *map(Lists.of, chosen.read_points(points))]
     chunks = batches.run(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
@@ -290,7 +292,7 @@ class _Chosen:
         scores, relevance = _check_control_points(control_points)
         return cls(partial(repeat_points, scores=scores, relevance=relevance))
 
-    def inputs(self) -> list[pl.Expr]:
+    def make_inputs(self) -> list[pl.Expr]:
         """Return the expression of each query's control points, if they are a column."""
         return [] if self.column is None else [self.column.head(1).implode()]
 

@@ -103,9 +103,9 @@ class RankLists:
         """
         filled = np.diff(lists.offsets) > 0
         masks = filled.copy(), np.zeros(len(lists), bool), np.zeros(len(lists), bool)
-        if may_hold_ranks(lists.flat.dtype) and len(candidates := _candidates(lists, filled)):
-            for places in _in_chunks(candidates, np.diff(lists.offsets)):
-                some = _at(lists, places)
+        if may_hold_ranks(lists.flat.dtype) and len(candidates := _find_candidates(lists, filled)):
+            for places in _split_into_chunks(candidates, np.diff(lists.offsets)):
+                some = _select(lists, places)
                 with np.errstate(invalid="ignore"):  # infinity is not a rank
                     results = find_rank_lists(some.between(0, len(some)))
                 for mask, values in zip(masks, results, strict=True):
@@ -122,7 +122,7 @@ def may_hold_ranks(dtype: pl.DataType) -> bool:
     return dtype.is_numeric()
 
 
-def _candidates(lists: Lists, filled: Mask) -> Integers:
+def _find_candidates(lists: Lists, filled: Mask) -> Integers:
     """Return the lists whose first numbers may be ranks.
 
     The more numbers are probed, the fewer lists remain: no rank comes twice in a list.
@@ -130,7 +130,7 @@ def _candidates(lists: Lists, filled: Mask) -> Integers:
     lists_left = np.flatnonzero(filled)
     for probes in PROBES:
         if probes == PROBES[-1]:
-            lists_left = lists_left[_add_up(lists, lists_left)]
+            lists_left = lists_left[_find_rank_sums(lists, lists_left)]
         first, last = lists.offsets[lists_left], lists.offsets[lists_left + 1] - 1
         probed = lists_left[last - first >= probes - 1]
         if not len(probed):
@@ -147,7 +147,7 @@ def _candidates(lists: Lists, filled: Mask) -> Integers:
     return lists_left
 
 
-def _add_up(lists: Lists, places: Integers) -> Mask:
+def _find_rank_sums(lists: Lists, places: Integers) -> Mask:
     """Return the mask of lists that have the sum of ranks, or nulls."""
     n = np.diff(lists.offsets)
     if len(places) < MIN_ADDED_SHARE * len(n) or lists.flat.null_count() or not n.all():
@@ -159,13 +159,13 @@ def _add_up(lists: Lists, places: Integers) -> Mask:
     return is_sum
 
 
-def _in_chunks(places: Integers, lengths: Integers) -> list[Integers]:
+def _split_into_chunks(places: Integers, lengths: Integers) -> list[Integers]:
     """Return the lists in parts of about `CHUNK_ROWS` values, to bound memory."""
     ends = np.cumsum(lengths[places])
     return np.split(places, np.searchsorted(ends, np.arange(CHUNK_ROWS, ends[-1], CHUNK_ROWS)))
 
 
-def _at(lists: Lists, places: Integers) -> Lists:
+def _select(lists: Lists, places: Integers) -> Lists:
     """Return the lists at some places."""
     if len(places) == len(lists):
         return lists

@@ -100,7 +100,7 @@ class Ranking:
         alone = self.scaled(0.0, None, None)
         return replace(alone, grade=self.grade == wanted)
 
-    def kept(self) -> Ranking:
+    def keep_rows(self) -> Ranking:
         """Return the ranking of the rows in its mask."""
         if self.rows is None:
             return self
@@ -136,13 +136,13 @@ class Ranking:
                 )
                 raise ValueError(msg)
 
-    def as_planned(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
+    def make_planned_dtype(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
         """Return a data type that Polars plans only for grades that are numbers."""
         rules = [(self.grade, NUMBERS.format(self.column(1)), OF_NUMBERS)]
         for number, key in enumerate(self.by, 2):
             # Polars cannot make lists of objects; other types are checked when there are rows.
             rules.append((key, f"{self.column(number)} must be a number to rank by", OF_VALUES))
-        return planned(dtype, rules)
+        return plan_dtype(dtype, rules)
 
 
 NUMBERS = "{} must be a number or a Boolean"
@@ -152,7 +152,7 @@ OF_NUMBERS = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
 OF_VALUES = ~cs.by_dtype(pl.Object)
 
 
-def planned(
+def plan_dtype(
     dtype: pl.DataType, rules: Sequence[tuple[pl.Expr, str, cs.Selector]]
 ) -> pl.DataType | pl.DataTypeExpr:
     """Return a data type that Polars plans only if columns have allowed types.
@@ -165,12 +165,12 @@ def planned(
     expr = pl.lit(None, dtype=dtype)
     for column, rule, types in looked_at:
         allowed = cs.by_name(column.meta.output_name()) & types
-        field = pl.when(allowed.is_null()).then(expr).name.map(partial(_called, rule))
+        field = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
         expr = pl.struct(pl.lit(None).alias(""), field).struct.field(rule)
     return pl.dtype_of(expr) if looked_at else dtype
 
 
-def _called(rule: str, _name: str) -> str:
+def _return_rule(rule: str, _name: str) -> str:
     return rule
 
 

@@ -19,23 +19,23 @@ from polars_graded._measuring.kernels.ragged import (
 
 
 def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties: str) -> Floats:
-    """Return AP: the sum of precisions at hits over R (equations 1 and 2)."""
+    """Return AP: Σ of precisions at hits, over R by default (equations 1, 2)."""
     if ties == "average":
-        expected = expected_precisions(queries, threshold).head(n)
+        expected = expect_precisions(queries, threshold).head(n)
         return expected.sum(expected.values) / queries.count_possible_hits(n, threshold, over)
     hits = queries.hits(n, threshold)
-    total = hits.sum(precisions(hits))
+    total = hits.sum(compute_precisions(hits))
     if over == "retrieved":
         return np.where(hits.lengths > 0, total / hits.lengths, 0.0)
     return total / queries.count_possible_hits(n, threshold, over)
 
 
-def precisions(hits: Documents) -> Floats:
+def compute_precisions(hits: Documents) -> Floats:
     """Return P@p at the rank p of each hit: the hits so far over p."""
     return hits.rank / hits.ranks
 
 
-def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
+def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
     """Return the mean of P@p · rel(p) over all orders of ties, at every rank.
 
     A tie group has m documents, r of them relevant, below h hits. Its i-th document is relevant in
@@ -67,12 +67,15 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
         # that it reaches.
         steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
 
-        def reaching(grades: Floats) -> Floats:
+        def find_reached(grades: Floats) -> Floats:
             return steps[np.searchsorted(steps, grades, side="right") - 1]
 
-        reached, wanted = reached.of(reaching(reached.values)), wanted.of(reaching(wanted.values))
+        reached, wanted = (
+            reached.of(find_reached(reached.values)),
+            wanted.of(find_reached(wanted.values)),
+        )
         top = np.full_like(top, steps[-1])
-    return divide_by_ideal(sum_of_minima(reached, wanted, shared=True), top)
+    return divide_by_ideal(sum_minima(reached, wanted, shared=True), top)
 
 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
@@ -88,25 +91,28 @@ def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Fl
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
 
-        def reaching(grades: Floats) -> Floats:
+        def find_reached(grades: Floats) -> Floats:
             return np.searchsorted(steps, grades, side="right").astype(np.float64)
 
-        reached, wanted = reached.of(reaching(reached.values)), wanted.of(reaching(wanted.values))
-    return divide_by_ideal(sum_of_minima(reached, wanted, shared=False), wanted.sum(wanted.values))
+        reached, wanted = (
+            reached.of(find_reached(reached.values)),
+            wanted.of(find_reached(wanted.values)),
+        )
+    return divide_by_ideal(sum_minima(reached, wanted, shared=False), wanted.sum(wanted.values))
 
 
-def sum_of_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
+def sum_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
     """Return Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
 
     W(g) is the sum of the distances between the levels up to g that judged documents have. With
     `shared`, each distance is divided by the number of documents that reach its level.
     """
     if wanted.level_counts is None:
-        return _bit_by_bit(reached, wanted.sort_descending(), shared=shared)
-    return _level_by_level(reached, wanted.level_counts, shared=shared)
+        return _sum_by_bit(reached, wanted.sort_descending(), shared=shared)
+    return _sum_by_level(reached, wanted.level_counts, shared=shared)
 
 
-def _level_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floats:
+def _sum_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floats:
     """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level.
 
     The levels are those of all queries. A level that a query does not use selects the same
@@ -118,16 +124,16 @@ def _level_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floa
     total = np.zeros(len(reached.lengths))
     for number, distance in enumerate(np.diff(levels, prepend=0.0)):
         reached = reached.keep(reached.values >= levels[number])
-        at_level = distance * reached.sum(precisions(reached))
+        at_level = distance * reached.sum(compute_precisions(reached))
         total += at_level / np.maximum(n_relevant[number], 1) if shared else at_level
     return total
 
 
-def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
-    """Return the minima pair by pair of levels, by one pass per bit.
+def _sum_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
+    """Return the sum of the minima over all pairs, by one pass per bit of R.
 
-    R(g) is how many judged documents are at least as good as g. Documents are told apart by its
-    bits, the highest first: of two that agree in the bits so far, the one with a 1 is the worse
+    R(g) is the number of judged documents at least as good as g. Its bits distinguish documents,
+    the highest first: of two that agree in the bits so far, the one with a 1 is the worse
     one and gives the minimum. Ordering them by that bit brings those that still agree together,
     in their order by rank.
 

@@ -30,10 +30,10 @@ NOT_FINITE = {
 """Rule that a relevance breaks if its gain is not finite, by the name of the gain."""
 
 Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
-"""Function that returns the gains of documents: `gains` or `normalised_gains`."""
+"""Function that returns the gains of documents: `compute_gains` or `compute_normalised_gains`."""
 
 
-def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
+def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """Return the gain of each document; 0 where it is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
@@ -49,7 +49,7 @@ def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     return result
 
 
-def normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
+def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     """Return the gains of equation 5: 2^ngain - 1 with ngain = grade / m_q.
 
     m_q is the highest grade that the query can have. `"linear"` leaves out the power of two; a
@@ -58,11 +58,11 @@ def normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
     most = repeat_each(look_up_highest_gains(queries.best, gain), documents.lengths)
-    worth = gains(queries, documents, gain)
+    worth = compute_gains(queries, documents, gain)
     return GAINS["exp2"](np.where(worth > 0, worth / most, 0.0))
 
 
-# Measures: of gains as they are equation 3, of `normalised_gains` equation 5.
+# Measures. `compute_gains` gives equation 3, `compute_normalised_gains` equation 5.
 
 
 def dcg(
@@ -72,7 +72,7 @@ def dcg(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = gains,
+    form: Form = compute_gains,
 ) -> Floats:
     """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
     worth = apply_discount(
@@ -82,10 +82,15 @@ def dcg(
 
 
 def ideal_dcg(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, form: Form = gains
+    queries: Queries,
+    n: int | None,
+    gain: Gain,
+    discount: Discount,
+    base: float,
+    form: Form = compute_gains,
 ) -> Floats:
     """Return the DCG of the judged documents in the best order."""
-    worth = ideal(queries, n, form, gain, discount, base)
+    worth = discount_ideal(queries, n, form, gain, discount, base)
     return worth.sum(worth.values)
 
 
@@ -96,7 +101,7 @@ def ndcg(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = gains,
+    form: Form = compute_gains,
 ) -> Floats:
     """Return NDCG: DCG over ideal DCG."""
     reached = dcg(queries, n, gain, discount, base, ties, form)
@@ -107,7 +112,7 @@ def dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
     """Return DCG at every rank."""
-    worth = queries.first(n, partial(gains, queries, gain=gain), ties)
+    worth = queries.first(n, partial(compute_gains, queries, gain=gain), ties)
     return sum_so_far(
         apply_discount(worth, discount, base), find_curve_lengths(queries.ranked.lengths, n)
     )
@@ -117,7 +122,7 @@ def ideal_dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
 ) -> Ragged:
     """Return the ideal DCG at every rank."""
-    worth = ideal(queries, n, gains, gain, discount, base)
+    worth = discount_ideal(queries, n, compute_gains, gain, discount, base)
     return sum_so_far(worth, find_curve_lengths(queries.judged.n, n))
 
 
@@ -128,7 +133,7 @@ def ndcg_curve(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = gains,
+    form: Form = compute_gains,
     lengths: Integers | None = None,
 ) -> Ragged:
     """Return NDCG at every rank, or at the first `lengths` ranks."""
@@ -136,7 +141,7 @@ def ndcg_curve(
         lengths = find_curve_lengths(queries.ranked.lengths, n)
     worth = queries.first(n, lambda documents: form(queries, documents, gain), ties)
     reached = sum_so_far(apply_discount(worth, discount, base), lengths)
-    best = sum_so_far(ideal(queries, n, form, gain, discount, base), lengths)
+    best = sum_so_far(discount_ideal(queries, n, form, gain, discount, base), lengths)
     return reached.of(divide_by_ideal(reached.values, best.values))
 
 
@@ -147,7 +152,7 @@ def ndcg_area(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = gains,
+    form: Form = compute_gains,
 ) -> Floats:
     """Return the area under the NDCG curve, which is its mean over all ranks.
 
@@ -160,7 +165,7 @@ def ndcg_area(
     return np.where(ranks > 0, total / ranks, 0.0)
 
 
-# What they are made of.
+# Parts of the measures.
 
 
 def sum_so_far(worth: Ragged, lengths: Integers) -> Ragged:
@@ -173,7 +178,7 @@ def find_curve_lengths(lengths: Integers, n: int | None) -> Integers:
     return lengths if n is None else np.full_like(lengths, n)
 
 
-def ideal(
+def discount_ideal(
     queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
 ) -> Documents:
     """Return gain(i) · discount(i) of the relevant documents in ideal order."""

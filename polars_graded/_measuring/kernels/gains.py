@@ -39,30 +39,30 @@ GAINS: Mapping[GainName, Callable[[Floats], Floats]] = {"exp2": exp2_gain, "line
 
 def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
     """Return the gain of each grade by `pairs`; NaN for a missing grade."""
-    mapped, gains = _columns(pairs)
+    mapped, gains = _split_pairs(pairs)
     place = np.minimum(np.searchsorted(mapped, grades), len(mapped) - 1)
     return np.where(mapped[place] == grades, gains[place], np.nan)
 
 
 def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
     """Return the gain of the highest grade in `pairs` that `best` reaches."""
-    grades, gains = _columns(pairs)
+    grades, gains = _split_pairs(pairs)
     return gains[np.maximum(np.searchsorted(grades, best, side="right") - 1, 0)]
 
 
-def _columns(pairs: GradeGains) -> tuple[Floats, Floats]:
+def _split_pairs(pairs: GradeGains) -> tuple[Floats, Floats]:
     table = np.array(pairs, dtype=np.float64)
     return table[:, 0], table[:, 1]
 
 
 def log2_discount(ranks: Integers, base: float) -> Floats:
     """Return 1 / log_b(i + 1); base 2 gives equation 3."""
-    return _one_over_log(ranks + 1, base)
+    return _invert_log(ranks + 1, base)
 
 
 def jarvelin_discount(ranks: Integers, base: float) -> Floats:
     """Return 1 up to rank b, then 1 / log_b(i)."""
-    return _one_over_log(np.maximum(ranks, base), base)
+    return _invert_log(np.maximum(ranks, base), base)
 
 
 def zipf_discount(ranks: Integers, _base: float) -> Floats:
@@ -75,7 +75,7 @@ def no_discount(ranks: Integers, _base: float) -> Floats:
     return np.ones(len(ranks))
 
 
-def _one_over_log(numbers: Integers | Floats, base: float) -> Floats:
+def _invert_log(numbers: Integers | Floats, base: float) -> Floats:
     weights: Floats = np.log2(base) / np.log2(numbers)
     return weights
 

@@ -24,7 +24,7 @@ def precision(
     queries: Queries, n: int | None, threshold: float | None, ties: str = "order"
 ) -> Floats:
     """Return P@n: hits in the top n over n, or over the number retrieved."""
-    n_hits = hits(queries, n, threshold, ties)
+    n_hits = count_hits(queries, n, threshold, ties)
     return n_hits / n if n else replace_nan(n_hits / queries.ranked.lengths)
 
 
@@ -36,14 +36,14 @@ def recall(
     ties: str = "order",
 ) -> Floats:
     """Return hits in the top n over R, or over min(n, R)."""
-    return hits(queries, n, threshold, ties) / queries.count_possible_hits(n, threshold, over)
+    return count_hits(queries, n, threshold, ties) / queries.count_possible_hits(n, threshold, over)
 
 
 def f_measure(
     queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str = "order"
 ) -> Floats:
     """Return F = (1 + β²) P R / (β² P + R), by the numbers that P and R share."""
-    n_hits = hits(queries, n, threshold, ties)
+    n_hits = count_hits(queries, n, threshold, ties)
     ranks = n or queries.ranked.lengths
     return compute_f(n_hits, ranks, queries.judged.n_relevant(threshold), beta)
 
@@ -101,7 +101,7 @@ def success(queries: Queries, n: int | None, threshold: float | None, ties: str)
     """Return 1 with a hit in the top n, 0 without."""
     if ties == "average":
         return expect_at_first_hit(queries, n, threshold, np.ones_like)
-    return (hits(queries, n, threshold, ties) > 0).astype(np.float64)
+    return (count_hits(queries, n, threshold, ties) > 0).astype(np.float64)
 
 
 def expect_at_first_hit(
@@ -201,13 +201,13 @@ def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
 
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Return precision at every rank."""
-    so_far = hits_curve(queries, n, threshold, ties)
+    so_far = count_hits_so_far(queries, n, threshold, ties)
     return so_far.of(so_far.values / so_far.rank)
 
 
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
     """Return recall at every rank."""
-    so_far = hits_curve(queries, n, threshold, ties)
+    so_far = count_hits_so_far(queries, n, threshold, ties)
     n_relevant = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
     return so_far.of(so_far.values / n_relevant)
 
@@ -216,7 +216,7 @@ def f_measure_curve(
     queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str
 ) -> Ragged:
     """Return F at every rank."""
-    so_far = hits_curve(queries, n, threshold, ties)
+    so_far = count_hits_so_far(queries, n, threshold, ties)
     total = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
     return so_far.of(compute_f(so_far.values, so_far.depth, total, beta))
 
@@ -269,7 +269,7 @@ def n_relevant_retrieved(queries: Queries, n: int | None, threshold: float | Non
     return queries.hits(n, threshold).lengths
 
 
-def hits(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
+def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
     """Return the hits in the top n, or their expected number over ties."""
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
@@ -277,7 +277,9 @@ def hits(queries: Queries, n: int | None, threshold: float | None, ties: str) ->
     return worth.sum(worth.values)
 
 
-def hits_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
+def count_hits_so_far(
+    queries: Queries, n: int | None, threshold: float | None, ties: str
+) -> Ragged:
     """Return the hits so far at every rank, or their expected number."""
     if ties == "order":
         ranked = queries.ranked.head(n)

@@ -337,7 +337,7 @@ def sort_ranked(
     return retrieved, *kept.of(-kept.values if descending else kept.values).argsort()
 
 
-def ranks(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
+def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
     """Return the rank of each document, from 1; NaN if it has none."""
     retrieved, places, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
     values, rank = np.full(len(retrieved), np.nan), np.empty(len(places))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polars_graded._measuring.kernels.cumulated_gain import gains
+from polars_graded._measuring.kernels.cumulated_gain import compute_gains
 from polars_graded._measuring.kernels.gains import Gain
 from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged, repeat_each
@@ -15,16 +15,16 @@ MIN_LOG = -746.0
 
 def err(queries: Queries, n: int | None) -> Floats:
     """Return ERR: 1 over the rank at which the user stops, as it is expected."""
-    return expected_reciprocal_rank(queries, queries.hits(n, None))
+    return compute_err(queries, queries.hits(n, None))
 
 
 def nerr(queries: Queries, n: int | None) -> Floats:
     """Return ERR over the ERR of the best order."""
-    best = expected_reciprocal_rank(queries, queries.judged.ideal(n))
-    return divide_by_ideal(expected_reciprocal_rank(queries, queries.hits(n, None)), best)
+    best = compute_err(queries, queries.judged.ideal(n))
+    return divide_by_ideal(compute_err(queries, queries.hits(n, None)), best)
 
 
-def expected_reciprocal_rank(queries: Queries, hits: Documents) -> Floats:
+def compute_err(queries: Queries, hits: Documents) -> Floats:
     """Return Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}.
 
     Documents that are not hits have R = 0 and add nothing.
@@ -64,9 +64,9 @@ def rbp(
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
     """Return Q: (1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg_ideal(r))."""
     hits, wanted = queries.hits(n, None), queries.judged.ideal()
-    best = wanted.accumulate(np.add, gains(queries, wanted, gain))
+    best = wanted.accumulate(np.add, compute_gains(queries, wanted, gain))
     # The cumulated gain of the ideal order is constant after its last relevant document.
     last = np.minimum(hits.ranks, wanted.lengths[hits.query])
-    reached = hits.rank + beta * hits.accumulate(np.add, gains(queries, hits, gain))
+    reached = hits.rank + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
     blended = reached / (hits.ranks + beta * best[wanted.offsets[hits.query] + last - 1])
     return hits.sum(blended) / queries.count_possible_hits(n, None, over)
