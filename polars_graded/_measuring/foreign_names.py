@@ -51,14 +51,15 @@ def explain_foreign_name(name: str) -> str | None:
     return None
 
 
-def translate_foreign_name(name: str) -> list[Call]:
+def translate_foreign_name(name: str, *, any_case: bool = True) -> list[Call]:
     """Return the calls here that give the number of a foreign name.
 
-    The list is empty if no tool has the name. Case is ignored for a name that no tool spells like
-    this.
+    The list is empty if no tool has the name. With `any_case`, case is ignored for a name that no
+    tool spells like this.
     """
     name, tables = name.strip(), _read_tables()
-    return _find_calls(name, tables, re.NOFLAG) or _find_calls(name, tables, re.IGNORECASE)
+    calls = _find_calls(name, tables, re.NOFLAG)
+    return _find_calls(name, tables, re.IGNORECASE) if any_case and not calls else calls
 
 
 def _find_calls(name: str, tables: dict[str, Any], flags: re.RegexFlag) -> list[Call]:

@@ -76,7 +76,9 @@ def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parame
     """Raise if the function with these parameters lacks one of the keywords."""
     for name in names:
         keywords = [
-            each.name for each in parameters.values() if each.kind is not each.VAR_POSITIONAL
+            each.name
+            for each in parameters.values()
+            if each.kind is not each.VAR_POSITIONAL and each.name != "cls"
         ]
         if name not in keywords:
             hint = _find_hint(name, keywords, {*parameters} >= {"frame", "measures"})

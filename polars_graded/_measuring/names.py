@@ -169,7 +169,10 @@ _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 def _check_not_foreign(text: str) -> None:
     """Raise if other tools use this name, with the call that replaces it."""
-    calls = translate_foreign_name(text)
+    # A name that begins with a measure here is foreign only as another tool spells it exactly.
+    function = re.match(r"\s*(\w*)", text)
+    is_own = function is not None and function[1] in DEFINITIONS
+    calls = translate_foreign_name(text, any_case=not is_own)
     if calls and all(Measure.parsed(call.measure) for call in calls):
         tools: dict[str, list[str]] = {}
         for call in calls:
