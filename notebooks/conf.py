@@ -94,7 +94,7 @@ for name in [name for name in os.environ if name.startswith("POLARS_FMT")]:
 
 
 def kernel_manager(client: NotebookClient) -> AsyncKernelManager:
-    """What starts a kernel and speaks to it over files of a folder of its own.
+    """Return a kernel manager that communicates over files in its own folder.
 
     A port that is free when it is looked for may be taken when the kernel begins.
     """
@@ -195,7 +195,7 @@ def with_card(app: Sphinx, page: str, template: str, context: dict[str, Any], tr
 
 
 def as_markdown(path: Path) -> str:
-    """The source of a page without what this book alone understands; code is Python."""
+    """Return the source of a page as plain Markdown, with code as Python."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".ipynb":
         form = {"code": "```python\n{}\n```"}
@@ -222,7 +222,7 @@ def as_markdown(path: Path) -> str:
 
 
 def reference(names: list[str]) -> str:
-    """The signature and the docstring of every public name."""
+    """Return the signature and the docstring of every public name."""
     parts = ["# Reference"]
     for name in names:
         item = operator.attrgetter(name.removeprefix("polars_graded."))(polars_graded)
@@ -275,7 +275,7 @@ def of_the_package(app: Sphinx, env: Any, node: Any, text: Any) -> Any:
 
 
 def setup(app: Sphinx) -> None:
-    """What Sphinx asks for when it reads this file."""
+    """Connect the extensions of this file to Sphinx."""
     bundle()
     one_signature()
     app.connect("html-page-context", with_charts)

@@ -1,10 +1,11 @@
 """Ranking evaluation with graded relevance, as a Polars expression namespace.
 
-Importing this registers `.graded` on expressions: `help(pl.col("grade").graded)` has the measures,
-`help(pg.evaluate)` any name below. The modules are loaded when they are first used.
+Importing this registers `.graded` on expressions. `help(pl.col("grade").graded)` lists the
+measures, and `help(pg.evaluate)` explains a function below. Modules are loaded when they are first
+used.
 
 Measures of columns
-    Graded               what `.graded` is: how rows become a ranking, and its measures
+    Graded               the class of `.graded`: rankings of rows, and measures
     graded               the `.graded` of a column, for type checkers and editors
     phi_control_points   the control points that φ runs through, for each query
     phi_curve            φ from the lowest to the highest score, for each query
@@ -14,36 +15,36 @@ Files, and runs with their judgments
     read_qrels, scan_qrels     TREC judgments
     read_letor, scan_letor     LETOR's graded documents with their features
     judge                      a run and its judgments as the one frame that measures need
-    DataWarning                what in the data makes a mean wrong, or may
+    DataWarning                warnings about data that make a mean wrong, or may
 
 Whole frames
-    overview          what was retrieved, judged and relevant, before measuring
-    count_retrieved   what all queries together retrieved and could have retrieved
-    side_by_side      what each strategy has at each rank of one query
+    overview          counts of retrieved, judged and relevant documents, before measuring
+    count_retrieved   the same counts over all queries together
+    side_by_side      each strategy's document at each rank of one query
     evaluate          the measures of rankings: one row per strategy and query
 
-What results say
-    summarise           each strategy's means: what goes into a paper's table
-    compare             strategies pair by pair, and whether a difference may be chance
-    compare_segments    whether a difference is another in each segment of queries
+Results
+    summarise           each strategy's means, with intervals
+    compare             strategies pair by pair, with tests of their differences
+    compare_segments    tests of whether a difference varies between segments of queries
     differences         two strategies query by query
-    rank_strategies     strategies by their means, and how sure each rank is
-    gate                better, no worse, or worse than the baseline
+    rank_strategies     strategies by their means, with intervals of their ranks
+    gate                verdicts: better, no worse, or worse than the baseline
     assert_no_worse     the same as one line of a test
-    write_results, read_results   files of results that say what they are
+    write_results, read_results   files of results that record how they were computed
     average_curves      curves averaged over queries
-    agreement           how far graders agree on the grades of documents
-    long_form           measures below one another, for charts
+    agreement           agreement of graders on the grades of documents
+    long_form           one row per value, for charts
     paper_table         the table of a paper: strategies by measures, with significance
     report              one HTML page of all of it
 
 Modules
-    charts        Altair charts of what the functions above return
-    trust         how far results can be trusted
+    charts        Altair charts of the results above
+    trust         power, stability and robustness of results
     datasets      rankings to try measures on
     experiments   two papers' experiments
 
-show_versions   the versions of this package and of what it works with
+show_versions   the versions of this package and its dependencies
 """
 
 from importlib import import_module
@@ -120,26 +121,26 @@ _MODULES = ("charts", "datasets", "experiments", "trust")
 
 
 def __getattr__(name: str) -> Any:
-    """Load a module when it is first used; Altair is slow to import."""
+    """Load a module on first use, since importing Altair is slow."""
     if name in _MODULES:
         return import_module(f"polars_graded.{name}")
-    msg = f"module 'polars_graded' has no attribute {name!r}{_hint_of(name)}"
+    msg = f"module 'polars_graded' has no attribute {name!r}{_find_hint(name)}"
     raise AttributeError(msg)
 
 
-_CALLED_HERE = {
+_NAMES_HERE = {
     **dict.fromkeys(("summarize", "summary", "describe", "aggregate"), "summarise"),
     **dict.fromkeys(("calc_aggregate", "evaluate_run", "score"), "evaluate"),
 }
-"""What other tools, and the other spelling, call a function."""
+"""Names of functions here by their names elsewhere, and by the other spelling."""
 
 
-def _hint_of(name: str) -> str:
-    """Return a hint at what a name is called here, or at the module that holds it."""
-    if name in _CALLED_HERE:
-        return f"\n\nHint: it is called pg.{_CALLED_HERE[name]}"
+def _find_hint(name: str) -> str:
+    """Return a hint at the name used here, or at the module that holds it."""
+    if name in _NAMES_HERE:
+        return f"\n\nHint: it is called pg.{_NAMES_HERE[name]}"
     if name.startswith("_"):
-        return ""  # what tools look for in any module
+        return ""  # names that tools look up in any module
     homes = [module for module in _MODULES if name in import_module(f"{__name__}.{module}").__all__]
     places = " or ".join(f"pg.{module}.{name}" for module in homes)
     return f"\n\nHint: it is {places}" if places else ""

@@ -1,4 +1,4 @@
-"""`python -m polars_graded`: rankings in files, or a built-in example, to a table of measures."""
+"""Entry point of `python -m polars_graded`: a table of measures from files."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What an argument must be: a check a kind, each with its sentence.
+"""Checks of arguments, one per kind, each with its error.
 
-A wrong kind of value is a `TypeError`, a wrong value a `ValueError`; the sentence names the
-argument, the rule, and what came.
+A value of the wrong type raises `TypeError`, a wrong value `ValueError`. The sentence names the
+argument, the rule, and the value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from polars_graded._door import as_polars
 
 
 def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int = 2**62) -> int:
-    """`value` as an int within the bounds, which by default keep it what Polars can count to."""
+    """Return `value` as an int within the bounds, which Polars can count to."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -39,7 +39,7 @@ def check_whole_number(name: str, value: Any, *, at_least: int = 1, at_most: int
 
 
 def check_level(confidence: float, /) -> float:
-    """The level of significance that `confidence` leaves: 0.05 of 0.95, to the digits of both."""
+    """Return the significance level of `confidence`, such as 0.05 for 0.95."""
     return round(1 - check_number("confidence", confidence, above=0, below=1), 15)
 
 
@@ -53,7 +53,7 @@ def check_number(
     at_least: float | None = None,
     at_most: float | None = None,
 ) -> float:
-    """`value` as a finite float within the bounds."""
+    """Return `value` as a finite float within the bounds."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         msg = f"`{name}` must be a number, got {value!r}"
         raise TypeError(msg)
@@ -80,18 +80,21 @@ def check_number(
 
 
 def check_choice(name: str, value: Any, among: Iterable[str], *, instead: str | None = None) -> str:
-    """`value`, one of the strings `among`; `instead` says what else it may be."""
-    known = list(among)
-    if isinstance(value, str) and value in known:
+    """Return `value`, one of the strings in `among`.
+
+    `instead` describes other values that are allowed.
+    """
+    names = list(among)
+    if isinstance(value, str) and value in names:
         return value
-    hint = did_you_mean(value, known) if isinstance(value, str) else ""
-    options = ", ".join([*map(repr, known), *([instead] if instead else [])])
+    hint = did_you_mean(value, names) if isinstance(value, str) else ""
+    options = ", ".join([*map(repr, names), *([instead] if instead else [])])
     msg = f"`{name}` must be one of {options}, got {value!r}{hint}"
     raise (ValueError if isinstance(value, str) else TypeError)(msg)
 
 
 def check_list(name: str, value: Any) -> list[Any]:
-    """`value` as a list, of itself where it is not already several; not empty."""
+    """Return `value` as a list that is not empty; a single value becomes one."""
     several = isinstance(value, Iterable) and not isinstance(value, str)
     result = list(value) if several else [value]
     if not result:
@@ -101,7 +104,7 @@ def check_list(name: str, value: Any) -> list[Any]:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """`value`, True or False."""
+    """Return `value`, which must be True or False."""
     if not isinstance(value, bool):
         msg = f"`{name}` must be True or False, got {value!r}"
         raise TypeError(msg)
@@ -109,7 +112,7 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...]:
-    """`value`, a sequence of at least one number within the bounds, each above the one before."""
+    """Return `value` as a tuple of increasing numbers within the bounds."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         msg = f"`{name}` must be a sequence of numbers, got {value!r}"
         raise TypeError(msg)
@@ -125,7 +128,7 @@ def check_increasing(name: str, value: Any, **bounds: float) -> tuple[float, ...
 
 
 def check_grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float, float], ...]:
-    """`value`, a mapping grade → gain, as pairs by rising grade; the gains must not fall."""
+    """Return a mapping grade → gain as pairs by rising grade; gains must not fall."""
     pairs = sorted(
         (check_number(name, grade), check_number(name, gain, at_least=0))
         for grade, gain in value.items()
@@ -144,7 +147,7 @@ def check_grade_gains(name: str, value: Mapping[Any, Any]) -> tuple[tuple[float,
 
 
 def check_column_name(name: str, value: Any) -> str:
-    """`value`, which names a column."""
+    """Return `value`, which must be the name of a column."""
     if not isinstance(value, str):
         msg = f"`{name}` must be the name of a column, got {value!r}"
         raise TypeError(msg)
@@ -153,7 +156,7 @@ def check_column_name(name: str, value: Any) -> str:
 
 
 def check_column_names(name: str, value: Any) -> list[str]:
-    """`value`, which names a column or several, each once, as a list."""
+    """Return the list of distinct column names in `value`."""
     columns = [check_column_name(name, each) for each in check_list(name, value)]
     if len(set(columns)) < len(columns):
         msg = f"`{name}` must name each column once, got {value!r}"
@@ -162,7 +165,7 @@ def check_column_names(name: str, value: Any) -> list[str]:
 
 
 def check_column(name: str, value: Any) -> pl.Expr:
-    """`value`, the name of a column or an expression, as an expression."""
+    """Return a column name or an expression as an expression."""
     if isinstance(value, pl.Expr):
         return value
     if not isinstance(value, str):
@@ -172,10 +175,10 @@ def check_column(name: str, value: Any) -> pl.Expr:
 
 
 def _check_no_pattern(column: str) -> None:
-    """Raise where Polars takes the name of a column for many columns, or for none."""
+    """Raise if Polars interprets a column's name as a pattern."""
     if not column or column == "*" or (column.startswith("^") and column.endswith("$")):
         msg = (
-            f"a column must have a name that Polars takes for no pattern, got {column!r}\n\n"
+            f"a column must have a name that is no pattern in Polars, got {column!r}\n\n"
             "Hint: rename the column"
         )
         raise ValueError(msg)
@@ -186,7 +189,7 @@ READERS = {
     "judgments": "read_qrels(path)",
     "frame": "judge(read_run(path), read_qrels(path)) or read_letor(path)",
 }
-"""What reads the files that are mostly meant where a path stands in the place of a frame."""
+"""Calls that read files, by the argument that expects a frame and got a path."""
 
 MAKERS = {
     "per_query": "evaluate(frame, 'ap', ...)",
@@ -201,21 +204,21 @@ MAKERS = {
     "estimates": "summarise(per_query, trusted='people')",
     "bounds": "trust.unjudged_bounds(frame, 'ap', ...)",
 }
-"""What makes the frames that are handed on, by the name of the argument."""
+"""Calls that return the frames of other functions, by the name of the argument."""
 
 
 HINT = "\n\nHint:"
 
 
-def made_by(name: str, hint: str = "") -> str:
-    """The end of an error about a frame that is not what makes it returns."""
+def hint_at_maker(name: str, hint: str = "") -> str:
+    """Return the hint that names the function that returns this frame."""
     if name not in MAKERS:
         return hint
     return f"{hint or HINT} `{name}` is what {MAKERS[name]} returns"
 
 
 def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
-    """`value`, a frame of any kind, as one of Polars."""
+    """Return a frame of any kind as a Polars frame."""
     frame = as_polars(name, value)
     if frame is None:
         kind, hint = type(value), ""
@@ -238,83 +241,83 @@ def check_frame(name: str, value: Any) -> pl.DataFrame | pl.LazyFrame:
 
 
 def check_collected(name: str, value: Any) -> pl.DataFrame:
-    """`value`, a frame of any kind, as a DataFrame; what is lazy is collected."""
+    """Return a frame of any kind as a DataFrame; a lazy one is collected."""
     return check_frame(name, value).lazy().collect()
 
 
 def check_columns(
     name: str, wanted: Iterable[str], present: Iterable[str], *, argument: str | None = None
 ) -> None:
-    """Raise where the frame `name` has not all the columns that are wanted, by an argument."""
-    known = list(present)
+    """Raise if the frame `name` lacks one of the columns that are needed."""
+    names = list(present)
     for column in wanted:
         if not isinstance(column, str):
             msg = f"a column of `{name}` must be named by a string, got {column!r}"
             raise TypeError(msg)
-        if column not in known:
-            hint = did_you_mean(column, known)
+        if column not in names:
+            hint = did_you_mean(column, names)
             if argument is not None:
                 lacks_grades = (name, argument) == ("frame", "grade")
                 joined = ", which judge(run, judgments) adds to a run" if lacks_grades else ""
                 hint = f"{hint or HINT} {argument}= names the column{joined}"
-            hint = made_by(name, hint)
-            msg = f"`{name}` has no column {column!r}; it has {', '.join(known) or 'none'}{hint}"
+            hint = hint_at_maker(name, hint)
+            msg = f"`{name}` has no column {column!r}; it has {', '.join(names) or 'none'}{hint}"
             raise pl.exceptions.ColumnNotFoundError(msg)
         _check_no_pattern(column)
 
 
 def check_comparable(names: Iterable[str], schema: Mapping[str, pl.DataType]) -> None:
-    """Raise where a column is of objects of Python, which Polars cannot tell apart or sort."""
+    """Raise if a column holds Python objects, which Polars cannot sort."""
     for name in names:
         if schema[name] == pl.Object:
             msg = f"column {name!r} must hold values that can be compared, got Object"
             raise TypeError(msg)
 
 
-def did_you_mean(value: str, known: Iterable[str]) -> str:
-    """The end of an error: a hint at the known name that `value` is probably meant to be."""
-    meant = nearest(value, known)
+def did_you_mean(value: str, names: Iterable[str]) -> str:
+    """Return the hint with the name that `value` is probably meant to be."""
+    meant = nearest(value, names)
     return "" if meant is None else f"\n\nHint: did you mean {meant!r}?"
 
 
-NEAR = 0.7
-"""How alike names are, from 0 to 1, of which one is a slip of the other: `base` and `baseline` are
-not, nor are `b` and `by`."""
+MIN_SIMILARITY = 0.7
+"""Minimum similarity, from 0 to 1, of a name and its misspelling: `base` and `baseline` are less
+alike, and so are `b` and `by`."""
 
 NEGATIONS = {"ir", "im", "in", "un", "non", "not", "dis"}
 
 
-def nearest(value: str, known: Iterable[str]) -> str | None:
-    """The known name that `value` is probably meant to be, in any case of letters, if one is."""
+def nearest(value: str, names: Iterable[str]) -> str | None:
+    """Return the name that `value` is probably meant to be, if any."""
     text = value.lower()
-    names = {name.lower(): name for name in known if not _are_opposites(name.lower(), text)}
-    turned = [name for name in names if sorted(name) == sorted(text)]
-    close = turned or get_close_matches(text, names, n=1, cutoff=NEAR)
-    return names[close[0]] if close else None
+    by_lower = {name.lower(): name for name in names if not _are_opposites(name.lower(), text)}
+    anagrams = [name for name in by_lower if sorted(name) == sorted(text)]
+    close = anagrams or get_close_matches(text, by_lower, n=1, cutoff=MIN_SIMILARITY)
+    return by_lower[close[0]] if close else None
 
 
 def _are_opposites(one: str, other: str) -> bool:
-    """Whether one name says the contrary of the other, however alike they look."""
+    """Return whether one name negates the other, however similar they look."""
     short, long = sorted((one, other), key=len)
     if (short, long) == ("ascending", "descending"):
         return True
     return long.endswith(short) and long.removesuffix(short).rstrip("_") in NEGATIONS
 
 
-def said(error: Exception | str) -> str:
-    """What an error or a warning says in one line: with its hint, without Polars' plan."""
+def format_on_one_line(error: Exception | str) -> str:
+    """Return an error's sentence and hint in one line, without Polars' plan."""
     sentence, *others = str(error).split("\n\n")
     return "; ".join([sentence, *(part[6:] for part in others[:1] if part.startswith("Hint: "))])
 
 
 def first_few(values: Sequence[Any]) -> str:
-    """The first few values, or rows of a frame, in a sentence."""
-    few = values[:SHOWN]
+    """Return the first values, or rows of a frame, for a sentence."""
+    few = values[:MAX_SHOWN_VALUES]
     shown = [
         repr(*each) if isinstance(each, tuple) and len(each) == 1 else repr(each) for each in few
     ]
-    return ", ".join(shown if len(values) <= SHOWN else [*shown, "..."]) or "none"
+    return ", ".join(shown if len(values) <= MAX_SHOWN_VALUES else [*shown, "..."]) or "none"
 
 
-SHOWN = 3
-"""How many of what is in the way an error or a warning names."""
+MAX_SHOWN_VALUES = 3
+"""Maximum number of values that an error or a warning lists."""

@@ -1,4 +1,4 @@
-"""Which versions are at work: what a report of something wrong needs."""
+"""Versions of this package and its dependencies, for bug reports."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import platform
 from importlib import metadata
 
 __version__ = "0.1.0"
-NEEDED = ("polars", "numpy", "scipy", "altair", "narwhals")
-FURTHER = ("vl-convert-python", "pyarrow", "pandas", "duckdb", "pyspark", "ray", "tqdm")
-"""What works with it where it is there."""
+REQUIRED = ("polars", "numpy", "scipy", "altair", "narwhals")
+OPTIONAL = ("vl-convert-python", "pyarrow", "pandas", "duckdb", "pyspark", "ray", "tqdm")
+"""Optional packages."""
 
 
 def show_versions() -> None:
-    """Print the versions of this package, Python, the system, and what it works with.
+    """Print the versions of this package, Python, the system and dependencies.
 
     Examples
     --------
@@ -22,13 +22,13 @@ def show_versions() -> None:
     """
     versions = {"polars-graded": __version__}
     versions |= {"Python": platform.python_version(), "system": platform.platform()}
-    versions |= {name: _version_of(name) for name in (*NEEDED, *FURTHER)}
+    versions |= {name: _find_version(name) for name in (*REQUIRED, *OPTIONAL)}
     for name, version in versions.items():
         print(f"{name:18} {version}")
 
 
-def _version_of(name: str) -> str:
-    """The version that is installed, if any."""
+def _find_version(name: str) -> str:
+    """Return the installed version of a package, or "not installed"."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

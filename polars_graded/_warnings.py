@@ -1,4 +1,4 @@
-"""What the package warns of: data that make means wrong though every value is right."""
+"""Warnings about data that make means wrong although every value is right."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from typing import ClassVar
 
 
 class DataWarning(UserWarning):
-    """Something in the data makes a mean wrong, or may, though every value is computed right.
+    """Warning about data that make a mean wrong, although every value is right.
 
-    Each kind is a class of its own, an attribute of this one, and Python shows its name before the
-    sentence: `DataWarning.ties: documents with the same score ...`. That name silences the kind,
-    and `DataWarning` all of them, by Python's own filters.
+    Each kind is a class of its own, an attribute of this one. Python prints its name before the
+    sentence: `DataWarning.ties: documents with the same score ...`. Pass that name to Python's
+    warning filters to silence the kind, or `DataWarning` to silence all kinds.
 
     - `files`: a file of a run is empty, or several have the same tag;
     - `ids`: identifiers of a run and its judgments hardly match;
-    - `join`: judged documents that were not retrieved seem to be lost, as by a left or inner join;
-    - `measures`: columns of numbers are left out, since they are not called like measures;
+    - `join`: judged documents that were not retrieved seem to be missing, as after a left or inner
+      join;
+    - `measures`: columns of numbers are left out, since their names are not those of measures;
     - `missing`: a strategy, or all of them, did not answer queries;
     - `nulls`: rows have no query, or no strategy;
-    - `ranks`: ranks are taken for scores;
-    - `scale`: grades may mean something else than they are taken for;
+    - `ranks`: ranks are used as scores;
+    - `scale`: grades may be on another scale than assumed;
     - `selection`: the queries that a trusted grader judged are hardly a random sample;
-    - `tests`: a test can find no difference, however large, or has no p value;
-    - `ties`: the order of rows decides a value, or the grade does;
+    - `tests`: a test cannot find a difference, however large, or has no p value;
+    - `ties`: the order of rows, or the grade, decides a value;
     - `topics`: queries of a run are not judged and left out, as is usual in a shared task;
     - `unjudged`: queries, or one strategy's first documents, are not judged.
 
     See Also
     --------
-    evaluate, judge : What they warn of.
+    evaluate, judge : Functions that issue these warnings.
 
     Examples
     --------
@@ -69,22 +70,22 @@ class DataWarning(UserWarning):
 KINDS = tuple(DataWarning.__annotations__)
 
 for _name in KINDS:
-    _called = f"DataWarning.{_name}"
+    _qualified_name = f"DataWarning.{_name}"
     _members = {
         "__module__": __name__,
-        "__qualname__": _called,
+        "__qualname__": _qualified_name,
         "__doc__": "A kind of `DataWarning`.",
     }
-    setattr(DataWarning, _name, type(_called, (DataWarning,), _members))
+    setattr(DataWarning, _name, type(_qualified_name, (DataWarning,), _members))
 
 
 def warn_the_caller(kind: type[DataWarning], sentence: str) -> None:
-    """Warn in the name of the line that called the package."""
-    warnings.warn(sentence, kind, stacklevel=_levels_to_the_caller())
+    """Warn at the line that called the package."""
+    warnings.warn(sentence, kind, stacklevel=_count_levels_to_caller())
 
 
-def _levels_to_the_caller() -> int:
-    """How many calls up the stack is the first from outside the package and Polars."""
+def _count_levels_to_caller() -> int:
+    """Return the stack level of the first caller outside the package and Polars."""
     packages = (__name__.partition(".")[0], "polars")
     frame, levels = inspect.currentframe(), 0
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] in packages:

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: written beside, synced, and moved into place."""
+"""Atomic writing of files: written beside, synced, and moved into place."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["check_writable", "whole_file"]
+__all__ = ["check_writable", "write_atomically"]
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Where to write the file `path`: beside it, from where all of it is moved into its place.
+def write_atomically(path: Path) -> Iterator[Path]:
+    """Yield the path to write `path` to, and move the file into place after.
 
-    Whoever opens `path` meanwhile, or after the writer failed or was killed, finds the file that
-    was there before, or none. What is no file, such as a pipe or a device, is written itself.
+    A reader who opens `path` meanwhile, or after the writer failed or was killed, gets the previous
+    file, or none. A pipe or a device is written directly.
     """
-    before = _status(path)
+    before = _read_status(path)
     if before and not stat.S_ISREG(before.st_mode):
         yield path
         return
-    path = path.resolve()  # a link stays, and what it leads to is replaced
-    # Short, since a file's name may be as long as any.
+    path = path.resolve()  # a link stays, and its target is replaced
+    # Shortened, since the name of the file may already have the maximum length.
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
         yield part
         _sync(part, os.O_RDWR)
         part.replace(path)
     except BaseException:
-        with suppress(OSError):  # Windows removes no file that is open
+        with suppress(OSError):  # Windows cannot remove an open file
             part.unlink()
         raise
-    with suppress(OSError):  # not every system opens a folder
+    with suppress(OSError):  # not every system can open a folder
         _sync(path.parent, os.O_RDONLY)
 
 
 def check_writable(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Raise where the file `path` cannot be written, or is one of the `inputs`."""
+    """Raise if the file `path` cannot be written, or is one of the `inputs`."""
     if "\0" in str(path):
         msg = f"a file to write must have a name without a NUL, got {str(path)!r}"
         raise ValueError(msg)
@@ -47,19 +47,19 @@ def check_writable(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) ->
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    status = _status(path)
-    needed = [path] if status else []
+    status = _read_status(path)
+    targets = [path] if status else []
     if not status or stat.S_ISREG(status.st_mode):
-        needed.append(path.resolve().parent)
-    if not all(os.access(place, os.W_OK) for place in needed):
+        targets.append(path.resolve().parent)
+    if not all(os.access(place, os.W_OK) for place in targets):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    for given in map(Path, inputs):
-        if status and given.exists() and path.samefile(given):
-            msg = f"a file to write must not be one that is read, got {path}"
+    for source in map(Path, inputs):
+        if status and source.exists() and path.samefile(source):
+            msg = f"a file to write must not be an input as well, got {path}"
             raise ValueError(msg)
 
 
-def _status(path: Path) -> os.stat_result | None:
+def _read_status(path: Path) -> os.stat_result | None:
     try:
         return path.stat()
     except FileNotFoundError:

@@ -24,7 +24,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
-from polars_graded._measuring.kernels.phi import median_and_upper_whisker
+from polars_graded._measuring.kernels.phi import find_median_and_upper_whisker
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Ragged
 
 __all__ = [
@@ -38,37 +38,37 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The functions alone, for who looks for one."""
+    """Return the names of the functions, for completion."""
     return __all__
 
 
 Number = TypeVar("Number", np.int64, np.float64)
 
 STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}
-"""The strategies of `example`, and how many pairs each swaps."""
+"""Number of pairs that each strategy of `example` swaps."""
 
 STEP = 10
-"""The difference between the scores of neighbouring ranks."""
+"""Difference between the scores of neighbouring ranks."""
 
 TOP = 10
-"""Scenario 1 of Moniz, Torgo and Vinagre swaps this rank and the next; 2 inverts down to it."""
+"""Rank that scenario 1 of Moniz, Torgo and Vinagre swaps with the next; 2 inverts down to it."""
 
 
 def reference_rankings(
     queries: int = 1, *, documents: int = 100, levels: int = 5, uniform: bool = True, seed: int = 0
 ) -> pl.DataFrame:
-    """Make judged documents in their ideal order, with as many levels of relevance as you like.
+    """Return judged documents in ideal order, with any number of levels.
 
     Source: Scheel, Lommatzsch, Albayrak (2011), section 2.1 and figures 2 and 3.
 
     Parameters
     ----------
     queries
-        How many rankings.
+        Number of rankings.
     documents
-        How many documents each has.
+        Number of documents of each ranking.
     levels
-        How many levels of relevance there are, at least 2: the grades are 0 to `levels - 1`.
+        Number of levels of relevance, at least 2: the grades are 0 to `levels - 1`.
     uniform
         Whether each level has the same number of documents, or nearly so where they do not divide.
         Else each query draws a probability for every level, all combinations of probabilities
@@ -104,19 +104,19 @@ def reference_rankings(
     n_queries = check_whole_number("queries", queries)
     n_documents = check_whole_number("documents", documents)
     n_levels = check_whole_number("levels", levels, at_least=2)
-    rng = _generator(seed)
+    rng = _make_generator(seed)
 
     def draw(n: int) -> Integers:
-        """How many documents of each level, the highest first, `n` queries have."""
+        """Return the documents per level, the highest first, of `n` queries."""
         return rng.multinomial(n_documents, rng.dirichlet(np.ones(n_levels), n))
 
     if uniform:
         counts = np.tile(np.diff(np.arange(n_levels + 1) * n_documents // n_levels), (n_queries, 1))
         counts = counts[:, ::-1]
     else:
-        counts = _drawn(n_queries, draw, lambda counts: counts[:, -1] < n_documents)
+        counts = _draw_rows(n_queries, draw, lambda counts: counts[:, -1] < n_documents)
     grades = np.repeat(np.tile(np.arange(n_levels)[::-1], n_queries), counts.ravel())
-    return _rankings(n_queries, n_documents).with_columns(pl.Series("grade", grades))
+    return _number_rankings(n_queries, n_documents).with_columns(pl.Series("grade", grades))
 
 
 def swapped_rankings(
@@ -127,7 +127,7 @@ def swapped_rankings(
     grade: str = "grade",
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Rank documents worse and worse: swap random pairs of the ideal order.
+    """Return worse and worse rankings: random pairs of the ideal order swapped.
 
     A swap exchanges the ranks of two documents of a query, any two with the same probability. Each
     number of swaps starts anew from the ideal order, which is by falling grade and, within it, by
@@ -137,11 +137,11 @@ def swapped_rankings(
     Parameters
     ----------
     rankings
-        A row is a document of a query; its grade says how relevant it is.
+        A row is a document of a query; its grade is its relevance.
     swaps
-        How many swaps; several numbers give that many rankings of each query.
+        Number of swaps; several numbers return that many rankings of each query.
     query
-        The column that tells queries apart.
+        The column that identifies queries.
     grade
         The column of relevance grades.
     seed
@@ -182,21 +182,21 @@ def swapped_rankings(
         query, grade, descending=[False, True], nulls_last=True, maintain_order=True
     )
     lengths = ideal.group_by(query, maintain_order=True).len(f"not {query}").to_series(1).to_numpy()
-    scores = _swapped(
+    scores = _swap_scores(
         np.tile(lengths.astype(np.int64), len(numbers)),
         np.repeat(np.array(numbers, np.int64), len(lengths)),
-        _generator(seed),
+        _make_generator(seed),
     )
-    repeated = ideal[np.tile(np.arange(ideal.height), len(numbers))]
-    return repeated.select(
+    copies = ideal[np.tile(np.arange(ideal.height), len(numbers))]
+    return copies.select(
         pl.Series("swaps", np.repeat(np.array(numbers, np.int64), ideal.height)),
         pl.exclude("swaps", "score"),
         pl.Series("score", STEP * scores),
     )
 
 
-def _swapped(lengths: Integers, swaps: Integers, rng: np.random.Generator) -> Integers:
-    """The scores of rankings end to end, after swaps of random pairs: a pass over all a swap."""
+def _swap_scores(lengths: Integers, swaps: Integers, rng: np.random.Generator) -> Integers:
+    """Return the scores of rankings end to end, after swaps of random pairs."""
     start = np.cumsum(lengths) - lengths
     scores = np.repeat(start + lengths, lengths) - np.arange(lengths.sum())
     for number in range(swaps.max(initial=0)):
@@ -209,14 +209,14 @@ def _swapped(lengths: Integers, swaps: Integers, rng: np.random.Generator) -> In
 
 
 def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.DataFrame:
-    """Make rankings of known quality: grades, and strategies that go wrong more and more.
+    """Return rankings of known quality: grades, and ever worse strategies.
 
     Parameters
     ----------
     queries
-        How many queries.
+        Number of queries.
     documents
-        How many judged documents each has; how many have which grade differs between queries.
+        Number of judged documents of each query; the counts of grades differ between queries.
     seed
         The same seed gives the same frame.
 
@@ -251,22 +251,21 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
 def popularity_rankings(
     queries: int = 1000, *, documents: int = 100, imbalance: float = 0.0, seed: int = 0
 ) -> pl.DataFrame:
-    """Make documents with popularity scores, ad-hoc grades, and two rankings that go wrong.
+    """Return documents with popularity, ad-hoc grades, and two bad rankings.
 
     Source: Moniz, Torgo, Vinagre (2016), section 4.1.
 
     Parameters
     ----------
     queries
-        How many samples.
+        Number of samples.
     documents
-        How many documents each has, at least 11.
+        Number of documents of each sample, at least 11.
     imbalance
-        How many of the documents, as a share from 0 to 0.2, are far more popular than the others.
-        0 is the balanced case: popularity is uniform from 1 to 1000. Else that share, at least one
-        document, is uniform from 500 to 1000 and the others from 1 to 500; samples are drawn again
-        until one has an outlier by the box plot's rule. The paper prints 0.1, its authors' runs
-        used 0.2.
+        Share of the documents, from 0 to 0.2, that are far more popular than the others. 0 is the
+        balanced case: popularity is uniform from 1 to 1000. Else that share, at least one document,
+        is uniform from 500 to 1000 and the others from 1 to 500; samples are drawn again until one
+        has an outlier by the box plot's rule. The paper prints 0.1, its authors' runs used 0.2.
     seed
         The same seed gives the same samples.
 
@@ -275,8 +274,8 @@ def popularity_rankings(
     DataFrame
         `query`, `doc`, `popularity`, `grade` as `ad_hoc_grade` makes it, and two columns of scores:
         in `scenario_1` the documents at ranks 10 and 11 of the ideal order are swapped, in
-        `scenario_2` its first 10 are inverted (the paper prints the whole, of which every measure
-        would be 0). By query and falling popularity.
+        `scenario_2` its first 10 are inverted (the paper prints that all are inverted, which
+        would make every measure 0). By query and falling popularity.
 
     Examples
     --------
@@ -296,14 +295,14 @@ def popularity_rankings(
     n_documents = check_whole_number("documents", documents, at_least=TOP + 1)
     share = check_number("imbalance", imbalance, at_least=0, at_most=0.2)
     n_high = max(1, round(share * n_documents))
-    rng = _generator(seed)
+    rng = _make_generator(seed)
 
     def imbalanced(n: int) -> Floats:
         low = rng.uniform(1, 500, (n, n_documents - n_high))
         return np.concatenate([low, rng.uniform(500, 1000, (n, n_high))], axis=1)
 
     if share:
-        popularity = _drawn(n_queries, imbalanced, _have_outliers)
+        popularity = _draw_rows(n_queries, imbalanced, _have_outliers)
     else:
         popularity = rng.uniform(1, 1000, (n_queries, n_documents))
 
@@ -312,7 +311,7 @@ def popularity_rankings(
     swapped[[TOP - 1, TOP]] = ideal[[TOP, TOP - 1]]
     inverted[:TOP] = ideal[:TOP][::-1]
     return (
-        _rankings(n_queries, n_documents)
+        _number_rankings(n_queries, n_documents)
         .with_columns(
             pl.Series("popularity", -np.sort(-popularity, axis=1).ravel()),
             pl.Series("scenario_1", np.tile(swapped, n_queries)),
@@ -329,14 +328,14 @@ def popularity_rankings(
 
 
 def _have_outliers(scores: Floats) -> npt.NDArray[np.bool_]:
-    """Whether each row has a score beyond the upper whisker of its box plot."""
+    """Return the mask of rows with a score beyond the upper whisker."""
     rows, n = scores.shape
     ascending = Ragged(np.sort(scores, axis=1).ravel(), np.arange(rows + 1) * n)
-    return ascending.last() > median_and_upper_whisker(ascending, 1.5)[1]
+    return ascending.last() > find_median_and_upper_whisker(ascending, 1.5)[1]
 
 
 def ad_hoc_grade(score: str | pl.Expr, cuts: Iterable[int] = (10, 25, 50)) -> pl.Expr:
-    """Grade documents by their rank alone: how many of the cuts reach down to it.
+    """Return grades by rank alone: the number of cuts that reach down to it.
 
     By default the 10 highest scores of a query get grade 3, those to rank 25 grade 2, those to
     rank 50 grade 1 and the others 0, however far apart the scores are; `phi_relevance` minds that.
@@ -469,12 +468,12 @@ EXAMPLES: dict[str, Callable[[], pl.DataFrame]] = {
 }
 
 
-def _generator(seed: int) -> np.random.Generator:
+def _make_generator(seed: int) -> np.random.Generator:
     return np.random.default_rng(check_whole_number("seed", seed, at_least=0))
 
 
-def _rankings(n_queries: int, n_documents: int) -> pl.DataFrame:
-    """The numbers of queries and of their documents."""
+def _number_rankings(n_queries: int, n_documents: int) -> pl.DataFrame:
+    """Return the numbers of queries and of their documents."""
     return pl.DataFrame(
         {
             "query": np.repeat(np.arange(1, n_queries + 1), n_documents),
@@ -483,12 +482,12 @@ def _rankings(n_queries: int, n_documents: int) -> pl.DataFrame:
     )
 
 
-def _drawn(
+def _draw_rows(
     n: int,
     draw: Callable[[int], npt.NDArray[Number]],
     accept: Callable[[npt.NDArray[Number]], npt.NDArray[np.bool_]],
 ) -> npt.NDArray[Number]:
-    """`n` rows that `draw` makes, each drawn again until it is accepted."""
+    """Return `n` rows from `draw`, each drawn again until it is accepted."""
     rows = draw(n)
     while (rejected := ~accept(rows)).any():
         rows[rejected] = draw(rejected.sum())

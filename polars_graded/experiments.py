@@ -1,4 +1,4 @@
-"""The experiments of two papers, as frames with the data of their figures.
+"""Experiments of two papers, as frames with the data of their figures.
 
 Scheel, Lommatzsch, Albayrak: Performance measures for multi-graded relevance, 2011. Moniz, Torgo,
 Vinagre: Data-driven relevance judgments for ranking evaluation, 2016.
@@ -28,15 +28,15 @@ __all__ = ["ndcg_by_relevance", "popularity_scenarios", "robustness_to_levels", 
 
 
 def __dir__() -> list[str]:
-    """The functions alone, for who looks for one."""
+    """Return the names of the functions, for completion."""
     return __all__
 
 
-MOST_LEVELS = 20
-"""More levels than this are not for one table: a caller says which thresholds to look at."""
+MAX_LEVELS = 20
+"""Maximum number of levels in a table without `thresholds`."""
 
 NDCG_COLUMNS = ("strategy", "n", "ndcg", "ndcg_phi", "difference")
-"""What `ndcg_by_relevance` gives beside the query."""
+"""Columns of `ndcg_by_relevance` beside the query."""
 
 
 def robustness_to_levels(
@@ -49,7 +49,7 @@ def robustness_to_levels(
     uniform: bool = True,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """Measure rankings that go wrong alike on scales of different numbers of levels.
+    """Measure equally bad rankings on scales with several numbers of levels.
 
     A measure that depends on the number of levels gives curves that lie apart. Source: Scheel,
     Lommatzsch, Albayrak (2011), figures 4 and 5.
@@ -61,11 +61,11 @@ def robustness_to_levels(
     swaps
         The numbers of pairs to swap in the ideal order.
     measures
-        What to measure, as for `evaluate`.
+        Measures, as for `evaluate`.
     runs
-        Over how many rankings to average.
+        Number of rankings to average over.
     documents
-        How many documents a ranking has.
+        Number of documents in a ranking.
     uniform
         Whether all levels have about the same number of documents, or random ones (figure 5).
     seed
@@ -99,7 +99,7 @@ def robustness_to_levels(
             queries, documents=documents, levels=count, uniform=uniform, seed=seed
         )
         ranked = swapped_rankings(reference, numbers, seed=seed)
-        means = _means(evaluate(ranked, *names, strategy="swaps"), "swaps")
+        means = _compute_means(evaluate(ranked, *names, strategy="swaps"), "swaps")
         parts.append(means.select(pl.lit(count, pl.Int64).alias("levels"), pl.all()))
     return pl.concat(parts).sort("measure", "levels", "swaps")
 
@@ -113,7 +113,7 @@ def threshold_profile(
     thresholds: float | Iterable[float] | None = None,
     measures: str | Sequence[str] = ("mu_ap", "ndcg", "ndcng"),
 ) -> pl.DataFrame:
-    """Average precision at each threshold beside the measures that need none.
+    """Compute AP at each threshold beside measures that need no threshold.
 
     Source: Scheel, Lommatzsch, Albayrak (2011), figures 6 to 8.
 
@@ -127,12 +127,12 @@ def threshold_profile(
         The column of relevance grades, or several, each a judge of its own. A column of scores can
         stand in as a judge; a strategy that is its own judge scores 1.
     query
-        The column that tells the queries apart.
+        The column that identifies queries.
     thresholds
-        The grades from which on a document is relevant; by default every grade above 0 there is,
-        of which there may be 20.
+        The grades from which on a document is relevant; by default every grade above 0, of
+        which there may be 20.
     measures
-        What to measure beside `ap` at the thresholds, as for `evaluate`.
+        Measures beside `ap` at the thresholds, as for `evaluate`.
 
     Returns
     -------
@@ -158,16 +158,16 @@ def threshold_profile(
     judges = [check_column_name("grade", judge) for judge in check_list("grade", grade)]
     wanted = [check_column_name("query", query), *judges]
     check_columns("frame", wanted, frame.columns)
-    given = thresholds
-    if given is not None:
-        given = check_increasing("thresholds", check_list("thresholds", thresholds))
+    chosen = thresholds
+    if chosen is not None:
+        chosen = check_increasing("thresholds", check_list("thresholds", thresholds))
     parts = []
     for judge in judges:
-        at = _levels(frame.get_column(judge)) if given is None else given
+        at = _find_levels(frame.get_column(judge)) if chosen is None else chosen
         precisions = [Measure.of("ap", threshold=threshold).name for threshold in at]
         names = of_one_value([precisions, measures])
         per_query = evaluate(frame, *names, query=query, grade=judge, by=by, ties="order")
-        means = _means(per_query.drop(query), "strategy")
+        means = _compute_means(per_query.drop(query), "strategy")
         parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))
     return pl.concat(parts).sort("grade", "strategy", maintain_order=True)
 
@@ -181,7 +181,7 @@ def ndcg_by_relevance(
     query: str = "query",
     cutoffs: int | Iterable[int] = (10,),
 ) -> pl.DataFrame:
-    """NDCG by given grades beside NDCG^φ, whose grades φ makes of scores.
+    """Compute NDCG by given grades beside NDCG^φ, by grades from scores.
 
     Source: Moniz, Torgo, Vinagre (2016), figures 3 and 4.
 
@@ -192,11 +192,11 @@ def ndcg_by_relevance(
     by
         The column of scores, or several, each a strategy; as for `evaluate`.
     popularity
-        The column of scores that φ makes relevance of.
+        The column of scores that φ turns into relevance.
     grade
         The column of ad-hoc grades.
     query
-        The column that tells the queries apart.
+        The column that identifies queries.
     cutoffs
         The cutoffs n of NDCG@n.
 
@@ -262,7 +262,7 @@ def popularity_scenarios(
     n: int = 10,
     seed: int = 0,
 ) -> pl.DataFrame:
-    """NDCG and NDCG^φ of two ordering errors, in samples of balanced and imbalanced popularity.
+    """Compute NDCG and NDCG^φ of two ordering errors, in drawn samples.
 
     NDCG is the same in every sample; NDCG^φ depends on how far apart the wrong documents are.
     Source: Moniz, Torgo, Vinagre (2016), figure 2.
@@ -270,7 +270,7 @@ def popularity_scenarios(
     Parameters
     ----------
     samples
-        How many samples of each kind.
+        Number of samples of each kind.
     imbalances
         Kinds of samples, as for `popularity_rankings`.
     n
@@ -309,8 +309,8 @@ def popularity_scenarios(
     return pl.concat(parts)
 
 
-def _means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
-    """The mean of each measure over the queries of a strategy, a row each."""
+def _compute_means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
+    """Return the mean of each measure per strategy, one row each."""
     measures = [name for name in per_query.columns if name not in (strategy, "query")]
     means = per_query.group_by(strategy, maintain_order=True).agg(pl.col(measures).mean())
     return means.unpivot(measures, index=strategy, variable_name="measure", value_name="mean").sort(
@@ -318,14 +318,14 @@ def _means(per_query: pl.DataFrame, strategy: str) -> pl.DataFrame:
     )
 
 
-def _levels(grades: pl.Series) -> tuple[float, ...]:
-    """The grades above 0 that there are."""
+def _find_levels(grades: pl.Series) -> tuple[float, ...]:
+    """Return the grades above 0 in a column."""
     numbers = grades.cast(pl.Float64)
     levels = numbers.filter(numbers > 0).unique().sort()
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > MAX_LEVELS:
         msg = (
-            f"{grades.name!r} has {len(levels)} grades above 0, too many for a table: "
-            "`thresholds` says which to look at"
+            f"{grades.name!r} must have at most {MAX_LEVELS} grades above 0, got {len(levels)}"
+            "\n\nHint: pass `thresholds` to choose some of them"
         )
         raise ValueError(msg)
     return tuple(levels)

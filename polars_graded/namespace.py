@@ -1,4 +1,4 @@
-"""The `.graded` namespace: what a user types, one method per measure."""
+"""The `.graded` namespace, with one method per measure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Literal, NoReturn
 import polars as pl
 
 from polars_graded._checks import check_column, did_you_mean
-from polars_graded._measuring.expression import one, several
-from polars_graded._measuring.foreign_names import own_name_of_measure
+from polars_graded._measuring.expression import measure_one, measure_several
+from polars_graded._measuring.foreign_names import find_own_measure
 from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
 from polars_graded._measuring.names import Measure
@@ -22,11 +22,11 @@ from polars_graded._measuring.ranking import Ranking
 class Graded:
     """Ranking measures over a column of relevance grades.
 
-    The rows of a group are one query's documents; without a group all rows are. `ranked_by`,
-    `scaled`, `undefined_as` and `condensed` say how to read them and can be chained in any order.
-    A measure ends the chain with an expression of one value per query, named after the measure: a
-    Float64, of counts a UInt32, and of curves a List(Float64). `measures` makes a struct of
-    several, and `phi_relevance` grades of a column of scores.
+    The rows of a group are the documents of one query; without a group, all rows are. `ranked_by`,
+    `scaled`, `undefined_as` and `condensed` specify how to read the rows and can be chained in any
+    order. A measure ends the chain with an expression of one value per query, named after the
+    measure: a Float64; a count is a UInt32, and a curve a List(Float64). `measures` returns several
+    measures as a struct, and `phi_relevance` turns a column of scores into grades.
 
     =====  =====  =========================================================
     score  grade  a row means
@@ -37,31 +37,31 @@ class Graded:
     null   null   ignored
     =====  =====  =========================================================
 
-    Each expression ranks the rows for itself, since Polars shares no work between expressions. For
-    many measures of one ranking use `measures`, which ranks the rows once:
+    Each expression ranks the rows itself, since Polars shares no work between expressions. For
+    several measures of one ranking, use `measures`, which ranks the rows once:
 
         df.group_by("query").agg(g.mu_ap(), g.ndcng(10))
         df.group_by("query").agg(g.measures("mu_ap", "ndcng@10")).unnest("measures")
 
-    Both give the same columns. Eight measures take about five times as long by the first way as by
-    the second. `evaluate` does the same for whole frames.
+    Both return the same columns. Eight measures take about five times as long with separate
+    expressions as with `measures`. `evaluate` does the same for complete frames.
 
     A grade is a number or a Boolean. NaN or infinity in a grade or a score raises a `ValueError`
-    that names the column and says in how many queries. A query without a relevant document gets
-    what `undefined_as` says of it, for nearly all measures 0 by default.
+    with the column and the number of queries. A query without a relevant document gets the value of
+    `undefined_as`, by default 0 for nearly all measures.
 
-    Where measures have these parameters, they mean the same in all of them:
+    These parameters mean the same in all measures that have them:
 
-    - `n`, the cutoff: the first n ranks count, at least 1; without it the whole list.
-    - `threshold`, the lowest relevant grade; without it any grade above irrelevant is relevant.
-    - `ties`, how tied documents stand: `"order"`, as the rows do; `"pessimistic"` or
+    - `n`, the cutoff: the first n ranks count, at least 1; by default the complete list.
+    - `threshold`, the lowest relevant grade; by default any grade above irrelevant is relevant.
+    - `ties`, the order of tied documents: `"order"`, that of the rows; `"pessimistic"` or
       `"optimistic"`, with the worst or the best of them first; and, for most measures,
       `"average"`, the expected value over all their orders.
-    - `gain`, what a grade is worth: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"`
-      (g), or a mapping from grade to gain, whose gains do not fall; what is not relevant gains 0.
-      It is an error if the data have a grade without a gain, or 2^g is out of range (more than 1000
-      above irrelevant; `gain="linear"` and `ndcng` take such grades).
-    - `discount`, what a gain at rank i is multiplied by: `"log2"` (1 / log_base(i + 1)),
+    - `gain`, the gain of a grade: `"exp2"` (2^g - 1, g the grade above irrelevant), `"linear"` (g),
+      or a mapping from grade to gain, whose gains do not fall. A document that is not relevant
+      gains 0. It is an error if the data have a grade without a gain, or 2^g is out of range (more
+      than 1000 above irrelevant; `gain="linear"` and `ndcng` take such grades).
+    - `discount`, the factor of a gain at rank i: `"log2"` (1 / log_base(i + 1)),
       `"jarvelin"` (1 below rank `base`, from there 1 / log_base(i)), `"zipf"` (1 / i), or `"none"`
       (1); and `base`, the base of the logarithm, above 1.
 
@@ -102,22 +102,22 @@ class Graded:
         return other
 
     def _one(self, function: str, n: int | None = None, **options: Any) -> pl.Expr:
-        return one(Measure.of(function, n, **options), self._ranking)
+        return measure_one(Measure.of(function, n, **options), self._ranking)
 
-    def _of_known(self, function: str, known: str | pl.Expr, threshold: float | None) -> pl.Expr:
-        of_known = check_column("known", known)
-        return one(Measure.of(function, threshold=threshold), self._ranking, of_known)
+    def _of_known(self, function: str, column: str | pl.Expr, threshold: float | None) -> pl.Expr:
+        known_items = check_column("known", column)
+        return measure_one(Measure.of(function, threshold=threshold), self._ranking, known_items)
 
-    # How rows are read.
+    # Reading of rows.
 
     def ranked_by(
         self, *by: str | pl.Expr, descending: bool | Sequence[bool] | None = None
     ) -> Graded:
         """Rank the rows of a query by columns, the highest first.
 
-        The first column decides which rows are retrieved: those where it is not null. Further
-        columns break ties, nulls last, and what is still tied stays in row order. Without
-        `ranked_by`, rows stand in rank order and all are retrieved.
+        A row is retrieved if the first column is not null. Further columns break ties, nulls last;
+        rows that are still tied stay in row order. Without `ranked_by`, rows are in rank order and
+        all are retrieved.
 
         Parameters
         ----------
@@ -138,9 +138,9 @@ class Graded:
 
         Notes
         -----
-        Where ties are left, `ties="pessimistic"` and `"optimistic"` bound what they can do to
-        measures that never fall where a better document moves up: all but `q_measure` and
-        `ap(over="retrieved")` with a cutoff.
+        If ties are left, `ties="pessimistic"` and `"optimistic"` return bounds of the value over
+        all orders. They hold for measures that never fall if a better document moves up: all but
+        `q_measure` and `ap(over="retrieved")` with a cutoff.
 
         References
         ----------
@@ -171,7 +171,7 @@ class Graded:
         highest: float | None = None,
         relevant_from: float | None = None,
     ) -> Graded:
-        """Say which grade means not relevant, and which is the highest the scale has.
+        """Set the grade that means not relevant, and the highest of the scale.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Graded:
             The grade that means not relevant. It is shifted to 0, and any grade below it is 0
             too. Stars from 1 to 5 have `irrelevant=1`.
         highest
-            The highest grade that the scale has, for measures that look at it; by default the
+            The highest grade of the scale, for measures that depend on it; by default the
             highest judged grade of the query. A grade above it is an error when the query runs.
         relevant_from
             The lowest grade that is relevant, above `irrelevant` and at most `highest`, for
@@ -208,11 +208,11 @@ class Graded:
         return self._with(self._ranking.scaled(irrelevant, highest, relevant_from))
 
     def undefined_as(self, value: float | None = 0.0) -> Graded:
-        """Say what a query without a relevant document gets.
+        """Set the fill value of queries where a measure is undefined.
 
-        This holds for every measure but the counts. Without it they get 0, but for `roc_auc`, which
-        is null: 0 would be worse than chance, which is 1/2. `phi_relevance` gives it to the scores
-        of a query for which φ is undefined, which are null without it.
+        This applies to every measure except counts. By default the value is 0, except for
+        `roc_auc`, which is null: 0 would be worse than chance, which is 1/2. `phi_relevance` fills
+        the scores of a query for which φ is undefined; by default they are null.
 
         Parameters
         ----------
@@ -240,7 +240,7 @@ class Graded:
         return self._with(self._ranking.undefined_as(value))
 
     def exactly(self, grade: float) -> Graded:
-        """Have one grade alone count as relevant, and all others as irrelevant.
+        """Treat one grade alone as relevant, and all others as irrelevant.
 
         Every measure then sees grades of 1 and 0, and `scaled` before it no longer matters. With a
         `threshold`, all grades from one on are relevant instead.
@@ -252,7 +252,7 @@ class Graded:
 
         Examples
         --------
-        Of grades from 2 on the first is first; the first of grade 2 itself is third.
+        The first grade of at least 2 is at rank 1; the first grade of exactly 2 is at rank 3.
 
         >>> df = pl.DataFrame({"grade": [3, 0, 2, 1]})
         >>> g = pl.col("grade").graded
@@ -271,8 +271,8 @@ class Graded:
     def condensed(self) -> Graded:
         """Drop unjudged documents from the ranking before measuring.
 
-        What is judged moves up to the ranks that the unjudged leave (trec_eval's `-J`). By default
-        an unjudged document keeps its rank and counts as not relevant.
+        Judged documents move up to the ranks of the unjudged ones (trec_eval's `-J`). By default an
+        unjudged document keeps its rank and counts as not relevant.
 
         Examples
         --------
@@ -291,11 +291,11 @@ class Graded:
         return self._with(replace(self._ranking, condensed=True))
 
     def where(self, rows: str | pl.Expr) -> Graded:
-        """Keep some rows: the others are as if they were not there.
+        """Keep some rows, and ignore the others.
 
-        They are neither retrieved nor judged, so they count in no rank, in no ideal ranking and
-        not among the relevant documents. (A grade that is made null is unjudged instead.) A second
-        call keeps what both keep. It does not hold for `phi_relevance`.
+        Ignored rows are neither retrieved nor judged, so they count in no rank, in no ideal ranking
+        and not among the relevant documents. (To make a document unjudged, set its grade to null.)
+        A second call keeps the rows that both keep. `phi_relevance` uses all rows.
 
         Parameters
         ----------
@@ -327,9 +327,9 @@ class Graded:
         return self._with(replace(self._ranking, rows=kept if before is None else before & kept))
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Say what there is where a measure is misspelt, as its name in a string does."""
+        """Raise the error for a misspelt measure, with the nearest name."""
         methods = [each for each in dir(type(self)) if not each.startswith("_")]
-        hint = did_you_mean(own_name_of_measure(name) or name, methods)
+        hint = did_you_mean(find_own_measure(name) or name, methods)
         msg = f"`.graded` has no method {name!r}{hint}"
         raise AttributeError(msg, name=name, obj=None)
 
@@ -343,7 +343,7 @@ class Graded:
         floor: float | None = None,
         direction: Direction = "high",
     ) -> pl.Expr:
-        r"""Turn scores into relevance: φ, made from how the scores of a query are distributed.
+        r"""Return φ, relevance from the distribution of a query's scores.
 
         The column holds scores, finite numbers or null. Pass the query by `.over("query")`: all
         rows of the context are one query, and without it these are the rows of the whole column.
@@ -367,7 +367,7 @@ class Graded:
         median. Where the median is the highest score, φ steps from 0 to 1 there, and is 1 at it.
 
         If all scores are equal, φ is undefined, since relevance 1 for all of them would make any
-        ranking perfect: it is null, or what `undefined_as` says.
+        ranking perfect: it is null, or the value of `undefined_as`.
 
         Ratings make a poor input, since most queries have few of them, on few levels: a rating at
         or below the median of its query has φ 0, as have two thirds of MovieLens' test ratings.
@@ -384,8 +384,8 @@ class Graded:
             of which each query has those in its first row; where that is null, φ is undefined. The
             other parameters then do not matter.
         whisker
-            How many distances between the hinges a score may lie above the upper one before it is
-            an outlier; at least 0.
+            Number of distances between the hinges that a score may lie above the upper one before
+            it is an outlier; at least 0.
         floor
             Only scores above it take part in median, hinges and whisker, and it takes the place of
             the minimum: up to it relevance is 0. `floor=0` is what the authors' own code does with
@@ -415,7 +415,7 @@ class Graded:
 
         Examples
         --------
-        The most popular news stands out. 30 is the upper whisker, with relevance 1 - 70 / 90:
+        The most popular news is an outlier. 30 is the upper whisker, with relevance 1 - 70 / 90:
 
         >>> df = pl.DataFrame({"day": 1, "popularity": [10, 15, 20, 30, 100, None]})
         >>> phi = pl.col("popularity").graded.phi_relevance().over("day")
@@ -440,13 +440,13 @@ class Graded:
             whisker,
             floor=floor,
             direction=direction,
-            undefined=self._ranking.undefined if self._ranking.undefined_is_said else None,
+            undefined=self._ranking.undefined if self._ranking.undefined_is_passed else None,
         )
 
     # Several at once.
 
     def measures(self, *names: str) -> pl.Expr:
-        """Several measures over one ranking, as a struct with one field each.
+        """Return several measures over one ranking as a struct.
 
         Rows are ranked once: eight measures take about a fifth of the time of eight methods side by
         side, each of which ranks them for itself.
@@ -482,14 +482,14 @@ class Graded:
         Structs of two strategies need names: `.measures(...).alias("bm25")`. `evaluate` has each
         strategy in rows of its own.
         """
-        return several(map(Measure.parse, names), self._ranking)
+        return measure_several(map(Measure.parse, names), self._ranking)
 
     # Counting relevant documents.
 
     def precision(
         self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
-        r"""Share of the first n documents that is relevant.
+        r"""Return the share of the first n documents that is relevant.
 
         A list shorter than n counts as if filled up with documents that are not relevant, so that
         the divisor is always n; without n it is the number of retrieved documents.
@@ -538,7 +538,7 @@ class Graded:
         over: Over = "relevant",
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Share of the relevant documents that is among the first n.
+        r"""Return the share of the relevant documents among the first n.
 
         Relevant documents that were judged but not retrieved count as missed.
 
@@ -553,7 +553,7 @@ class Graded:
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         over
-            What the hits are divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
+            Divisor of the hits: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
             R), so that a perfect top n gives 1.
 
         See Also
@@ -564,7 +564,7 @@ class Graded:
 
         Examples
         --------
-        Of the 3 relevant documents of query a, 1 is first and 2 are among the first 3.
+        Query a has 3 relevant documents: 1 is first and 2 are among the first 3.
 
         >>> df = pl.DataFrame({"query": list("aaaabb"), "grade": [1, 0, 3, 2, 0, 0]})
         >>> g = pl.col("grade").graded
@@ -589,7 +589,7 @@ class Graded:
         threshold: float | None = None,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""F: the weighted harmonic mean of precision and recall.
+        r"""Return F, the weighted harmonic mean of precision and recall.
 
         0 where precision and recall are both 0.
 
@@ -606,7 +606,7 @@ class Graded:
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         beta
-            How many times as much recall counts as precision, above 0, at most 1e100.
+            Weight of recall relative to precision, above 0, at most 1e100.
 
         See Also
         --------
@@ -639,7 +639,7 @@ class Graded:
         threshold: float | None = None,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""E: one minus the weighted harmonic mean of precision and recall.
+        r"""Return E, one minus the weighted harmonic mean of precision and recall.
 
         Lower is better: 0 is perfect, and 1 means that nothing relevant was found.
 
@@ -688,9 +688,9 @@ class Graded:
         threshold: float | None = None,
         ties: TieOrder = "order",
     ) -> pl.Expr:
-        r"""Maximal F: the highest F measure at any of the first n ranks.
+        r"""Return maximal F, the highest F measure at any of the first n ranks.
 
-        What the best cutoff would give, the trade of precision for recall left to the list.
+        This is F at the best cutoff of each list.
 
         .. math:: \max_{k \le n} F_\beta@k
 
@@ -730,7 +730,7 @@ class Graded:
         return self._one("max_f_measure", n, beta=beta, threshold=threshold, ties=ties)
 
     def r_precision(self, *, threshold: float | None = None, ties: Ties = "order") -> pl.Expr:
-        r"""Precision at R, the number of relevant documents.
+        r"""Return precision at rank R, the number of relevant documents.
 
         R counts all relevant judged documents, retrieved or not.
 
@@ -772,7 +772,7 @@ class Graded:
     def precision_at_hit(
         self, *, k: int = 1, threshold: float | None = None, ties: TieOrder = "order"
     ) -> pl.Expr:
-        r"""Precision where the k-th relevant document is seen.
+        r"""Return precision at the rank of the k-th relevant document.
 
         0 where fewer than k relevant documents were retrieved. With k = 1 it is `reciprocal_rank`;
         with k from 1 to R its mean is `ap`.
@@ -787,7 +787,7 @@ class Graded:
         Parameters
         ----------
         k
-            Which relevant document, at least 1.
+            Number of the relevant document, at least 1.
         threshold, ties
             The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
@@ -817,7 +817,7 @@ class Graded:
     def reciprocal_rank(
         self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
-        r"""One over the rank of the first relevant document.
+        r"""Return one over the rank of the first relevant document.
 
         0 if none of the first n documents is relevant. Its mean over queries is MRR.
 
@@ -862,7 +862,7 @@ class Graded:
     def success(
         self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
-        r"""Whether there is a relevant document among the first n.
+        r"""Return 1 if a relevant document is among the first n, else 0.
 
         Recommenders call its mean the hit rate.
 
@@ -904,7 +904,7 @@ class Graded:
         return self._one("success", n, threshold=threshold, ties=ties)
 
     def bpref(self, *, threshold: float | None = None, ties: TieOrder = "order") -> pl.Expr:
-        r"""Binary preference: relevant documents should stand above judged others.
+        r"""Return binary preference: relevant documents above judged others.
 
         Only judged documents count. N is the number of judged documents that are not relevant,
         and at most R of those above a hit are held against it.
@@ -945,7 +945,7 @@ class Graded:
         return self._one("bpref", threshold=threshold, ties=ties)
 
     def roc_auc(self, *, threshold: float | None = None, ties: Ties = "average") -> pl.Expr:
-        r"""Area under the ROC curve: the share of pairs in the right order.
+        r"""Return the area under the ROC curve: the share of pairs in right order.
 
         A pair is a relevant and another judged document of the query, in the right order if the
         relevant one is ranked higher. Tied pairs count half. Documents that were not retrieved
@@ -958,15 +958,15 @@ class Graded:
         As text: ``(pairs with the relevant one above + tied pairs / 2) / (R N)``
 
         From 0 to 1. A query without a pair, since all or none of its judged documents are relevant,
-        gets null, or what `undefined_as` says. Source: Scheel et al. (2011), section 2.3. Hanley,
-        J. A. and McNeil, B. J. (1982).
+        gets null, or the value of `undefined_as`. Source: Scheel et al. (2011), section 2.3.
+        Hanley, J. A. and McNeil, B. J. (1982).
 
         Parameters
         ----------
         threshold
             The lowest relevant grade: see `Graded`.
         ties
-            How tied documents stand: `"average"`, a pair of them counts half; `"pessimistic"` or
+            Order of tied documents: `"average"`, a pair of them counts half; `"pessimistic"` or
             `"optimistic"`, with the worst or the best of them first; `"order"`, as the rows do.
 
         See Also
@@ -992,7 +992,7 @@ class Graded:
         return self._one("roc_auc", threshold=threshold, ties=ties)
 
     def generalized_precision(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
-        r"""Generalized precision: the mean grade of the first n documents.
+        r"""Return generalized precision, the mean share of the highest grade.
 
         Grades count as parts of the highest one: that of the scale where `scaled(highest=...)`
         names it, otherwise of the query's judged documents. A list shorter than n counts as
@@ -1035,7 +1035,7 @@ class Graded:
         return self._one("generalized_precision", n, ties=ties)
 
     def generalized_recall(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
-        r"""Generalized recall: the share of all relevance that is among the first n.
+        r"""Return the share of all relevance that is among the first n.
 
         Judged documents that were not retrieved count among all relevance.
 
@@ -1085,7 +1085,7 @@ class Graded:
         over: Over | Literal["retrieved"] = "relevant",
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Average precision: the mean of the precision at each relevant document.
+        r"""Return average precision, the mean precision at relevant documents.
 
         A relevant document below rank n, or not retrieved, adds 0.
 
@@ -1136,7 +1136,7 @@ class Graded:
         levels: Sequence[float] | Literal["all"] | None = None,
         ties: TieOrder = "order",
     ) -> pl.Expr:
-        r"""μAP: average precision over all levels of relevance.
+        r"""Return average precision over all levels of relevance (μAP).
 
         The mean of AP with each level of relevance t as threshold, weighted by the distance d of
         the level from the next lower one. With two levels it is `ap`. Its mean over queries is
@@ -1190,7 +1190,7 @@ class Graded:
         levels: Sequence[float] | Literal["all"] | None = None,
         ties: TieOrder = "order",
     ) -> pl.Expr:
-        r"""GAP: graded average precision.
+        r"""Return GAP, graded average precision.
 
         The user is content from some grade on, which is not known; V(g) is the chance that g is
         enough. The value is the expected sum of precisions over the expected number of relevant
@@ -1246,7 +1246,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Cumulated gain: the sum of the gains of the first n documents.
+        r"""Return cumulated gain, the sum of the gains of the first n documents.
 
         Unjudged documents gain 0.
 
@@ -1293,7 +1293,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Normalised cumulated gain: CG over that of the ideal ranking.
+        r"""Return normalised cumulated gain: CG over that of the ideal ranking.
 
         `ndcg` without a discount.
 
@@ -1337,7 +1337,7 @@ class Graded:
     def ideal_cg(
         self, n: int | None = None, *, gain: GainName | Mapping[float, float] = "exp2"
     ) -> pl.Expr:
-        r"""Ideal cumulated gain: the CG of all judged documents from the best to the worst.
+        r"""Return ideal cumulated gain: the CG of all documents, best first.
 
         `ideal_dcg` without a discount, as `ideal_dcg_curve(discount="none")` is the ICG curve. It
         does not depend on the ranking.
@@ -1386,7 +1386,7 @@ class Graded:
         base: float = 2.0,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Discounted cumulated gain: gains count less the further down they are.
+        r"""Return discounted cumulated gain: gains count less at lower ranks.
 
         Unjudged documents gain 0.
 
@@ -1434,7 +1434,7 @@ class Graded:
         discount: Discount = "log2",
         base: float = 2.0,
     ) -> pl.Expr:
-        r"""The DCG of all judged documents in the best order.
+        r"""Return the DCG of all judged documents in the best order.
 
         Judged documents that were not retrieved are among them.
 
@@ -1483,7 +1483,7 @@ class Graded:
         base: float = 2.0,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Normalised discounted cumulated gain: DCG over the DCG of the best order.
+        r"""Return normalised discounted cumulated gain: DCG over its ideal.
 
         The best order is that of all judged documents, retrieved or not. Gains are
         :math:`2^g - 1` by default: `"ndcg@10"` of ranx, `nDCG@10` of ir_measures and `ndcg_cut_10`
@@ -1533,7 +1533,7 @@ class Graded:
         base: float = 2.0,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""NDCG of gains normalised by the highest grade, which makes scales comparable.
+        r"""Return NDCG of gains normalised by the highest grade.
 
         The grade at rank i above irrelevant, :math:`g(i)`, is divided by the highest one,
         :math:`m_q`: that of the scale where `scaled(highest=...)` names it, otherwise of the
@@ -1588,7 +1588,7 @@ class Graded:
         base: float = 2.0,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Area under the NDCG curve: the mean of NDCG over the ranks 1 to n.
+        r"""Return the area under the NDCG curve: its mean over the ranks 1 to n.
 
         The mean of `ndcg_curve`. With `discount="none"` it is the area under the NCG curve. Its
         mean over queries is a mean of ratios; Chen's slides draw the ratio of mean DCG to mean
@@ -1627,7 +1627,6 @@ class Graded:
         │ a     ┆ 0.283986                 │
         │ b     ┆ 0.0                      │
         └───────┴──────────────────────────┘
-
         """
         return self._one("ndcg_area", n, gain=gain, discount=discount, base=base, ties=ties)
 
@@ -1640,7 +1639,7 @@ class Graded:
         base: float = 2.0,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Area under the NDCNG curve: the mean of NDCNG over the ranks 1 to n.
+        r"""Return the area under the NDCNG curve: its mean over the ranks 1 to n.
 
         The mean of `ndcng_curve`.
 
@@ -1684,7 +1683,7 @@ class Graded:
     # Modelling the user.
 
     def err(self, n: int | None = None, *, ties: TieOrder = "order") -> pl.Expr:
-        r"""Expected reciprocal rank: one over the rank where the user is satisfied.
+        r"""Return expected reciprocal rank: one over the rank where a user stops.
 
         The user goes down the list and is satisfied by a document of grade g with probability
         R(g). The highest grade is that of the scale where `scaled(highest=...)` names it,
@@ -1729,7 +1728,7 @@ class Graded:
         return self._one("err", n, ties=ties)
 
     def nerr(self, n: int | None = None, *, ties: TieOrder = "order") -> pl.Expr:
-        r"""Normalised expected reciprocal rank: ERR over that of the best order.
+        r"""Return normalised expected reciprocal rank: ERR over its ideal.
 
         The best order is that of all judged documents, retrieved or not.
 
@@ -1776,7 +1775,7 @@ class Graded:
         threshold: float | None = None,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Rank-biased precision: the user goes on to the next document with probability p.
+        r"""Return rank-biased precision: a user goes on with probability p.
 
         With p = 0.8 five documents are looked at on average. The value of a perfect list stays
         below 1 unless the list is endless.
@@ -1793,7 +1792,7 @@ class Graded:
         n, threshold, ties
             The cutoff, the lowest relevant grade and how tied documents stand: see `Graded`.
         p
-            How patient the user is, above 0 and below 1.
+            Probability that the user goes on to the next document, above 0 and below 1.
         graded
             Whether a relevant document counts as its grade over the highest one instead of 1.
 
@@ -1829,7 +1828,7 @@ class Graded:
         over: Over = "relevant",
         ties: TieOrder = "order",
     ) -> pl.Expr:
-        r"""Q-measure: average precision with cumulated gain blended in.
+        r"""Return Q-measure: average precision blended with cumulated gain.
 
         With beta = 0 it is average precision. Judged documents that were not retrieved count in R
         and in the best order.
@@ -1849,9 +1848,9 @@ class Graded:
         n, ties
             The cutoff and ties, but for `"average"`: see `Graded`.
         beta
-            How much the gain counts beside the hits, from 0 to 1e4.
+            Weight of the gain relative to the hits, from 0 to 1e4.
         gain
-            What a grade is worth: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1),
+            Gain of a grade: `"linear"` (g, the grade above irrelevant), `"exp2"` (2^g - 1),
             or a mapping from grade to gain, whose gains do not fall; what is not relevant gains 0.
         over
             What the sum is divided by: `"relevant"`, all R relevant documents; `"cutoff"`, min(n,
@@ -1883,7 +1882,7 @@ class Graded:
     # What the user knew.
 
     def coverage_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Share of the relevant documents known to the user that was retrieved.
+        r"""Return the share of known relevant documents that was retrieved.
 
         U are the relevant documents that the user knew, R_k those of them that were retrieved.
 
@@ -1927,7 +1926,7 @@ class Graded:
         return self._of_known("coverage_ratio", known, threshold)
 
     def novelty_ratio(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Share of the retrieved relevant documents that was new to the user.
+        r"""Return the share of retrieved relevant documents that was new.
 
         R_k are the retrieved relevant documents that the user knew, R_u those they did not. 0
         where no relevant document was retrieved.
@@ -1970,7 +1969,7 @@ class Graded:
         return self._of_known("novelty_ratio", known, threshold)
 
     def relative_recall(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Relevant documents retrieved over those the user expected.
+        r"""Return relevant documents retrieved over those the user expected.
 
         U are the relevant documents that the user knew, R_k and R_u the known and the new ones
         that were retrieved. Above 1 the user finds more than expected.
@@ -2015,7 +2014,7 @@ class Graded:
         return self._of_known("relative_recall", known, threshold)
 
     def recall_effort(self, *, known: str | pl.Expr, threshold: float | None = None) -> pl.Expr:
-        r"""Relevant documents the user expected over documents retrieved.
+        r"""Return relevant documents the user expected over all retrieved.
 
         U are the relevant documents that the user knew, A is all that was retrieved.
 
@@ -2024,7 +2023,7 @@ class Graded:
         As text: ``|U| / |A|``
 
         Not below 0. A query without a relevant document, or for which nothing was retrieved, gets
-        0, or what `undefined_as` says. Source: Chen, B. Retrieval evaluation (slides),
+        0, or the value of `undefined_as`. Source: Chen, B. Retrieval evaluation (slides),
         user-oriented measures. Korfhage, R. R. (1997). Information Storage and Retrieval.
 
         Parameters
@@ -2060,7 +2059,7 @@ class Graded:
     # Counts.
 
     def judged(self, n: int | None = None, *, ties: Ties = "order") -> pl.Expr:
-        """Share of the first n documents that was judged.
+        """Return the share of the first n documents that was judged.
 
         The divisor is the lower of n and the length of the list; 0 for an empty list.
 
@@ -2073,8 +2072,8 @@ class Graded:
 
         See Also
         --------
-        condensed : Leave out what is not.
-        bpref : A measure for what is judged in part.
+        condensed : Drop unjudged documents.
+        bpref : Measure for incomplete judgments.
 
         Examples
         --------
@@ -2093,7 +2092,7 @@ class Graded:
         return self._one("judged", n, ties=ties)
 
     def n_retrieved(self) -> pl.Expr:
-        """How many documents were retrieved.
+        """Return the number of retrieved documents.
 
         Rows with a score, judged or not; all rows where `ranked_by` was not used.
 
@@ -2120,7 +2119,7 @@ class Graded:
         return self._one("n_retrieved")
 
     def n_relevant(self, *, threshold: float | None = None) -> pl.Expr:
-        """R: how many documents were judged relevant.
+        """Return R, the number of documents judged relevant.
 
         Judged documents count whether or not they were retrieved.
 
@@ -2156,7 +2155,7 @@ class Graded:
     def n_relevant_retrieved(
         self, n: int | None = None, *, threshold: float | None = None, ties: TieOrder = "order"
     ) -> pl.Expr:
-        """How many of the first n documents are relevant.
+        """Return the number of relevant documents among the first n.
 
         Judged relevant, and with a score.
 
@@ -2194,7 +2193,7 @@ class Graded:
     def precision_curve(
         self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
-        r"""Precision at every rank from 1 to n.
+        r"""Return precision at every rank from 1 to n.
 
         The value at rank k is `precision(k)`, also below the end of the list.
 
@@ -2229,7 +2228,7 @@ class Graded:
     def recall_curve(
         self, n: int | None = None, *, threshold: float | None = None, ties: Ties = "order"
     ) -> pl.Expr:
-        r"""Recall at every rank from 1 to n.
+        r"""Return recall at every rank from 1 to n.
 
         The value at rank k is `recall(k)`: below its end a list keeps its last value.
 
@@ -2269,7 +2268,7 @@ class Graded:
         threshold: float | None = None,
         ties: Ties = "order",
     ) -> pl.Expr:
-        """The F measure at every rank from 1 to n.
+        """Return the F measure at every rank from 1 to n.
 
         A list shorter than n counts as filled up with documents that are not relevant.
 
@@ -2314,7 +2313,7 @@ class Graded:
         threshold: float | None = None,
         ties: Ties = "order",
     ) -> pl.Expr:
-        """The E measure at every rank from 1 to n.
+        """Return the E measure at every rank from 1 to n.
 
         A list shorter than n counts as filled up with documents that are not relevant.
         Lower is better.
@@ -2360,7 +2359,7 @@ class Graded:
         threshold: float | None = None,
         ties: TieOrder = "order",
     ) -> pl.Expr:
-        r"""Interpolated precision at levels of recall.
+        r"""Return interpolated precision at levels of recall.
 
         The precision at a level r is the highest where at least a share r of the relevant
         documents has been found; 0 at a level that the ranking does not reach. (trec_eval rounds
@@ -2376,7 +2375,7 @@ class Graded:
         Parameters
         ----------
         recall_levels
-            How many levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
+            Number of levels from 0 to 1, in equal steps, at least 2; or the levels, increasing.
         threshold, ties
             The lowest relevant grade and ties, but for `"average"`: see `Graded`.
 
@@ -2412,7 +2411,7 @@ class Graded:
         gain: GainName | Mapping[float, float] = "exp2",
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Cumulated gain at every rank from 1 to n.
+        r"""Return cumulated gain at every rank from 1 to n.
 
         The value at rank k is `cg(k)`: below its end a list keeps its last value.
 
@@ -2454,7 +2453,7 @@ class Graded:
         base: float = 2.0,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""Discounted cumulated gain at every rank from 1 to n.
+        r"""Return discounted cumulated gain at every rank from 1 to n.
 
         The value at rank k is `dcg(k)`: below its end a list keeps its last value.
 
@@ -2494,7 +2493,7 @@ class Graded:
         discount: Discount = "log2",
         base: float = 2.0,
     ) -> pl.Expr:
-        r"""The DCG of the best order at every rank from 1 to n.
+        r"""Return the DCG of the best order at every rank from 1 to n.
 
         The value at rank k is `ideal_dcg(k)`: below its end a list keeps its last value.
 
@@ -2537,7 +2536,7 @@ class Graded:
         base: float = 2.0,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""NDCG at every rank from 1 to n.
+        r"""Return NDCG at every rank from 1 to n.
 
         The value at rank k is `ndcg(k)`. With `discount="none"` it is the NCG curve.
 
@@ -2579,7 +2578,7 @@ class Graded:
         base: float = 2.0,
         ties: Ties = "order",
     ) -> pl.Expr:
-        r"""NDCNG at every rank from 1 to n.
+        r"""Return NDCNG at every rank from 1 to n.
 
         The value at rank k is `ndcng(k)`.
 
@@ -2616,7 +2615,7 @@ class Graded:
 
 
 def graded(column: str | pl.Expr) -> Graded:
-    """The `.graded` namespace of a column, for type checkers and editors.
+    """Return the `.graded` namespace of a column, for type checkers and editors.
 
     They do not see a namespace that is registered at run time; this is the same object. In Jupyter,
     ``graded("grade").`` completes; ``pl.col("grade").graded.`` does after ``%config

@@ -1,4 +1,4 @@
-"""Functions that show how far results can be trusted: power, stability and other judgments.
+"""Functions on the trust in results: power, stability, and other judgments.
 
 Each function takes the frame that `evaluate` returns, or the rows that it was computed from.
 """
@@ -28,5 +28,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The functions alone, for who looks for one."""
+    """Return the names of the functions, for completion."""
     return __all__

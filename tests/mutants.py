@@ -60,13 +60,13 @@ MUTANTS = [
     # Formulas
     Mutant(
         P,
-        "return found / n if n else or_0(found / queries.ranked.lengths)\n\n\ndef recall(",
-        "return or_0(found / queries.ranked.lengths)\n\n\ndef recall(",
+        "return n_hits / n if n else replace_nan(n_hits / queries.ranked.lengths)\n\n\ndef recall(",
+        "return replace_nan(n_hits / queries.ranked.lengths)\n\n\ndef recall(",
         KERNELS,
     ),
-    Mutant(P, "(1 + beta**2) * found", "(1 + beta) * found", KERNELS),
+    Mutant(P, "(1 + beta**2) * hits", "(1 + beta) * hits", KERNELS),
     Mutant(P, "hits.keep(hits.rank == k)", "hits.keep(hits.rank >= k)", KERNELS),
-    Mutant(P, "worth.ranks <= repeated(total", "worth.ranks < repeated(total", KERNELS),
+    Mutant(P, "worth.ranks <= repeat_each(total", "worth.ranks < repeat_each(total", KERNELS),
     Mutant(P, "n_possible = size - relevant + 1", "n_possible = size - relevant", KERNELS),
     Mutant(P, "+ hits.lengths) / 2\n", "+ hits.lengths)\n", KERNELS),
     Mutant(P, "- tied / 2", "- tied", KERNELS),
@@ -78,7 +78,7 @@ MUTANTS = [
     ),
     Mutant(P, "level * n_relevant - 1e-9", "level * n_relevant + 1e-9", KERNELS),
     Mutant(A, "return hits.rank / hits.ranks", "return hits.rank / (hits.ranks + 1)", KERNELS),
-    Mutant(A, "(i - 1) * repeated((r - 1)", "i * repeated((r - 1)", KERNELS),
+    Mutant(A, "(i - 1) * repeat_each((r - 1)", "i * repeat_each((r - 1)", KERNELS),
     Mutant(
         A,
         "total += at_level / np.maximum(n_relevant[number], 1) if shared else at_level",
@@ -113,8 +113,8 @@ MUTANTS = [
     Mutant(U, "np.exp2(relevance - best) - np.exp2(-best))", "np.exp2(relevance - best))", KERNELS),
     Mutant(
         U,
-        "still_there[np.minimum(worth.ranks - 1, deepest)]",
-        "still_there[np.minimum(worth.ranks, deepest)]",
+        "continuing[np.minimum(worth.ranks - 1, n_powers)]",
+        "continuing[np.minimum(worth.ranks, deepest)]",
         KERNELS,
     ),
     Mutant(
@@ -125,18 +125,16 @@ MUTANTS = [
     ),
     Mutant(
         K,
-        "retrieved - _retrieved(known, threshold), retrieved)",
-        "retrieved - _retrieved(known, None), retrieved)",
+        "retrieved - _count_retrieved(known_items, threshold), retrieved)",
+        "retrieved - _count_retrieved(known_items, None), retrieved)",
         KERNELS,
     ),
-    Mutant(
-        G, "return _one_over_log(ranks + 1, base)", "return _one_over_log(ranks + 1, 2)", KERNELS
-    ),
+    Mutant(G, "return _invert_log(ranks + 1, base)", "return _invert_log(ranks + 1, 2)", KERNELS),
     Mutant(G, "np.maximum(ranks, base)", "np.maximum(ranks, 2)", KERNELS),
     Mutant(
         G,
-        'np.searchsorted(known, best, side="right") - 1',
-        "np.searchsorted(known, best) - 1",
+        'np.searchsorted(grades, best, side="right") - 1',
+        "np.searchsorted(grades, best) - 1",
         KERNELS,
     ),
     # Lists, ranking, ties

@@ -34,7 +34,7 @@ class Scale(NamedTuple):
     highest: float | None = None
     relevant_from: float | None = None
     undefined: float | None = 0
-    undefined_is_said: bool = False
+    undefined_is_passed: bool = False
 
 
 PLAIN = Scale()
@@ -365,7 +365,7 @@ def roc_auc(
     hits = [place for grade, place in places if relevant(grade, threshold, scale)]
     others = [place for grade, place in places if not relevant(grade, threshold, scale)]
     if not hits or not others:
-        return scale.undefined if scale.undefined_is_said else None
+        return scale.undefined if scale.undefined_is_passed else None
     right = sum(1 if hit < other else 1 / 2 for hit in hits for other in others if hit <= other)
     return right / (len(hits) * len(others))
 

@@ -541,14 +541,14 @@ def test_chunks_do_not_show(monkeypatch):
 
 
 def test_a_chunk_makes_few_values_however_short_the_lists(monkeypatch):
-    made, of_chunk = [], computing._values
+    made, of_chunk = [], computing._compute_values
 
     def recorded(*arguments):
         values = of_chunk(*arguments)
         made.append(len(values.values))
         return values
 
-    monkeypatch.setattr(computing, "_values", recorded)
+    monkeypatch.setattr(computing, "_compute_values", recorded)
     monkeypatch.setattr(batches, "CHUNK_ROWS", 200)
     for row in [row.cut(50) if row.takes_cutoff else row for row in ROWS if row.is_curve]:
         made.clear()
@@ -612,19 +612,19 @@ def test_a_query_without_a_relevant_document_gets_what_is_said(value):
 @pytest.mark.parametrize("value", [0.25, None])
 def test_every_other_query_gets_its_measure(value):
     expected = twins_of_each(
-        ROWS, QUERIES, reference.Scale(undefined=value, undefined_is_said=True)
+        ROWS, QUERIES, reference.Scale(undefined=value, undefined_is_passed=True)
     )
     found = values_of_each(ROWS, GRADED.undefined_as(value), FRAME)
     assert_each_alike(found, expected, QUERIES)
 
 
 SIX_SCALES = [
-    reference.Scale(irrelevant=0.5, undefined_is_said=True),
-    reference.Scale(highest=7.5, undefined_is_said=True),
-    reference.Scale(irrelevant=-1, highest=4, undefined_is_said=True),
-    reference.Scale(irrelevant=1, highest=4.5, undefined=0.25, undefined_is_said=True),
-    reference.Scale(relevant_from=2, undefined_is_said=True),
-    reference.Scale(irrelevant=-1, highest=4, relevant_from=0.75, undefined_is_said=True),
+    reference.Scale(irrelevant=0.5, undefined_is_passed=True),
+    reference.Scale(highest=7.5, undefined_is_passed=True),
+    reference.Scale(irrelevant=-1, highest=4, undefined_is_passed=True),
+    reference.Scale(irrelevant=1, highest=4.5, undefined=0.25, undefined_is_passed=True),
+    reference.Scale(relevant_from=2, undefined_is_passed=True),
+    reference.Scale(irrelevant=-1, highest=4, relevant_from=0.75, undefined_is_passed=True),
 ]
 
 
@@ -678,7 +678,7 @@ SCALES = st.builds(
     highest=st.sampled_from([None, 7.5]),
     relevant_from=st.sampled_from([None, None, 1.5, 3]),
     undefined=st.sampled_from([0, None, 0.25]),
-    undefined_is_said=st.just(value=True),
+    undefined_is_passed=st.just(value=True),
 )
 
 
@@ -716,7 +716,7 @@ def test_equals_the_slow_twin(queries, descending, scale, condensed, apart, coun
     g = g.scaled(scale.irrelevant, scale.highest, scale.relevant_from).undefined_as(scale.undefined)
     drawn = {row.grade for query in queries for row in query}
     rows = [row for row in ROWS if row.takes_any_grade or drawn <= {None, *GRADES}]
-    with mock.patch.object(ragged, "MOST_LEVELS", 64 if counted else 0):
+    with mock.patch.object(ragged, "MAX_COUNTED_LEVELS", 64 if counted else 0):
         found = values_of_each(rows, g.condensed() if condensed else g, frame, apart=apart)
     lists = [reference.lists(query, descending, condensed=condensed) for query in queries]
     expected = {row.name: [row.twin(each, scale) for each in lists] for row in rows}
@@ -755,7 +755,7 @@ def queries_of_many_magnitudes() -> list[Query]:
 def test_both_algorithms_of_mu_ap_are_equation_4(
     monkeypatch, few_levels, chunk_rows, irrelevant, arguments
 ):
-    monkeypatch.setattr(ragged, "MOST_LEVELS", few_levels)
+    monkeypatch.setattr(ragged, "MAX_COUNTED_LEVELS", few_levels)
     monkeypatch.setattr(batches, "CHUNK_ROWS", chunk_rows)
     queries, scale = queries_of_many_magnitudes(), reference.Scale(irrelevant)
     expected = [reference.mu_ap(lists_of(query), **arguments, scale=scale) for query in queries]

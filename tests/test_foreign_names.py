@@ -13,7 +13,7 @@ from helpers import needed
 
 import polars_graded as pg
 from polars_graded import evaluate, graded, judge
-from polars_graded._measuring.foreign_names import calls_here
+from polars_graded._measuring.foreign_names import translate_foreign_name
 from polars_graded._measuring.names import Measure
 
 TREC_EVAL = {
@@ -129,7 +129,7 @@ def ours(call: str, *, condensed: bool = False) -> dict[str, float]:
 
 
 def assert_same(name: str, call: str, theirs: dict[str, float], **options: bool) -> None:
-    (here,) = {found.measure for found in calls_here(name) if found.measure == call}
+    (here,) = {found.measure for found in translate_foreign_name(name) if found.measure == call}
     found = ours(here, **options)
     assert found.keys() == theirs.keys()
     for query, value in theirs.items():
@@ -182,7 +182,7 @@ def test_scikit_learn(name, call):
             *([grades], [scores]) if in_rows else (grades, scores), **options
         )
         found[query] = float(value)
-    here = next(each.measure for each in calls_here(name))
+    here = next(each.measure for each in translate_foreign_name(name))
     assert here == call
     values = evaluate(judged, here)
     for query, value in values.select("query", pl.nth(2)).iter_rows():
@@ -191,9 +191,11 @@ def test_scikit_learn(name, call):
 
 def test_lightgbm_and_xgboost_count_queries_without_a_relevant_document_otherwise():
     # Their documentation: ndcg of a query without gain is 1 for both, and 0 with XGBoost's "-".
-    assert calls_here("ndcg@10-") == [("XGBoost", "ndcg@10", "")]
-    assert calls_here("map@10-") == [("XGBoost", "ap(over=cutoff)@10", "")]
-    assert ("LightGBM", "ap(over=cutoff)@5", " with undefined_as=1") in calls_here("map@5")
+    assert translate_foreign_name("ndcg@10-") == [("XGBoost", "ndcg@10", "")]
+    assert translate_foreign_name("map@10-") == [("XGBoost", "ap(over=cutoff)@10", "")]
+    assert ("LightGBM", "ap(over=cutoff)@5", " with undefined_as=1") in translate_foreign_name(
+        "map@5"
+    )
     frame = pl.DataFrame({"query": [1, 1], "grade": [0, 0], "score": [2, 1]})
     assert evaluate(frame, "ndcg@10")["ndcg@10"].item() == 0
     assert evaluate(frame, "ndcg@10", undefined_as=1)["ndcg@10"].item() == 1
@@ -260,7 +262,7 @@ def test_names_in_lower_case_and_with_at_are_answered_with_what_is_meant(name, m
 
 @pytest.mark.parametrize("name", ["mapp", "ndgc@10", "ndcg_at_ten", "f2", "", "@10"])
 def test_other_names_are_no_tools(name):
-    assert calls_here(name) == []
+    assert translate_foreign_name(name) == []
     with pytest.raises(ValueError, match=r"there is no measure|a measure is written like"):
         graded("grade").measures(name)
 
@@ -330,10 +332,10 @@ def test_a_measure_of_ir_measures_is_answered_as_its_name_is():
         ("ap(treshold=2)", "did you mean 'threshold'?"),
         ("ndcg(gains=linear)", "did you mean 'gain'?"),
         ("rbp(persistence=0.8)", "did you mean 'p'?"),
-        ("ap(k=20)", "a cutoff stands after an @: 'ap@20'"),
-        ("ndcg(cutoff=5)", "a cutoff stands after an @: 'ndcg@5'"),
-        ("err(max_rel=4)", "evaluate(..., highest=...) says it of all measures"),
-        ("ap(judged_only=True)", "evaluate(..., condensed=...) says it of all measures"),
+        ("ap(k=20)", "write a cutoff after an @: 'ap@20'"),
+        ("ndcg(cutoff=5)", "write a cutoff after an @: 'ndcg@5'"),
+        ("err(max_rel=4)", "pass it once for all measures: evaluate(..., highest=...)"),
+        ("ap(judged_only=True)", "pass it once for all measures: evaluate(..., condensed=...)"),
     ],
 )
 def test_an_option_that_is_none_is_answered_with_what_is_meant(text, hint):
@@ -366,7 +368,7 @@ def test_aliases_of_ir_measures_are_answered_as_what_they_stand_for():
     """An object of theirs is written as its name, so that both have the same answer."""
     measures = pytest.importorskip("ir_measures").measures.registry
     for alias, measure in measures.items():
-        of_alias, of_name = calls_here(alias), calls_here(str(measure))
+        of_alias, of_name = translate_foreign_name(alias), translate_foreign_name(str(measure))
         assert {call[1:] for call in of_alias} == {call[1:] for call in of_name}, alias
 
 

@@ -31,7 +31,7 @@ def taken_apart(lists: Ragged) -> list[list[float]]:
 @given(LISTS)
 def test_values_are_sorted_within_their_list_and_equal_ones_stay(lists):
     laid = laid_out(lists)
-    places, _ = laid.rising()
+    places, _ = laid.argsort()
     for first, own in zip(laid.offsets, lists, strict=False):
         expected = sorted(range(len(own)), key=own.__getitem__)  # which is stable
         assert (places[first : first + len(own)] - first).tolist() == expected
@@ -41,7 +41,7 @@ def test_values_are_sorted_within_their_list_and_equal_ones_stay(lists):
 def test_lists_of_any_lengths_are_sorted_alike(lengths):
     rng = np.random.default_rng(0)
     values = rng.integers(0, 30, sum(lengths)) / 7
-    places, _ = Ragged(values, offsets_of(np.array(lengths))).rising()
+    places, _ = Ragged(values, offsets_of(np.array(lengths))).argsort()
     query = np.repeat(np.arange(len(lengths)), lengths)
     assert places.tolist() == np.lexsort((np.arange(len(values)), values, query)).tolist()
 
@@ -51,16 +51,16 @@ def test_lists_of_any_lengths_are_sorted_alike(lengths):
 def test_a_long_list_is_sorted_in_pieces_as_it_is_in_one(monkeypatch, levels, lengths):
     values = np.random.default_rng(0).integers(0, levels, sum(lengths)) / 7
     lists = Ragged(values, offsets_of(np.array(lengths)), threads=5)
-    expected = lists.rising()[0].tolist()
-    monkeypatch.setattr(ragged, "LONG", 1000)
-    assert lists.rising()[0].tolist() == expected
+    expected = lists.argsort()[0].tolist()
+    monkeypatch.setattr(ragged, "MIN_THREADED_VALUES", 1000)
+    assert lists.argsort()[0].tolist() == expected
 
 
 @given(LISTS)
 def test_values_are_tied_that_have_an_equal_in_their_list(lists):
     lists = [[math.nan, *each, math.nan] for each in lists]
     expected = [own.count(value) > 1 for own in lists for value in own]
-    assert laid_out(lists).tied().tolist() == [
+    assert laid_out(lists).mask_tied().tolist() == [
         tied and not math.isnan(value)
         for tied, value in zip(expected, itertools.chain(*lists), strict=True)
     ]
@@ -80,14 +80,14 @@ def test_a_sum_is_that_of_its_list_alone_to_the_last_bit(lists):
 @given(LISTS.filter(any), st.none() | st.integers(1, 25))
 def test_the_highest_values_fall(lists, n):
     expected = [sorted(each, reverse=True)[:n] for each in lists]
-    assert taken_apart(laid_out(lists).falling(n)) == expected
+    assert taken_apart(laid_out(lists).sort_descending(n)) == expected
 
 
 @given(LISTS.filter(any))
 @example([[2.0**53]])  # the next double is 2 above it
 @example([[-(2.0**53) - 4]])
 def test_levels_are_counted(lists):
-    levels = laid_out(lists).counted
+    levels = laid_out(lists).level_counts
     for own, counts in zip(lists, levels.counts.T.tolist(), strict=True):
         found = {level: n for level, n in zip(levels.values, counts, strict=True) if n}
         assert found == Counter(own)
@@ -96,8 +96,8 @@ def test_levels_are_counted(lists):
 
 
 def test_many_levels_are_not_counted(monkeypatch):
-    assert laid_out([[float(i) for i in range(64)]]).counted is not None
-    assert laid_out([[i / 7 for i in range(65)]]).counted is None
-    monkeypatch.setattr(ragged, "MOST_COUNTS", 5)
-    assert laid_out([[1.0, 2.0], [2.0], [1.0]]).counted is None  # three lists on two levels
-    assert laid_out([[1.0, 2.0], [2.0]]).counted is not None
+    assert laid_out([[float(i) for i in range(64)]]).level_counts is not None
+    assert laid_out([[i / 7 for i in range(65)]]).level_counts is None
+    monkeypatch.setattr(ragged, "MAX_COUNTS", 5)
+    assert laid_out([[1.0, 2.0], [2.0], [1.0]]).level_counts is None  # three lists on two levels
+    assert laid_out([[1.0, 2.0], [2.0]]).level_counts is not None

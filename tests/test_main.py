@@ -484,7 +484,7 @@ def test_help_names_every_measure(capsys):
         main(["--help"])
     assert caught.value.code == 0
     words = re.findall(r"\w+", capsys.readouterr().out)
-    named = {name for name, definition in DEFINITIONS.items() if not definition.known}
+    named = {name for name, definition in DEFINITIONS.items() if not definition.needs_known}
     assert named <= set(words)
     assert "coverage_ratio" not in words  # needs a column that no file has
 
@@ -599,7 +599,7 @@ def test_a_file_that_is_read_is_not_written_over(refusal):
     Path("link.csv").symlink_to("in.csv")
     for name in ("in.csv", "./in.csv", "link.csv"):
         sentence = refusal("--qrels", "qrels.txt", "in.csv", "--per-query", name)
-        assert sentence == f"a file to write must not be one that is read, got {Path(name)}"
+        assert sentence == f"a file to write must not be an input as well, got {Path(name)}"
     assert Path("in.csv").read_text() == GOOD
 
 

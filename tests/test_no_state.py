@@ -152,8 +152,8 @@ def test_expressions_that_are_not_in_a_query_are_not_computed(monkeypatch):
         measured.append(measure.name)
         return values(measure, *others)
 
-    values = computing._values
-    monkeypatch.setattr(computing, "_values", noted)
+    values = computing._compute_values
+    monkeypatch.setattr(computing, "_compute_values", noted)
     exprs = expressions()
     by_agg(frame(0), exprs[:1])
     assert measured == [MEASURES[0].name]
@@ -165,14 +165,14 @@ def our_threads() -> int:
     return sum(not isinstance(each, dummy) for each in threading.enumerate())
 
 
-LARGE = 2 * max(batches.CHUNK_ROWS, ragged.LONG) + 1
+LARGE = 2 * max(batches.CHUNK_ROWS, ragged.MIN_THREADED_VALUES) + 1
 
 
 @pytest.mark.parametrize("way", ["agg", "streaming", "evaluate"])
 def test_no_thread_no_timer_and_no_data_is_left_after_a_query(way):
     """Beyond each number of rows from which on something else is done, in a list and in all."""
     rows = pl.select(
-        query=pl.int_range(LARGE) // 100 * pl.int_range(LARGE).ge(ragged.LONG + 1),
+        query=pl.int_range(LARGE) // 100 * pl.int_range(LARGE).ge(ragged.MIN_THREADED_VALUES + 1),
         grade=pl.int_range(LARGE) % 4,
         score=pl.int_range(LARGE) % 1009,
     )

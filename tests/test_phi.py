@@ -274,13 +274,13 @@ def run(build, engine):
 def calls(monkeypatch):
     """How many queries each call of the kernel had."""
     seen = []
-    kernel = phi_module._relevance
+    kernel = phi_module._compute_relevance
 
     def counted(columns, chosen, undefined):
         seen.append(len(columns[0]))
         return kernel(columns, chosen, undefined)
 
-    monkeypatch.setattr(phi_module, "_relevance", counted)
+    monkeypatch.setattr(phi_module, "_compute_relevance", counted)
     return seen
 
 

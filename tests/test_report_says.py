@@ -316,7 +316,8 @@ def test_each_measure_is_explained_by_the_first_line_of_its_method(made):
     )
     page = made(frame, "ndcg@10", {"mine": "highest"})
     method = type(graded("grade")).ndcg
-    assert page["measures"][0]["about"] == method.__doc__.split("\n")[0]
+    line = method.__doc__.split("\n")[0].removeprefix("Return ")
+    assert page["measures"][0]["about"] == line[0].upper() + line[1:]
     assert page["measures"][1]["about"] == ""
     titles = [
         layer["encoding"]["y"]["title"]

@@ -16,19 +16,19 @@ from helpers import needed
 
 import polars_graded
 from polars_graded import datasets, evaluate, report
-from polars_graded._writing import check_writable, whole_file
+from polars_graded._writing import check_writable, write_atomically
 
 ROOM = Path(polars_graded.__file__).parent / "_writing.py"
 
 # Writes the file whole, again and again: a thousand lines of one number, then of the next.
 WRITER = """
 import pathlib, runpy, sys
-whole_file = runpy.run_path(sys.argv[1])["whole_file"]
+write_atomically = runpy.run_path(sys.argv[1])["write_atomically"]
 path, number = pathlib.Path(sys.argv[2]), int(sys.argv[3])
 print("begun", flush=True)
 while True:
     number += 1
-    with whole_file(path) as part, part.open("w") as file:
+    with write_atomically(path) as part, part.open("w") as file:
         for _ in range(1000):
             file.write(f"{number}\\n")
             file.flush()
@@ -77,7 +77,7 @@ def test_a_failed_writer_leaves_what_was_there_and_nothing_beside(tmp_path):
     for before in (None, "before"):
         if before is not None:
             path.write_text(before)
-        with pytest.raises(KeyboardInterrupt), whole_file(path) as part:
+        with pytest.raises(KeyboardInterrupt), write_atomically(path) as part:
             stopped_writing(part)
         assert [each.read_text() for each in tmp_path.iterdir()] == ([before] if before else [])
 
@@ -86,7 +86,7 @@ def test_a_link_stays(tmp_path):
     path, link = tmp_path / "values.csv", tmp_path / "link.csv"
     path.write_text("before")
     link.symlink_to(path)
-    with whole_file(link) as part:
+    with write_atomically(link) as part:
         part.write_text("after")
     assert link.is_symlink()
     assert path.read_text() == "after"
@@ -95,7 +95,7 @@ def test_a_link_stays(tmp_path):
 @pytest.mark.parametrize("length", [10, 255])
 def test_a_name_may_be_as_long_as_any(tmp_path, length):
     path = tmp_path / ("é" * 5 + "x" * (length - 10))
-    with whole_file(path) as part:
+    with write_atomically(path) as part:
         part.touch()
     assert path.exists()
 
@@ -104,7 +104,7 @@ def test_a_name_may_be_as_long_as_any(tmp_path, length):
 def test_what_is_no_file_is_written_itself():
     path = Path("/dev/null")
     check_writable(path)
-    with whole_file(path) as part:
+    with write_atomically(path) as part:
         assert part == path
     assert path.is_char_device()
 

@@ -338,7 +338,7 @@ class Parser(argparse.ArgumentParser):
     """A parser that reports an error in one sentence, without its whole usage before."""
 
     def __init__(self) -> None:
-        measures = [name for name, definition in DEFINITIONS.items() if not definition.known]
+        measures = [name for name, definition in DEFINITIONS.items() if not definition.needs_known]
         super().__init__(
             prog="polars-graded",
             description="Measure rankings with graded relevance. Without files, artificial "

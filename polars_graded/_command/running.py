@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import said
+from polars_graded._checks import format_on_one_line
 from polars_graded._command.files import read_rows
 from polars_graded._command.parser import REPORT_MEASURES, Given, Parser, measures_by_name
 from polars_graded._command.rules import check_options
@@ -29,7 +29,7 @@ from polars_graded._results.keys import Keys
 from polars_graded._results.result_files import write_results
 from polars_graded._results.significance import Options
 from polars_graded._warnings import DataWarning
-from polars_graded._writing import whole_file
+from polars_graded._writing import write_atomically
 
 EXIT_STATUS: dict[str, int] = {**dict.fromkeys(BAD, 1), "undecided": 3}
 """Exit status of the worst verdict of a gate; it is 0 if all pass."""
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         has_file = error.strerror and error.filename
         parser.fail(printable(f"{error.strerror}: {error.filename}" if has_file else str(error)))
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
-        parser.error(printable(said(error).split("\n", maxsplit=1)[0]))
+        parser.error(printable(format_on_one_line(error).split("\n", maxsplit=1)[0]))
     except ImportError as error:
         parser.fail(str(error))
     except KeyboardInterrupt:
@@ -85,7 +85,7 @@ def _run(parser: Parser, given: Given) -> int:
         per_query = evaluated.drop(added)
         printed, status = tables_of(per_query, given), 0
         if given.gate:
-            told = [said(warning.message) for warning in caught]
+            told = [format_on_one_line(warning.message) for warning in caught]
             verdicts, status = _hold_against_baseline(per_query, given, given.gate, told)
             printed += f"\n\n{verdicts}"
         if given.per_query:
@@ -99,7 +99,7 @@ def _run(parser: Parser, given: Given) -> int:
                 page = report(evaluated, given.report, names, **options)
             printed += f"\n\nReport: {printable(str(page))}"
     for warning in caught:
-        print(f"warning: {printable(said(warning.message))}", file=sys.stderr)
+        print(f"warning: {printable(format_on_one_line(warning.message))}", file=sys.stderr)
     _print(parser, printed)
     return status
 
@@ -157,7 +157,7 @@ def _hold_against_baseline(
         raise ValueError(msg) from None
     verdicts = verdicts_of(held, given.margin, Options(given.comparison["test"], "none"))
     if given.markdown:
-        with _named(given.markdown), whole_file(given.markdown) as part:
+        with _named(given.markdown), write_atomically(given.markdown) as part:
             part.write_text(gate_summary(held, verdicts, told), encoding="utf-8")
     status = next((EXIT_STATUS[each] for each in BAD if each in {*verdicts["verdict"]}), 0)
     return "\n".join(map(printable, verdicts["sentence"])), status
@@ -176,7 +176,7 @@ def _write_chart(per_query: pl.DataFrame, given: Given, file: Path) -> None:
     else:
         keys = {name: options[name] for name in ("query", "missing")}
         chart = charts.strategy_bars(summarise(per_query, given.numbers, **keys))
-    with _named(file), whole_file(file) as part:
+    with _named(file), write_atomically(file) as part:
         kind = file.suffix.lower().removeprefix(".")
         chart.save(str(part), format=kind, inline=True)
 

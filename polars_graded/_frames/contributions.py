@@ -13,7 +13,7 @@ from polars_graded._frames.directions import check_directions, may_be_ranks
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.sorting import in_order
 from polars_graded._measuring.definitions import DEFINITIONS
-from polars_graded._measuring.expression import one, places
+from polars_graded._measuring.expression import measure_one, rank_rows
 from polars_graded._measuring.names import Measure
 
 RANK = "rank among the retrieved"
@@ -49,7 +49,7 @@ def ranked_documents(request: Request, rows: pl.DataFrame) -> Iterator[tuple[str
     for name, text in zip(names, names.cast(pl.String).fill_null("null"), strict=True):
         its = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
         ranks, tied = (
-            places(each).over(request.query)
+            rank_rows(each).over(request.query)
             for each in (request.ranking_by_document(name), request.ranking(name))
         )
         ranked = its.with_columns(
@@ -98,7 +98,7 @@ def ranks_added(
         measures = [measure]
         if "gain" in measure.options:
             measures.append(Measure.of("cg", measure.n, gain=_written(measure.options["gain"])))
-        values[name] = its.select(one(measure, request.ranking(name))).item()
+        values[name] = its.select(measure_one(measure, request.ranking(name))).item()
         added = _added(table, request, measures, n)
         parts.append(table.join(added, on="rank", how="left", maintain_order="left"))
     if not sum(part.height for part in parts):
@@ -156,7 +156,7 @@ def _added(table: pl.DataFrame, request: Request, measures: list[Measure], n: in
         cuts.join(table, how="cross")
         .with_columns(kept)
         .group_by("cut")
-        .agg(one(m, scale).alias(name) for m, name in zip(measures, names, strict=True))
+        .agg(measure_one(m, scale).alias(name) for m, name in zip(measures, names, strict=True))
         .sort("cut")
     )
     return values.select(pl.col("cut").alias("rank"), pl.col(names).diff()).slice(1)

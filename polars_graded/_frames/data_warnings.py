@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import SHOWN, first_few
+from polars_graded._checks import MAX_SHOWN_VALUES, first_few
 from polars_graded._frames.document_columns import words_of
 from polars_graded._frames.notes import (
     AT_HIGHEST,
@@ -358,8 +358,14 @@ class Noted:
         if not tied:
             return
         tied.sort(key=itemgetter("decided_by_order"), reverse=True)
-        of_most = [f"{each['name']!r} in {each['decided_by_order']}" for each in tied[:SHOWN]]
-        more = f" and {len(tied) - SHOWN} more strategies" if len(tied) > SHOWN else ""
+        of_most = [
+            f"{each['name']!r} in {each['decided_by_order']}" for each in tied[:MAX_SHOWN_VALUES]
+        ]
+        more = (
+            f" and {len(tied) - MAX_SHOWN_VALUES} more strategies"
+            if len(tied) > MAX_SHOWN_VALUES
+            else ""
+        )
         counts = [self.notes.n_decided]
         if self.request.strategy is not None:
             counts = [each["decided_by_order"] for each in self.strategies]

@@ -12,7 +12,7 @@ import polars as pl
 from polars_graded._checks import check_column_name, check_columns
 from polars_graded._frames.inputs import GRADER
 from polars_graded._frames.request import Request
-from polars_graded._measuring.kernels.fingerprints import judgment_hashes, text_hashes
+from polars_graded._measuring.kernels.fingerprints import hash_judgments, hash_texts
 from polars_graded._versions import __version__
 
 JUDGMENTS, SETTINGS = "judgments", "settings"
@@ -86,7 +86,7 @@ def _hashed(judgments: pl.Series) -> pl.Series:
         lengths = texts.list.len().to_numpy().astype(np.int64)
         characters = texts.explode(empty_as_null=False, keep_nulls=False).to_numpy()
         grades = part["grade"].to_numpy().astype(np.float64)
-        found.append(judgment_hashes(text_hashes(characters, lengths), grades))
+        found.append(hash_judgments(hash_texts(characters, lengths), grades))
     return pl.Series(judgments.name, np.concatenate(found) if found else [], dtype=pl.UInt64)
 
 
@@ -106,7 +106,7 @@ def settings_of(request: Request) -> str:
     for flags in directions.values():
         while flags[1:] and flags[-1]:  # as columns that break ties are ranked by default
             flags.pop()
-    undefined = scale.undefined if scale.undefined_is_said else "default"
+    undefined = scale.undefined if scale.undefined_is_passed else "default"
     return json.dumps(
         {
             "polars_graded": __version__,

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import polars.selectors as cs
 
-from polars_graded._checks import SHOWN, check_columns, first_few
+from polars_graded._checks import MAX_SHOWN_VALUES, check_columns, first_few
 from polars_graded._frames.joining import FOUND, ROWS, Join, are_distinct
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -224,9 +224,9 @@ def _lacking(answered: pl.DataFrame, join: Join) -> str:
     by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query)
     told = [
         f"{name!r} lacks {len(those)} of {asked} ({first_few(those)})"
-        for name, those in by_strategy.head(SHOWN).iter_rows()
+        for name, those in by_strategy.head(MAX_SHOWN_VALUES).iter_rows()
     ]
-    return "; ".join(told if by_strategy.height <= SHOWN else [*told, "..."])
+    return "; ".join(told if by_strategy.height <= MAX_SHOWN_VALUES else [*told, "..."])
 
 
 def _not_in(values: pl.Series, others: pl.Series) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import SHOWN
+from polars_graded._checks import MAX_SHOWN_VALUES
 from polars_graded._frames.request import Request
 
 NOTES = "polars_graded: notes"
@@ -92,7 +92,9 @@ class Notes:
             decided = decided | notes.get_column("decided_by_order")
             if entry == 0:  # the others have the same queries and grades
                 unjudged = notes.lazy().filter(judged=0).select(self.query)
-                self._unjudged.append(unjudged.unique().sort(self.query).head(SHOWN + 1).collect())
+                self._unjudged.append(
+                    unjudged.unique().sort(self.query).head(MAX_SHOWN_VALUES + 1).collect()
+                )
                 self._without_key.append(self._rows_without_key(notes))
         self.n_decided += int(decided.sum())
 
@@ -110,7 +112,7 @@ class Notes:
     def unjudged(self) -> list[tuple[Any, ...]]:
         """The first few queries without a judged document."""
         every = pl.concat(self._unjudged).unique().sort(self.query)
-        return every.head(SHOWN + 1).rows()
+        return every.head(MAX_SHOWN_VALUES + 1).rows()
 
     @cached_property
     def rows_without_key(self) -> dict[tuple[str, str], int]:

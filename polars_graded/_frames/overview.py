@@ -16,7 +16,7 @@ from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.notes import NOTES
 from polars_graded._frames.request import Request, RequestOptions
 from polars_graded._frames.values import Gathered, grouped
-from polars_graded._measuring.expression import places
+from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._warnings import DataWarning, warn_the_caller
 
@@ -145,7 +145,7 @@ def overview(
 def _rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """What there is to count of the rows of an entry of `by`, for each strategy."""
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
-    grade, tied = pl.col(request.grade), places(request.ranking(name)).over(request.keys)
+    grade, tied = pl.col(request.grade), rank_rows(request.ranking(name)).over(request.keys)
     doc = pl.lit(None) if request.document is None else pl.col(request.document)
     documents = pl.when(doc.is_not_null()).then(pl.struct(*request.keys, doc.alias(DOCUMENT)))
     counted = rows.select(

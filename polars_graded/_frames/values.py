@@ -24,22 +24,22 @@ from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import (
     Computed,
     check_measures,
-    computed,
-    depth_of,
-    sentence,
+    compute,
+    find_depth,
+    write_error,
 )
 from polars_graded._measuring.documents import (
     DocumentLists,
     check_grades,
     check_ranked_by,
-    not_finite,
-    not_finite_sentence,
+    find_not_finite,
+    write_not_finite_error,
 )
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.ragged import Integers
 from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
-from polars_graded._measuring.tie_orders import TieOrder, groups_of
+from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
 MOST_ROWS = 1 << 24
 """Strategies that have no more rows in all are measured together, so that what they share is found
@@ -89,7 +89,7 @@ class Part:
         """What is measured, each once."""
         top = [JUDGED_AT_THE_TOP] if self.has_unjudged else []
         measures = {measure.name: measure for measure in [*self.request.measures.values(), *top]}
-        check_measures([*measures.values()], self.request.scale, known=False)
+        check_measures([*measures.values()], self.request.scale, has_known=False)
         return measures
 
     @cached_property
@@ -118,7 +118,7 @@ class Part:
         self, name: str, keys: Sequence[Lists], measures: Sequence[Measure], order: TieOrder
     ) -> DocumentLists:
         """Return the documents of each query, as a strategy ranks them by lists of keys."""
-        if depth_of(measures) == 0:
+        if find_depth(measures) == 0:
             return DocumentLists(self.grades, None, None)
         if self.request.ties is not None:
             return DocumentLists.of(self.ranking(name), self.grades, keys)
@@ -135,7 +135,7 @@ class Part:
     def not_finite(self, name: str, keys: Sequence[Lists]) -> Integers:
         """Return for each query the number of a column with NaN or infinity, or 0."""
         check_ranked_by(self.ranking(name), self.grades, keys)
-        return not_finite([self.grades, *keys])
+        return find_not_finite([self.grades, *keys])
 
     def rankings(self, names: Sequence[str]) -> Iterator[Rankings]:
         """Yield what comes out for some strategies, measured together."""
@@ -144,9 +144,9 @@ class Part:
         usable = [name for name, numbers in bad.items() if not numbers.any()]
         error, found = None, dict[str, list[Computed]]()
         try:
-            for order, measures in groups_of(self.request.tool, [*self.measures.values()]):
+            for order, measures in group_by_order(self.request.tool, [*self.measures.values()]):
                 of_usable = (
-                    computed(
+                    compute(
                         measures,
                         self.ranking(usable[0]),
                         [self.documents(name, keys[name], measures, order) for name in usable],
@@ -330,11 +330,11 @@ class Faults:
         if self.not_finite:
             number = max(self.not_finite)
             raise ValueError(
-                not_finite_sentence(ranking, number, self.not_finite[number], self.n, each)
+                write_not_finite_error(ranking, number, self.not_finite[number], self.n, each)
             )
         if self.errors:
             error = UnusableDataError.of_all(self.errors)
-            raise ValueError(sentence(ranking, error, self.n, each))
+            raise ValueError(write_error(ranking, error, self.n, each))
 
 
 def finished(gathered: Sequence[Gathered]) -> pl.DataFrame:

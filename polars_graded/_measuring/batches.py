@@ -1,4 +1,4 @@
-"""Where Polars meets NumPy: columns of lists as flat arrays, kernels run over them in chunks."""
+"""Bridge from Polars to NumPy: columns of lists as flat arrays, run in chunks."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ import polars as pl
 
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.ragged import (
-    EXACT,
+    MAX_EXACT_INTEGER,
     Integers,
     Ragged,
-    counted_so_far,
+    count_before,
     offsets_of,
 )
 
 Result = TypeVar("Result")
 
 CHUNK_ROWS = 1 << 19
-"""Rows that a kernel sees at once: few enough that the arrays it makes of them stay in cache, and
-so many that threads seldom wait for the interpreter's lock."""
+"""Maximum rows of a chunk: few enough that a kernel's arrays stay in cache, and so many that
+threads seldom wait for the interpreter's lock."""
 
 SCRATCH_ARRAYS = 15
 """Arrays of a chunk's rows that a thread holds memory for; they fit one heap of glibc's."""
 
 SCRATCH_BLOCK = 1 << 14
-"""Numbers in the block behind that memory: more than NumPy would take from a small free place."""
+"""Numbers in the block behind that memory: more than NumPy takes from a small free gap."""
 
 
-def list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
-    """Lists of these lengths, end to end in `values`."""
+def make_list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
+    """Return a column of lists of these lengths, which lie end to end in `values`."""
     if lengths.n_unique() == 1 and lengths[0]:
         return values.reshape((-1, lengths[0])).arr.to_list()
     ends = lengths.cast(pl.Int64).cum_sum()
@@ -44,14 +44,14 @@ def list_column(values: pl.Series, lengths: pl.Series) -> pl.Series:
 
 
 class Lists:
-    """A column of lists that lie end to end in `flat`, handed out in stretches as `Ragged`."""
+    """Column of lists that lie end to end in `flat`, read in slices as `Ragged`."""
 
     def __init__(self, flat: pl.Series, offsets: Integers) -> None:
         self.flat, self.offsets = flat, offsets
 
     @classmethod
     def of(cls, column: pl.Series) -> Lists:
-        """The lists of a column."""
+        """Return the lists of a column."""
         flat = column.explode(empty_as_null=False, keep_nulls=False)
         return cls(flat, offsets_of(column.list.len().fill_null(0).to_numpy().astype(np.int64)))
 
@@ -59,21 +59,24 @@ class Lists:
         return len(self.offsets) - 1
 
     def at(self, rows: Integers) -> Lists:
-        """The same lists with the values that stand at `rows`, which stay in their list."""
+        """Return the lists with the values at `rows`, which stay in their list."""
         return Lists(self.flat.gather(rows), self.offsets)
 
     def count(self, mask: pl.Series) -> Integers:
-        """How many values of each list are so; null is not."""
+        """Return the number of true values of each list; null is not true."""
         if not mask.any():
             return np.zeros(len(self), np.int64)
         if mask.all(ignore_nulls=False):
             return np.diff(self.offsets)
-        so_far = counted_so_far(mask.fill_null(value=False).to_numpy())
+        so_far = count_before(mask.fill_null(value=False).to_numpy())
         # Beyond 2^31 the counts wrap around, and their differences do not.
         return np.diff(so_far[self.offsets]).astype(np.int64)
 
     def as_numbers(self) -> Lists:
-        """The same lists of what doubles hold and order alike: the values, or their dense ranks."""
+        """Return the lists as numbers that a double holds, in the same order.
+
+        These are the values themselves, or their dense ranks if a double would lose precision.
+        """
         flat = self.flat if self.flat.dtype.is_decimal() else self.flat.to_physical()
         if flat.dtype.is_integer():
             as_it_is = are_exact(flat)
@@ -82,7 +85,7 @@ class Lists:
         return Lists(flat if as_it_is else flat.rank("dense"), self.offsets)
 
     def between(self, first: int, last: int) -> Ragged:
-        """The lists of the queries `first` to `last - 1`."""
+        """Return the lists of the queries `first` to `last - 1`."""
         start, stop = self.offsets[first], self.offsets[last]
         values = self.flat.slice(start, stop - start).cast(pl.Float64).to_numpy()
         offsets = self.offsets[first : last + 1] - start
@@ -90,9 +93,9 @@ class Lists:
 
 
 def are_exact(numbers: pl.Series) -> bool:
-    """Whether whole numbers are so small that doubles hold each of them."""
+    """Return whether whole numbers are so small that doubles hold each of them."""
     ends = numbers.to_frame().select(pl.first().min(), highest=pl.first().max()).row(0)
-    return all(end is None or abs(end) <= EXACT for end in ends)
+    return all(end is None or abs(end) <= MAX_EXACT_INTEGER for end in ends)
 
 
 def run(
@@ -113,7 +116,7 @@ def run(
         except UnusableDataError as error:
             return error
 
-    chunks, threads = _chunks(lists, values_per_query), pl.thread_pool_size()
+    chunks, threads = _split_into_chunks(lists, values_per_query), pl.thread_pool_size()
     if len(chunks) == 1:
         results = [work(chunks[0])]
     else:
@@ -139,12 +142,12 @@ def _hold_memory(scratch: threading.local | None) -> None:
         del arrays
 
 
-def _chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:
-    """Stretches of queries with about as many values each, in the longest column.
+def _split_into_chunks(lists: Sequence[Lists], values_per_query: int) -> list[tuple[int, int]]:
+    """Return ranges of queries with about as many values each.
 
-    These are at most `CHUNK_ROWS`, but for what one query has beyond, and as many chunks for each
-    thread where that is worth a thread. A query that has fewer values than are made of it,
-    `values_per_query`, counts as so many.
+    The longest column counts. A chunk has at most `CHUNK_ROWS` values, unless one query alone has
+    more, and each thread gets as many chunks where that is worth a thread. A query with fewer than
+    `values_per_query` values counts as that many, since so many are made of it.
     """
     ends = max((column.offsets for column in lists), key=lambda offsets: int(offsets[-1]))
     ends = offsets_of(np.maximum(np.diff(ends), min(values_per_query, CHUNK_ROWS)))

@@ -1,4 +1,4 @@
-"""The values of measures, computed of columns of lists: one call of each kernel per chunk."""
+"""Values of measures over columns of lists, with one kernel call per chunk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.definitions import ALL, MOST_VALUES
+from polars_graded._measuring.definitions import ALL, MAX_CURVE_VALUES
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.queries import MAX_SUM_ERROR, Judged, Queries
@@ -22,61 +22,61 @@ from polars_graded._measuring.ranking import Ranking
 
 @dataclass(frozen=True)
 class Computed:
-    """What comes out for the queries of a strategy, in chunks of queries."""
+    """Values of the measures for the queries of one strategy, in chunks of queries."""
 
     measures: Sequence[Measure]
     chunks: Sequence[tuple[Sequence[Floats | Ragged], Mask]]
 
     def column(self, number: int) -> pl.Series:
-        """The values of one of the measures; NaN is null."""
-        return _series(self.measures[number], [values[number] for values, _ in self.chunks])
+        """Return the values of one of the measures; NaN is null."""
+        return _make_series(self.measures[number], [values[number] for values, _ in self.chunks])
 
     @property
     def columns(self) -> list[pl.Series]:
-        """The values of each measure."""
+        """Return the values of each measure."""
         return [*map(self.column, range(len(self.measures)))]
 
     @property
     def decided_by_order(self) -> pl.Series:
-        """Whether another order of documents that are tied would change a value."""
+        """Return the mask of queries for which the order of ties changes a value."""
         return pl.Series(np.concatenate([by_order for _, by_order in self.chunks]))
 
 
-def depth_of(measures: Sequence[Measure]) -> int | None:
-    """How many ranked documents any of the measures looks at; None for all."""
+def find_depth(measures: Sequence[Measure]) -> int | None:
+    """Return the deepest rank that a measure needs; None for all."""
     depths = [measure.ranked_depth for measure in measures]
     return None if None in depths else max(each for each in depths if each is not None)
 
 
-def computed(
+def compute(
     measures: Sequence[Measure],
     ranking: Ranking,
     strategies: Sequence[DocumentLists],
-    known: Lists | None = None,
+    known_items: Lists | None = None,
     *,
     ordered: Sequence[Measure] = (),
 ) -> list[Computed]:
-    """For each strategy the values of the measures, or the error of data that they cannot take.
+    """Return the values of the measures for each strategy, or raise an error.
 
-    What is found of grades that several strategies have is found once. `known` are the grades of
-    known documents alone, of one strategy. Of the measures that are `ordered` it is looked whether
-    the order of tied documents decides a value.
+    Strategies that share grades share the work on these. `known_items` are the grades of known
+    documents alone, for one strategy. For the measures in `ordered`, the result also says for which
+    queries the order of tied documents decides a value.
     """
-    as_grade = _as_grade(strategies[0].grades.flat.dtype)
+    round_grade = _make_grade_rounder(strategies[0].grades.flat.dtype)
     ranking = replace(
         ranking,
-        irrelevant=as_grade(ranking.irrelevant),
-        highest=None if ranking.highest is None else as_grade(ranking.highest),
-        relevant_from=None if ranking.relevant_from is None else as_grade(ranking.relevant_from),
+        irrelevant=round_grade(ranking.irrelevant),
+        highest=None if ranking.highest is None else round_grade(ranking.highest),
+        relevant_from=None if ranking.relevant_from is None else round_grade(ranking.relevant_from),
     )
-    depth = depth_of(measures)
-    arguments = [_arguments(measure, ranking, as_grade) for measure in measures]
+    depth = find_depth(measures)
+    arguments = [_collect_arguments(measure, ranking, round_grade) for measure in measures]
 
     rankings = [*strategies]
     if not (ordered or any(measure.needs_ties for measure in measures)):
         rankings = [replace(documents, ties=None) for documents in rankings]
-    if known is not None:
-        rankings.append(replace(rankings[0], grades=known))
+    if known_items is not None:
+        rankings.append(replace(rankings[0], grades=known_items))
     lists = [*dict.fromkeys(each for documents in rankings for each in documents.lists)]
 
     def kernel(*stretches: Ragged) -> list[tuple[list[Floats | Ragged], Mask]]:
@@ -86,7 +86,7 @@ def computed(
             for grades in dict.fromkeys(documents.grades for documents in rankings)
         }
 
-        def ranked(documents: DocumentLists) -> Queries:
+        def rank_documents(documents: DocumentLists) -> Queries:
             return Queries.ranked_by(
                 judged[documents.grades],
                 None if documents.scores is None else of_lists[documents.scores],
@@ -98,80 +98,85 @@ def computed(
                 alone=len(judged) == len(rankings),
             )
 
-        of_known = None if known is None else ranked(rankings[-1])
+        known_queries = None if known_items is None else rank_documents(rankings[-1])
 
-        def values_of(queries: Queries) -> tuple[list[Floats | Ragged], Mask]:
+        def measure_queries(queries: Queries) -> tuple[list[Floats | Ragged], Mask]:
             queries.check_grades_within_scale()
             values = [
-                _values(measure, given, queries, of_known, _undefined(measure, ranking))
-                for measure, given in zip(measures, arguments, strict=True)
+                _compute_values(
+                    measure, options, queries, known_queries, _choose_fill_value(measure, ranking)
+                )
+                for measure, options in zip(measures, arguments, strict=True)
             ]
             of_order = [
                 pair for pair in zip(measures, arguments, strict=True) if pair[0] in ordered
             ]
-            return values, _decided_by_order(of_order, queries)
+            return values, _find_decided_by_order(of_order, queries)
 
-        # One after the other, so that what is found for one is let go before the next.
-        return [values_of(ranked(each)) for each in rankings[: len(strategies)]]
+        # One strategy at a time, so that the arrays of one are freed before the next.
+        return [measure_queries(rank_documents(each)) for each in rankings[: len(strategies)]]
 
-    most = max(measure.values_per_query for measure in measures)
-    chunks = batches.run(lists, kernel, values_per_query=most)
+    n_values = max(measure.values_per_query for measure in measures)
+    chunks = batches.run(lists, kernel, values_per_query=n_values)
     return [Computed(measures, of_strategy) for of_strategy in zip(*chunks, strict=True)]
 
 
-def _as_grade(dtype: pl.DataType) -> Callable[[float], float]:
-    """What a number is in the data type of these grades: it is compared as Polars compares it."""
+def _make_grade_rounder(dtype: pl.DataType) -> Callable[[float], float]:
+    """Return a function that rounds a number to the data type of the grades.
+
+    Polars compares a number with a column in the column's type, and so do measures.
+    """
     kinds: dict[Any, Callable[[Any], Any]] = {pl.Float32: np.float32}
     if hasattr(pl, "Float16"):
         kinds[pl.Float16] = np.float16
     kind = kinds.get(dtype, float)
 
-    def as_grade(number: float) -> float:
-        with np.errstate(over="ignore"):  # beyond all grades there are
+    def round_grade(number: float) -> float:
+        with np.errstate(over="ignore"):  # infinity is beyond all grades
             return float(kind(number))
 
-    return as_grade
+    return round_grade
 
 
-def _arguments(
-    measure: Measure, ranking: Ranking, as_grade: Callable[[float], float]
+def _collect_arguments(
+    measure: Measure, ranking: Ranking, round_grade: Callable[[float], float]
 ) -> Mapping[str, Any]:
-    """What its kernel is called with: the cutoff, and options that are grades as those are."""
-    given = {
-        name: option.in_type(measure.options[name], as_grade)
+    """Return the arguments of a measure's kernel: the cutoff and the options."""
+    options = {
+        name: option.convert_grades(measure.options[name], round_grade)
         for name, option in measure.definition.options.items()
     }
-    if given.get("levels") == ALL:
-        given["levels"] = ranking.levels
+    if options.get("levels") == ALL:
+        options["levels"] = ranking.levels
     if measure.definition.has_cutoff:
-        given["n"] = measure.n
-    return given
+        options["n"] = measure.n
+    return options
 
 
-def _decided_by_order(
+def _find_decided_by_order(
     measures: Sequence[tuple[Measure, Mapping[str, Any]]], queries: Queries
 ) -> Mask:
-    """Of which queries the order of tied documents decides a value of the measures.
+    """Return the mask of queries for which the order of ties decides a value.
 
-    The worst and the best order bound what any order gives, where a better document that moves up
-    never lowers a value; then it is decided by order if and only if the two differ.
+    The worst and the best order bound the value of any order if a better document that moves up
+    never lowers a value. The order then decides the value if and only if these two differ.
     """
     decided = np.zeros(len(queries.ranked.lengths), bool)
     undecided = queries.undecided
     if undecided is None:
         return decided
-    for measure, given in measures:
+    for measure, options in measures:
         orders = [undecided.pessimistic, undecided.optimistic]
         if measure.may_fall:
             orders.append(undecided.alternating)
-        worst, *others = (_values(measure, given, each, None, np.nan) for each in orders)
+        worst, *others = (_compute_values(measure, options, each, None, np.nan) for each in orders)
         for other in others:
             decided |= _differ(worst, other)
     return decided
 
 
 def _differ(values: Any, others: Any) -> Mask:
-    """Of which queries values differ by more than rounding."""
+    """Return the mask of queries whose values differ by more than rounding."""
     if isinstance(values, Ragged):
         return values.count(_differ(values.values, others.values)) > 0
     low, high = np.minimum(values, others), np.maximum(values, others)
@@ -179,43 +184,46 @@ def _differ(values: Any, others: Any) -> Mask:
     return differ
 
 
-def _undefined(measure: Measure, ranking: Ranking) -> float:
-    """What a query gets for which the measure is undefined; NaN for null."""
+def _choose_fill_value(measure: Measure, ranking: Ranking) -> float:
+    """Return the fill value of queries where the measure is undefined."""
     if ranking.undefined is None:
         return np.nan
-    if measure.definition.needs_pairs and not ranking.undefined_is_said:
+    if measure.definition.needs_pairs and not ranking.undefined_is_passed:
         return np.nan
     return ranking.undefined
 
 
-def _values(
+def _compute_values(
     measure: Measure,
     arguments: Mapping[str, Any],
     queries: Queries,
-    known: Queries | None,
+    known_items: Queries | None,
     undefined: float,
 ) -> Floats | Ragged:
-    """The values of a measure; `undefined`, or what it makes of it, for a query without any."""
+    """Return the values of a measure, with the fill value where it is undefined."""
     definition = measure.definition
-    given = dict(arguments)
-    if definition.known:
-        given["known"] = known
-    if "ties" in given:
-        queries, ties = queries.with_ties(given.pop("ties"))
+    options = dict(arguments)
+    if definition.needs_known:
+        options["known_items"] = known_items
+    if "ties" in options:
+        queries, ties = queries.with_ties(options.pop("ties"))
         if definition.averages_ties:
-            given["ties"] = ties
-    values: Floats | Ragged = definition.kernel(queries, **given)
+            options["ties"] = ties
+    values: Floats | Ragged = definition.kernel(queries, **options)
     if not definition.needs_relevant:
         return values
     defined = queries.relevant(queries.judged.top, arguments.get("threshold"))
     if isinstance(values, Ragged):
         of_value = np.repeat(defined, values.lengths)
-        return values.of(_where_defined(measure, of_value, values.values, undefined))
-    return _where_defined(measure, defined, values, undefined)
+        return values.of(_fill_undefined(measure, of_value, values.values, undefined))
+    return _fill_undefined(measure, defined, values, undefined)
 
 
-def _where_defined(measure: Measure, defined: Mask, values: Floats, undefined: float) -> Floats:
-    """The values where they are defined; a kernel may not say that they are not unless it can."""
+def _fill_undefined(measure: Measure, defined: Mask, values: Floats, undefined: float) -> Floats:
+    """Return the values with the fill value where the measure is undefined.
+
+    A NaN of a kernel whose measure cannot be undefined there is a defect and raises.
+    """
     missing = defined & np.isnan(values)
     if missing.any() and not measure.definition.can_be_undefined:
         msg = f"{measure.name} is NaN in {missing.sum()} places, which is a defect of its formula"
@@ -223,12 +231,14 @@ def _where_defined(measure: Measure, defined: Mask, values: Floats, undefined: f
     return np.where(defined & ~missing, values, measure.definition.if_undefined(undefined))
 
 
-def _series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
-    """The values of all chunks as a column; NaN is null."""
+def _make_series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
+    """Return the values of all chunks as a column; NaN is null."""
     if isinstance(chunks[0], Ragged):
-        # Chunk by chunk, since what makes a column of lists takes a multiple of its memory.
+        # Chunk by chunk, since building a column of lists takes a multiple of its memory.
         lists = (
-            batches.list_column(pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths))
+            batches.make_list_column(
+                pl.Series(chunk.values, nan_to_null=True), pl.Series(chunk.lengths)
+            )
             for chunk in chunks
         )
         return pl.concat(lists).alias(measure.name)
@@ -240,31 +250,34 @@ def _series(measure: Measure, chunks: Sequence[Any]) -> pl.Series:
     )
 
 
-# What is wrong with data
+# Errors in the data
 
 
-def check_measures(measures: Sequence[Measure], ranking: Ranking, *, known: bool) -> None:
-    """Raise where a measure asks for what is not there: which documents are known, or a scale."""
-    needy = [measure.function for measure in measures if measure.definition.known]
-    if needy and not known:
-        msg = f"{needy[0]} needs the column of known documents, which only its method takes"
+def check_measures(measures: Sequence[Measure], ranking: Ranking, *, has_known: bool) -> None:
+    """Raise if a measure needs known documents or a scale that are missing."""
+    names = [measure.function for measure in measures if measure.definition.needs_known]
+    if names and not has_known:
+        msg = f"{names[0]} needs the column of known documents, which only its method takes"
         raise ValueError(msg)
-    of_all_levels = [m.function for m in measures if m.options.get("levels") == ALL]
-    if not of_all_levels:
+    of_levels = [m.function for m in measures if m.options.get("levels") == ALL]
+    if not of_levels:
         return
     if ranking.highest is None:
         msg = (
-            f"`levels='all'` of {of_all_levels[0]} needs the highest grade, got none\n\n"
-            "Hint: say it by `scaled(highest=...)`, or name the levels"
+            f"`levels='all'` of {of_levels[0]} needs the highest grade, got none\n\n"
+            "Hint: pass it by `scaled(highest=...)`, or specify the levels"
         )
         raise ValueError(msg)
-    if ranking.highest - ranking.irrelevant > MOST_VALUES:
-        msg = f"`levels='all'` must be at most {MOST_VALUES} levels, got up to {ranking.highest:g}"
+    if ranking.highest - ranking.irrelevant > MAX_CURVE_VALUES:
+        msg = (
+            f"`levels='all'` must be at most {MAX_CURVE_VALUES} levels, "
+            f"got up to {ranking.highest:g}"
+        )
         raise ValueError(msg)
 
 
-def sentence(ranking: Ranking, error: UnusableDataError, n: int, each: str = "queries") -> str:
-    """What is wrong with grades, and in how many of n queries."""
+def write_error(ranking: Ranking, error: UnusableDataError, n: int, each: str = "queries") -> str:
+    """Return the error message: the rule, and the number of queries affected."""
     rule, *hint = str(error).split("\n\n")
     msg = f"{ranking.column(1)}: {rule}, in {error.queries} of {n} {each}"
     return "\n\n".join([msg, *hint])

@@ -1,4 +1,4 @@
-"""What a measure is: its kernel, its options, and how deep it looks."""
+"""Definitions of measures: kernel, options, and depth."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.kernels import average_precision, known_items, precision, user_models
 from polars_graded._measuring.kernels.cumulated_gain import (
+    compute_normalised_gains,
     dcg,
     dcg_curve,
     ideal_dcg,
@@ -27,174 +28,178 @@ from polars_graded._measuring.kernels.cumulated_gain import (
     ndcg,
     ndcg_area,
     ndcg_curve,
-    normalised_gains,
 )
 from polars_graded._measuring.kernels.gains import DISCOUNTS, GAINS
-from polars_graded._measuring.kernels.queries import HIGHEST_RELEVANCE, TIE_ORDERS, TIE_RULES
+from polars_graded._measuring.kernels.queries import MAX_RELEVANCE, TIE_ORDERS, TIE_RULES
 
 Best: TypeAlias = Literal["highest", "lowest", "none"]
 
 
 class Depth(Enum):
-    """How much of a list a measure looks at."""
+    """Part of a list that a measure needs."""
 
     NOTHING = 0
     CUTOFF = 1
-    WHOLE = 2
+    ALL_RANKS = 2
 
     def of(self, n: int | None) -> int | None:
-        """How many values that are at cutoff `n`; None for all."""
-        return {Depth.NOTHING: 0, Depth.CUTOFF: n, Depth.WHOLE: None}[self]
+        """Return the number of values needed at cutoff `n`; None for all."""
+        return {Depth.NOTHING: 0, Depth.CUTOFF: n, Depth.ALL_RANKS: None}[self]
 
 
 @dataclass(frozen=True)
 class Option:
-    """A keyword of a measure: its default, and what else it may be."""
+    """Keyword of a measure, with its default and its check."""
 
     default: Any
     check: Callable[[str, Any], Any]
     of_grades: bool = False
-    """Whether it is a grade, several grades, or pairs of a grade and what it is worth."""
+    """Whether the value is a grade, several grades, or pairs of a grade and its gain."""
 
-    def checked(self, name: str, value: Any) -> Any:
-        """`value`, as kernels take it."""
+    def check_value(self, name: str, value: Any) -> Any:
+        """Return `value` checked and as kernels take it."""
         return self.default if value is self.default else self.check(name, value)
 
-    def in_type(self, value: Any, as_grade: Callable[[float], float]) -> Any:
-        """`value` with the grades in it as `as_grade` makes them."""
+    def convert_grades(self, value: Any, convert: Callable[[float], float]) -> Any:
+        """Return `value` with its grades converted by `convert`."""
         if not self.of_grades or value is None or isinstance(value, str):
             return value
         if not isinstance(value, tuple):
-            return as_grade(value)
+            return convert(value)
         return tuple(
-            (as_grade(each[0]), each[1]) if isinstance(each, tuple) else as_grade(each)
+            (convert(each[0]), each[1]) if isinstance(each, tuple) else convert(each)
             for each in value
         )
 
 
-def _gain(name: str, value: Any) -> Any:
+def _check_gain(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         pairs = check_grade_gains(name, value)
-        if pairs[-1][1] > HIGHEST_RELEVANCE:
-            msg = f"`{name}` must map to at most {HIGHEST_RELEVANCE:g}, got {pairs[-1][1]:g}"
+        if pairs[-1][1] > MAX_RELEVANCE:
+            msg = f"`{name}` must map to at most {MAX_RELEVANCE:g}, got {pairs[-1][1]:g}"
             raise ValueError(msg)
         return pairs
     return check_choice(name, value, GAINS, instead="a mapping from grade to gain")
 
 
-def _levels(name: str, value: Any) -> Any:
+def _check_levels(name: str, value: Any) -> Any:
     if isinstance(value, str):
         return check_choice(name, value, [ALL], instead="a sequence of numbers")
     return check_increasing(name, value)
 
 
-def _recall_levels(name: str, value: Any) -> Any:
+def _check_recall_levels(name: str, value: Any) -> Any:
     if isinstance(value, Iterable):
         return check_increasing(name, value, at_least=0, at_most=1)
-    return check_whole_number(name, value, at_least=2, at_most=MOST_VALUES)
+    return check_whole_number(name, value, at_least=2, at_most=MAX_CURVE_VALUES)
 
 
 ALL = "all"
-"""The levels of the scale, as `mu_ap` has them."""
+"""Value of `levels` that stands for all levels of the scale, as `mu_ap` defines them."""
 
-NOTHING, CUTOFF, WHOLE = Depth.NOTHING, Depth.CUTOFF, Depth.WHOLE
+NOTHING, CUTOFF, ALL_RANKS = Depth.NOTHING, Depth.CUTOFF, Depth.ALL_RANKS
 
 THRESHOLD = {"threshold": Option(None, check_number, of_grades=True)}
 TIES = {"ties": Option("order", partial(check_choice, among=TIE_RULES))}
 TIE_ORDER = {"ties": Option("order", partial(check_choice, among=TIE_ORDERS))}
 TIED_PAIRS = {"ties": Option("average", partial(check_choice, among=TIE_RULES))}
-GAIN = {"gain": Option("exp2", _gain, of_grades=True)}
+GAIN = {"gain": Option("exp2", _check_gain, of_grades=True)}
 DISCOUNT = {
     "discount": Option("log2", partial(check_choice, among=DISCOUNTS)),
     "base": Option(2.0, partial(check_number, above=1)),
 }
-MOST_VALUES = 1 << 24
-"""A bound on how many values a curve has, so that one query's fit into memory."""
-MOST_WEIGHT = 1e100
-"""A bound on weights, whose square has to be a double."""
-LEVELS = {"levels": Option(None, _levels, of_grades=True)}
+MAX_CURVE_VALUES = 1 << 24
+"""Maximum number of values of a curve, so that one query's curve fits into memory."""
+MAX_WEIGHT = 1e100
+"""Maximum weight, whose square has to be a double."""
+LEVELS = {"levels": Option(None, _check_levels, of_grades=True)}
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What is computed under the name of a measure, and from what."""
+    """Definition of a measure: its kernel, its input, and its properties."""
 
     kernel: Callable[..., Any]
     options: Mapping[str, Option]
     ranked: Depth = CUTOFF
     judged: bool = False
-    """Whether it looks at all judged documents, retrieved or not, and not at the best grade alone.
-    """
+    """Whether it needs all judged documents, and not only the highest grade."""
     has_cutoff: bool = True
     dtype: pl.DataType = field(default_factory=pl.Float64)
-    known: bool = False
-    """Whether it has to know which documents the user knew."""
+    needs_known: bool = False
+    """Whether it needs the mask of known documents."""
     needs_relevant: bool = True
     """Whether it is undefined for a query without a relevant document."""
     needs_pairs: bool = False
-    """Whether it is null, unless `undefined_as` was said, where it is undefined: its measure of
-    chance is not 0, so that 0 would be worse than chance."""
+    """Whether it is null where it is undefined, unless `undefined_as` is passed: its value for a
+    random order is not 0, so that 0 would be worse than random."""
     can_be_undefined: bool = False
-    """Whether it can be undefined for other queries too, where its kernel gives NaN: without a pair
-    to order, without a known document, or where no level and no gain is above 0."""
+    """Whether it can be undefined for other queries too, where its kernel returns NaN: without a
+    pair to order, without a known document, or if no level and no gain is above 0."""
     if_undefined: Callable[[float], float] = lambda value: value
-    """What such a query gets, made of the value that `undefined_as` names."""
+    """Function from the value of `undefined_as` to the fill value of an undefined query."""
     best: Best = "highest"
-    """Which value is the best, if one is."""
+    """End of the range that is best, if any."""
     is_of_a_scale: bool = False
-    """Whether it takes grades over the highest of the scale, which a query alone may not have."""
+    """Whether it divides by the maximum of the scale, which no query need contain."""
     is_sum: bool = False
-    """Whether a document adds to it what it adds, whatever stands below."""
+    """Whether it is a sum over documents, each independent of the documents below it."""
 
     @property
     def averages_ties(self) -> bool:
-        """Whether its kernel knows the expected value over all orders of tied documents."""
+        """Return whether its kernel computes the expected value over all orders of ties."""
         return "ties" in self.options and self.options["ties"] is not TIE_ORDER["ties"]
 
 
-def _count(kernel: Callable[..., Any], **needs: Any) -> Definition:
+def _define_count(kernel: Callable[..., Any], **needs: Any) -> Definition:
     return Definition(kernel, **needs, dtype=pl.UInt32(), needs_relevant=False, best="none")
 
 
-def _curve(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any) -> Definition:
+def _define_curve(
+    kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
+) -> Definition:
     return Definition(kernel, options, **needs, dtype=LISTS)
 
 
-def _whole(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any) -> Definition:
-    return Definition(kernel, options, ranked=WHOLE, judged=True, has_cutoff=False, **needs)
-
-
-def _of_ideal(
+def _define_without_cutoff(
     kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
 ) -> Definition:
-    """What was reached over the most there is to reach, which may be nothing."""
+    return Definition(kernel, options, ranked=ALL_RANKS, judged=True, has_cutoff=False, **needs)
+
+
+def _define_over_ideal(
+    kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
+) -> Definition:
+    """Return the definition of a measure over its ideal, which may be 0."""
     return Definition(kernel, options, judged=True, can_be_undefined=True, **needs)
 
 
-def _ideal(kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any) -> Definition:
-    """The most there is to reach, however documents are ranked."""
+def _define_ideal(
+    kernel: Callable[..., Any], options: Mapping[str, Option], **needs: Any
+) -> Definition:
+    """Return the definition of the maximum that any order of documents reaches."""
     return Definition(kernel, options, ranked=NOTHING, judged=True, best="none", **needs)
 
 
-def _of_known(kernel: Callable[..., Any]) -> Definition:
-    return _whole(kernel, THRESHOLD, known=True, can_be_undefined=True)
+def _define_for_known_items(kernel: Callable[..., Any]) -> Definition:
+    return _define_without_cutoff(kernel, THRESHOLD, needs_known=True, can_be_undefined=True)
 
 
-def _divided_by(*divisors: str) -> dict[str, Option]:
+def _make_over_option(*divisors: str) -> dict[str, Option]:
     return {"over": Option(divisors[0], partial(check_choice, among=divisors))}
 
 
-def _number(default: float, **bounds: float) -> Option:
+def _make_number_option(default: float, **bounds: float) -> Option:
     return Option(default, partial(check_number, **bounds))
 
 
-BETA = {"beta": _number(1.0, above=0, at_most=MOST_WEIGHT)}
+BETA = {"beta": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 LISTS = pl.List(pl.Float64)
 ONE_MINUS: Mapping[str, Any] = {"best": "lowest", "if_undefined": lambda value: 1 - value}
-"""What E is, being 1 - F."""
+"""Definition of E in terms of F: E is 1 - F, so the lowest value is the best."""
 UNDISCOUNTED: Mapping[str, Any] = {"discount": "none", "base": 2.0}
-NORMALISED: Mapping[str, Any] = {"form": normalised_gains}
-B = {"b": _number(1.0, above=0, at_most=MOST_WEIGHT)}
+NORMALISED: Mapping[str, Any] = {"form": compute_normalised_gains}
+B = {"b": _make_number_option(1.0, above=0, at_most=MAX_WEIGHT)}
 
 
 DEFINITIONS: Mapping[str, Definition] = {
@@ -202,24 +207,24 @@ DEFINITIONS: Mapping[str, Definition] = {
     "precision": Definition(precision.precision, THRESHOLD | TIES),
     "recall": Definition(
         precision.recall,
-        THRESHOLD | _divided_by("relevant", "cutoff") | TIES,
+        THRESHOLD | _make_over_option("relevant", "cutoff") | TIES,
         judged=True,
         is_sum=True,
     ),
     "f_measure": Definition(precision.f_measure, BETA | THRESHOLD | TIES, judged=True),
     "e_measure": Definition(precision.e_measure, B | THRESHOLD | TIES, judged=True, **ONE_MINUS),
     "max_f_measure": Definition(precision.max_f_measure, BETA | THRESHOLD | TIE_ORDER, judged=True),
-    "r_precision": _whole(precision.r_precision, THRESHOLD | TIES, is_sum=True),
+    "r_precision": _define_without_cutoff(precision.r_precision, THRESHOLD | TIES, is_sum=True),
     "precision_at_hit": Definition(
         precision.precision_at_hit,
         {"k": Option(1, check_whole_number)} | THRESHOLD | TIE_ORDER,
-        ranked=WHOLE,
+        ranked=ALL_RANKS,
         has_cutoff=False,
     ),
     "reciprocal_rank": Definition(precision.reciprocal_rank, THRESHOLD | TIES, is_sum=True),
     "success": Definition(precision.success, THRESHOLD | TIES),
-    "bpref": _whole(precision.bpref, THRESHOLD | TIE_ORDER),
-    "roc_auc": _whole(
+    "bpref": _define_without_cutoff(precision.bpref, THRESHOLD | TIE_ORDER),
+    "roc_auc": _define_without_cutoff(
         precision.roc_auc, THRESHOLD | TIED_PAIRS, can_be_undefined=True, needs_pairs=True
     ),
     "generalized_precision": Definition(precision.generalized_precision, TIES, is_of_a_scale=True),
@@ -227,28 +232,31 @@ DEFINITIONS: Mapping[str, Definition] = {
     # Averaging precision.
     "ap": Definition(
         average_precision.ap,
-        THRESHOLD | _divided_by("relevant", "retrieved", "cutoff") | TIES,
+        THRESHOLD | _make_over_option("relevant", "retrieved", "cutoff") | TIES,
         judged=True,
         is_sum=True,
     ),
-    "mu_ap": _of_ideal(average_precision.mu_ap, LEVELS | TIE_ORDER, is_sum=True),
-    "gap": _of_ideal(average_precision.gap, LEVELS | TIE_ORDER, is_sum=True),
+    "mu_ap": _define_over_ideal(average_precision.mu_ap, LEVELS | TIE_ORDER, is_sum=True),
+    "gap": _define_over_ideal(average_precision.gap, LEVELS | TIE_ORDER, is_sum=True),
     # Cumulating gain.
     "cg": Definition(partial(dcg, **UNDISCOUNTED), GAIN | TIES, is_sum=True),
     "dcg": Definition(dcg, GAIN | DISCOUNT | TIES, is_sum=True),
-    "ideal_dcg": _ideal(ideal_dcg, GAIN | DISCOUNT),
-    "ndcg": _of_ideal(ndcg, GAIN | DISCOUNT | TIES, is_sum=True),
-    "ndcng": _of_ideal(partial(ndcg, **NORMALISED), GAIN | DISCOUNT | TIES, is_sum=True),
-    "ncg": _of_ideal(partial(ndcg, **UNDISCOUNTED), GAIN | TIES, is_sum=True),
-    "ideal_cg": _ideal(partial(ideal_dcg, **UNDISCOUNTED), GAIN),
-    "ndcg_area": _of_ideal(ndcg_area, GAIN | DISCOUNT | TIES),
-    "ndcng_area": _of_ideal(partial(ndcg_area, **NORMALISED), GAIN | DISCOUNT | TIES),
+    "ideal_dcg": _define_ideal(ideal_dcg, GAIN | DISCOUNT),
+    "ndcg": _define_over_ideal(ndcg, GAIN | DISCOUNT | TIES, is_sum=True),
+    "ndcng": _define_over_ideal(partial(ndcg, **NORMALISED), GAIN | DISCOUNT | TIES, is_sum=True),
+    "ncg": _define_over_ideal(partial(ndcg, **UNDISCOUNTED), GAIN | TIES, is_sum=True),
+    "ideal_cg": _define_ideal(partial(ideal_dcg, **UNDISCOUNTED), GAIN),
+    "ndcg_area": _define_over_ideal(ndcg_area, GAIN | DISCOUNT | TIES),
+    "ndcng_area": _define_over_ideal(partial(ndcg_area, **NORMALISED), GAIN | DISCOUNT | TIES),
     # Modelling the user.
     "err": Definition(user_models.err, TIE_ORDER, is_of_a_scale=True, is_sum=True),
     "nerr": Definition(user_models.nerr, TIE_ORDER, judged=True, is_of_a_scale=True, is_sum=True),
     "rbp": Definition(
         user_models.rbp,
-        {"p": _number(0.8, above=0, below=1), "graded": Option(default=False, check=check_flag)}
+        {
+            "p": _make_number_option(0.8, above=0, below=1),
+            "graded": Option(default=False, check=check_flag),
+        }
         | THRESHOLD
         | TIES,
         is_sum=True,
@@ -256,45 +264,51 @@ DEFINITIONS: Mapping[str, Definition] = {
     "q_measure": Definition(
         user_models.q_measure,
         {
-            "beta": _number(1.0, at_least=0, at_most=1e4),
-            "gain": Option("linear", _gain, of_grades=True),
+            "beta": _make_number_option(1.0, at_least=0, at_most=1e4),
+            "gain": Option("linear", _check_gain, of_grades=True),
         }
-        | _divided_by("relevant", "cutoff")
+        | _make_over_option("relevant", "cutoff")
         | TIE_ORDER,
         judged=True,
         is_sum=True,
     ),
-    # What the user knew.
-    "coverage_ratio": _of_known(known_items.coverage_ratio),
-    "novelty_ratio": _of_known(known_items.novelty_ratio),
-    "relative_recall": _of_known(known_items.relative_recall),
-    "recall_effort": _of_known(known_items.recall_effort),
+    # Documents that the user knew.
+    "coverage_ratio": _define_for_known_items(known_items.coverage_ratio),
+    "novelty_ratio": _define_for_known_items(known_items.novelty_ratio),
+    "relative_recall": _define_for_known_items(known_items.relative_recall),
+    "recall_effort": _define_for_known_items(known_items.recall_effort),
     # Counts.
     "judged": Definition(precision.judged, TIES, needs_relevant=False),
-    "n_retrieved": _count(precision.n_retrieved, options={}, ranked=WHOLE, has_cutoff=False),
-    "n_relevant": _count(
+    "n_retrieved": _define_count(
+        precision.n_retrieved, options={}, ranked=ALL_RANKS, has_cutoff=False
+    ),
+    "n_relevant": _define_count(
         precision.n_relevant, options=THRESHOLD, ranked=NOTHING, has_cutoff=False, judged=True
     ),
-    "n_relevant_retrieved": _count(precision.n_relevant_retrieved, options=THRESHOLD | TIE_ORDER),
+    "n_relevant_retrieved": _define_count(
+        precision.n_relevant_retrieved, options=THRESHOLD | TIE_ORDER
+    ),
     # Curves.
-    "precision_curve": _curve(precision.precision_curve, THRESHOLD | TIES),
-    "recall_curve": _curve(precision.recall_curve, THRESHOLD | TIES, judged=True),
-    "f_measure_curve": _curve(precision.f_measure_curve, BETA | THRESHOLD | TIES, judged=True),
-    "e_measure_curve": _curve(
+    "precision_curve": _define_curve(precision.precision_curve, THRESHOLD | TIES),
+    "recall_curve": _define_curve(precision.recall_curve, THRESHOLD | TIES, judged=True),
+    "f_measure_curve": _define_curve(
+        precision.f_measure_curve, BETA | THRESHOLD | TIES, judged=True
+    ),
+    "e_measure_curve": _define_curve(
         precision.e_measure_curve, B | THRESHOLD | TIES, judged=True, **ONE_MINUS
     ),
-    "interpolated_precision": _curve(
+    "interpolated_precision": _define_curve(
         precision.interpolated_precision,
-        {"recall_levels": Option(11, _recall_levels)} | THRESHOLD | TIE_ORDER,
-        ranked=WHOLE,
+        {"recall_levels": Option(11, _check_recall_levels)} | THRESHOLD | TIE_ORDER,
+        ranked=ALL_RANKS,
         has_cutoff=False,
         judged=True,
     ),
-    "cg_curve": _curve(partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES),
-    "dcg_curve": _curve(dcg_curve, GAIN | DISCOUNT | TIES),
-    "ideal_dcg_curve": _ideal(ideal_dcg_curve, GAIN | DISCOUNT, dtype=LISTS),
-    "ndcg_curve": _of_ideal(ndcg_curve, GAIN | DISCOUNT | TIES, dtype=LISTS),
-    "ndcng_curve": _of_ideal(
+    "cg_curve": _define_curve(partial(dcg_curve, **UNDISCOUNTED), GAIN | TIES),
+    "dcg_curve": _define_curve(dcg_curve, GAIN | DISCOUNT | TIES),
+    "ideal_dcg_curve": _define_ideal(ideal_dcg_curve, GAIN | DISCOUNT, dtype=LISTS),
+    "ndcg_curve": _define_over_ideal(ndcg_curve, GAIN | DISCOUNT | TIES, dtype=LISTS),
+    "ndcng_curve": _define_over_ideal(
         partial(ndcg_curve, **NORMALISED), GAIN | DISCOUNT | TIES, dtype=LISTS
     ),
 }

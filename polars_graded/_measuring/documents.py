@@ -1,6 +1,6 @@
-"""The documents of queries in columns of lists: checked, and with ties broken by further columns.
+"""Documents of queries in columns of lists, checked and with their ties broken.
 
-This is what kernels rank, whether Polars imploded the lists of an expression or they are rows of a
+Kernels rank these lists, whether Polars imploded them for an expression or they are rows of a
 frame.
 """
 
@@ -19,20 +19,20 @@ from polars_graded._measuring.batches import Lists, are_exact
 from polars_graded._measuring.kernels.ragged import Integers, Ragged
 from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence
 from polars_graded._measuring.ranking import Ranking, check_grade, check_score
-from polars_graded._measuring.tie_orders import TieOrder, in_32_bits, rows_as_ranx_sorts
+from polars_graded._measuring.tie_orders import TieOrder, round_to_32_bits, sort_as_ranx
 
 
 @dataclass(frozen=True, eq=False)
 class DocumentLists:
-    """Grades, and what documents are ranked by, each in lists of its own."""
+    """Grades of documents and their sort keys, each in lists of its own."""
 
     grades: Lists
     scores: Lists | None
-    """Null where a document was not retrieved; None where documents stand in rank order."""
+    """Scores, null if a document was not retrieved; None if documents are in rank order."""
     ties: Lists | None
-    """Numbers that those documents share which nothing but the order of rows tells apart."""
+    """Tie groups as numbers: documents that only the order of rows separates share one."""
     rows: Integers | None = None
-    """Where each document stood before ties were broken; None for where it stands."""
+    """Place of each document before its ties were broken; None if none moved."""
     descending: bool = True
     """Whether the highest score comes first."""
 
@@ -45,24 +45,24 @@ class DocumentLists:
         tied: TieOrder | None = None,
         names: Callable[[Integers], pl.Series] | None = None,
     ) -> DocumentLists:
-        """Documents in lists of grades and of each key to rank by, which were checked.
+        """Return the documents of checked lists of grades and sort keys.
 
-        `tied` orders those that are equal in all keys and leaves them tied; it may need `names`,
-        which gives the documents at some places.
+        `tied` orders documents that are equal in all keys, and leaves them tied. It may need
+        `names`, which returns the documents at given places.
         """
         if not keys:
             return cls(grades, None, None)
         scores = keys[0].as_numbers()
         if tied is not None and tied.is_single:
-            scores = in_32_bits(scores)
+            scores = round_to_32_bits(scores)
         if tied is not None and tied.sort == "ranx":
-            rows = rows_as_ranx_sorts(scores, descending=ranking.descending[0])
+            rows = sort_as_ranx(scores, descending=ranking.descending[0])
             sorted_scores = scores.at(rows)
             return cls(grades.at(rows), sorted_scores, sorted_scores, rows)
         by_name = names if tied is not None and tied.needs_documents else None
         order, falls = None, tied is None or tied.sort == "descending"
         if by_name is not None and not keys[1:]:
-            moved = _rows_by_name(scores, grades, by_name, descending=falls)
+            moved = _sort_ties_by_name(scores, grades, by_name, descending=falls)
             ordered = grades if moved is None else grades.at(moved)
             return cls(ordered, scores, scores, moved, descending=ranking.descending[0])
         if keys[1:]:
@@ -80,28 +80,28 @@ class DocumentLists:
 
     @cached_property
     def lists(self) -> list[Lists]:
-        """All lists that are there, each once."""
+        """Return all lists, each once."""
         lists = (self.grades, self.scores, self.ties)
         return [each for each in dict.fromkeys(lists) if each is not None]
 
 
-def _rows_by_name(
+def _sort_ties_by_name(
     scores: Lists, grades: Lists, names: Callable[[Integers], pl.Series], *, descending: bool
 ) -> Integers | None:
-    """Return at each place the document that is to stand there, by score and then by name.
+    """Return the document to put at each place, by score and then by name.
 
-    Documents of the same score stay where they are if they have the same grade too, since their
-    order changes no value; None where all stay.
+    Documents of the same score and grade stay in place, since their order changes no value. The
+    result is None if all stay.
     """
 
-    def tied(scores: Ragged, grades: Ragged) -> tuple[int, Integers, Integers]:
-        return len(scores.values), *scores.tied_unlike(grades)
+    def find_ties(scores: Ragged, grades: Ragged) -> tuple[int, Integers, Integers]:
+        return len(scores.values), *scores.find_unlike_ties(grades)
 
-    found, start, n_sets = [], 0, 0
-    for length, places, sets in batches.run([scores, grades], tied):
-        found.append((places + start, sets + n_sets))
+    parts, start, n_sets = [], 0, 0
+    for length, places, sets in batches.run([scores, grades], find_ties):
+        parts.append((places + start, sets + n_sets))
         start, n_sets = start + length, n_sets + length
-    places, sets = (np.concatenate(each) for each in zip(*found, strict=True))
+    places, sets = (np.concatenate(each) for each in zip(*parts, strict=True))
     if not len(places):
         return None
     documents = pl.DataFrame([pl.Series("set", sets), names(places).alias("name")])
@@ -115,12 +115,12 @@ def _rows_by_name(
 
 @dataclass(frozen=True)
 class _Order:
-    """Where documents stand once further keys have broken the ties of scores."""
+    """Order of documents after further keys have broken the ties of scores."""
 
     rows: Integers
-    """At each place the document that is to stand there."""
+    """Document to put at each place."""
     sets: Integers
-    """A number that documents share which are equal in all keys."""
+    """Number that documents share if all of their keys are equal."""
 
     @classmethod
     def of(
@@ -130,11 +130,11 @@ class _Order:
         descending: Sequence[bool],
         names: Callable[[Integers], pl.Series] | None,
     ) -> _Order | None:
-        """The order of documents by further keys, nulls last; None where no scores are tied.
+        """Return the order of documents by further keys, or None without ties.
 
-        What `names` gives of some places orders documents last, and does not tell them apart.
+        Nulls come last. Documents still tied are ordered by `names`, and stay tied.
         """
-        places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.tied)))
+        places = np.flatnonzero(np.concatenate(batches.run([scores], Ragged.mask_tied)))
         if not len(places):
             return None
         query = np.searchsorted(scores.offsets, places, side="right")
@@ -151,7 +151,7 @@ class _Order:
         order = ordered.select(
             pl.arg_sort_by(by, descending=falling, nulls_last=True, maintain_order=True)
         ).to_series()
-        # Where documents of a query that are tied stood, they stand in their new order.
+        # Tied documents take each other's places, in their new order.
         run = tied[order].to_struct().rle_id().to_numpy()
         sets, rows = np.arange(len(scores.flat)), np.arange(len(scores.flat))
         sets[places] = places[np.flatnonzero(np.diff(run, prepend=run[0] + 1))[run]]
@@ -159,17 +159,17 @@ class _Order:
         return cls(rows, sets)
 
 
-# What must not be there
+# Checks of the data
 
 
 def check_grades(ranking: Ranking, grades: Lists) -> None:
-    """Raise where grades are not what they must be."""
+    """Raise if grades are not numbers, or not exact as doubles."""
     check_grade(ranking.column(1), grades.flat.dtype)
     check_exact(ranking.column(1), grades.flat)
 
 
 def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> None:
-    """Raise where a column to rank by has the wrong type or another number of values."""
+    """Raise if a sort key has the wrong type or another number of values."""
     for number, key in enumerate(keys, 2):
         if number == 2:  # noqa: PLR2004, the first after the grade
             check_score(ranking.column(number), key.flat.dtype)
@@ -182,7 +182,7 @@ def check_ranked_by(ranking: Ranking, grades: Lists, keys: Sequence[Lists]) -> N
 
 
 def check_exact(name: str, grade: pl.Series) -> None:
-    """Raise where a whole number is so large that kernels, which take doubles, would round it."""
+    """Raise if a double, which kernels take, would round a whole number."""
     if not grade.dtype.is_integer() or are_exact(grade):
         return
     doubles = grade.cast(pl.Float64).cast(grade.dtype, strict=False)
@@ -193,29 +193,32 @@ def check_exact(name: str, grade: pl.Series) -> None:
 
 
 def is_finite(column: pl.Series) -> bool:
-    """Whether a column is without NaN and infinity."""
+    """Return whether a column is without NaN and infinity."""
     if not column.dtype.is_float():
         return True
-    # What is not finite has no finite sum, which is quicker to find.
+    # Summing is faster than checking each value, and NaN or infinity makes the sum not finite.
     return math.isfinite(column.sum()) or column.is_finite().all()
 
 
-def not_finite(columns: Sequence[Lists]) -> Integers:
-    """For each query the number, from 1, of a column with NaN or infinity in it; 0 without."""
-    found = np.zeros(len(columns[0]), np.int64)
+def find_not_finite(columns: Sequence[Lists]) -> Integers:
+    """Return for each query the number of a column that is not finite.
+
+    Columns count from 1; a query whose columns are all finite gets 0.
+    """
+    numbers = np.zeros(len(columns[0]), np.int64)
     for number, column in enumerate(columns, 1):
         if not is_finite(column.flat):
-            found[column.count(~column.flat.is_finite()) > 0] = number
-    return found
+            numbers[column.count(~column.flat.is_finite()) > 0] = number
+    return numbers
 
 
 def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
-    """Raise where a column to rank by may hold ranks, and nothing says which end comes first."""
+    """Raise if a sort key may hold ranks and its direction was not passed."""
     if ranking.direction_is_passed:
         return
     for number, key in enumerate(keys, 2):
         column = ranking.column(number)
-        if number > 2 and _names_documents(ranking.by[number - 2]):  # noqa: PLR2004, the first
+        if number > 2 and _may_number_documents(ranking.by[number - 2]):  # noqa: PLR2004, the first
             continue
         evidence = RankEvidence.of_all(key)
         if evidence.is_conclusive:
@@ -232,19 +235,19 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
             raise ValueError(msg)
 
 
-def _names_documents(key: pl.Expr) -> bool:
-    """Return whether a key that breaks ties may count rows: documents, or what is made of rows."""
+def _may_number_documents(key: pl.Expr) -> bool:
+    """Return whether a tie-breaking key may number the rows or documents."""
     return not key.meta.is_column() or key.meta.output_name() == DOCUMENTS
 
 
 def check_finite(ranking: Ranking, numbers: Integers) -> None:
-    """Raise where a column has NaN or infinity, by the number of one in each query, or 0."""
+    """Raise if a column has NaN or infinity, given a column's number per query."""
     if number := int(numbers.max(initial=0)):
         count = int((numbers == number).sum())
-        raise ValueError(not_finite_sentence(ranking, number, count, len(numbers), "queries"))
+        raise ValueError(write_not_finite_error(ranking, number, count, len(numbers), "queries"))
 
 
-def not_finite_sentence(ranking: Ranking, number: int, count: int, n: int, each: str) -> str:
-    """Return in how many of n queries, or what `each` names, a column has NaN or infinity."""
+def write_not_finite_error(ranking: Ranking, number: int, count: int, n: int, each: str) -> str:
+    """Return the error for a column with NaN or infinity in some queries."""
     column = ranking.column(number)
     return f"{column} must be finite, got NaN or infinity in {count} of {n} {each}"

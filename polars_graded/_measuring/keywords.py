@@ -1,4 +1,4 @@
-"""What to say of a keyword that is none: of a measure, and of a function that takes measures."""
+"""Error messages for unknown keyword arguments of measures and functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from polars_graded._checks import did_you_mean, nearest
 from polars_graded._measuring.definitions import DEFINITIONS, Definition
-from polars_graded._measuring.foreign_names import own_name_of_argument
+from polars_graded._measuring.foreign_names import find_own_argument
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -20,34 +20,34 @@ JOINED = {"judgments", "qrels", "run", "runs"}
 NAMED_BY_PLACE = {"measure", "measures", "metric", "metrics"}
 
 OPTIONS = sorted({name for definition in DEFINITIONS.values() for name in definition.options})
-"""The options of all measures."""
+"""Options of all measures."""
 
 
-def hint_of_option(function: str, definition: Definition, name: str, value: object) -> str:
-    """What to say of an option that a measure does not have."""
-    meant = own_name_of_argument(name)
+def hint_at_option(function: str, definition: Definition, name: str, value: object) -> str:
+    """Return the hint for an option that a measure does not have."""
+    meant = find_own_argument(name)
     if name in CUTOFFS and definition.has_cutoff:
         n = value if isinstance(value, int) else 10
-        return f"\n\nHint: a cutoff stands after an @: '{function}@{n}'"
+        return f"\n\nHint: write a cutoff after an @: '{function}@{n}'"
     if meant in OF_A_SCALE:
-        return f"\n\nHint: evaluate(..., {meant}=...) says it of all measures"
+        return f"\n\nHint: pass it once for all measures: evaluate(..., {meant}=...)"
     return did_you_mean(meant, definition.options)
 
 
 def checks_keywords(function: Callable[Given, Result]) -> Callable[Given, Result]:
-    """The same function, which says of a keyword that it does not take what is meant."""
-    return _checking(function, inspect.signature(function))
+    """Return the function with errors that suggest the right keyword."""
+    return _wrap(function, inspect.signature(function))
 
 
 def takes_options_of(
     other: Callable[..., Any],
 ) -> Callable[[Callable[Given, Result]], Callable[Given, Result]]:
-    """As `checks_keywords`, for a function that hands `**options` on to another one.
+    """Return a decorator like `checks_keywords` for `**options` of another one.
 
-    Help and completion show them as its own.
+    Help and completion show the options of the other function as its own.
     """
 
-    def decorated(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    def decorate(function: Callable[Given, Result]) -> Callable[Given, Result]:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         further = [
@@ -55,12 +55,12 @@ def takes_options_of(
             for name, each in inspect.signature(other).parameters.items()
             if each.kind is each.KEYWORD_ONLY and name not in signature.parameters
         ]
-        return _checking(function, signature.replace(parameters=[*own, *further]))
+        return _wrap(function, signature.replace(parameters=[*own, *further]))
 
-    return decorated
+    return decorate
 
 
-def _checking(
+def _wrap(
     function: Callable[Given, Result], signature: inspect.Signature
 ) -> Callable[Given, Result]:
     @wraps(function)
@@ -72,49 +72,49 @@ def _checking(
     return called
 
 
-def check_keywords(given: Iterable[str], parameters: Mapping[str, inspect.Parameter]) -> None:
-    """Raise where one of the keywords is none of a function with these parameters."""
-    for name in given:
-        known = [
+def check_keywords(names: Iterable[str], parameters: Mapping[str, inspect.Parameter]) -> None:
+    """Raise if the function with these parameters lacks one of the keywords."""
+    for name in names:
+        keywords = [
             each.name
             for each in parameters.values()
             if each.kind is not each.VAR_POSITIONAL and each.name != "cls"
         ]
-        if name not in known:
-            hint = _hint(name, known, {*parameters} >= {"frame", "measures"})
-            there = "" if hint else f"; there are {', '.join(known)}"
-            msg = f"there is no argument {name!r}{there}{hint}"
+        if name not in keywords:
+            hint = _find_hint(name, keywords, {*parameters} >= {"frame", "measures"})
+            others = "" if hint else f"; there are {', '.join(keywords)}"
+            msg = f"there is no argument {name!r}{others}{hint}"
             raise TypeError(msg)
 
 
-def _hint(name: str, known: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
-    """What to say of a keyword that a function does not take; nothing where it is not clear."""
-    meant = own_name_of_argument(name)
-    if meant in known:
+def _find_hint(name: str, keywords: Sequence[str], takes_measures: bool) -> str:  # noqa: FBT001
+    """Return the hint for an unknown keyword; empty if its meaning is unclear."""
+    meant = find_own_argument(name)
+    if meant in keywords:
         return f"\n\nHint: did you mean {meant!r}?"
     if name == "trusted":
         return (
             "\n\nHint: compare(..., trusted='people') and summarise(..., trusted='people') correct "
             "a model's grades by people's; grader='people' goes by theirs alone"
         )
-    if name == "ascending" and "descending" in known:
-        return "\n\nHint: descending=False is what others call ascending"
+    if name == "ascending" and "descending" in keywords:
+        return "\n\nHint: descending=False means ascending"
     if takes_measures:
-        for names, said in (
+        for names, hint in (
             (CUTOFFS, "a measure takes the cutoff, as in 'ndcg@10'"),
-            (NAMED_BY_PLACE, "measures stand after the frame without a keyword: 'ap', 'ndcg@10'"),
+            (NAMED_BY_PLACE, "pass measures after the frame without a keyword: 'ap', 'ndcg@10'"),
             (JOINED, "judge(run, judgments) joins the two into the frame to evaluate"),
         ):
             if meant in names:
-                return f"\n\nHint: {said}"
+                return f"\n\nHint: {hint}"
         option = nearest(meant, OPTIONS)
-        if option is not None and (option == meant or nearest(name, known) is None):
-            return f"\n\nHint: a measure takes {option!r}, as in {_example_of(option)!r}"
-    return did_you_mean(name, known)
+        if option is not None and (option == meant or nearest(name, keywords) is None):
+            return f"\n\nHint: a measure takes {option!r}, as in {_write_example(option)!r}"
+    return did_you_mean(name, keywords)
 
 
-def _example_of(option: str) -> str:
-    """A measure with an option, as it is written."""
+def _write_example(option: str) -> str:
+    """Return a measure with an option, as it is written."""
     if option == "threshold":
         return "ap(threshold=2)"
     having = (name for name, definition in DEFINITIONS.items() if option in definition.options)

@@ -1,4 +1,4 @@
-"""`"ndcg@10"` and the measure that it names, each made from the other."""
+"""Names of measures such as `"ndcg@10"`: parsing and formatting."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from typing import Any
 import polars as pl
 
 from polars_graded._checks import check_whole_number, nearest
-from polars_graded._measuring.definitions import DEFINITIONS, MOST_VALUES, Definition
+from polars_graded._measuring.definitions import DEFINITIONS, MAX_CURVE_VALUES, Definition
 from polars_graded._measuring.foreign_names import (
-    calls_here,
-    explain_without_call,
-    own_name_of_measure,
+    explain_foreign_name,
+    find_own_measure,
+    translate_foreign_name,
 )
-from polars_graded._measuring.kernels.precision import levels_of_recall
-from polars_graded._measuring.keywords import hint_of_option
+from polars_graded._measuring.kernels.precision import list_recall_levels
+from polars_graded._measuring.keywords import hint_at_option
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure with its cutoff and options, all checked."""
+    """Measure with its cutoff and options, all checked."""
 
     function: str
     n: int | None
     options: Mapping[str, Any]
     asked: str | None = field(default=None, compare=False)
-    """How it was written where it was asked for."""
+    """Name as the user wrote it."""
 
     @classmethod
     def of(cls, function: str, n: int | None = None, /, **options: Any) -> Measure:
-        """The measure of that name with these arguments, which it checks."""
+        """Return the measure of that name with these arguments, checked."""
         if function not in DEFINITIONS:
-            raise _unknown(function, function)
+            raise _make_unknown_error(function, function)
         definition = DEFINITIONS[function]
         for name, value in options.items():
             if name not in definition.options:
-                known = ", ".join(definition.options) or "none"
-                hint = hint_of_option(function, definition, name, value)
-                msg = f"{function} has no option {name!r}; it has {known}{hint}"
+                names = ", ".join(definition.options) or "none"
+                hint = hint_at_option(function, definition, name, value)
+                msg = f"{function} has no option {name!r}; it has {names}{hint}"
                 raise ValueError(msg)
         if n is not None and not definition.has_cutoff:
             msg = f"{function} takes no cutoff, got {n}"
@@ -49,41 +49,41 @@ class Measure:
         if options.get("over") == "retrieved" and options.get("ties") == "average":
             msg = f"`ties='average'` of {function} needs another `over`, got 'retrieved'"
             raise ValueError(msg)
-        most = {"at_most": MOST_VALUES} if isinstance(definition.dtype, pl.List) else {}
+        bounds = {"at_most": MAX_CURVE_VALUES} if isinstance(definition.dtype, pl.List) else {}
         return cls(
             function,
-            None if n is None else check_whole_number("n", n, **most),
+            None if n is None else check_whole_number("n", n, **bounds),
             {
-                name: option.checked(name, options.get(name, option.default))
+                name: option.check_value(name, options.get(name, option.default))
                 for name, option in definition.options.items()
             },
         )
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """The measure that `text` names: `"ndcg@10"`, `"ap(threshold=2)"`."""
+        """Return the measure that `text` names, such as `"ap(threshold=2)"`."""
         if not isinstance(text, str):
-            _check_not_foreign(repr(text))  # an object of ir_measures is written as its name
+            _check_not_foreign(repr(text))  # the repr of an ir_measures object is its name
             msg = f"a measure must be named by a string such as 'ndcg@10', got {text!r}"
             raise TypeError(msg)
         match = re.fullmatch(r"\s*(\w+)\s*(\(.*\))?\s*(?:@\s*([+-]?\d+))?\s*", text)
-        if match is None or match[1] not in DEFINITIONS or _A_CALL.fullmatch(text):
+        if match is None or match[1] not in DEFINITIONS or _CALL_PATTERN.fullmatch(text):
             _check_not_foreign(text)
         if match is None:
             msg = f"a measure is written like 'ndcg@10' or 'ap(threshold=2)@100', got {text!r}"
             raise ValueError(msg)
         function, brackets, cutoff = match.groups()
         if function not in DEFINITIONS:
-            raise _unknown(text, function)
+            raise _make_unknown_error(text, function)
         n = None if cutoff is None else int(cutoff)
-        return replace(cls.of(function, n, **_options(text, brackets)), asked=text)
+        return replace(cls.of(function, n, **_parse_options(text, brackets)), asked=text)
 
     @classmethod
     def parsed(cls, text: str) -> Measure | None:
-        """The measure that `text` names, if it names one."""
+        """Return the measure that `text` names, or None."""
         start = re.match(r"\s*(\w+)", text)
         if start is None or start[1] not in DEFINITIONS:
-            return None  # an error would say at length what could have been meant
+            return None  # `parse` would search for suggestions first
         try:
             return cls.parse(text)
         except (ValueError, TypeError):
@@ -91,16 +91,16 @@ class Measure:
 
     @property
     def definition(self) -> Definition:
-        """What is computed."""
+        """Return the definition of the measure."""
         return DEFINITIONS[self.function]
 
     @property
     def name(self) -> str:
-        """What a column of it is called, which `parse` reads back: as it was asked for."""
+        """Return the name of its column, as the user wrote it; `parse` reads it."""
         if self.asked is not None:
             return self.asked
         changed = ", ".join(
-            f"{name}={_written(value)}"
+            f"{name}={_format_value(value)}"
             for name, value in self.options.items()
             if value != self.definition.options[name].default
         )
@@ -110,79 +110,85 @@ class Measure:
     @property
     def formula(self) -> str:
         """Return the measure with all of its options, which `parse` reads back."""
-        options = ", ".join(f"{name}={_written(value)}" for name, value in self.options.items())
+        options = ", ".join(
+            f"{name}={_format_value(value)}" for name, value in self.options.items()
+        )
         cutoff = "" if self.n is None else f"@{self.n}"
         return f"{self.function}({options}){cutoff}" if options else f"{self.function}{cutoff}"
 
     @property
     def is_curve(self) -> bool:
-        """Whether it has one list of values per query."""
+        """Return whether it has one list of values per query."""
         return isinstance(self.definition.dtype, pl.List)
 
     @property
     def positions(self) -> tuple[str, tuple[float, ...]] | None:
-        """What the values of a curve stand at and what that is called; None if lists differ."""
+        """Return the axis of a curve and its positions; None if lists differ."""
         if "recall_levels" in self.options:
-            return "recall", levels_of_recall(self.options["recall_levels"])
+            return "recall", list_recall_levels(self.options["recall_levels"])
         return None if self.n is None else ("rank", tuple(range(1, self.n + 1)))
 
     @property
     def values_per_query(self) -> int:
-        """How many values it makes of each query, however short its lists are."""
+        """Return the number of values per query of a curve of fixed length."""
         if "recall_levels" in self.options:
-            return len(levels_of_recall(self.options["recall_levels"]))
+            return len(list_recall_levels(self.options["recall_levels"]))
         return self.n if self.is_curve and self.n is not None else 0
 
     @property
     def needs_ties(self) -> bool:
-        """Whether it has to know which documents are tied."""
+        """Return whether it needs to know which documents are tied."""
         return bool(self.options.get("ties", "order") != "order")
 
     @property
     def may_fall(self) -> bool:
-        """Whether it can fall where a document changes places with a worse one right above it."""
+        """Return whether moving a better document up can lower its value."""
         return self.options.get("over") == "retrieved" and self.n is not None
 
     @property
     def ranked_depth(self) -> int | None:
-        """How many ranked documents it needs; a set of tied ones can reach below the cutoff."""
+        """Return the number of ranked documents that it needs; None for all.
+
+        A tie group can reach below the cutoff, so a measure of ties needs all.
+        """
         return None if self.needs_ties else self.definition.ranked.of(self.n)
 
 
-def _unknown(text: str, function: str) -> ValueError:
-    """The error of a measure that there is not: what is meant, or else what there is."""
-    meant = own_name_of_measure(function) or nearest(function, DEFINITIONS)
+def _make_unknown_error(text: str, function: str) -> ValueError:
+    """Return the error for an unknown measure, with the nearest name if any."""
+    meant = find_own_measure(function) or nearest(function, DEFINITIONS)
     if meant is None:
         return ValueError(f"there is no measure {text!r}; there are {', '.join(DEFINITIONS)}")
     instead = text.strip().replace(function, meant, 1)
-    named = instead if Measure.parsed(instead) else meant
-    return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {named!r}?")
+    suggestion = instead if Measure.parsed(instead) else meant
+    return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {suggestion!r}?")
 
 
-_A_CALL = re.compile(r"\s*\w+\(\d+\)\s*")
+_CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
 
 
 def _check_not_foreign(text: str) -> None:
-    """Raise where it is another tool that calls a measure so, with what to say here."""
+    """Raise if other tools use this name, with the call that replaces it."""
     # A name that begins with a measure here is foreign only as another tool spells it exactly.
     function = re.match(r"\s*(\w*)", text)
-    calls = calls_here(text, any_case=function is None or function[1] not in DEFINITIONS)
+    is_own = function is not None and function[1] in DEFINITIONS
+    calls = translate_foreign_name(text, any_case=not is_own)
     if calls and all(Measure.parsed(call.measure) for call in calls):
         tools: dict[str, list[str]] = {}
         for call in calls:
             tools.setdefault(f"{call.measure!r} here{call.further}", []).append(call.tool)
         meant = "; ".join(
-            f"{text!r} of {' and '.join(named)} is {here}" for here, named in tools.items()
+            f"{text!r} of {' and '.join(names)} is {here}" for here, names in tools.items()
         )
         msg = f"there is no measure {text!r}\n\nHint: {meant}"
         raise ValueError(msg)
-    if (said := explain_without_call(text)) is not None:
-        msg = f"there is no measure {text!r}\n\nHint: what other tools call so {said}"
+    if (explanation := explain_foreign_name(text)) is not None:
+        msg = f"there is no measure {text!r}\n\nHint: what other tools call so {explanation}"
         raise ValueError(msg)
 
 
 def check_once(names: list[str]) -> None:
-    """Raise where no measure is named, or one more than once."""
+    """Raise if no measure is named, or one more than once."""
     if not names:
         msg = f"name at least one measure; there are {', '.join(DEFINITIONS)}"
         raise ValueError(msg)
@@ -191,36 +197,36 @@ def check_once(names: list[str]) -> None:
         raise ValueError(msg)
 
 
-def _options(text: str, options: str | None) -> dict[str, Any]:
-    """The keywords of a written measure: `(gain=linear, base=10)`."""
+def _parse_options(text: str, options: str | None) -> dict[str, Any]:
+    """Return the options of a written measure, such as `(gain=linear, base=10)`."""
     msg = f"options are written like '(threshold=2, over=cutoff)', a cutoff '@10', got {text!r}"
     try:
         call = ast.parse(f"f{options or '()'}", mode="eval").body
     except SyntaxError:
         raise ValueError(msg) from None
-    # A second pair of brackets would be a call of what the first one gives.
+    # A second pair of brackets would call the result of the first pair.
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)) or call.args:
         raise ValueError(msg)
     names = [keyword.arg for keyword in call.keywords]
     if len(set(names)) < len(names):
         raise ValueError(msg)
     try:
-        return {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
+        return {str(keyword.arg): _parse_value(keyword.value) for keyword in call.keywords}
     except (ValueError, TypeError):
         raise ValueError(msg) from None
 
 
-def _value(node: ast.expr) -> Any:
-    """What is written after the equals sign: a bare word, a number, a list, a mapping."""
+def _parse_value(node: ast.expr) -> Any:
+    """Return the value of an option: a bare word, a number, a list, a mapping."""
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
-def _written(value: Any) -> str:
-    """An option's value as `_options` reads it."""
+def _format_value(value: Any) -> str:
+    """Return an option's value as `_parse_options` reads it."""
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     if isinstance(value, tuple) and isinstance(value[0], tuple):
-        return f"{{{', '.join(f'{_written(k)}: {_written(v)}' for k, v in value)}}}"
+        return f"{{{', '.join(f'{_format_value(k)}: {_format_value(v)}' for k, v in value)}}}"
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(_format_value, value))}]"
     return str(value)

@@ -1,7 +1,8 @@
-"""φ: relevance from scores such as popularity, sales or dwell time, after Moniz, Torgo and Vinagre.
+"""φ: relevance from scores such as popularity, sales or dwell time.
 
-It runs through control points of a query's scores, between two of which it is a cubic whose slopes
-at the ends keep it monotone there: a piecewise cubic Hermite interpolating polynomial (PCHIP).
+The function of Moniz, Torgo and Vinagre runs through control points of a query's scores. Between
+two of these it is a cubic whose slopes at the ends keep it monotone there: a piecewise cubic
+Hermite interpolating polynomial (PCHIP).
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring import batches
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.documents import not_finite
+from polars_graded._measuring.documents import find_not_finite
 from polars_graded._measuring.kernels.phi import (
     Points,
-    box_plot_points,
-    equal_steps,
-    given_points,
-    interpolated,
-    own_points,
+    interpolate,
+    make_box_plot_points,
+    make_equal_steps,
+    read_own_points,
+    repeat_points,
 )
 from polars_graded._measuring.kernels.ragged import Floats, Ragged
-from polars_graded._measuring.ranking import OF_NUMBERS, is_number, planned
+from polars_graded._measuring.ranking import OF_NUMBERS, is_number, plan_dtype
 
 __all__ = ["phi_control_points", "phi_curve", "phi_relevance"]
 
 ControlPoints: TypeAlias = "Sequence[tuple[float, float]] | str | pl.Expr"
 PAIR = 2
-"""A control point is a score and its relevance."""
+"""Length of a control point, which is a score and its relevance."""
 Direction: TypeAlias = Literal["high", "low", "both"]
 
 
@@ -54,17 +55,17 @@ def phi_relevance(
     direction: Direction = "high",
     undefined: float | None = None,
 ) -> pl.Expr:
-    """Give φ of every score of a query, as `Graded.phi_relevance` says."""
+    """Return φ of every score of a query; see `Graded.phi_relevance`."""
     chosen = _Chosen.of(control_points, whisker, floor, direction)
-    kernel = partial(_relevance, chosen=chosen, undefined=undefined)
+    kernel = partial(_compute_relevance, chosen=chosen, undefined=undefined)
     rule = f"score {expr.meta.output_name(raise_if_undetermined=False)!r} must be a number"
     lists = pl.map_batches(
-        [expr.implode(), *chosen.inputs()],
+        [expr.implode(), *chosen.make_inputs()],
         kernel,
         is_elementwise=True,
-        return_dtype=planned(pl.List(pl.Float64()), [(expr, rule, OF_NUMBERS)]),
+        return_dtype=plan_dtype(pl.List(pl.Float64()), [(expr, rule, OF_NUMBERS)]),
     )
-    # An empty group has no row, where `explode` alone would give it one of null.
+    # An empty group must have no row; by default `explode` would add one of null.
     return lists.explode(empty_as_null=False)
 
 
@@ -78,7 +79,7 @@ def phi_control_points(
     floor: float | None = None,
     direction: Direction = "high",
 ) -> pl.DataFrame:
-    """Give the control points that φ runs through, for each query.
+    """Return the control points that φ runs through, for each query.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def phi_control_points(
     score
         The column of scores.
     query
-        The column that tells queries apart; None if all rows are one query.
+        The column that identifies queries; None if all rows are one query.
     control_points, whisker, floor, direction
         As in `phi_relevance`.
 
@@ -101,7 +102,7 @@ def phi_control_points(
 
     See Also
     --------
-    phi_curve : What lies between the points.
+    phi_curve : The curve through the points.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def phi_control_points(
     └────────────┴───────────┘
     """
     chosen = _Chosen.of(control_points, whisker, floor, direction)
-    return _tidy(frame, score, query, chosen, chosen.points_of)
+    return _tabulate(frame, score, query, chosen, chosen.points_of)
 
 
 def phi_curve(
@@ -134,7 +135,7 @@ def phi_curve(
     floor: float | None = None,
     direction: Direction = "high",
 ) -> pl.DataFrame:
-    """Give φ from the lowest to the highest score, for each query.
+    """Return φ from the lowest to the highest score, for each query.
 
     Parameters
     ----------
@@ -143,9 +144,9 @@ def phi_curve(
     score
         The column of scores.
     query
-        The column that tells queries apart; None if all rows are one query.
+        The column that identifies queries; None if all rows are one query.
     points
-        How many scores to give φ at, in equal steps; at least 2.
+        Number of equally spaced scores at which φ is computed; at least 2.
     control_points, whisker, floor, direction
         As in `phi_relevance`.
 
@@ -174,44 +175,46 @@ def phi_curve(
     n_points = check_whole_number("points", points, at_least=2)
     chosen = _Chosen.of(control_points, whisker, floor, direction)
 
-    def kernel(ascending: Ragged, *given: Ragged) -> Points:
-        through = chosen.points_of(ascending, *given)
+    def kernel(ascending: Ragged, *own: Ragged) -> Points:
+        through = chosen.points_of(ascending, *own)
         defined = np.repeat(through.scores.lengths > 0, ascending.lengths)
-        scores = equal_steps(ascending.keep(defined), n_points)
-        return Points(scores, interpolated(through, scores))
+        scores = make_equal_steps(ascending.keep(defined), n_points)
+        return Points(scores, interpolate(through, scores))
 
-    return _tidy(frame, score, query, chosen, kernel)
-
-
-# From expressions and frames to lists of scores, and back.
+    return _tabulate(frame, score, query, chosen, kernel)
 
 
-def _relevance(columns: Sequence[pl.Series], chosen: _Chosen, undefined: float | None) -> pl.Series:
-    """φ of every score, one list per query; null where the score is."""
-    scores, *given = columns
-    lists = [_scores(scores), *map(Lists.of, chosen.given(given))]
+# Conversion of expressions and frames to lists of scores, and back.
 
-    def kernel(scores: Ragged, *given: Ragged) -> Floats:
-        points = chosen.points_of(scores.ascending(), *given)
+
+def _compute_relevance(
+    columns: Sequence[pl.Series], chosen: _Chosen, undefined: float | None
+) -> pl.Series:
+    """Return φ of every score, one list per query; null where the score is."""
+    scores, *points = columns
+    lists = [_read_scores(scores), *map(Lists.of, chosen.read_points(points))]
+
+    def kernel(scores: Ragged, *own: Ragged) -> Floats:
+        points = chosen.points_of(scores.sort_ascending(), *own)
         relevance = np.full_like(scores.values, np.nan)
-        known = ~np.isnan(scores.values)
+        is_score = ~np.isnan(scores.values)
         defined = np.repeat(points.scores.lengths > 0, scores.lengths)
-        relevance[known & defined] = interpolated(points, scores.keep(known & defined))
+        relevance[is_score & defined] = interpolate(points, scores.keep(is_score & defined))
         if undefined is not None:
-            relevance[known & ~defined] = undefined
+            relevance[is_score & ~defined] = undefined
         return relevance
 
     relevance = np.concatenate(batches.run(lists, kernel))
-    return batches.list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
+    return batches.make_list_column(pl.Series(relevance, nan_to_null=True), scores.list.len())
 
 
-def _scores(column: pl.Series) -> Lists:
-    """Lists of scores, which must be finite numbers."""
+def _read_scores(column: pl.Series) -> Lists:
+    """Return lists of scores, or raise if these are not finite numbers."""
     lists = Lists.of(column)
     if not is_number(lists.flat.dtype):
         msg = f"score {column.name!r} must be a number, got {lists.flat.dtype}"
         raise TypeError(msg)
-    if (bad := not_finite([lists])).any():
+    if (bad := find_not_finite([lists])).any():
         msg = (
             f"score {column.name!r} must be finite, got NaN or infinity "
             f"in {bad.sum()} of {len(bad)} queries"
@@ -220,14 +223,14 @@ def _scores(column: pl.Series) -> Lists:
     return lists
 
 
-def _tidy(
+def _tabulate(
     frame: pl.DataFrame | pl.LazyFrame,
     score: str,
     query: str | None,
     chosen: _Chosen,
     kernel: Callable[..., Points],
 ) -> pl.DataFrame:
-    """The points that `kernel` makes of each query's ascending scores, one row per point."""
+    """Return the points that `kernel` makes of each query, one row per point."""
     wanted = [score] if query is None else [query, score]
     frame = check_frame("frame", frame)
     check_columns("frame", wanted, frame.collect_schema())
@@ -235,15 +238,15 @@ def _tidy(
         msg = "`score` and `query` must not be 'relevance', which is a column of the result"
         raise ValueError(msg)
     inputs = [pl.col(score).implode().alias("scores")]
-    inputs += [points.alias("points") for points in chosen.inputs()]
+    inputs += [points.alias("points") for points in chosen.make_inputs()]
     struct = pl.struct(inputs).alias(score)
     if query is None:
         queries = frame.lazy().select(struct).collect()
     else:
         queries = frame.lazy().group_by(query, maintain_order=True).agg(struct).collect()
-    scores, *given = queries.get_column(score).struct.unnest().get_columns()
-    lists = [_scores(scores.alias(score)), *map(Lists.of, chosen.given(given))]
-    chunks = batches.run(lists, lambda scores, *own: kernel(scores.ascending(), *own))
+    scores, *points = queries.get_column(score).struct.unnest().get_columns()
+    lists = [_read_scores(scores.alias(score)), *map(Lists.of, chosen.read_points(points))]
+    chunks = batches.run(lists, lambda scores, *own: kernel(scores.sort_ascending(), *own))
     lengths = np.concatenate([chunk.scores.lengths for chunk in chunks])
     row = np.repeat(np.arange(len(lengths)), lengths)
     return pl.DataFrame(
@@ -260,10 +263,10 @@ def _tidy(
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Which control points φ runs through: those of a column, or what makes them of scores."""
+    """Choice of control points: those of a column, or a function of the scores."""
 
     points_of: Callable[..., Points]
-    """Points from the ascending scores of some queries and, where there is a column, its lists."""
+    """Function from ascending scores, and the lists of the column if any, to points."""
     column: pl.Expr | None = None
 
     @classmethod
@@ -274,32 +277,32 @@ class _Chosen:
         floor: float | None,
         direction: Direction,
     ) -> _Chosen:
-        """What the arguments of `phi_relevance` choose, which it checks."""
+        """Return the choice that the arguments of `phi_relevance` make, checked."""
         factor = check_number("whisker", whisker, at_least=0)
-        least = None if floor is None else check_number("floor", floor)
+        lowest = None if floor is None else check_number("floor", floor)
         check_choice("direction", direction, get_args(Direction))
-        if least is not None and direction != "high":
+        if lowest is not None and direction != "high":
             msg = f"`floor` is for direction 'high' only, got direction {direction!r}"
             raise ValueError(msg)
         if control_points is None:
-            box = partial(box_plot_points, whisker=factor, floor=least, direction=direction)
+            box = partial(make_box_plot_points, whisker=factor, floor=lowest, direction=direction)
             return cls(box)
         if isinstance(control_points, str | pl.Expr):
-            return cls(own_points, check_column("control_points", control_points))
+            return cls(read_own_points, check_column("control_points", control_points))
         scores, relevance = _check_control_points(control_points)
-        return cls(partial(given_points, scores=scores, relevance=relevance))
+        return cls(partial(repeat_points, scores=scores, relevance=relevance))
 
-    def inputs(self) -> list[pl.Expr]:
-        """What a query has to say of its control points: those in its first row, as a list."""
+    def make_inputs(self) -> list[pl.Expr]:
+        """Return the expression of each query's control points, if they are a column."""
         return [] if self.column is None else [self.column.head(1).implode()]
 
-    def given(self, columns: Sequence[pl.Series]) -> list[pl.Series]:
-        """The scores and the relevance of the control points that queries have of their own."""
+    def read_points(self, columns: Sequence[pl.Series]) -> list[pl.Series]:
+        """Return the scores and the relevance of each query's own control points."""
         return [] if self.column is None else _check_own_points(columns[0])
 
 
 def _check_own_points(column: pl.Series) -> list[pl.Series]:
-    """The scores and the relevance of each query's control points, as lists."""
+    """Return the scores and the relevance of each query's points, as lists."""
     points = column.explode(empty_as_null=True)
     inner = getattr(points.dtype, "inner", None)
     if not isinstance(points.dtype, pl.List | pl.Array) or inner is None:
@@ -337,7 +340,7 @@ def _check_own_points(column: pl.Series) -> list[pl.Series]:
 
 
 def _check_control_points(control_points: Any) -> tuple[Floats, Floats]:
-    """The scores and the relevance of control points that a user gave."""
+    """Return the scores and the relevance of control points, checked."""
     try:
         pairs = [(score, relevance) for score, relevance in control_points]
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""From the rows of a query to its rankings, as `Graded` describes them."""
+"""Rankings of the rows of a query, and the scale of their grades."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import polars.selectors as cs
 from polars_graded._checks import check_column, check_number
 
 Undefined: TypeAlias = float | Literal["default"] | None
-"""What a query gets for which a measure is undefined: a number, null, or what is usual for it."""
+"""Fill value of undefined queries: a number, null, or the measure's own default."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """How the rows of a query become a ranking, and what its grades mean."""
+    """Columns and options that turn rows into a ranking and give grades a meaning."""
 
     grade: pl.Expr
     by: tuple[pl.Expr, ...] = ()
@@ -30,23 +30,23 @@ class Ranking:
     highest: float | None = None
     relevant_from: float | None = None
     undefined: float | None = 0.0
-    undefined_is_said: bool = False
+    undefined_is_passed: bool = False
     condensed: bool = False
     rows: pl.Expr | None = None
-    """Which rows there are; all where it is None."""
+    """Mask of the rows to use; None for all."""
 
     def ranked_by(
         self, by: Sequence[str | pl.Expr], *, descending: bool | Sequence[bool] | None = None
     ) -> Ranking:
-        """The same, ordered by columns."""
+        """Return the ranking ordered by columns."""
         if not by:
             msg = "`ranked_by` needs at least one column to rank by, got none"
             raise TypeError(msg)
         keys = tuple(check_column("ranked_by", key) for key in by)
         passed = descending is not None
-        given: Any = True if descending is None else descending
-        given = [given] * len(keys) if isinstance(given, bool) else given
-        flags = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+        value: Any = True if descending is None else descending
+        value = [value] * len(keys) if isinstance(value, bool) else value
+        flags = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         for flag in flags:
             if not isinstance(flag, bool):
                 msg = f"`descending` must be True, False or a list of them, got {flag!r}"
@@ -58,7 +58,7 @@ class Ranking:
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """The levels of the scale: from one above irrelevant to the highest, in steps of one."""
+        """Return the levels of the scale above irrelevant, in steps of one."""
         if self.highest is None:
             return ()
         steps = range(1, math.floor(self.highest - self.irrelevant) + 1)
@@ -67,7 +67,7 @@ class Ranking:
     def scaled(
         self, irrelevant: float, highest: float | None, relevant_from: float | None
     ) -> Ranking:
-        """The same, on a scale of grades."""
+        """Return the ranking on a scale of grades."""
         low = check_number("irrelevant", irrelevant)
         high = None if highest is None else check_number("highest", highest, above=low)
         least = None
@@ -76,57 +76,57 @@ class Ranking:
         return replace(self, irrelevant=low, highest=high, relevant_from=least)
 
     def is_relevant(self, grade: pl.Expr) -> pl.Expr:
-        """Whether a grade is relevant on this scale."""
+        """Return an expression of whether a grade is relevant on this scale."""
         if self.relevant_from is None:
             return grade > self.irrelevant
         return grade >= self.relevant_from
 
     def undefined_as(self, value: Undefined) -> Ranking:
-        """The same, with a value for queries without a relevant document."""
+        """Return the ranking with a fill value for undefined queries."""
         if isinstance(value, str) and value == "default":
-            return replace(self, undefined=0.0, undefined_is_said=False)
+            return replace(self, undefined=0.0, undefined_is_passed=False)
         if isinstance(value, str):
             msg = (
                 f"`undefined_as` must be a number or None, got {value!r}\n\n"
                 "Hint: undefined_as=None leaves queries without a relevant document out of means"
             )
             raise TypeError(msg)
-        said = None if value is None else check_number("value", value)
-        return replace(self, undefined=said, undefined_is_said=True)
+        fill = None if value is None else check_number("value", value)
+        return replace(self, undefined=fill, undefined_is_passed=True)
 
     def exactly(self, grade: float) -> Ranking:
-        """The same, with one grade that is relevant and all others irrelevant."""
+        """Return the ranking with one relevant grade, all others irrelevant."""
         wanted = check_number("grade", grade)
         alone = self.scaled(0.0, None, None)
         return replace(alone, grade=self.grade == wanted)
 
-    def kept(self) -> Ranking:
-        """The same, of the rows that are kept alone."""
+    def keep_rows(self) -> Ranking:
+        """Return the ranking of the rows in its mask."""
         if self.rows is None:
             return self
         if not self.by:
             return replace(self, grade=self.grade.filter(self.rows), rows=None)
-        # A row without score and grade is ignored. To leave it out of both would have Polars 1
-        # sort one group by the rows of another.
+        # A row without score and grade is ignored. Filtering both would let Polars 1 sort one group
+        # by the rows of another.
         first, *others = self.by
         grade, first = (pl.when(self.rows).then(column) for column in (self.grade, first))
         return replace(self, grade=grade, by=(first, *others), rows=None)
 
-    def where(self, known: pl.Expr) -> Ranking:
-        """The same, with the judgments of some documents only."""
-        # Looked for in a list of True, a null is False, and Polars refuses what is neither Boolean
-        # nor Null when it plans the query.
-        is_known = pl.lit([True]).list.contains(known)
+    def where(self, known_items: pl.Expr) -> Ranking:
+        """Return the ranking with the judgments of known documents only."""
+        # Searching a list of True makes null False, and Polars rejects other types than Boolean and
+        # Null when it plans the query.
+        is_known = pl.lit([True]).list.contains(known_items)
         return replace(self, grade=pl.when(is_known).then(self.grade))
 
     def column(self, number: int) -> str:
-        """What to call the column of that number in an error: 1 is the grade, 2 the first score."""
+        """Return a column's name for errors: 1 is the grade, 2 the first score."""
         name = (self.grade, *self.by)[number - 1].meta.output_name(raise_if_undetermined=False)
         kind = "grade" if number == 1 else "score"
         return f"{kind} {name!r}" if name else kind
 
     def check_single(self) -> None:
-        """Raise where an expression stands for several columns, of which each is a ranking."""
+        """Raise if an expression stands for several columns."""
         for number, expr in enumerate((self.grade, *self.by), 1):
             if expr.meta.has_multiple_outputs():
                 kind = "grades" if number == 1 else "scores"
@@ -136,13 +136,13 @@ class Ranking:
                 )
                 raise ValueError(msg)
 
-    def as_planned(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
-        """A data type, which Polars plans only where grades are numbers, and scores no objects."""
+    def make_planned_dtype(self, dtype: pl.DataType) -> pl.DataType | pl.DataTypeExpr:
+        """Return a data type that Polars plans only for grades that are numbers."""
         rules = [(self.grade, NUMBERS.format(self.column(1)), OF_NUMBERS)]
         for number, key in enumerate(self.by, 2):
-            # Of objects Polars makes no lists; what else has no order is told when there are rows.
+            # Polars cannot make lists of objects; other types are checked when there are rows.
             rules.append((key, f"{self.column(number)} must be a number to rank by", OF_VALUES))
-        return planned(dtype, rules)
+        return plan_dtype(dtype, rules)
 
 
 NUMBERS = "{} must be a number or a Boolean"
@@ -152,41 +152,42 @@ OF_NUMBERS = cs.numeric() | cs.boolean() | cs.by_dtype(pl.Null)
 OF_VALUES = ~cs.by_dtype(pl.Object)
 
 
-def planned(
+def plan_dtype(
     dtype: pl.DataType, rules: Sequence[tuple[pl.Expr, str, cs.Selector]]
 ) -> pl.DataType | pl.DataTypeExpr:
-    """A data type, if each column is of the types that it may be; else its rule is Polars' error.
+    """Return a data type that Polars plans only if columns have allowed types.
 
-    Polars names a field that a struct lacks, and nothing else, so the rule is the name of a field.
-    What is made of columns is not looked at before there are rows.
+    If they have not, Polars raises an error with the rule: it names a field that a struct lacks,
+    and nothing else, so the rule is the name of a field. Computed columns are checked when there
+    are rows.
     """
     looked_at = [each for each in rules if each[0].meta.is_column()]
     expr = pl.lit(None, dtype=dtype)
     for column, rule, types in looked_at:
-        known = cs.by_name(column.meta.output_name()) & types
-        field = pl.when(known.is_null()).then(expr).name.map(partial(_called, rule))
+        allowed = cs.by_name(column.meta.output_name()) & types
+        field = pl.when(allowed.is_null()).then(expr).name.map(partial(_return_rule, rule))
         expr = pl.struct(pl.lit(None).alias(""), field).struct.field(rule)
     return pl.dtype_of(expr) if looked_at else dtype
 
 
-def _called(rule: str, _name: str) -> str:
+def _return_rule(rule: str, _name: str) -> str:
     return rule
 
 
 def is_number(dtype: pl.DataType) -> bool:
-    """Whether the values of a column are numbers, or count as such."""
+    """Return whether the values of a column are numbers, or count as such."""
     return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
 
 
 def check_grade(name: str, dtype: pl.DataType) -> None:
-    """Raise where a column cannot hold grades."""
+    """Raise if a column cannot hold grades."""
     if not is_number(dtype):
         msg = f"{NUMBERS.format(name)}, got {dtype}"
         raise TypeError(msg)
 
 
 def check_score(name: str, dtype: pl.DataType) -> None:
-    """Raise where a column cannot be the first one to rank by: text has no useful order."""
+    """Raise if a column cannot be the first sort key: text has no useful order."""
     if not (is_number(dtype) or dtype.is_temporal() or dtype == pl.Enum):
         msg = f"{name} must be a number to rank by, got {dtype}"
         raise TypeError(msg)

@@ -1,4 +1,4 @@
-"""Orders of documents of the same score: by document, and as other tools sort them."""
+"""Orders of documents of the same score: by document, and as in other tools."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers
 from polars_graded._measuring.names import Measure
 
 Tool: TypeAlias = Literal["trec_eval", "ir_measures", "ranx"]
-"""A tool whose order of tied documents has a name."""
+"""Tool whose order of tied documents has a name."""
 
 
 @dataclass(frozen=True)
 class TieOrder:
-    """A rule that orders documents of the same score, and leaves them tied."""
+    """Rule that orders documents of the same score, and leaves them tied."""
 
     sort: Literal["descending", "ascending", "rows", "ranx"]
     """By document as text, in the order of rows, or as the sort of ranx leaves them."""
@@ -28,12 +28,12 @@ class TieOrder:
 
     @property
     def needs_documents(self) -> bool:
-        """Return whether the rule looks at documents."""
+        """Return whether the rule compares documents."""
         return self.sort in ("descending", "ascending")
 
 
 BY_DOCUMENT = TieOrder("descending")
-"""The default: trec_eval's order, of scores as they are."""
+"""Default order: trec_eval's, of scores in 64 bits."""
 
 TREC_EVAL = TieOrder("descending", is_single=True)
 ASCENDING, BY_ROW = TieOrder("ascending"), TieOrder("rows")
@@ -43,10 +43,10 @@ TOOLS: Mapping[Tool, str] = {
     "ir_measures": "as the library behind each of its measures does",
     "ranx": "as its sort leaves them, which is not stable",
 }
-"""The tools, and how they order tied documents."""
+"""Orders of tied documents in words, by tool."""
 
 
-def order_of(tool: Tool, measure: Measure) -> TieOrder:
+def find_order(tool: Tool, measure: Measure) -> TieOrder:
     """Return the order in which a tool ranks tied documents for a measure.
 
     ir_measures passes most measures to pytrec_eval, and `ERR` and `nDCG(dcg='exp-log2')` to gdeval,
@@ -59,19 +59,19 @@ def order_of(tool: Tool, measure: Measure) -> TieOrder:
         return TREC_EVAL
     if measure.function == "err" or measure.options.get("gain") == "exp2":
         return BY_DOCUMENT
-    cut = measure.function == "reciprocal_rank" and measure.n is not None
-    if cut or measure.function == "judged":
+    is_cut = measure.function == "reciprocal_rank" and measure.n is not None
+    if is_cut or measure.function == "judged":
         return ASCENDING
     return BY_ROW if measure.function in ("rbp", "dcg", "roc_auc") else TREC_EVAL
 
 
-def in_32_bits(scores: Lists) -> Lists:
-    """Return the scores as they are in numbers of 32 bits."""
+def round_to_32_bits(scores: Lists) -> Lists:
+    """Return the scores rounded to 32 bits."""
     return Lists(scores.flat.cast(pl.Float32).cast(pl.Float64), scores.offsets)
 
 
-def rows_as_ranx_sorts(scores: Lists, *, descending: bool) -> Integers:
-    """Return at each place the row that stands there once ranx has sorted what was retrieved.
+def sort_as_ranx(scores: Lists, *, descending: bool) -> Integers:
+    """Return the row at each place after ranx has sorted the retrieved rows.
 
     ranx sorts by Numba's quicksort, whose order of equal scores no property of documents explains.
     """
@@ -80,7 +80,7 @@ def rows_as_ranx_sorts(scores: Lists, *, descending: bool) -> Integers:
     except ImportError:
         msg = (
             "ties='ranx' sorts by numba as ranx does, which is not installed\n\n"
-            "Hint: pip install numba, or ties='doc' for an order that other tools know"
+            "Hint: pip install numba, or pass ties='doc', the order of trec_eval"
         )
         raise ImportError(msg) from None
     argsort = njit(_argsort)
@@ -98,12 +98,12 @@ def _argsort(values: Floats) -> Integers:
     return np.argsort(values)
 
 
-def groups_of(
+def group_by_order(
     tool: Tool | None, measures: Sequence[Measure]
 ) -> list[tuple[TieOrder, list[Measure]]]:
-    """Return the measures by the order in which they rank tied documents."""
+    """Return the measures grouped by their order of tied documents."""
     groups: dict[TieOrder, list[Measure]] = {}
     for measure in measures:
-        order = BY_DOCUMENT if tool is None else order_of(tool, measure)
+        order = BY_DOCUMENT if tool is None else find_order(tool, measure)
         groups.setdefault(order, []).append(measure)
     return [*groups.items()]

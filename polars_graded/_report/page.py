@@ -49,7 +49,7 @@ from polars_graded._results.significance import CorrectionName, Options, TestNam
 from polars_graded._sentences import percent
 from polars_graded._sentences.verdicts import ALPHA, verdict
 from polars_graded._versions import __version__
-from polars_graded._writing import check_writable, whole_file
+from polars_graded._writing import check_writable, write_atomically
 
 __all__ = ["report"]
 
@@ -257,7 +257,7 @@ def report(
     said |= settings or {}
     payload["settings"] = _settings(payload, said, date)
     page = _page(title, payload, scripts)
-    with whole_file(path) as part:
+    with write_atomically(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
     return ReportFile(path)
 

@@ -23,4 +23,6 @@ def explained(name: str, formula: str | None = None) -> str:
     measure = Measure.parsed(formula or name)
     method = measure and getattr(Graded, measure.function, None)
     line = (inspect.getdoc(method) or "").split("\n", maxsplit=1)[0] if method else ""
+    line = line.removeprefix("Return ")  # a page describes the value, not the call
+    line = line[:1].upper() + line[1:]
     return f"{formula}: {line}" if formula and formula != name else line

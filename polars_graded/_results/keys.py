@@ -18,7 +18,7 @@ from polars_graded._checks import (
     check_frame,
     check_list,
     first_few,
-    made_by,
+    hint_at_maker,
 )
 from polars_graded._frames.fingerprints import JUDGMENTS, SETTINGS
 from polars_graded._frames.inputs import GRADER as GRADER  # noqa: PLC0414, charts ask here
@@ -198,7 +198,7 @@ def find_keys(
             return keys | {"query": several}
     if len(found) > len(sought) > 0:
         key = sought[-1]
-        hint = made_by("per_query", f"{HINT} {_whole_call(function, sought, found)};")
+        hint = hint_at_maker("per_query", f"{HINT} {_whole_call(function, sought, found)};")
         msg = (
             f"`{key}` must be named where there is no column {key!r} and several could be meant, "
             f"got {', '.join(found)}{hint}"

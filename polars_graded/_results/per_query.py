@@ -26,7 +26,7 @@ from polars_graded._checks import (
     check_comparable,
     did_you_mean,
     first_few,
-    made_by,
+    hint_at_maker,
 )
 from polars_graded._frames import sorting
 from polars_graded._measuring.definitions import Best
@@ -185,7 +185,7 @@ def measures_and_curves(
     told = f"{HINT} name the columns that are meant, with what they are: {example};"
     msg = (
         f"`per_query` must have a column that is called like a measure, unless `measures` names "
-        f"one, got {first_few(numbers)}{made_by('per_query', told)}"
+        f"one, got {first_few(numbers)}{hint_at_maker('per_query', told)}"
     )
     raise ValueError(msg)
 
@@ -222,7 +222,7 @@ def collected_keys(
         again = frame.select(keys).filter(frame.select(keys).is_duplicated()).unique().sort(keys)
         msg = (
             f"each strategy must have each query once, got {again.height} more often: "
-            f"{_first(again)}{made_by('per_query')}"
+            f"{_first(again)}{hint_at_maker('per_query')}"
         )
         raise ValueError(msg)
     return frame

@@ -16,7 +16,7 @@ from polars_graded._frames.fingerprints import SETTINGS
 from polars_graded._measuring.names import Measure
 from polars_graded._results.keys import Columns, find_keys
 from polars_graded._versions import __version__
-from polars_graded._writing import whole_file
+from polars_graded._writing import write_atomically
 
 METADATA = "polars_graded"
 """The key of the metadata of a Parquet file."""
@@ -87,7 +87,7 @@ def write_results(
         formulas = {each: text for each, text in settings[0]["measures"].items() if each in frame}
         about = {**settings[0], "measures": formulas, **about, METADATA: settings[0][METADATA]}
     text = json.dumps(about, ensure_ascii=False)
-    with whole_file(file) as part:
+    with write_atomically(file) as part:
         if file.suffix.lower() == ".parquet":
             kept = frame.drop(SETTINGS) if len(settings) == 1 else frame
             kept.write_parquet(part, metadata={METADATA: text})

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_graded._measuring.batches import Lists
-from polars_graded._measuring.computing import computed
+from polars_graded._measuring.computing import compute
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._measuring.documents import DocumentLists
 from polars_graded._measuring.kernels.ragged import offsets_of
@@ -54,7 +54,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
 def measures() -> Iterator[Measure]:
     """Each measure, and where it knows how, with ties averaged."""
     for function, definition in DEFINITIONS.items():
-        if definition.known:
+        if definition.needs_known:
             continue
         yield Measure.of(function)
         if definition.averages_ties and function != "roc_auc":
@@ -71,4 +71,4 @@ def lists(lengths: np.ndarray) -> DocumentLists:
 
 
 def value(measure: Measure, documents: DocumentLists) -> list[pl.Series]:
-    return computed([measure], RANKING, [documents])[0].columns
+    return compute([measure], RANKING, [documents])[0].columns

@@ -6,7 +6,7 @@ import altair as alt
 
 
 def chart(spec: dict, **options: object) -> dict[str, str]:  # noqa: ARG001
-    """A chart as its specification, which a script of the page draws."""
+    """Return the specification of a chart, which a script of the page draws."""
     import json
 
     # No text can end the script that it stands in.

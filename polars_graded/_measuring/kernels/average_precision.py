@@ -7,53 +7,54 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polars_graded._measuring.kernels.queries import Queries, over_ideal
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import (
     Documents,
     Floats,
     Integers,
     Levels,
     Ragged,
-    repeated,
+    repeat_each,
 )
 
 
 def ap(queries: Queries, n: int | None, threshold: float | None, over: str, ties: str) -> Floats:
-    """Equations 1 and 2: the sum of precisions at relevant documents, over what `over` names."""
+    """Return AP: Σ of precisions at hits, over R by default (equations 1, 2)."""
     if ties == "average":
-        expected = expected_precisions(queries, threshold).head(n)
-        return expected.sum(expected.values) / queries.most_hits(n, threshold, over)
+        expected = expect_precisions(queries, threshold).head(n)
+        return expected.sum(expected.values) / queries.count_possible_hits(n, threshold, over)
     hits = queries.hits(n, threshold)
-    total = hits.sum(precisions(hits))
+    total = hits.sum(compute_precisions(hits))
     if over == "retrieved":
         return np.where(hits.lengths > 0, total / hits.lengths, 0.0)
-    return total / queries.most_hits(n, threshold, over)
+    return total / queries.count_possible_hits(n, threshold, over)
 
 
-def precisions(hits: Documents) -> Floats:
-    """P@p at the rank p of each hit: the hits so far over p."""
+def compute_precisions(hits: Documents) -> Floats:
+    """Return P@p at the rank p of each hit: the hits so far over p."""
     return hits.rank / hits.ranks
 
 
-def expected_precisions(queries: Queries, threshold: float | None) -> Ragged:
-    """P@p · rel(p) at every rank p, as its mean over all orders of the tied documents.
+def expect_precisions(queries: Queries, threshold: float | None) -> Ragged:
+    """Return the mean of P@p · rel(p) over all orders of ties, at every rank.
 
-    Of m tied documents, r of them relevant, with h hits above: the i-th is relevant in r/m of the
-    orders, in which those before it have (i - 1) (r - 1) / (m - 1) hits on average.
+    A tie group has m documents, r of them relevant, below h hits. Its i-th document is relevant in
+    r/m of the orders, and the documents before it then have (i - 1) (r - 1) / (m - 1) hits on
+    average.
     """
     ranked, starts = queries.ranked, queries.tie_starts
     hit = queries.relevant(ranked.values, threshold)
     m = np.diff(starts, append=len(hit))
     r = np.add.reduceat(hit, starts, dtype=np.float64)
     h = ranked.count_so_far(hit)[starts] - hit[starts]
-    i = np.arange(1, len(hit) + 1) - repeated(starts, m)
-    among_the_tied = (i - 1) * repeated((r - 1) / np.maximum(m - 1, 1), m)
-    hits = repeated(h, m) + 1 + among_the_tied
-    return ranked.of(repeated(r / m, m) * hits / ranked.depth)
+    i = np.arange(1, len(hit) + 1) - repeat_each(starts, m)
+    among_the_tied = (i - 1) * repeat_each((r - 1) / np.maximum(m - 1, 1), m)
+    hits = repeat_each(h, m) + 1 + among_the_tied
+    return ranked.of(repeat_each(r / m, m) * hits / ranked.depth)
 
 
 def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
-    """Equation 4: the mean over the levels t of AP at t, weighted by their distances d.
+    """Return μAP: the mean of AP over levels t, weighted by d_t (equation 4).
 
     A document of grade g takes part in AP at every level up to g, so it weighs
     W(g) = Σ_{t ≤ g} d_t / R_t, and the sum is Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p).
@@ -62,66 +63,77 @@ def mu_ap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> 
     wanted = queries.by_relevance(queries.judged.relevant)
     top = queries.relevance(queries.judged.top)
     if levels is not None:
-        # AP at a level asks who reaches it, so a grade counts as the highest level it reaches.
+        # AP at a level counts the grades that reach it, so a grade equals the highest level
+        # that it reaches.
         steps = np.concatenate(([0.0], queries.relevance(np.array(levels))))
 
-        def reaching(grades: Floats) -> Floats:
+        def find_reached(grades: Floats) -> Floats:
             return steps[np.searchsorted(steps, grades, side="right") - 1]
 
-        reached, wanted = reached.of(reaching(reached.values)), wanted.of(reaching(wanted.values))
+        reached, wanted = (
+            reached.of(find_reached(reached.values)),
+            wanted.of(find_reached(wanted.values)),
+        )
         top = np.full_like(top, steps[-1])
-    return over_ideal(sum_of_minima(reached, wanted, shared=True), top)
+    return divide_by_ideal(sum_minima(reached, wanted, shared=True), top)
 
 
 def gap(queries: Queries, n: int | None, levels: tuple[float, ...] | None) -> Floats:
-    """Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V, with V(g) the chance that grade g is enough."""
+    """Return GAP: Σ_p (1/p) Σ_{j ≤ p} min(V_j, V_p) / Σ V.
+
+    V(g) is the probability that a user is content with grade g.
+    """
     reached = queries.by_relevance(queries.hits(n, None))
     wanted = queries.by_relevance(queries.judged.relevant)
     if levels is not None:
-        # Each level is as likely as any other to be the least that a user is content with.
+        # Equation of GAP with equal g_i: each level is equally likely to be the minimum that a user
+        # accepts.
         steps = queries.relevance(np.array(levels))
         steps = steps[steps > 0]
 
-        def reaching(grades: Floats) -> Floats:
+        def find_reached(grades: Floats) -> Floats:
             return np.searchsorted(steps, grades, side="right").astype(np.float64)
 
-        reached, wanted = reached.of(reaching(reached.values)), wanted.of(reaching(wanted.values))
-    return over_ideal(sum_of_minima(reached, wanted, shared=False), wanted.sum(wanted.values))
+        reached, wanted = (
+            reached.of(find_reached(reached.values)),
+            wanted.of(find_reached(wanted.values)),
+        )
+    return divide_by_ideal(sum_minima(reached, wanted, shared=False), wanted.sum(wanted.values))
 
 
-def sum_of_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
-    """Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
+def sum_minima(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
+    """Return Σ_p (1/p) Σ_{j ≤ p} min(W_j, W_p) over the ranked documents.
 
-    W(g) is the sum of the distances between the levels up to g that judged documents have, each
-    distance `shared` among the documents that reach its level or not.
+    W(g) is the sum of the distances between the levels up to g that judged documents have. With
+    `shared`, each distance is divided by the number of documents that reach its level.
     """
-    if wanted.counted is None:
-        return _bit_by_bit(reached, wanted.falling(), shared=shared)
-    return _level_by_level(reached, wanted.counted, shared=shared)
+    if wanted.level_counts is None:
+        return _sum_by_bit(reached, wanted.sort_descending(), shared=shared)
+    return _sum_by_level(reached, wanted.level_counts, shared=shared)
 
 
-def _level_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floats:
-    """Σ_t d_t · (Σ_p P@p · rel_t(p)) as it stands: one pass per level.
+def _sum_by_level(reached: Documents, wanted: Levels, *, shared: bool) -> Floats:
+    """Return Σ_t d_t · (Σ_p P@p · rel_t(p)), by one pass per level.
 
-    The levels are those of all queries. One that a query does not use asks for the same documents
-    as the next one it does use, so the distances of both add up to the query's own. What does not
-    reach a level need not be looked at for the next one.
+    The levels are those of all queries. A level that a query does not use selects the same
+    documents as the next one that it does use, so the distances of both add up to the query's own.
+    A document that does not reach one level cannot reach the next, so each pass drops it.
     """
     used = wanted.counts.any(axis=1) & (wanted.values > 0)
     levels, n_relevant = wanted.values[used], wanted.at_least[used]
     total = np.zeros(len(reached.lengths))
     for number, distance in enumerate(np.diff(levels, prepend=0.0)):
         reached = reached.keep(reached.values >= levels[number])
-        at_level = distance * reached.sum(precisions(reached))
+        at_level = distance * reached.sum(compute_precisions(reached))
         total += at_level / np.maximum(n_relevant[number], 1) if shared else at_level
     return total
 
 
-def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
-    """The minima pair by pair of levels: one pass over the relevant rows per bit.
+def _sum_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
+    """Return the sum of the minima over all pairs, by one pass per bit of R.
 
-    R(g) is how many judged documents are at least as good as g. Documents are told apart by its
-    bits, the highest first: of two that agree in the bits so far, the one with a 1 is the worse
+    R(g) is the number of judged documents at least as good as g. Its bits distinguish documents,
+    the highest first: of two that agree in the bits so far, the one with a 1 is the worse
     one and gives the minimum. Ordering them by that bit brings those that still agree together,
     in their order by rank.
 
@@ -133,13 +145,13 @@ def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
     below = np.append(wanted.values[1:], 0.0)
     below[wanted.offsets[1:][wanted.lengths > 0] - 1] = 0.0
     steps = wanted.values - below
-    weights = wanted.accumulated_from_the_end(np.add, steps / wanted.rank if shared else steps)
+    weights = wanted.accumulate_backwards(np.add, steps / wanted.rank if shared else steps)
 
     documents = reached.keep(reached.values > 0)
     query, rank = documents.query, documents.ranks
     last_as_good = np.searchsorted(
-        _by_query_then_best(wanted.query, wanted.values),
-        _by_query_then_best(query, documents.values),
+        _make_sort_key(wanted.query, wanted.values),
+        _make_sort_key(query, documents.values),
         side="right",
     )
     weight = weights[last_as_good - 1]
@@ -147,34 +159,34 @@ def _bit_by_bit(reached: Documents, wanted: Ragged, *, shared: bool) -> Floats:
 
     total = np.zeros(len(reached.lengths))
     row = np.arange(len(query))
-    node = documents.offsets[query]  # where the documents that agree so far begin
+    node = documents.offsets[query]  # first row of the documents that agree so far
     for bit in reversed(range(int(as_good.max(initial=0)).bit_length())):
         worse = (as_good >> bit & 1).astype(bool)
         n_worse = np.concatenate(([0], np.cumsum(worse)))
         n_worse_before = n_worse[:-1] - n_worse[node]
         n_better_before = row - node - n_worse_before
-        weight_of_worse = documents.before(np.add, np.where(worse, weight, 0.0), 0.0)
+        weight_of_worse = documents.accumulate_before(np.add, np.where(worse, weight, 0.0), 0.0)
         minima = np.where(worse, weight * n_better_before, weight_of_worse - weight_of_worse[node])
         total += documents.sum(minima / rank)
         starts = np.flatnonzero(row == node)
         sizes = np.diff(starts, append=len(row))
-        better_node = node + repeated(n_worse[starts + sizes] - n_worse[starts], sizes)
+        better_node = node + repeat_each(n_worse[starts + sizes] - n_worse[starts], sizes)
         place = np.where(worse, node + n_worse_before, better_node + n_better_before)
-        node = _placed(np.where(worse, node, better_node), place)
-        rank, weight, as_good = (_placed(each, place) for each in (rank, weight, as_good))
+        node = _move(np.where(worse, node, better_node), place)
+        rank, weight, as_good = (_move(each, place) for each in (rank, weight, as_good))
     equals = row - node + 1
     return total + documents.sum(weight * equals / rank)
 
 
-def _placed(values: npt.NDArray[Any], place: Integers) -> npt.NDArray[Any]:
-    """Each value at its new place."""
+def _move(values: npt.NDArray[Any], place: Integers) -> npt.NDArray[Any]:
+    """Return the values in the order of their new places."""
     result = np.empty_like(values)
     result[place] = values
     return result
 
 
-def _by_query_then_best(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
-    """A key that sorts by query and, within it, from the highest grade down."""
+def _make_sort_key(query: Integers, grades: Floats) -> npt.NDArray[np.complex128]:
+    """Return a key that sorts by query, then from the highest grade down."""
     key = np.empty(len(query), np.complex128)  # complex numbers sort by their parts in turn
     key.real, key.imag = query, -grades
     return key

@@ -1,4 +1,4 @@
-"""Cumulated gain: plain, discounted, normalised."""
+"""Cumulated gain: plain, discounted and normalised."""
 
 from __future__ import annotations
 
@@ -12,34 +12,35 @@ from polars_graded._measuring.kernels.errors import UnusableDataError
 from polars_graded._measuring.kernels.gains import (
     DISCOUNTS,
     GAINS,
-    HIGHEST_EXP2,
+    MAX_EXP2_RELEVANCE,
     Discount,
     Gain,
-    gain_of_grade,
-    highest_gain,
+    look_up_gains,
+    look_up_highest_gains,
 )
-from polars_graded._measuring.kernels.queries import Queries, over_ideal
-from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeated
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
+from polars_graded._measuring.kernels.ragged import Documents, Floats, Integers, Ragged, repeat_each
 
 NOT_FINITE = {
-    "exp2": f"`gain='exp2'` takes relevance up to {HIGHEST_EXP2}, beyond it 2^g is not finite\n\n"
+    "exp2": f"`gain='exp2'` takes relevance up to {MAX_EXP2_RELEVANCE}, beyond it 2^g is not finite"
+    "\n\n"
     "Hint: phi_relevance makes grades from 0 to 1 of popularity and other scores; gain='linear' "
     "takes them as they are"
 }
-"""The rule that a relevance breaks whose gain is not finite, by the gain."""
+"""Rule that a relevance breaks if its gain is not finite, by the name of the gain."""
 
 Form: TypeAlias = Callable[[Queries, Ragged, Gain], Floats]
-"""How documents get their gains: `gains` or `normalised_gains`."""
+"""Function that returns the gains of documents: `compute_gains` or `compute_normalised_gains`."""
 
 
-def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
-    """The gain of each document; 0 where it is not relevant."""
+def compute_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
+    """Return the gain of each document; 0 where it is not relevant."""
     if isinstance(gain, str):
         result = GAINS[gain](queries.relevance(documents.values))
         rule, lacking = NOT_FINITE.get(gain, f"`gain={gain!r}` must be finite"), np.empty(0)
     else:
         relevant = queries.relevant(documents.values, None)
-        result = np.where(relevant, gain_of_grade(documents.values, gain), 0.0)
+        result = np.where(relevant, look_up_gains(documents.values, gain), 0.0)
         rule = "`gain` maps no gain to grade"
         lacking = np.unique(documents.values[~np.isfinite(result)])
     finite = np.isfinite(result)
@@ -48,19 +49,20 @@ def gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
     return result
 
 
-def normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
-    """The gains of equation 5: 2^ngain - 1 with ngain the grade over m_q, the highest there is.
+def compute_normalised_gains(queries: Queries, documents: Ragged, gain: Gain) -> Floats:
+    """Return the gains of equation 5: 2^ngain - 1 with ngain = grade / m_q.
 
-    `"linear"` leaves out the power; a mapping gives what stands for the grade, above and below.
+    m_q is the highest grade that the query can have. `"linear"` leaves out the power of two; a
+    mapping replaces both grades by their gains.
     """
     if isinstance(gain, str):
         return GAINS[gain](queries.share_of_best(documents))
-    most = repeated(highest_gain(queries.best, gain), documents.lengths)
-    worth = gains(queries, documents, gain)
+    most = repeat_each(look_up_highest_gains(queries.best, gain), documents.lengths)
+    worth = compute_gains(queries, documents, gain)
     return GAINS["exp2"](np.where(worth > 0, worth / most, 0.0))
 
 
-# Measures: of gains as they are equation 3, of `normalised_gains` equation 5.
+# Measures. `compute_gains` gives equation 3, `compute_normalised_gains` equation 5.
 
 
 def dcg(
@@ -70,20 +72,25 @@ def dcg(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = gains,
+    form: Form = compute_gains,
 ) -> Floats:
-    """Σ_i gain(i) · discount(i) over the top n."""
-    worth = discounted(
+    """Return DCG: Σ_i gain(i) · discount(i) over the top n (equation 3)."""
+    worth = apply_discount(
         queries.valued(n, lambda documents: form(queries, documents, gain), ties), discount, base
     )
     return worth.sum(worth.values)
 
 
 def ideal_dcg(
-    queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, form: Form = gains
+    queries: Queries,
+    n: int | None,
+    gain: Gain,
+    discount: Discount,
+    base: float,
+    form: Form = compute_gains,
 ) -> Floats:
-    """The DCG of the judged documents in the best order."""
-    worth = ideal(queries, n, form, gain, discount, base)
+    """Return the DCG of the judged documents in the best order."""
+    worth = discount_ideal(queries, n, form, gain, discount, base)
     return worth.sum(worth.values)
 
 
@@ -94,27 +101,29 @@ def ndcg(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = gains,
+    form: Form = compute_gains,
 ) -> Floats:
-    """DCG over ideal DCG."""
+    """Return NDCG: DCG over ideal DCG."""
     reached = dcg(queries, n, gain, discount, base, ties, form)
-    return over_ideal(reached, ideal_dcg(queries, n, gain, discount, base, form))
+    return divide_by_ideal(reached, ideal_dcg(queries, n, gain, discount, base, form))
 
 
 def dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float, ties: str
 ) -> Ragged:
-    """DCG at every rank."""
-    worth = queries.first(n, partial(gains, queries, gain=gain), ties)
-    return cumulated(discounted(worth, discount, base), lengths_of(queries.ranked.lengths, n))
+    """Return DCG at every rank."""
+    worth = queries.first(n, partial(compute_gains, queries, gain=gain), ties)
+    return sum_so_far(
+        apply_discount(worth, discount, base), find_curve_lengths(queries.ranked.lengths, n)
+    )
 
 
 def ideal_dcg_curve(
     queries: Queries, n: int | None, gain: Gain, discount: Discount, base: float
 ) -> Ragged:
-    """Ideal DCG at every rank."""
-    worth = ideal(queries, n, gains, gain, discount, base)
-    return cumulated(worth, lengths_of(queries.judged.n, n))
+    """Return the ideal DCG at every rank."""
+    worth = discount_ideal(queries, n, compute_gains, gain, discount, base)
+    return sum_so_far(worth, find_curve_lengths(queries.judged.n, n))
 
 
 def ndcg_curve(
@@ -124,16 +133,16 @@ def ndcg_curve(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = gains,
+    form: Form = compute_gains,
     lengths: Integers | None = None,
 ) -> Ragged:
-    """NDCG at every rank, or at as many as `lengths` says."""
+    """Return NDCG at every rank, or at the first `lengths` ranks."""
     if lengths is None:
-        lengths = lengths_of(queries.ranked.lengths, n)
+        lengths = find_curve_lengths(queries.ranked.lengths, n)
     worth = queries.first(n, lambda documents: form(queries, documents, gain), ties)
-    reached = cumulated(discounted(worth, discount, base), lengths)
-    best = cumulated(ideal(queries, n, form, gain, discount, base), lengths)
-    return reached.of(over_ideal(reached.values, best.values))
+    reached = sum_so_far(apply_discount(worth, discount, base), lengths)
+    best = sum_so_far(discount_ideal(queries, n, form, gain, discount, base), lengths)
+    return reached.of(divide_by_ideal(reached.values, best.values))
 
 
 def ndcg_area(
@@ -143,41 +152,41 @@ def ndcg_area(
     discount: Discount,
     base: float,
     ties: str,
-    form: Form = gains,
+    form: Form = compute_gains,
 ) -> Floats:
-    """The area under the NDCG curve: its mean over all ranks; 0 where there are none.
+    """Return the area under the NDCG curve, which is its mean over all ranks.
 
-    Where both lists have ended it keeps its last value, however far the ranks go on.
+    A query without ranks gets 0. Past the end of both lists the curve keeps its last value.
     """
-    ranks = lengths_of(queries.ranked.lengths, n)
+    ranks = find_curve_lengths(queries.ranked.lengths, n)
     ended = np.minimum(ranks, np.maximum(queries.ranked.lengths, queries.judged.n))
     curve = ndcg_curve(queries, n, gain, discount, base, ties, form, ended)
     total = curve.sum(curve.values) + (ranks - ended) * curve.last()
     return np.where(ranks > 0, total / ranks, 0.0)
 
 
-# What they are made of.
+# Parts of the measures.
 
 
-def cumulated(worth: Ragged, lengths: Integers) -> Ragged:
-    """Sums so far, at as many ranks as `lengths` says."""
-    return worth.of(worth.accumulated(np.add, worth.values)).spread(lengths)
+def sum_so_far(worth: Ragged, lengths: Integers) -> Ragged:
+    """Return the running sums, at as many ranks as `lengths` specifies."""
+    return worth.of(worth.accumulate(np.add, worth.values)).extend(lengths)
 
 
-def lengths_of(lengths: Integers, n: int | None) -> Integers:
-    """At how many ranks a curve has a value."""
+def find_curve_lengths(lengths: Integers, n: int | None) -> Integers:
+    """Return the number of ranks at which each curve has a value."""
     return lengths if n is None else np.full_like(lengths, n)
 
 
-def ideal(
+def discount_ideal(
     queries: Queries, n: int | None, form: Form, gain: Gain, discount: Discount, base: float
 ) -> Documents:
-    """gain(i) · discount(i) of the relevant documents in the best order."""
+    """Return gain(i) · discount(i) of the relevant documents in ideal order."""
     best = queries.judged.ideal(n)
-    return discounted(best.of(form(queries, best, gain)), discount, base)
+    return apply_discount(best.of(form(queries, best, gain)), discount, base)
 
 
-def discounted(worth: Documents, discount: Discount, base: float) -> Documents:
-    """gain(i) · discount(i)."""
+def apply_discount(worth: Documents, discount: Discount, base: float) -> Documents:
+    """Return gain(i) · discount(i)."""
     at_rank = DISCOUNTS[discount](np.arange(1, worth.ranks.max(initial=0) + 1), base)
     return worth.of(worth.values * at_rank[worth.ranks - 1])

@@ -1,4 +1,4 @@
-"""What can be wrong with data that only a kernel sees."""
+"""Errors in the data that only a kernel can notice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 class UnusableDataError(ValueError):
-    """A rule that data break: in how many queries, and which grades do it if that matters."""
+    """Rule that the data break, with the number of queries and the grades affected."""
 
     def __init__(self, rule: str, queries: int, grades: Iterable[float] = ()) -> None:
         super().__init__(rule, queries, grades)
@@ -15,14 +15,17 @@ class UnusableDataError(ValueError):
         self.grades = frozenset(grades)
 
     def __str__(self) -> str:
-        """The rule, and the grades after it."""
+        """Return the rule, followed by the grades."""
         return " ".join(
             [self.rule, ", ".join(f"{grade:g}" for grade in sorted(self.grades))]
         ).strip()
 
     @classmethod
     def of_all(cls, errors: Sequence[UnusableDataError]) -> UnusableDataError:
-        """The first of errors, with what the others of its rule found in other queries."""
+        """Return the first of several errors, with the counts of its rule summed.
+
+        The kernels ran over separate chunks, so no query is counted twice.
+        """
         rule = errors[0].rule
         same = [error for error in errors if error.rule == rule]
         grades = frozenset[float]().union(*(error.grades for error in same))

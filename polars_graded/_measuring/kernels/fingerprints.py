@@ -22,28 +22,31 @@ MIX_FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 """Constants of SplitMix64 (Steele, Lea, Flood 2014)."""
 
 
-def mixed(numbers: Hashes) -> Hashes:
-    """Return the finaliser of SplitMix64: each bit of the result depends on all bits."""
+def mix_bits(numbers: Hashes) -> Hashes:
+    """Return the finaliser of SplitMix64 of each number.
+
+    Each bit of the result depends on all bits of the number.
+    """
     z = numbers + GOLDEN_STEP
     z = (z ^ (z >> np.uint64(30))) * MIX_FACTORS[0]
     z = (z ^ (z >> np.uint64(27))) * MIX_FACTORS[1]
     return z ^ (z >> np.uint64(31))
 
 
-def text_hashes(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
-    """Return the hash of each text; their bytes lie end to end in `characters`."""
+def hash_texts(characters: npt.NDArray[np.uint8], lengths: Integers) -> Hashes:
+    """Return the hash of each text; `characters` holds their bytes end to end."""
     hashes = np.zeros(len(lengths), np.uint64)
     filled = lengths > 0
     if filled.any():
         starts = np.concatenate(([0], np.cumsum(lengths[filled])[:-1]))
         place = np.arange(len(characters)) - np.repeat(starts, lengths[filled])
-        weights = mixed(np.arange(lengths.max(), dtype=np.uint64))
+        weights = mix_bits(np.arange(lengths.max(), dtype=np.uint64))
         terms = (characters.astype(np.uint64) + np.uint64(1)) * weights[place]
         hashes[filled] = np.add.reduceat(terms, starts)
-    return mixed(hashes)
+    return mix_bits(hashes)
 
 
-def judgment_hashes(documents: Hashes, grades: Floats) -> Hashes:
-    """Return a hash of each document, by its own hash, together with its grade."""
+def hash_judgments(documents: Hashes, grades: Floats) -> Hashes:
+    """Return a hash of each document's own hash and its grade."""
     bits = (grades + 0.0).view(np.uint64)  # -0.0 is 0.0
-    return mixed(documents ^ mixed(bits))
+    return mix_bits(documents ^ mix_bits(bits))

@@ -1,4 +1,4 @@
-"""What a document is worth: grade → gain, rank → discount."""
+"""Gains of grades and discounts of ranks."""
 
 from __future__ import annotations
 
@@ -16,66 +16,66 @@ GradeGains: TypeAlias = tuple[tuple[float, float], ...]
 """Pairs of a grade and its gain, by rising grade."""
 Gain: TypeAlias = GainName | GradeGains
 
-HIGHEST_EXP2 = 1000
-"""Relevance up to which sums of 2^g stay within the range of a double."""
+MAX_EXP2_RELEVANCE = 1000
+"""Maximum relevance for which sums of 2^g stay within the range of a double."""
 
 
 def exp2_gain(relevance: Floats) -> Floats:
-    """2^g - 1; infinite where 2^g would leave the range of a double."""
-    if relevance.max(initial=0) > HIGHEST_EXP2:
-        relevance = np.where(relevance > HIGHEST_EXP2, np.inf, relevance)
-    # Near 0 the difference would lose what little there is.
+    """Return 2^g - 1; infinity where 2^g would leave the range of a double."""
+    if relevance.max(initial=0) > MAX_EXP2_RELEVANCE:
+        relevance = np.where(relevance > MAX_EXP2_RELEVANCE, np.inf, relevance)
+    # Near 0 the difference of two numbers near 1 would lose its digits.
     return np.where(relevance < 1, np.expm1(relevance * np.log(2)), np.exp2(relevance) - 1)
 
 
 def linear_gain(relevance: Floats) -> Floats:
-    """The relevance itself."""
+    """Return the relevance itself."""
     return relevance
 
 
 GAINS: Mapping[GainName, Callable[[Floats], Floats]] = {"exp2": exp2_gain, "linear": linear_gain}
-"""What a gain that is named makes of relevance."""
+"""Functions from relevance to gain, by name."""
 
 
-def gain_of_grade(grades: Floats, pairs: GradeGains) -> Floats:
-    """The gain that `pairs` give each grade; NaN for a grade that they lack."""
-    known, gains = _columns(pairs)
-    place = np.minimum(np.searchsorted(known, grades), len(known) - 1)
-    return np.where(known[place] == grades, gains[place], np.nan)
+def look_up_gains(grades: Floats, pairs: GradeGains) -> Floats:
+    """Return the gain of each grade by `pairs`; NaN for a missing grade."""
+    mapped, gains = _split_pairs(pairs)
+    place = np.minimum(np.searchsorted(mapped, grades), len(mapped) - 1)
+    return np.where(mapped[place] == grades, gains[place], np.nan)
 
 
-def highest_gain(best: Floats, pairs: GradeGains) -> Floats:
-    """The gain of the highest grade in `pairs` that is not above the best grade there is."""
-    known, gains = _columns(pairs)
-    return gains[np.maximum(np.searchsorted(known, best, side="right") - 1, 0)]
+def look_up_highest_gains(best: Floats, pairs: GradeGains) -> Floats:
+    """Return the gain of the highest grade in `pairs` that `best` reaches."""
+    grades, gains = _split_pairs(pairs)
+    return gains[np.maximum(np.searchsorted(grades, best, side="right") - 1, 0)]
 
 
-def _columns(pairs: GradeGains) -> tuple[Floats, Floats]:
+def _split_pairs(pairs: GradeGains) -> tuple[Floats, Floats]:
     table = np.array(pairs, dtype=np.float64)
     return table[:, 0], table[:, 1]
 
 
 def log2_discount(ranks: Integers, base: float) -> Floats:
-    """1 / log_b(i + 1), with base 2 as equation 3 has it."""
-    return _one_over_log(ranks + 1, base)
+    """Return 1 / log_b(i + 1); base 2 gives equation 3."""
+    return _invert_log(ranks + 1, base)
 
 
 def jarvelin_discount(ranks: Integers, base: float) -> Floats:
-    """1 up to rank b, then 1 / log_b(i)."""
-    return _one_over_log(np.maximum(ranks, base), base)
+    """Return 1 up to rank b, then 1 / log_b(i)."""
+    return _invert_log(np.maximum(ranks, base), base)
 
 
 def zipf_discount(ranks: Integers, _base: float) -> Floats:
-    """1 / i."""
+    """Return 1 / i."""
     return 1 / ranks
 
 
 def no_discount(ranks: Integers, _base: float) -> Floats:
-    """1 at every rank."""
+    """Return 1 at every rank."""
     return np.ones(len(ranks))
 
 
-def _one_over_log(numbers: Integers | Floats, base: float) -> Floats:
+def _invert_log(numbers: Integers | Floats, base: float) -> Floats:
     weights: Floats = np.log2(base) / np.log2(numbers)
     return weights
 
@@ -86,4 +86,4 @@ DISCOUNTS: Mapping[Discount, Callable[[Integers, float], Floats]] = {
     "zipf": zipf_discount,
     "none": no_discount,
 }
-"""What the gain at each rank, counted from 1, is multiplied by."""
+"""Functions from ranks, counted from 1, and a base to the factor of the gain."""

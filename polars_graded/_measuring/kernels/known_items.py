@@ -1,4 +1,4 @@
-"""What a user knew before, and what they find: counts of relevant documents of both kinds."""
+"""Counts of the relevant documents that a user knew before, and of new ones."""
 
 from __future__ import annotations
 
@@ -8,31 +8,33 @@ from polars_graded._measuring.kernels.queries import Queries
 from polars_graded._measuring.kernels.ragged import Floats, Integers
 
 
-def coverage_ratio(_queries: Queries, known: Queries, threshold: float | None) -> Floats:
-    """|R_k| / |U|: the known relevant documents that were retrieved."""
-    return _ratio(_retrieved(known, threshold), known.judged.n_relevant(threshold))
+def coverage_ratio(_queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
+    """Return |R_k| / |U|: the share of known relevant documents retrieved."""
+    return _divide(
+        _count_retrieved(known_items, threshold), known_items.judged.n_relevant(threshold)
+    )
 
 
-def novelty_ratio(queries: Queries, known: Queries, threshold: float | None) -> Floats:
-    """|R_u| / (|R_u| + |R_k|): the retrieved relevant documents that were not known."""
-    retrieved = _retrieved(queries, threshold)
-    return np.nan_to_num(_ratio(retrieved - _retrieved(known, threshold), retrieved))
+def novelty_ratio(queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
+    """Return |R_u| / (|R_u| + |R_k|): the share of hits that were not known."""
+    retrieved = _count_retrieved(queries, threshold)
+    return np.nan_to_num(_divide(retrieved - _count_retrieved(known_items, threshold), retrieved))
 
 
-def relative_recall(queries: Queries, known: Queries, threshold: float | None) -> Floats:
-    """(|R_k| + |R_u|) / |U|: relevant documents retrieved over those expected."""
-    return _ratio(_retrieved(queries, threshold), known.judged.n_relevant(threshold))
+def relative_recall(queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
+    """Return (|R_k| + |R_u|) / |U|: hits over the documents expected."""
+    return _divide(_count_retrieved(queries, threshold), known_items.judged.n_relevant(threshold))
 
 
-def recall_effort(queries: Queries, known: Queries, threshold: float | None) -> Floats:
-    """|U| / |A|: relevant documents expected over documents retrieved."""
-    return _ratio(known.judged.n_relevant(threshold), queries.ranked.lengths)
+def recall_effort(queries: Queries, known_items: Queries, threshold: float | None) -> Floats:
+    """Return |U| / |A|: documents expected over documents retrieved."""
+    return _divide(known_items.judged.n_relevant(threshold), queries.ranked.lengths)
 
 
-def _retrieved(queries: Queries, threshold: float | None) -> Integers:
+def _count_retrieved(queries: Queries, threshold: float | None) -> Integers:
     return queries.hits(None, threshold).lengths
 
 
-def _ratio(count: Integers, of: Integers) -> Floats:
-    """One count over another; NaN, which is undefined, over none."""
+def _divide(count: Integers, of: Integers) -> Floats:
+    """Return one count over another; NaN (undefined) where that is 0."""
     return np.where(of > 0, count / of, np.nan)

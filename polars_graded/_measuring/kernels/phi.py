@@ -1,4 +1,4 @@
-"""φ in numbers: control points from scores, and the curve through them.
+"""Kernels of φ: control points from scores, and the curve through them.
 
 Between two control points φ is a cubic whose slopes at the ends keep it monotone there: a piecewise
 cubic Hermite interpolating polynomial, PCHIP for short.
@@ -17,60 +17,61 @@ from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragg
 
 Exponents: TypeAlias = npt.NDArray[np.int32]
 
-STEEPEST = 1e300
-"""A bound on slopes, in units of the highest score: a step is steep but not infinitely so."""
+MAX_SLOPE = 1e300
+"""Maximum slope, in units of the highest score: steps are steep, not infinitely so."""
 
 
 @dataclass(frozen=True)
 class Points:
-    """Points of φ: for each query its scores, rising, and the relevance of each."""
+    """Control points of φ: the rising scores of each query, and their relevance."""
 
     scores: Ragged
     relevance: Floats
 
 
-def given_points(ascending: Ragged, scores: Floats, relevance: Floats) -> Points:
-    """The same control points for each query that has scores."""
+def repeat_points(ascending: Ragged, scores: Floats, relevance: Floats) -> Points:
+    """Return the same control points for each query that has scores."""
     filled = ascending.lengths > 0
     offsets = offsets_of(filled * len(scores))
     return Points(Ragged(np.tile(scores, filled.sum()), offsets), np.tile(relevance, filled.sum()))
 
 
-def own_points(_ascending: Ragged, scores: Ragged, relevance: Ragged) -> Points:
-    """The control points that each query has of its own."""
+def read_own_points(_ascending: Ragged, scores: Ragged, relevance: Ragged) -> Points:
+    """Return the control points that each query brings along."""
     return Points(scores, relevance.values)
 
 
-def box_plot_points(
+def make_box_plot_points(
     ascending: Ragged, whisker: float, floor: float | None, direction: str
 ) -> Points:
-    """The control points of a box plot, for each query whose scores differ."""
+    """Return the control points of a box plot, if a query's scores differ."""
     differ = np.zeros(len(ascending.lengths), np.bool_)
-    lowest, highest = ends_of(ascending)
+    lowest, highest = find_ends(ascending)
     differ[ascending.lengths > 0] = lowest < highest
     ascending = ascending.keep(np.repeat(differ, ascending.lengths))
     if direction == "low":
-        return mirrored(rising_points(mirrored_scores(ascending), whisker, None))
+        return mirror_points(make_rising_points(mirror_scores(ascending), whisker, None))
     if direction == "both":
-        return two_sided_points(ascending, whisker)
-    return rising_points(ascending, whisker, floor)
+        return make_two_sided_points(ascending, whisker)
+    return make_rising_points(ascending, whisker, floor)
 
 
-def rising_points(ascending: Ragged, whisker: float, floor: float | None) -> Points:
-    """(min, 0), (median, 0), (upper whisker, 1 - α), (max, 1) of each query that has scores.
+def make_rising_points(ascending: Ragged, whisker: float, floor: float | None) -> Points:
+    """Return the points of a box plot whose upper end is relevant.
 
-    Median and maximum may be one score: φ then steps up there, as the later point counts. With a
-    floor only the scores above it take part, and it is the lowest point.
+    They are (min, 0), (median, 0), (upper whisker, 1 - α), (max, 1). Queries without scores get no
+    points. Median and maximum may be one score: φ then steps up there, as the later point counts.
+    With a floor, only the scores above it take part, and it is the lowest point.
     """
     if floor is not None:
         ascending = ascending.keep(ascending.values > floor)
-    lowest, highest = ends_of(ascending)
+    lowest, highest = find_ends(ascending)
     if floor is not None:
         lowest = np.full_like(highest, floor)
-    median, upper_whisker = median_and_upper_whisker(ascending, whisker)
+    median, upper_whisker = find_median_and_upper_whisker(ascending, whisker)
     alpha = (highest / 2 - upper_whisker / 2) / (highest / 2 - lowest / 2)
     always, zero, one = np.ones(len(median), np.bool_), np.zeros_like(median), np.ones_like(median)
-    return points_where(
+    return select_points(
         ascending.lengths > 0,
         [lowest < median, always, (median < upper_whisker) & (upper_whisker < highest), always],
         [lowest, median, upper_whisker, highest],
@@ -78,20 +79,21 @@ def rising_points(ascending: Ragged, whisker: float, floor: float | None) -> Poi
     )
 
 
-def two_sided_points(ascending: Ragged, whisker: float) -> Points:
-    """(min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1).
+def make_two_sided_points(ascending: Ragged, whisker: float) -> Points:
+    """Return the points of a box plot of which both ends are relevant.
 
-    A whisker counts as in `rising_points`, each side with its own α; an end only where it is not
-    the median.
+    They are (min, 1), (lower whisker, 1 - α), (median, 0), (upper whisker, 1 - α), (max, 1). A
+    whisker counts as in `make_rising_points`, each side with its own α; an end counts only if it is
+    not the median.
     """
-    lowest, highest = ends_of(ascending)
-    median, upper = median_and_upper_whisker(ascending, whisker)
-    # Mirrored, the queries stand the other way round too.
-    lower = -median_and_upper_whisker(mirrored_scores(ascending), whisker)[1][::-1]
+    lowest, highest = find_ends(ascending)
+    median, upper = find_median_and_upper_whisker(ascending, whisker)
+    # Mirroring reverses the order of the queries as well.
+    lower = -find_median_and_upper_whisker(mirror_scores(ascending), whisker)[1][::-1]
     spread = highest / 2 - lowest / 2
     below, above = (lower / 2 - lowest / 2) / spread, (highest / 2 - upper / 2) / spread
     always, zero, one = np.ones(len(median), np.bool_), np.zeros_like(median), np.ones_like(median)
-    return points_where(
+    return select_points(
         ascending.lengths > 0,
         [
             lowest < median,
@@ -105,10 +107,10 @@ def two_sided_points(ascending: Ragged, whisker: float) -> Points:
     )
 
 
-def points_where(
+def select_points(
     filled: Mask, counts: Sequence[Mask], scores: Sequence[Floats], relevance: Sequence[Floats]
 ) -> Points:
-    """The points that count, given by their place in the row of points of each filled query."""
+    """Return the candidate points of each filled query that `counts` selects."""
     chosen = np.stack(counts, axis=1)
     lengths = np.zeros(len(filled), np.int64)
     lengths[filled] = chosen.sum(axis=1)
@@ -116,71 +118,73 @@ def points_where(
     return Points(Ragged(x[chosen], offsets_of(lengths)), y[chosen])
 
 
-def median_and_upper_whisker(ascending: Ragged, whisker: float) -> tuple[Floats, Floats]:
-    """The median and the upper whisker of each query that has scores."""
+def find_median_and_upper_whisker(ascending: Ragged, whisker: float) -> tuple[Floats, Floats]:
+    """Return the median and the upper whisker of each query with scores."""
     scores, filled = ascending.values, ascending.lengths > 0
     start, n = ascending.offsets[:-1][filled], ascending.lengths[filled]
     half = (n + 1) // 2
-    lower_hinge = median_of(scores, start, half)
-    upper_hinge = median_of(scores, start + n - half, half)
-    # Halves are subtracted, as the difference of two doubles may be too large for one.
+    lower_hinge = compute_median(scores, start, half)
+    upper_hinge = compute_median(scores, start + n - half, half)
+    # Halves are subtracted, since the difference of two doubles may overflow.
     limit = upper_hinge + 2 * whisker * (upper_hinge / 2 - lower_hinge / 2)
     n_within = ascending.count(scores <= np.repeat(limit, n))[filled]
-    return median_of(scores, start, n), scores[start + n_within - 1]
+    return compute_median(scores, start, n), scores[start + n_within - 1]
 
 
-def mirrored_scores(ascending: Ragged) -> Ragged:
-    """The scores with their signs changed, which rise from the last of the last query on."""
+def mirror_scores(ascending: Ragged) -> Ragged:
+    """Return the negated scores, ascending, from the last query to the first."""
     return Ragged(-ascending.values[::-1], ascending.offsets[-1] - ascending.offsets[::-1])
 
 
-def mirrored(points: Points) -> Points:
-    """The points of mirrored scores as those of the scores."""
-    return Points(mirrored_scores(points.scores), points.relevance[::-1])
+def mirror_points(points: Points) -> Points:
+    """Return the points of mirrored scores as points of the scores."""
+    return Points(mirror_scores(points.scores), points.relevance[::-1])
 
 
-def median_of(scores: Floats, start: Integers, n: Integers) -> Floats:
-    """The median of each stretch of `n` ascending scores from `start` on."""
+def compute_median(scores: Floats, start: Integers, n: Integers) -> Floats:
+    """Return the median of each run of `n` ascending scores from `start` on."""
     below, above = scores[start + (n - 1) // 2], scores[start + n // 2]
     median: Floats = np.clip(below / 2 + above / 2, below, above)
     return median
 
 
-def equal_steps(ascending: Ragged, n: int) -> Ragged:
-    """`n` scores in equal steps from the lowest to the highest of each query that has scores."""
-    unit = unit_of(ascending)
-    steps = np.linspace(*ends_of(in_units(ascending, unit)), n, axis=1)
-    return in_units(Ragged(steps.ravel(), offsets_of((ascending.lengths > 0) * n)), -unit)
+def make_equal_steps(ascending: Ragged, n: int) -> Ragged:
+    """Return `n` equally spaced scores over the range of each query's scores."""
+    unit = find_unit(ascending)
+    steps = np.linspace(*find_ends(scale_scores(ascending, unit)), n, axis=1)
+    return scale_scores(Ragged(steps.ravel(), offsets_of((ascending.lengths > 0) * n)), -unit)
 
 
-def interpolated(points: Points, scores: Ragged) -> Floats:
-    """φ of each score: PCHIP through the control points of its query.
+def interpolate(points: Points, scores: Ragged) -> Floats:
+    """Return φ of each score: PCHIP through the control points of its query.
 
     With x_k the last point not above the score and t = (score - x_k) / h_k,
 
         φ = y_k + t p + t² (3 Δ - 2 p - q) + t³ (p + q - 2 Δ),
 
-    where Δ is what φ rises by until the next point, and p and q are its slopes at both, times h_k.
+    where Δ is the rise of φ up to the next point, and p and q are its slopes at both, times h_k.
     """
-    unit = unit_of(points.scores)
-    x, y = in_units(points.scores, unit), points.relevance
-    h, rise, p, q = pieces(x, y)
-    k = point_before(points.scores, scores)
-    t = np.fmin(np.fmax((in_units(scores, unit).values - x.values[k]) / h[k], 0), 1)
+    unit = find_unit(points.scores)
+    x, y = scale_scores(points.scores, unit), points.relevance
+    h, rise, p, q = compute_pieces(x, y)
+    k = find_point_before(points.scores, scores)
+    t = np.fmin(np.fmax((scale_scores(scores, unit).values - x.values[k]) / h[k], 0), 1)
     square, cube = 3 * rise - 2 * p - q, p + q - 2 * rise
     phi = y[k] + t * (p[k] + t * (square[k] + t * cube[k]))
     until = (y + rise)[k]
-    return np.clip(phi, np.minimum(y[k], until), np.maximum(y[k], until))  # what rounding may add
+    return np.clip(phi, np.minimum(y[k], until), np.maximum(y[k], until))  # undo rounding
 
 
-def point_before(points: Ragged, scores: Ragged) -> Integers:
-    """The last control point not above each score; the first one if none is below it.
+def find_point_before(points: Ragged, scores: Ragged) -> Integers:
+    """Return the last control point not above each score, or the first point.
 
-    So φ has its value at the end where it steps there: of (1, 1), (1, 0) and (5, 0) it is 1 at 1.
+    A score at the lowest point gets the first of two points there: with (1, 1), (1, 0) and (5, 0),
+    φ is 1 at 1.
 
-    It goes ahead by a power of two, the highest first, as long as the point there is not above the
-    score. Points 1, 2, 5, 9 and 12 and the score 10: from 1 (place 0) four ahead is 12, which is
-    above; two ahead is 5 (place 2), which is not; one further is 9 (place 3), which is not either.
+    This is a binary search: it goes ahead by a power of two, the highest first, as long as the
+    point there is not above the score. Points 1, 2, 5, 9 and 12 and the score 10: from 1 (place 0)
+    four ahead is 12, which is above; two ahead is 5 (place 2), which is not; one ahead is 9 (place
+    3), which is not either.
     """
     first, last = points.offsets[:-1][scores.query], (points.offsets[1:] - 1)[scores.query]
     place, above = first, scores.values > points.values[first]
@@ -191,9 +195,9 @@ def point_before(points: Ragged, scores: Ragged) -> Integers:
     return place
 
 
-def pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """h, Δ, p and q from each control point to the next; φ stays level after the last one."""
-    d = slopes(x, y)
+def compute_pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return h, Δ, p and q from each control point to the next."""
+    d = compute_slopes(x, y)
     k = np.flatnonzero(x.rank < np.repeat(x.lengths, x.lengths))
     h, rise, p, q = np.ones_like(y), np.zeros_like(y), np.zeros_like(y), np.zeros_like(y)
     h[k], rise[k] = x.values[k + 1] - x.values[k], y[k + 1] - y[k]
@@ -201,35 +205,35 @@ def pieces(x: Ragged, y: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return h, rise, p, q
 
 
-def slopes(x: Ragged, y: Floats) -> Floats:
-    """The slope of PCHIP at each control point, from the secants δ between neighbours."""
+def compute_slopes(x: Ragged, y: Floats) -> Floats:
+    """Return the slope of PCHIP at each control point, from the secants δ."""
     h = np.diff(x.values)
-    delta = np.where(h > 0, np.clip(np.diff(y) / h, -STEEPEST, STEEPEST), 0.0)
+    delta = np.where(h > 0, np.clip(np.diff(y) / h, -MAX_SLOPE, MAX_SLOPE), 0.0)
     d = np.zeros_like(y)
     first, last = x.offsets[:-1], x.offsets[1:] - 1
     inside = np.flatnonzero((x.rank > 1) & (x.rank < np.repeat(x.lengths, x.lengths)))
-    d[inside] = slope_inside(h[inside - 1], h[inside], delta[inside - 1], delta[inside])
+    d[inside] = compute_inner_slope(h[inside - 1], h[inside], delta[inside - 1], delta[inside])
     two, more = last - first == 1, last - first > 1
     d[first[two]] = d[last[two]] = delta[first[two]]
     k = first[more]
-    d[k] = slope_at_end(h[k], h[k + 1], delta[k], delta[k + 1])
+    d[k] = compute_end_slope(h[k], h[k + 1], delta[k], delta[k + 1])
     k = last[more]
-    d[k] = slope_at_end(h[k - 1], h[k - 2], delta[k - 1], delta[k - 2])
+    d[k] = compute_end_slope(h[k - 1], h[k - 2], delta[k - 1], delta[k - 2])
     return d
 
 
-def slope_inside(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
-    """The weighted harmonic mean of the secants on both sides; 0 unless both rise or both fall."""
+def compute_inner_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
+    """Return the weighted harmonic mean of two secants; 0 if signs differ."""
     weight = (h_0 + 2 * h_1) / (3 * (h_0 + h_1))
     mean = 1 / (weight / delta_0 + (1 - weight) / delta_1)
     return np.where(np.sign(delta_0) * np.sign(delta_1) > 0, mean, 0.0)
 
 
-def slope_at_end(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
-    """The three-point rule for the end beside secant 0.
+def compute_end_slope(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> Floats:
+    """Return the slope at an end by the three-point rule, beside secant 0.
 
-    0 takes the place of a slope that goes the other way than secant 0 and, where the secants turn,
-    three times secant 0 that of a steeper one.
+    A slope that has another sign than secant 0 is replaced by 0. If the secants change sign, a
+    slope steeper than three times secant 0 is replaced by that.
     """
     slope = ((2 * h_0 + h_1) * delta_0 - h_0 * delta_1) / (h_0 + h_1)
     turns = np.sign(delta_0) * np.sign(delta_1) < 0
@@ -237,26 +241,27 @@ def slope_at_end(h_0: Floats, h_1: Floats, delta_0: Floats, delta_1: Floats) -> 
     return np.where(np.sign(slope) == np.sign(delta_0), slope, 0.0)
 
 
-def unit_of(ascending: Ragged) -> Exponents:
-    """The binary exponent of each query's largest score.
+def find_unit(ascending: Ragged) -> Exponents:
+    """Return the binary exponent of each query's largest score.
 
-    In units of that power of two, which changes no digit, no difference of scores is too large for
-    a double, nor one over their range. Differences that are nothing beside the range may vanish.
+    Dividing by that power of two changes no digit, and then neither a difference of scores nor the
+    reciprocal of their range overflows a double. Differences that are negligible beside the range
+    may vanish.
     """
     unit = np.zeros(len(ascending.lengths), np.int32)
     filled = ascending.lengths > 0
-    lowest, highest = ends_of(ascending)
+    lowest, highest = find_ends(ascending)
     unit[filled] = np.frexp(np.maximum(np.abs(lowest), np.abs(highest)))[1]
     return unit
 
 
-def ends_of(ascending: Ragged) -> tuple[Floats, Floats]:
-    """The lowest and the highest score of each query that has scores."""
+def find_ends(ascending: Ragged) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest score of each query that has scores."""
     filled = ascending.lengths > 0
     lowest = ascending.values[ascending.offsets[:-1][filled]]
     return lowest, ascending.values[ascending.offsets[1:][filled] - 1]
 
 
-def in_units(scores: Ragged, unit: Exponents) -> Ragged:
-    """The scores in units of two to the power of `unit`, one per query."""
+def scale_scores(scores: Ragged, unit: Exponents) -> Ragged:
+    """Return the scores in units of two to the power of `unit`, one per query."""
     return Ragged(np.ldexp(scores.values, -np.repeat(unit, scores.lengths)), scores.offsets)

@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polars_graded._measuring.kernels.cumulated_gain import cumulated, lengths_of
-from polars_graded._measuring.kernels.queries import Queries, over_ideal
+from polars_graded._measuring.kernels.cumulated_gain import find_curve_lengths, sum_so_far
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
 from polars_graded._measuring.kernels.ragged import (
     Documents,
     Floats,
     Integers,
     Ragged,
     offsets_of,
-    repeated,
+    repeat_each,
 )
 
 
 def precision(
     queries: Queries, n: int | None, threshold: float | None, ties: str = "order"
 ) -> Floats:
-    """Hits in the top n over n; over all that was retrieved where there is no n."""
-    found = hits(queries, n, threshold, ties)
-    return found / n if n else or_0(found / queries.ranked.lengths)
+    """Return P@n: hits in the top n over n, or over the number retrieved."""
+    n_hits = count_hits(queries, n, threshold, ties)
+    return n_hits / n if n else replace_nan(n_hits / queries.ranked.lengths)
 
 
 def recall(
@@ -35,78 +35,84 @@ def recall(
     over: str = "relevant",
     ties: str = "order",
 ) -> Floats:
-    """Hits in the top n over R, or over min(n, R)."""
-    return hits(queries, n, threshold, ties) / queries.most_hits(n, threshold, over)
+    """Return hits in the top n over R, or over min(n, R)."""
+    return count_hits(queries, n, threshold, ties) / queries.count_possible_hits(n, threshold, over)
 
 
 def f_measure(
     queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str = "order"
 ) -> Floats:
-    """(1 + β²) P R / (β² P + R), which is (1 + β²) hits / (n + β² · all relevant)."""
-    found = hits(queries, n, threshold, ties)
+    """Return F = (1 + β²) P R / (β² P + R), by the numbers that P and R share."""
+    n_hits = count_hits(queries, n, threshold, ties)
     ranks = n or queries.ranked.lengths
-    return weighted_harmonic_mean(found, ranks, queries.judged.n_relevant(threshold), beta)
+    return compute_f(n_hits, ranks, queries.judged.n_relevant(threshold), beta)
 
 
 def e_measure(
     queries: Queries, n: int | None, b: float, threshold: float | None, ties: str
 ) -> Floats:
-    """1 - (1 + b²) / (b² / R + 1 / P), which is 1 - F."""
+    """Return E = 1 - (1 + b²) / (b² / R + 1 / P), which is 1 - F."""
     return 1 - f_measure(queries, n, b, threshold, ties)
 
 
 def max_f_measure(queries: Queries, n: int | None, beta: float, threshold: float | None) -> Floats:
-    """The highest F at any of the first n ranks, which is at a hit."""
+    """Return the highest F at any of the first n ranks, which is at a hit."""
     hits = queries.hits(n, threshold)
-    total = repeated(queries.judged.n_relevant(threshold), hits.lengths)
-    return hits.max(weighted_harmonic_mean(hits.rank, hits.ranks, total, beta))
+    total = repeat_each(queries.judged.n_relevant(threshold), hits.lengths)
+    return hits.max(compute_f(hits.rank, hits.ranks, total, beta))
 
 
-def weighted_harmonic_mean(
-    found: npt.NDArray[Any], ranks: npt.NDArray[Any] | int, total: Integers, beta: float
+def compute_f(
+    hits: npt.NDArray[Any], ranks: npt.NDArray[Any] | int, total: Integers, beta: float
 ) -> Floats:
-    """(1 + β²) P R / (β² P + R), where P is what was found over ranks and R that over all."""
-    return or_0((1 + beta**2) * found / (ranks + beta**2 * total))
+    """Return (1 + β²) P R / (β² P + R) with P = hits / ranks, R = hits / all.
+
+    Both fractions have the same numerator, so it equals (1 + β²) hits / (ranks + β² all), which
+    needs no case for P = R = 0.
+    """
+    return replace_nan((1 + beta**2) * hits / (ranks + beta**2 * total))
 
 
 def precision_at_hit(queries: Queries, k: int, threshold: float | None) -> Floats:
-    """Precision at the rank of the k-th hit: k over that rank, 0 without so many."""
+    """Return k over the rank of the k-th hit; 0 with fewer than k hits."""
     hits = queries.hits(None, threshold)
     kth = hits.keep(hits.rank == k)
     return kth.sum(k / kth.ranks)
 
 
 def r_precision(queries: Queries, threshold: float | None, ties: str) -> Floats:
-    """Hits in the top R over R."""
+    """Return hits in the top R over R."""
     total = queries.judged.n_relevant(threshold)
-    worth = queries.valued(None, lambda found: queries.relevant(found.values, threshold), ties)
-    return worth.sum(worth.values * (worth.ranks <= repeated(total, worth.lengths))) / total
+    worth = queries.valued(
+        None, lambda documents: queries.relevant(documents.values, threshold), ties
+    )
+    return worth.sum(worth.values * (worth.ranks <= repeat_each(total, worth.lengths))) / total
 
 
 def reciprocal_rank(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
-    """1 / the rank of the first hit; 0 without one in the top n."""
+    """Return 1 over the rank of the first hit; 0 without one in the top n."""
     if ties == "average":
-        return expected_at_first_hit(queries, n, threshold, lambda rank: 1 / rank)
+        return expect_at_first_hit(queries, n, threshold, lambda rank: 1 / rank)
     hits = queries.hits(n, threshold)
-    return or_0(1 / hits.of(hits.ranks.astype(np.float64)).first())
+    return replace_nan(1 / hits.of(hits.ranks.astype(np.float64)).first())
 
 
 def success(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
-    """1 with a hit in the top n, 0 without."""
+    """Return 1 with a hit in the top n, 0 without."""
     if ties == "average":
-        return expected_at_first_hit(queries, n, threshold, np.ones_like)
-    return (hits(queries, n, threshold, ties) > 0).astype(np.float64)
+        return expect_at_first_hit(queries, n, threshold, np.ones_like)
+    return (count_hits(queries, n, threshold, ties) > 0).astype(np.float64)
 
 
-def expected_at_first_hit(
+def expect_at_first_hit(
     queries: Queries, n: int | None, threshold: float | None, worth: Callable[[Floats], Floats]
 ) -> Floats:
-    """The expected worth of the rank of the first hit, over all orders of tied documents.
+    """Return the expected worth of the first hit's rank over orders of ties.
 
-    The first hit is in the first set of tied documents that has one. With r of its m documents
-    relevant, that of rank j in the set is relevant in r / (m - j + 1) of the orders that begin with
-    j - 1 misses, of which there can be m - r. Say r = 1 and m = 2 after one other document: rank 2
-    has the first hit with chance 1/2, rank 3 with (1 - 1/2) · 1/1.
+    The first hit is in the first tie group that has one. If r of its m documents are relevant, the
+    document at place j of the group is relevant in r / (m - j + 1) of the orders that begin with j
+    - 1 misses, and at most m - r misses can come before it. Example: with r = 1 and m = 2 after one
+    other document, rank 2 has the first hit with probability 1/2, rank 3 with (1 - 1/2) · 1/1.
     """
     ranked, starts = queries.ranked, queries.tie_starts
     hit = queries.relevant(ranked.values, threshold)
@@ -127,18 +133,18 @@ def expected_at_first_hit(
     offsets = offsets_of(n_possible)
     possible = Ragged(np.empty(offsets[-1]), offsets)
     rank, left = (
-        repeated(rank, n_possible) + possible.rank - 1,
-        repeated(size, n_possible) - possible.rank + 1,
+        repeat_each(rank, n_possible) + possible.rank - 1,
+        repeat_each(size, n_possible) - possible.rank + 1,
     )
-    chance = repeated(relevant, n_possible) / left
-    first_of_all = chance * possible.before(np.multiply, 1 - chance, 1.0)
+    chance = repeat_each(relevant, n_possible) / left
+    first_of_all = chance * possible.accumulate_before(np.multiply, 1 - chance, 1.0)
     expected = np.zeros(len(ranked.lengths))
     expected[query] = possible.sum(first_of_all * worth(rank))
     return expected
 
 
 def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
-    """The share of pairs in the right order; tied ones count half, unless ties are broken."""
+    """Return the share of pairs in the right order; tied pairs count half."""
     ranked, hits = queries.ranked, queries.hits(None, threshold)
     n_relevant = queries.judged.n_relevant(threshold)
     n_other = queries.judged.n - n_relevant
@@ -149,73 +155,76 @@ def roc_auc(queries: Queries, threshold: float | None, ties: str) -> Floats:
         sizes = np.diff(starts, append=len(hit))
         tied = np.add.reduceat(other, starts, dtype=np.float64)
         above = ranked.count_so_far(other)[starts + sizes - 1] - tied / 2
-        right = ranked.sum(hit * (repeated(n_other, ranked.lengths) - repeated(above, sizes)))
+        right = ranked.sum(hit * (repeat_each(n_other, ranked.lengths) - repeat_each(above, sizes)))
     else:
-        right = hits.sum(repeated(n_other, hits.lengths) - others_above(queries, hits))
-    # Not retrieved is tied at the end: what was not seen by then counts half.
+        right = hits.sum(repeat_each(n_other, hits.lengths) - count_others_above(queries, hits))
+    # Documents that were not retrieved are tied at the end, so their pairs count half.
     missed = (n_relevant - hits.lengths) * (n_other - ranked.count(judged) + hits.lengths) / 2
     return (right + missed) / (n_relevant * n_other)  # NaN where there is no pair
 
 
 def bpref(queries: Queries, threshold: float | None) -> Floats:
-    """(1/R) Σ over hits of 1 - (judged others above it, at most R) / min(R, judged others)."""
+    """Return (1/R) Σ_hits 1 - min(others above, R) / min(R, judged others)."""
     hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
     bound = np.minimum(n_relevant, queries.judged.n - n_relevant)
-    above = np.minimum(others_above(queries, hits), repeated(n_relevant, hits.lengths))
-    share = above / np.maximum(repeated(bound, hits.lengths), 1)
+    above = np.minimum(count_others_above(queries, hits), repeat_each(n_relevant, hits.lengths))
+    share = above / np.maximum(repeat_each(bound, hits.lengths), 1)
     return hits.sum(1 - share) / n_relevant
 
 
-def others_above(queries: Queries, hits: Documents) -> Integers:
-    """How many documents are judged and no hits above each hit."""
-    return queries.judged_so_far(hits) - hits.rank
+def count_others_above(queries: Queries, hits: Documents) -> Integers:
+    """Return the number of judged, irrelevant documents above each hit."""
+    return queries.count_judged_so_far(hits) - hits.rank
 
 
 def judged(queries: Queries, n: int | None, ties: str) -> Floats:
-    """The share of judged documents among the top n."""
+    """Return the share of judged documents among the top n."""
     worth = queries.first(n, lambda ranked: ~np.isnan(ranked.values), ties)
-    return or_0(worth.sum(worth.values) / worth.lengths)
+    return replace_nan(worth.sum(worth.values) / worth.lengths)
 
 
 def generalized_precision(queries: Queries, n: int | None, ties: str) -> Floats:
-    """Σ of relevance over the highest, in the top n, over n."""
+    """Return Σ of relevance over the highest, in the top n, over n."""
     worth = queries.valued(n, queries.share_of_best, ties)
-    found = worth.sum(worth.values)
-    return found / n if n else or_0(found / queries.ranked.lengths)
+    total = worth.sum(worth.values)
+    return total / n if n else replace_nan(total / queries.ranked.lengths)
 
 
 def generalized_recall(queries: Queries, n: int | None, ties: str) -> Floats:
-    """Σ of relevance in the top n over Σ of all that was judged."""
+    """Return Σ of relevance in the top n over Σ of all judged relevance."""
     relevant = queries.judged.relevant
-    worth = queries.valued(n, lambda found: queries.relevance(found.values), ties)
-    return over_ideal(worth.sum(worth.values), relevant.sum(queries.relevance(relevant.values)))
+    worth = queries.valued(n, lambda documents: queries.relevance(documents.values), ties)
+    return divide_by_ideal(
+        worth.sum(worth.values), relevant.sum(queries.relevance(relevant.values))
+    )
 
 
 def precision_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
-    """Precision at every rank."""
-    found = hits_curve(queries, n, threshold, ties)
-    return found.of(found.values / found.rank)
+    """Return precision at every rank."""
+    so_far = count_hits_so_far(queries, n, threshold, ties)
+    return so_far.of(so_far.values / so_far.rank)
 
 
 def recall_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
-    """Recall at every rank."""
-    found = hits_curve(queries, n, threshold, ties)
-    return found.of(found.values / repeated(queries.judged.n_relevant(threshold), found.lengths))
+    """Return recall at every rank."""
+    so_far = count_hits_so_far(queries, n, threshold, ties)
+    n_relevant = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
+    return so_far.of(so_far.values / n_relevant)
 
 
 def f_measure_curve(
     queries: Queries, n: int | None, beta: float, threshold: float | None, ties: str
 ) -> Ragged:
-    """F at every rank."""
-    found = hits_curve(queries, n, threshold, ties)
-    total = repeated(queries.judged.n_relevant(threshold), found.lengths)
-    return found.of(weighted_harmonic_mean(found.values, found.depth, total, beta))
+    """Return F at every rank."""
+    so_far = count_hits_so_far(queries, n, threshold, ties)
+    total = repeat_each(queries.judged.n_relevant(threshold), so_far.lengths)
+    return so_far.of(compute_f(so_far.values, so_far.depth, total, beta))
 
 
 def e_measure_curve(
     queries: Queries, n: int | None, b: float, threshold: float | None, ties: str
 ) -> Ragged:
-    """E at every rank."""
+    """Return E at every rank."""
     f = f_measure_curve(queries, n, b, threshold, ties)
     return f.of(1 - f.values)
 
@@ -223,61 +232,65 @@ def e_measure_curve(
 def interpolated_precision(
     queries: Queries, recall_levels: int | tuple[float, ...], threshold: float | None
 ) -> Ragged:
-    """P(r) = max of the precision at recall r and above."""
-    levels = levels_of_recall(recall_levels)
-    found, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
-    best_from = found.accumulated_from_the_end(np.maximum, found.rank / found.ranks)
+    """Return P(r): the maximum of the precision at recall r and above."""
+    levels = list_recall_levels(recall_levels)
+    hits, n_relevant = queries.hits(None, threshold), queries.judged.n_relevant(threshold)
+    best_from = hits.accumulate_backwards(np.maximum, hits.rank / hits.ranks)
     best_or_0, never = np.append(best_from, 0.0), len(best_from)
     values = np.empty((len(n_relevant), len(levels)))
     for number, level in enumerate(levels):
-        # The least number of hits that reaches the level: rounding must not ask for one more.
+        # Minimum number of hits at this level; the margin keeps rounding from adding one.
         needed = np.maximum(np.ceil(level * n_relevant - 1e-9), 1).astype(np.int64)
-        place = np.where(needed <= found.lengths, found.offsets[:-1] + needed - 1, never)
+        place = np.where(needed <= hits.lengths, hits.offsets[:-1] + needed - 1, never)
         values[:, number] = best_or_0[place]
     offsets = np.arange(len(values) + 1) * len(levels)
     return Ragged(values.ravel(), offsets)
 
 
-def levels_of_recall(recall_levels: int | tuple[float, ...]) -> tuple[float, ...]:
-    """The levels as they are, or so many from 0 to 1."""
+def list_recall_levels(recall_levels: int | tuple[float, ...]) -> tuple[float, ...]:
+    """Return the levels, or that many equal steps from 0 to 1."""
     if isinstance(recall_levels, int):
         return tuple(level / (recall_levels - 1) for level in range(recall_levels))
     return recall_levels
 
 
 def n_retrieved(queries: Queries) -> Integers:
-    """How many documents were retrieved."""
+    """Return the number of retrieved documents."""
     return queries.ranked.lengths
 
 
 def n_relevant(queries: Queries, threshold: float | None) -> Integers:
-    """R: how many documents were judged relevant."""
+    """Return R, the number of documents judged relevant."""
     return queries.judged.n_relevant(threshold)
 
 
 def n_relevant_retrieved(queries: Queries, n: int | None, threshold: float | None) -> Integers:
-    """How many of the first n documents are relevant."""
+    """Return the number of relevant documents among the first n."""
     return queries.hits(n, threshold).lengths
 
 
-def hits(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
-    """Hits in the top n, as many as are expected where ties are averaged."""
+def count_hits(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Floats:
+    """Return the hits in the top n, or their expected number over ties."""
     if ties == "order":
         return n_relevant_retrieved(queries, n, threshold).astype(np.float64)
-    worth = queries.valued(n, lambda found: queries.relevant(found.values, threshold), ties)
+    worth = queries.valued(n, lambda documents: queries.relevant(documents.values, threshold), ties)
     return worth.sum(worth.values)
 
 
-def hits_curve(queries: Queries, n: int | None, threshold: float | None, ties: str) -> Ragged:
-    """Hits so far at every rank, as many as are expected where ties are averaged."""
+def count_hits_so_far(
+    queries: Queries, n: int | None, threshold: float | None, ties: str
+) -> Ragged:
+    """Return the hits so far at every rank, or their expected number."""
     if ties == "order":
         ranked = queries.ranked.head(n)
-        found = ranked.count_so_far(queries.relevant(ranked.values, threshold)).astype(np.float64)
-        return ranked.of(found).spread(lengths_of(queries.ranked.lengths, n))
+        so_far = ranked.count_so_far(queries.relevant(ranked.values, threshold))
+        return ranked.of(so_far.astype(np.float64)).extend(
+            find_curve_lengths(queries.ranked.lengths, n)
+        )
     worth = queries.first(n, lambda ranked: queries.relevant(ranked.values, threshold), ties)
-    return cumulated(worth, lengths_of(queries.ranked.lengths, n))
+    return sum_so_far(worth, find_curve_lengths(queries.ranked.lengths, n))
 
 
-def or_0(ratio: Floats) -> Floats:
-    """0 where there was nothing to divide by."""
+def replace_nan(ratio: Floats) -> Floats:
+    """Return the ratio with 0 in place of NaN, where nothing was counted."""
     return np.nan_to_num(ratio, nan=0.0)

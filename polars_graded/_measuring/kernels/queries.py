@@ -1,4 +1,4 @@
-"""What a kernel is given: the ranked and the judged grades of some queries."""
+"""Input of the kernels: the ranked and the judged grades of some queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polars_graded._measuring.kernels.ragged import (
     Integers,
     Mask,
     Ragged,
-    repeated,
+    repeat_each,
 )
 
 Over: TypeAlias = Literal["relevant", "cutoff"]
@@ -28,39 +28,39 @@ TIE_ORDERS: tuple[str, ...] = get_args(TieOrder)
 TIE_RULES: tuple[str, ...] = get_args(Ties)
 
 
-HIGHEST_RELEVANCE = 1e300
-"""Relevance and gain up to which sums over documents stay within the range of a double."""
+MAX_RELEVANCE = 1e300
+"""Maximum relevance or gain for which sums over documents stay within a double's range."""
 MAX_SUM_ERROR = 1e-9
-"""Relative difference of two sums of the same numbers in another order, at most."""
+"""Maximum relative difference of two sums of the same numbers in another order."""
 
 
-def over_ideal(reached: Floats, ideal: Floats) -> Floats:
-    """What was reached over the most there is to reach; NaN where there is nothing.
+def divide_by_ideal(reached: Floats, ideal: Floats) -> Floats:
+    """Return what was reached over the ideal; NaN where the ideal is 0.
 
-    Rounding may lift it above 1, where it is put back. More than that is a defect, which nothing
-    must hide.
+    Rounding may lift the quotient above 1, and it is clamped. An excess beyond rounding is a
+    defect, which no clamp must hide.
     """
     excess = reached > ideal * (1 + MAX_SUM_ERROR) + np.finfo(np.float64).tiny
     if excess.any():
         worst = (reached[excess] / ideal[excess]).max()
-        msg = f"what was reached is {worst:g} of the ideal in {excess.sum()} places"
+        msg = f"the ranking reaches {worst:g} of the ideal in {excess.sum()} places"
         raise ArithmeticError(msg)
     return np.minimum(reached / ideal, 1.0)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What could have been retrieved for some queries, however it is ranked."""
+    """All documents of some queries, however they are ranked."""
 
     documents: Ragged
     """Grades of all documents, retrieved or not, in any order; NaN for an unjudged one."""
     irrelevant: float
-    """The grade that means not relevant."""
+    """Grade that means not relevant."""
     _ideals: dict[int | None, Documents] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, documents: Ragged, irrelevant: float, relevant_from: float | None) -> Judged:
-        """Documents, of which those graded below `relevant_from` are irrelevant."""
+        """Return the documents, with grades below `relevant_from` made irrelevant."""
         if relevant_from is not None:
             below = documents.values < relevant_from
             documents = documents.of(np.where(below, irrelevant, documents.values))
@@ -68,51 +68,51 @@ class Judged:
 
     @cached_property
     def n(self) -> Integers:
-        """How many documents of each query are judged."""
+        """Return the number of judged documents of each query."""
         return self.documents.count(~np.isnan(self.documents.values))
 
     def relevance(self, grades: Floats) -> Floats:
-        """Grades above irrelevant as what they are above it; 0 for the others and the unjudged."""
+        """Return grades minus the irrelevant grade; 0 below it and if unjudged."""
         return np.fmax(grades - self.irrelevant if self.irrelevant else grades, 0)
 
     @cached_property
     def relevant(self) -> Documents:
-        """The relevant documents."""
+        """Return the relevant documents."""
         return self.documents.documents(self.documents.values > self.irrelevant)
 
     def n_relevant(self, threshold: float | None) -> Integers:
-        """R: how many documents of each query are relevant."""
+        """Return R, the number of relevant documents of each query."""
         if threshold is None:
             return self.relevant.lengths
         return self.relevant.count(self.relevant.values >= threshold)
 
     @cached_property
     def top(self) -> Floats:
-        """The highest grade of each query; NaN where none is relevant."""
+        """Return the highest grade of each query; NaN if none is relevant."""
         highest = self.relevant.max(self.relevant.values)
         return np.where(self.relevant.lengths > 0, highest, np.nan)
 
     def ideal(self, n: int | None = None) -> Documents:
-        """The relevant documents in the best order, as deep as `n`."""
+        """Return the `n` best relevant documents in the ideal order."""
         if n not in self._ideals:
-            self._ideals[n] = self.relevant.falling(n).all_documents()
+            self._ideals[n] = self.relevant.sort_descending(n).all_documents()
         return self._ideals[n]
 
 
 @dataclass(frozen=True)
 class Queries:
-    """Some queries: what was retrieved for them, in which order, and what could have been."""
+    """Retrieved documents of some queries in rank order, and all judged ones."""
 
     ranked: Ragged
-    """Grades in rank order, as deep as a measure looks; NaN for an unjudged document."""
+    """Grades in rank order, down to the depth of the measure; NaN for an unjudged document."""
     judged: Judged
     ties: Ragged
-    """For each ranked document a number that those tied with it share; empty where none are tied,
-    or where nothing asks for it."""
+    """Number of the tie group of each ranked document; empty if none are tied, or if
+    ties do not matter."""
     highest: float | None
-    """The highest grade of the scale, if it was given."""
-    whole: tuple[Ragged, Ragged] | None = None
-    """`ranked` and `ties` as deep as there are documents, where some are tied."""
+    """Highest grade of the scale, if it was passed."""
+    full: tuple[Ragged, Ragged] | None = None
+    """`ranked` and `ties` at full depth, if some documents are tied."""
 
     @classmethod
     def ranked_by(
@@ -127,89 +127,92 @@ class Queries:
         highest: float | None = None,
         alone: bool = True,
     ) -> Queries:
-        """Some queries with their documents ranked, as deep as a measure looks.
+        """Return queries with their documents ranked, as deep as a measure looks.
 
-        `scores` are NaN where a document was not retrieved; without them documents stand in rank
-        order. Where scores are equal the order stays. With `condensed` the unjudged are left out.
-        What was judged is looked at in rank order if that is all of it, since then what is found
-        out of it need not be found twice; but not where it is found for other rankings as well.
+        `scores` are NaN where a document was not retrieved; without them documents are in rank
+        order. Documents of equal scores keep their order. With `condensed`, unjudged documents are
+        left out.
+
+        If the ranking contains all documents, the judged documents are taken in rank order as well:
+        counts of one can then be used for the other. With `alone=False` they are kept, since other
+        rankings share them.
         """
         grades = judged.documents
         if scores is None:
-            found = grades.keep(~np.isnan(grades.values)) if condensed else grades
-            return cls(found.head(depth), judged, EMPTY, highest)
-        retrieved, places, new = ranked_places(
+            kept = grades.keep(~np.isnan(grades.values)) if condensed else grades
+            return cls(kept.head(depth), judged, EMPTY, highest)
+        retrieved, places, new = sort_ranked(
             grades, scores, descending=descending, condensed=condensed
         )
-        found = grades.keep(retrieved)
-        every = Ragged(places, found.offsets)
+        kept = grades.keep(retrieved)
+        every = Ragged(places, kept.offsets)
         top = every.head(depth)
-        ranked, tied, whole = top.of(found.values[top.values]), EMPTY, None
+        ranked, tied, full = top.of(kept.values[top.values]), EMPTY, None
         if ties is not None and not new.all():
             all_tied = every.of(ties.keep(retrieved).values[places])
-            tied, whole = all_tied.head(depth), (every.of(found.values[places]), all_tied)
+            tied, full = all_tied.head(depth), (every.of(kept.values[places]), all_tied)
         if alone and len(ranked.values) == len(grades.values):
             judged = Judged(ranked, judged.irrelevant)
-        return cls(ranked, judged, tied, highest, whole)
+        return cls(ranked, judged, tied, highest, full)
 
     @property
     def irrelevant(self) -> float:
-        """The grade that means not relevant."""
+        """Return the grade that means not relevant."""
         return self.judged.irrelevant
 
     def relevance(self, grades: Floats) -> Floats:
-        """Grades above irrelevant as what they are above it; 0 for the others and the unjudged."""
+        """Return grades minus the irrelevant grade; 0 below it and if unjudged."""
         return self.judged.relevance(grades)
 
     def relevant(self, grades: Floats, threshold: float | None) -> Mask:
-        """Which grades are above irrelevant and, where there is a threshold, reach it."""
+        """Return the mask of relevant grades that reach the threshold, if any."""
         if threshold is None or threshold <= self.irrelevant:
             return grades > self.irrelevant
         return grades >= threshold
 
-    def most_hits(self, n: int | None, threshold: float | None, over: str) -> Integers:
-        """R, or with `over="cutoff"` how many of those there is room for in the top n."""
+    def count_possible_hits(self, n: int | None, threshold: float | None, over: str) -> Integers:
+        """Return R, or with `over="cutoff"` the smaller of n and R."""
         total = self.judged.n_relevant(threshold)
         return total if n is None or over == "relevant" else np.minimum(total, n)
 
     @property
     def best(self) -> Floats:
-        """The highest grade that a document of each query can have."""
+        """Return the highest grade that a document of each query can have."""
         top = self.judged.top
         return top if self.highest is None else np.full_like(top, self.highest)
 
     def share_of_best(self, grades: Ragged) -> Floats:
-        """Relevance over the highest that the query can have: ngain of equation 5."""
-        best = repeated(self.relevance(self.best), grades.lengths)
+        """Return relevance over the query's maximum: ngain of equation 5."""
+        best = repeat_each(self.relevance(self.best), grades.lengths)
         return np.where(best > 0, self.relevance(grades.values) / best, 0.0)
 
     @cached_property
     def all_hits(self) -> Documents:
-        """The relevant documents that were retrieved."""
+        """Return the relevant documents that were retrieved."""
         if self.ranked is self.judged.documents:
             return self.judged.relevant
         return self.ranked.documents(self.relevant(self.ranked.values, None))
 
-    def judged_so_far(self, found: Documents) -> Integers:
-        """How many documents are judged down to each of those that were found."""
+    def count_judged_so_far(self, documents: Documents) -> Integers:
+        """Return the number of judged documents down to each of `documents`."""
         judged = ~np.isnan(self.ranked.values)
         if judged.all():
-            return found.ranks
-        starts = repeated(self.ranked.offsets[:-1], found.lengths)
-        down_to: Integers = self.ranked.count_so_far(judged)[starts + found.ranks - 1]
+            return documents.ranks
+        starts = repeat_each(self.ranked.offsets[:-1], documents.lengths)
+        down_to: Integers = self.ranked.count_so_far(judged)[starts + documents.ranks - 1]
         return down_to
 
     def hits(self, n: int | None, threshold: float | None) -> Documents:
-        """The relevant documents among the first `n`."""
-        found = self.all_hits.head(n)
-        return found if threshold is None else found.keep(self.relevant(found.values, threshold))
+        """Return the relevant documents among the first `n`."""
+        hits = self.all_hits.head(n)
+        return hits if threshold is None else hits.keep(self.relevant(hits.values, threshold))
 
     @overload
     def by_relevance(self, relevant: Documents) -> Documents: ...
     @overload
     def by_relevance(self, relevant: Ragged) -> Ragged: ...
     def by_relevance(self, relevant: Ragged) -> Ragged:
-        """The same documents with what their grades are above irrelevant."""
+        """Return the documents with their relevance in place of grades."""
         if not self.irrelevant:
             return relevant
         return relevant.of(self.relevance(relevant.values))
@@ -217,16 +220,16 @@ class Queries:
     def valued(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """What documents among the first `n` are worth; those worth nothing may be left out."""
+        """Return the worth of the first `n` documents; those of 0 may be left out."""
         if ties == "average":
             return self.first(n, worth, ties)
-        found = self.hits(n, None)
-        return found.of(worth(found).astype(np.float64, copy=False))
+        hits = self.hits(n, None)
+        return hits.of(worth(hits).astype(np.float64, copy=False))
 
     def first(
         self, n: int | None, worth: Callable[[Ragged], Floats | Mask], ties: str
     ) -> Documents:
-        """What each of the first `n` documents is worth, by `worth`.
+        """Return the worth of each of the first `n` documents, by `worth`.
 
         With `ties="average"` a document is worth the mean of those it is tied with: its expected
         worth over all orders of them.
@@ -235,14 +238,14 @@ class Queries:
             starts = self.tie_starts
             sizes = np.diff(starts, append=len(self.ranked.values))
             sums = np.add.reduceat(worth(self.ranked), starts, dtype=np.float64)
-            return self.ranked.of(repeated(sums / sizes, sizes)).head(n).all_documents()
+            return self.ranked.of(repeat_each(sums / sizes, sizes)).head(n).all_documents()
         ranked = self.ranked.head(n)
         return ranked.of(worth(ranked).astype(np.float64, copy=False)).all_documents()
 
     def with_ties(self, ties: str) -> tuple[Queries, str]:
-        """The same with ties broken by `ties`, and what is still to be done about them."""
+        """Return the queries with ties broken by `ties`, and the rule that is left."""
         if ties != "order" and len(self.tie_starts) == len(self.ranked.values):
-            return self, "order"  # for no two documents are tied
+            return self, "order"  # no two documents are tied
         if ties == "pessimistic":
             return self.pessimistic, "order"
         if ties == "optimistic":
@@ -251,30 +254,36 @@ class Queries:
 
     @cached_property
     def pessimistic(self) -> Queries:
-        """The same with tied documents from the worst to the best, the unjudged first."""
+        """Return the queries with ties from worst to best, the unjudged first."""
         return self._with_ties_by(self.ranked, np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def optimistic(self) -> Queries:
-        """The same with tied documents from the best to the worst, the unjudged last."""
+        """Return the queries with ties from best to worst, the unjudged last."""
         return self._with_ties_by(self.ranked, -np.nan_to_num(self.ranked.values, nan=-np.inf))
 
     @cached_property
     def alternating(self) -> Queries:
-        """The same with tied documents from both ends in turn, the worst first."""
+        """Return the queries with ties taken from both ends in turn.
+
+        The worst document of a tie group comes first, then the best, then the second worst.
+        """
         starts = self.tie_starts
         sizes = np.diff(starts, append=len(self.ranked.values))
-        worse = np.arange(len(self.ranked.values)) - repeated(starts, sizes)
-        better = repeated(sizes, sizes) - 1 - worse
+        worse = np.arange(len(self.ranked.values)) - repeat_each(starts, sizes)
+        better = repeat_each(sizes, sizes) - 1 - worse
         turns = np.where(worse <= better, 2.0 * worse, 2.0 * better + 1)
         return self._with_ties_by(self.pessimistic.ranked, turns)
 
     @cached_property
     def undecided(self) -> Queries | None:
-        """Whole lists of the queries in which tied documents differ, the others empty; or None."""
-        if self.whole is None:
+        """Return the queries in which documents of one tie group differ, or None.
+
+        Their lists are at full depth; those of the other queries are empty.
+        """
+        if self.full is None:
             return None
-        ranked, ties = self.whole
+        ranked, ties = self.full
         differ = np.diff(np.nan_to_num(ranked.values, nan=-np.inf)) != 0  # NaN beside NaN does not
         above = np.flatnonzero((ties.values[1:] == ties.values[:-1]) & differ)
         of_query = np.zeros(len(ranked.lengths), bool)
@@ -284,19 +293,19 @@ class Queries:
         of_query[upper[upper == lower]] = True
         if not of_query.any():
             return None
-        kept = repeated(of_query, ranked.lengths)
-        return replace(self, ranked=ranked.keep(kept), ties=ties.keep(kept), whole=None)
+        kept = repeat_each(of_query, ranked.lengths)
+        return replace(self, ranked=ranked.keep(kept), ties=ties.keep(kept), full=None)
 
     def _with_ties_by(self, ranked: Ragged, keys: Floats) -> Queries:
-        """The documents of `ranked`, of which those that are tied stand by rising keys then."""
+        """Return the queries with each tie group of `ranked` by rising keys."""
         starts = self.tie_starts
-        sets = repeated(np.arange(len(starts)), np.diff(starts, append=len(keys)))
+        sets = repeat_each(np.arange(len(starts)), np.diff(starts, append=len(keys)))
         ranked = ranked.of(ranked.values[np.lexsort((keys, sets))])
         return replace(self, ranked=ranked, ties=EMPTY)
 
     @cached_property
     def tie_starts(self) -> Integers:
-        """The first of each set of tied documents."""
+        """Return the place of the first document of each tie group."""
         if not len(self.ties.values):
             return np.arange(len(self.ranked.values))
         new = np.diff(self.ties.values, prepend=np.nan) != 0
@@ -304,33 +313,34 @@ class Queries:
         return np.flatnonzero(new)
 
     def check_grades_within_scale(self) -> None:
-        """Raise where a grade is too far up: above the highest of the scale, or to add up."""
-        if (above := self.relevance(self.judged.top) > HIGHEST_RELEVANCE).any():
-            rule = f"grades must not be more than {HIGHEST_RELEVANCE:g} above irrelevant"
+        """Raise if a grade is above the maximum of the scale or of a double's sums."""
+        if (above := self.relevance(self.judged.top) > MAX_RELEVANCE).any():
+            rule = f"grades must not be more than {MAX_RELEVANCE:g} above irrelevant"
             raise UnusableDataError(rule, int(above.sum()))
         if self.highest is not None and (above := self.judged.top > self.highest).any():
             rule = f"grades must not be above `highest`, {self.highest:g}"
             raise UnusableDataError(rule, int(above.sum()))
 
 
-def ranked_places(
+def sort_ranked(
     grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool
 ) -> tuple[Mask, npt.NDArray[Any], Mask]:
-    """Which documents are ranked and, of these alone, where the first of each query stands, and on.
+    """Return the mask of ranked documents, their sort order, and tie starts.
 
-    Beside it which begin a set of equal scores. Where scores are equal the order stays.
+    The sort order holds places among the ranked documents, query by query; documents of equal
+    scores keep their order. The last mask marks the first document of each set of equal scores.
     """
     retrieved = ~np.isnan(scores.values)
     if condensed:
         retrieved &= ~np.isnan(grades.values)
-    found = scores.keep(retrieved)
-    return retrieved, *found.of(-found.values if descending else found.values).rising()
+    kept = scores.keep(retrieved)
+    return retrieved, *kept.of(-kept.values if descending else kept.values).argsort()
 
 
-def ranks(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
-    """The rank of each document, from 1; NaN where it has none."""
-    retrieved, places, _ = ranked_places(grades, scores, descending=descending, condensed=condensed)
-    found, rank = np.full(len(retrieved), np.nan), np.empty(len(places))
+def rank_documents(grades: Ragged, scores: Ragged, *, descending: bool, condensed: bool) -> Ragged:
+    """Return the rank of each document, from 1; NaN if it has none."""
+    retrieved, places, _ = sort_ranked(grades, scores, descending=descending, condensed=condensed)
+    values, rank = np.full(len(retrieved), np.nan), np.empty(len(places))
     rank[places] = grades.keep(retrieved).rank
-    found[retrieved] = rank
-    return grades.of(found)
+    values[retrieved] = rank
+    return grades.of(values)

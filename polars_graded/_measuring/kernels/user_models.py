@@ -1,40 +1,43 @@
-"""How far a user goes down the list, and what they have found by then."""
+"""Measures that model how far a user reads the list."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from polars_graded._measuring.kernels.cumulated_gain import gains
+from polars_graded._measuring.kernels.cumulated_gain import compute_gains
 from polars_graded._measuring.kernels.gains import Gain
-from polars_graded._measuring.kernels.queries import Queries, over_ideal
-from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged, repeated
+from polars_graded._measuring.kernels.queries import Queries, divide_by_ideal
+from polars_graded._measuring.kernels.ragged import Documents, Floats, Ragged, repeat_each
 
-LOG_OF_0 = -746.0
-"""Of what has a smaller logarithm, a double keeps nothing."""
+MIN_LOG = -746.0
+"""Logarithm below which a power underflows to 0 in a double."""
 
 
 def err(queries: Queries, n: int | None) -> Floats:
-    """Σ_r (1/r) R_r Π_{i<r} (1 - R_i): one over the rank at which the user is satisfied."""
-    return expected_reciprocal_rank(queries, queries.hits(n, None))
+    """Return ERR: 1 over the rank at which the user stops, as it is expected."""
+    return compute_err(queries, queries.hits(n, None))
 
 
 def nerr(queries: Queries, n: int | None) -> Floats:
-    """ERR over that of the best order."""
-    best = expected_reciprocal_rank(queries, queries.judged.ideal(n))
-    return over_ideal(expected_reciprocal_rank(queries, queries.hits(n, None)), best)
+    """Return ERR over the ERR of the best order."""
+    best = compute_err(queries, queries.judged.ideal(n))
+    return divide_by_ideal(compute_err(queries, queries.hits(n, None)), best)
 
 
-def expected_reciprocal_rank(queries: Queries, hits: Documents) -> Floats:
-    """Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}: others satisfy nobody."""
-    best = repeated(queries.relevance(queries.best), hits.lengths)
-    satisfied = chance_to_satisfy(queries.relevance(hits.values), best)
-    not_before = hits.before(np.multiply, 1 - satisfied, 1.0)
+def compute_err(queries: Queries, hits: Documents) -> Floats:
+    """Return Σ_r (1/r) R_r Π_{i<r} (1 - R_i) with R = (2^g - 1) / 2^{g_max}.
+
+    Documents that are not hits have R = 0 and add nothing.
+    """
+    best = repeat_each(queries.relevance(queries.best), hits.lengths)
+    satisfied = compute_stop_probability(queries.relevance(hits.values), best)
+    not_before = hits.accumulate_before(np.multiply, 1 - satisfied, 1.0)
     return hits.sum(satisfied * not_before / hits.ranks)
 
 
-def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
-    """R = (2^g - 1) / 2^{g_max}."""
-    # Near 0 the difference would lose what little there is; far from it the quotient overflows.
+def compute_stop_probability(relevance: Floats, best: Floats) -> Floats:
+    """Return R = (2^g - 1) / 2^{g_max}, the probability that a user stops."""
+    # Near 0 the difference loses its digits; for large grades the power overflows.
     near_0 = np.expm1(np.minimum(relevance, 1) * np.log(2)) * np.exp2(-best)
     return np.where(relevance < 1, near_0, np.exp2(relevance - best) - np.exp2(-best))
 
@@ -42,25 +45,28 @@ def chance_to_satisfy(relevance: Floats, best: Floats) -> Floats:
 def rbp(
     queries: Queries, n: int | None, p: float, *, graded: bool, threshold: float | None, ties: str
 ) -> Floats:
-    """(1 - p) Σ_i rel(i) p^{i-1}: the user goes on to the next document with probability p."""
+    """Return RBP: (1 - p) Σ_i rel(i) p^{i-1}.
+
+    The user goes on to the next document with probability p.
+    """
 
     def relevance(documents: Ragged) -> Floats:
         hit = queries.relevant(documents.values, threshold)
         return np.where(hit, queries.share_of_best(documents) if graded else 1.0, 0.0)
 
     worth = queries.valued(n, relevance, ties)
-    # Powers that are too small for a double are slow to find; 0 stands for all of them.
-    deepest = min(int(worth.ranks.max(initial=0)), int(LOG_OF_0 / np.log(p)) + 1)
-    still_there = p ** np.arange(deepest + 1, dtype=np.float64)
-    return (1 - p) * worth.sum(worth.values * still_there[np.minimum(worth.ranks - 1, deepest)])
+    # Computing a power that underflows is slow, so one 0 serves all ranks from there on.
+    n_powers = min(int(worth.ranks.max(initial=0)), int(MIN_LOG / np.log(p)) + 1)
+    continuing = p ** np.arange(n_powers + 1, dtype=np.float64)
+    return (1 - p) * worth.sum(worth.values * continuing[np.minimum(worth.ranks - 1, n_powers)])
 
 
 def q_measure(queries: Queries, n: int | None, beta: float, gain: Gain, over: str) -> Floats:
-    """(1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg of the best order(r))."""
+    """Return Q: (1/R) Σ_r rel(r) (hits(r) + β cg(r)) / (r + β cg_ideal(r))."""
     hits, wanted = queries.hits(n, None), queries.judged.ideal()
-    best = wanted.accumulated(np.add, gains(queries, wanted, gain))
-    # The best order has gained all there is at its last relevant document.
+    best = wanted.accumulate(np.add, compute_gains(queries, wanted, gain))
+    # The cumulated gain of the ideal order is constant after its last relevant document.
     last = np.minimum(hits.ranks, wanted.lengths[hits.query])
-    reached = hits.rank + beta * hits.accumulated(np.add, gains(queries, hits, gain))
+    reached = hits.rank + beta * hits.accumulate(np.add, compute_gains(queries, hits, gain))
     blended = reached / (hits.ranks + beta * best[wanted.offsets[hits.query] + last - 1])
-    return hits.sum(blended) / queries.most_hits(n, None, over)
+    return hits.sum(blended) / queries.count_possible_hits(n, None, over)

@@ -1,0 +1,150 @@
+"""Checks of the English of names and docstrings in the package.
+
+Ruff's D401 checks the mood of a first line. These tests keep away noun clauses as first lines,
+adjectives as constants, and participles as variables.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+import polars_graded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(polars_graded.__file__).parent
+
+CLEAN = (
+    "_measuring",
+    "__init__.py",
+    "__main__.py",
+    "_checks.py",
+    "_door.py",
+    "_versions.py",
+    "_warnings.py",
+    "_writing.py",
+    "datasets.py",
+    "experiments.py",
+    "namespace.py",
+    "trust.py",
+)
+"""Packages and modules that follow the rules; the tuple goes once it lists all of them."""
+
+MAX_SHARE = 0.01
+"""Maximum share of docstrings whose first word is one of `FIRST_WORDS`."""
+FIRST_WORDS = ("What", "How", "Whether", "Which", "Of", "Where", "Who", "As")
+
+ADJECTIVES = re.compile(r"MOST_|FEW|LEAST_")
+"""Parts of constants that stand for MAX_ and MIN_."""
+
+PARTICIPLES = {"found", "said", "known", "named", "told", "there", "whole"}
+PUBLIC_KEYWORDS = {("namespace.py", "known")}
+"""Keywords of public functions, by file, which are named in the terms of the field."""
+
+
+class Name(NamedTuple):
+    """A name or a first line, and its place."""
+
+    place: str
+    text: str
+
+
+def list_files() -> list[Path]:
+    """Return the files of the packages and modules that follow the rules."""
+    paths = [ROOT / name for name in CLEAN]
+    nested = [sorted(path.rglob("*.py")) if path.is_dir() else [path] for path in paths]
+    return [file for files in nested for file in files]
+
+
+def parse(path: Path) -> ast.Module:
+    """Return the syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=path.relative_to(ROOT).as_posix())
+
+
+def find_first_lines(tree: ast.Module, file: str) -> Iterator[Name]:
+    """Yield the first line of each docstring."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text is not None:
+                yield Name(f"{file}:{getattr(node, 'lineno', 1)}", text.splitlines()[0])
+
+
+def find_names(tree: ast.Module, file: str) -> Iterator[Name]:
+    """Yield each variable that is assigned, and each parameter."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield Name(f"{file}:{node.lineno}", node.id)
+        elif isinstance(node, ast.arg):
+            yield Name(f"{file}:{node.lineno}", node.arg)
+
+
+def is_noun_clause(line: str) -> bool:
+    """Return whether a first line begins with a word that takes the place of a verb."""
+    return line.split(maxsplit=1)[0].rstrip(",:;") in FIRST_WORDS
+
+
+def is_vague(name: str) -> bool:
+    """Return whether a name is a participle, or a constant named by an adjective."""
+    return name in PARTICIPLES or (name.isupper() and bool(ADJECTIVES.search(name)))
+
+
+def test_first_lines_are_no_noun_clauses() -> None:
+    lines = [
+        line
+        for path in list_files()
+        for line in find_first_lines(parse(path), path.relative_to(ROOT).as_posix())
+    ]
+    assert len(lines) > 400
+    offenders = [line for line in lines if is_noun_clause(line.text)]
+    assert len(offenders) <= MAX_SHARE * len(lines), offenders
+
+
+@pytest.mark.parametrize("path", list_files(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_names_are_nouns(path: Path) -> None:
+    file = path.relative_to(ROOT).as_posix()
+    names = find_names(parse(path), file)
+    offenders = [
+        name for name in names if is_vague(name.text) and (file, name.text) not in PUBLIC_KEYWORDS
+    ]
+    assert offenders == []
+
+
+@pytest.mark.parametrize(
+    "line", ["What it does.", "Of each row the rank.", "As `head`, from the end.", "Which: any."]
+)
+def test_noun_clauses_are_noticed(line: str) -> None:
+    (first,) = find_first_lines(ast.parse(f'def function():\n    """{line}"""'), "file.py")
+    assert first.place == "file.py:1"
+    assert is_noun_clause(first.text)
+    assert not is_noun_clause("Return what it does.")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "found = 1",
+        "def function(*, known): ...",
+        "for said in []: ...",
+        "[there for there in []]",
+        "MOST_LEVELS = 20",
+        "FEWEST: int = 2",
+        "class Class:\n    LEAST_SHARE = 0.1",
+        "if (whole := 1): ...",
+    ],
+)
+def test_vague_names_are_noticed(code: str) -> None:
+    assert any(is_vague(name.text) for name in find_names(ast.parse(code), "file.py"))
+
+
+def test_plain_names_pass() -> None:
+    code = "MAX_LEVELS = 20\nfewest = found_items = 1\ndef find_found(known_items): ..."
+    names = [name.text for name in find_names(ast.parse(code), "file.py")]
+    assert names == ["MAX_LEVELS", "fewest", "found_items", "known_items"]
+    assert not any(is_vague(name) for name in names)
