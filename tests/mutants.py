@@ -318,7 +318,7 @@ MUTANTS = [
         "limit = stdtrit(n - 1, alpha)",
         "power",
     ),
-    Mutant("_results/power.py", "range(2, MOST_QUERIES", "range(3, MOST_QUERIES", "power"),
+    Mutant("_results/power.py", "range(2, MAX_QUERIES", "range(3, MAX_QUERIES", "power"),
     Mutant("_results/reliability.py", "first * second < 0", "first * second <= 0", "reliability"),
     Mutant(
         "_results/reliability.py",

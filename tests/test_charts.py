@@ -2386,7 +2386,7 @@ def test_the_histogram_gives_strategies_the_colours_of_other_charts(k):
     # The only one that has a bar, in the colour of the lines.
     assert colour["scale"] == {"domain": ["f1"], "range": style.PALETTE[:1]}
     assert chart.to_dict()["resolve"]["scale"]["color"] == "independent"
-    if k <= style.MOST_COLOURS:
+    if k <= style.MAX_COLOURS:
         assert others["scale"] == {"domain": names[::-1], "range": style.PALETTE}
 
 

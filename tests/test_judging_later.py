@@ -48,8 +48,8 @@ fits = pytest.mark.filterwarnings("ignore:queries without any|.* judged queries 
 def small_blocks(monkeypatch):
     """Blocks of few rows, and few hashes that are held."""
     monkeypatch.setattr(parts, "BATCH_ROWS", 200)
-    monkeypatch.setattr(joining, "MOST_HASHES", 500)
-    monkeypatch.setattr(joining, "MOST_COUNTED", 100)
+    monkeypatch.setattr(joining, "MAX_HELD_HASHES", 500)
+    monkeypatch.setattr(joining, "MAX_WAITING_COUNTS", 100)
 
 
 def refused(exception, sentence):

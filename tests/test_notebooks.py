@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
-MOST_BYTES = 700_000
+MAX_BYTES = 700_000
 
 QUOTED = "paper"
 """The tag of text whose numbers are a paper's, and not what a cell printed."""
@@ -73,7 +73,7 @@ def test_a_fresh_kernel_shows_what_is_committed(notebook: NotebookNode) -> None:
 
 def test_the_committed_file_is_whole(path: Path, notebook: NotebookNode) -> None:
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
-    assert path.stat().st_size < MOST_BYTES
+    assert path.stat().st_size < MAX_BYTES
     assert notebook.cells[0].cell_type == "markdown"
     assert notebook.cells[0].source.splitlines()[0].endswith("?"), "a notebook asks a question"
     cells = code(notebook)

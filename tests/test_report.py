@@ -376,7 +376,7 @@ def test_long_curves_of_many_queries_are_thinned_to_what_fits(written):
     )
     path = written(frame)
     (curve,) = payload(path)["curves"]
-    assert len(curve["at"]) == contents.MOST_POINTS // 6000
+    assert len(curve["at"]) == contents.MAX_POINTS // 6000
     assert (curve["at"][0], curve["at"][-1]) == (1, 500)
     assert curve["packed"]["means"][0] == curve["at"]
     assert path.stat().st_size < 5e6

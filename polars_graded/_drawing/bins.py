@@ -97,7 +97,7 @@ def boxes(samples: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def difference_counts(table: pl.DataFrame, groups: list[str], most: int) -> pl.DataFrame:
-    """How many differences x - y of a group are in which bin, 0 in the middle of one."""
+    """Count the differences x - y of each group by bin, with 0 in the middle of a bin."""
     difference = table["x"] - table["y"]
     # 0 is always on the axis, so that a bin is no narrower than can be seen there.
     drawn = np.append(difference.to_numpy(), 0.0)
@@ -113,7 +113,7 @@ def difference_counts(table: pl.DataFrame, groups: list[str], most: int) -> pl.D
 
 
 def difference_bins(differences: pl.Series, n: int) -> tuple[Ends, float]:
-    """Where the axis of the differences of n queries ends, and how wide their bins are."""
+    """Return the ends of the axis of n differences, and the width of their bins."""
     low, high = round_ends(differences)
     width = round_step((high - low) / min(MAX_BINS, 10 + math.isqrt(n)))
     # 0 is in the middle of a bin.

@@ -174,7 +174,7 @@ def query_rows(
 
 
 def has_panels(table: pl.DataFrame) -> bool:
-    """Whether there are several panels."""
+    """Return whether there are several panels."""
     return "panel" in table.columns and table["panel"].n_unique() > 1
 
 

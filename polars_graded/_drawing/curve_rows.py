@@ -165,7 +165,7 @@ def _means_of_lists(
 
 
 def positions_of(curve: str, at: str, n: int) -> pl.Series:
-    """What the n values of a list stand at."""
+    """Return the positions of the n values of a list."""
     measure = Measure.parsed(curve)
     if measure is not None and measure.positions is not None and len(measure.positions[1]) == n:
         return pl.Series(measure.positions[1])
@@ -182,13 +182,13 @@ def thinned(table: pl.DataFrame, at: str) -> pl.DataFrame:
 
 
 def most_points(n_lines: int) -> int:
-    """How many points each of n lines can have."""
+    """Return the maximum number of points of each of n lines."""
     check_count("lines", n_lines, MAX_DRAWN_ROWS // 2)
     return MAX_DRAWN_ROWS // n_lines
 
 
 def equal_steps(n: int, most: int) -> pl.Series:
-    """Which of n rows to keep so that there are `most`, the first and the last among them."""
+    """Return the places of `most` of n rows, evenly spaced, with the first and the last."""
     kept = min(n, most)
     return (pl.int_range(kept, eager=True) * (n - 1) / max(1, kept - 1)).round().cast(pl.Int64)
 
@@ -215,13 +215,13 @@ def only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | No
 
 
 def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:
-    """What a curve is called: of lists, means are drawn, unless each query has its panel."""
+    """Return the title of a curve: lists show means, unless each query has a panel."""
     lists = isinstance(frame.schema[curve], pl.List)
     return f"mean {curve}" if lists and not each_query else curve
 
 
 def kind_of(curve: str) -> str | None:
-    """Whether a curve is by rank or by recall; an ideal curve is none of its own."""
+    """Return "rank" or "recall", by which a curve is drawn; None for an ideal curve."""
     if curve.startswith("interpolated_precision"):
         return "recall"
     return None if curve.startswith("ideal_dcg_curve") else "rank"

@@ -25,7 +25,7 @@ def threshold_of(name: str) -> float | None:
 
 
 def places_of(thresholds: Sequence[float], others: int) -> list[float]:
-    """Where thresholds stand on an axis, as far apart as they are, and the others behind them."""
+    """Return the positions of thresholds on an axis, true to scale, and of the others behind."""
     places = [float(each) for each in thresholds]
     last = places[-1] if places else 0.0
     step = (last - places[0]) / (len(places) - 1) if len(places) > 1 else 1.0
@@ -33,7 +33,7 @@ def places_of(thresholds: Sequence[float], others: int) -> list[float]:
 
 
 def side_by_side(strategies: Sequence[str], places: Sequence[float]) -> dict[str, float]:
-    """How far beside a place each strategy stands, so that those alike do not hide each other."""
+    """Return the offset of each strategy beside a place, so that equal ones stay visible."""
     room = 0.8 * min((b - a for a, b in itertools.pairwise(places)), default=1.0)
     middle = (len(strategies) - 1) / 2
     return {name: (i - middle) * room / len(strategies) for i, name in enumerate(strategies)}

@@ -214,5 +214,5 @@ def forest(
 
 
 def significance_key(believed: str, doubted: str) -> str:
-    """What says in a line how `forest` draws what."""
+    """Return a line that explains the marks of `forest`."""
     return f"● {believed}, ○ {doubted}"

@@ -46,7 +46,7 @@ def _turned(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
 
 
 def pair_name(*, versus: bool) -> pl.Expr:
-    """What a pair is called: its strategy, and the baseline where that has to be said."""
+    """Return the name of a pair: its strategy, and the baseline where it is needed."""
     return pl.format("{} - {}", "strategy", "baseline") if versus else pl.col("strategy")
 
 

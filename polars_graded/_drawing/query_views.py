@@ -43,7 +43,7 @@ LISTED = 60
 
 @dataclass(frozen=True)
 class Queries:
-    """What is to be known of the queries to draw them: numbers, or what signals of a page say."""
+    """Facts that the views of queries need: numbers, or signals of a page."""
 
     name: str
     """What the choice is called, which is no other chart's."""
@@ -71,7 +71,7 @@ class Queries:
 
     @property
     def minus(self) -> str:
-        """What the difference is called."""
+        """Return the name of the difference."""
         return f"{self.a} - {self.b}"
 
     @property
@@ -86,7 +86,7 @@ class Queries:
 
     @property
     def kept(self) -> Any:
-        """Whether a query is chosen: all are where nothing is."""
+        """Return whether a query is chosen; without a choice all are."""
         kept: Any = self.brush if self.known is None else self.brush & self.legend
         return kept if self.typed is None else kept & self.typed
 
@@ -100,7 +100,7 @@ class Queries:
 
     @property
     def tooltip(self) -> list[Any]:
-        """What is said of a query."""
+        """Return the tooltip of a query."""
         known = [] if self.known is None else [alt.Tooltip("known:N", title=self.known)]
         return ["query:N", *decimals("value_a", "value_b", "difference"), *known]
 

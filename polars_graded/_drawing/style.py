@@ -1,4 +1,4 @@
-"""What charts have in common: panels, colours and dashes, legends, axes, tooltips."""
+"""Parts that charts share: panels, colours and dashes, legends, axes, tooltips."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
 """The rows of a chart, or the name under which a page has them."""
 
-MOST_NAMED = 60
-"""How many queries have a bar with a name under it, and how many pairs a line of full height."""
+MAX_NAMED_QUERIES = 60
+"""Maximum number of queries with names under bars, and of pairs with full height."""
 
-FEW_BANDS = 3
-"""Up to this many bands are seen one above the other."""
+MAX_STRONG_BANDS = 3
+"""Maximum number of overlapping bands at full strength."""
 
-FEW_POINTS = 30
-"""A curve of so few points shows them."""
+MAX_MARKED_POINTS = 30
+"""Maximum number of points of a curve that are marked."""
 
 PALETTE = [
     *("#236190", "#d95f0b", "#19160e", "#35a68e", "#c773e0"),
@@ -35,8 +35,8 @@ PALETTE = [
 ]
 """The colours of strategies: apart for every kind of eye, dark enough for a line on white."""
 
-MOST_COLOURS = len(PALETTE)
-"""How many strategies are told apart by colour."""
+MAX_COLOURS = len(PALETTE)
+"""Maximum number of strategies with a colour of their own."""
 
 REST = "#b4b8bf"
 """The colour of what is there beside the few that matter."""
@@ -59,8 +59,8 @@ DOUBT = "#858b93"
 LINE_SYMBOL = {"symbolType": "stroke", "symbolSize": 300, "symbolStrokeWidth": 2}
 """A legend's symbol that is a piece of a line, long enough to show its dashes."""
 
-FEW_PANELS = 9
-"""More panels stand five side by side, and are smaller."""
+MAX_LARGE_PANELS = 9
+"""Maximum number of panels of full size; more stand five in a row."""
 
 PANEL_SIZES = {2: 270, 3: 175}
 """How wide and high panels are, by how many stand side by side: a notebook has 700 pixels."""
@@ -71,7 +71,7 @@ SHARED_LETTERS = "letters: strategies that share one are not told apart"
 
 
 class Words(NamedTuple):
-    """What is said of a chart: it is read out where the picture is not seen."""
+    """Texts of a chart, which are also read out to those who do not see it."""
 
     finding: str = ""
     """Its title, above all panels: what is drawn, or what a test found."""
@@ -107,7 +107,7 @@ def panels(
     if len(names) < 2:  # noqa: PLR2004
         rows = table if panel is None else table.drop("panel")
         return layered(layers, rows, words, apart=apart, **size)
-    few = len(names) <= FEW_PANELS
+    few = len(names) <= MAX_LARGE_PANELS
     columns = columns or ((2 if len(names) in {2, 4} else 3) if few else 5)
     side = PANEL_SIZES.get(columns, 300) if few else 180
     size = {"width": side} | ({} if _has_names(layers) else {"height": side}) | size
@@ -200,28 +200,28 @@ def _balanced(text: str) -> list[str]:
 
 
 def rest_named(names: Collection[str]) -> list[str]:
-    """What the grey lines are, where there are more than have a colour."""
-    others = len(names) - MOST_COLOURS
+    """Return a note about the grey lines, if there are more lines than colours."""
+    others = len(names) - MAX_COLOURS
     return [f"grey: the {others:,} others"] if others > 0 else []
 
 
 def _read_out(finding: str, description: str) -> str:
-    """What a chart shows and then what it is, in one text."""
+    """Return the title of a chart and its description as one text."""
     return f"{finding}. {description}" if finding else description
 
 
 def _has_names(layers: Sequence[alt.Chart]) -> bool:
-    """Whether names stand below each other, which make a chart as high as they are many."""
+    """Return whether names stand below each other and determine the height of the chart."""
     every = [layer.encoding.y for layer in layers]
     return any(isinstance(y, alt.Y) and str(y.shorthand).endswith(":N") for y in every)
 
 
-MOST_SAID = 10
-"""How many numbers a description has."""
+MAX_DESCRIBED_VALUES = 10
+"""Maximum number of values in a description."""
 
 
 def of_axes(layers: Sequence[alt.Chart]) -> str:
-    """What the axes of a chart are, in words."""
+    """Return a description of the axes of a chart."""
     found = {}
     for channel in ("y", "x"):
         for layer in layers:
@@ -234,10 +234,14 @@ def of_axes(layers: Sequence[alt.Chart]) -> str:
 
 
 def said(what: str, values: Iterable[tuple[Any, Any]]) -> str:
-    """What is drawn, and its first numbers: "mean ap: ours 0.7500, bm25 0.5000"."""
+    """Return the first values in words: "mean ap: ours 0.7500, bm25 0.5000"."""
     every = [f"{name} {value:.4f}" for name, value in values if value is not None]
-    more = [f"and {len(every) - MOST_SAID} more"] if len(every) > MOST_SAID else []
-    return f"{what}: {', '.join([*every[:MOST_SAID], *more])}"
+    more = (
+        [f"and {len(every) - MAX_DESCRIBED_VALUES} more"]
+        if len(every) > MAX_DESCRIBED_VALUES
+        else []
+    )
+    return f"{what}: {', '.join([*every[:MAX_DESCRIBED_VALUES], *more])}"
 
 
 def strategy_look(
@@ -255,7 +259,7 @@ def strategy_look(
     grey. The scale is only of those that are `drawn`, where they are said.
     """
     every = natural_order(set(names))
-    few = every if len(every) <= MOST_COLOURS else natural_order([*matter][:MOST_COLOURS])
+    few = every if len(every) <= MAX_COLOURS else natural_order([*matter][:MAX_COLOURS])
     scale = alt.Scale(domain=few, range=PALETTE)
     if drawn is not None:
         shown = {name: colour for name, colour in zip(few, PALETTE, strict=False) if name in drawn}
@@ -264,7 +268,7 @@ def strategy_look(
         # They are known to the theme alone: its legend has them all.
         scale = alt.Scale(domain=few)
     # Beside another chart, whose names come into the same legend, there is room for them.
-    room = legend(symbolLimit=len(few) + MOST_NAMED) if legends else None
+    room = legend(symbolLimit=len(few) + MAX_NAMED_QUERIES) if legends else None
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
     if few == every:
         return {"color": colour}
@@ -274,18 +278,18 @@ def strategy_look(
 
 def few_colours(names: Collection[str], title: str) -> dict[str, Any]:
     """A colour for each of a few strategies that have names beside them, none for many."""
-    few = len(names) <= MOST_COLOURS
+    few = len(names) <= MAX_COLOURS
     return strategy_look(names, title, legends=False) if few else {}
 
 
 def theme_has_colours() -> bool:
-    """Whether the theme that is switched on has colours of its own for names."""
+    """Return whether the active theme has its own colours for names."""
     named, config = _theme()
     return bool(named or config.get("range", {}).get("category"))
 
 
 def _theme() -> tuple[str | None, dict[str, Any]]:
-    """What the theme that is switched on is called where charts are shown, and what it says."""
+    """Return the name of the active theme and its settings."""
     theme = alt.theme.get()
     spec: Any = theme() if theme else {}
     return spec.get("usermeta", {}).get("embedOptions", {}).get("theme"), spec.get("config", {})
@@ -368,7 +372,7 @@ WHOLE: dict[str, Any] = {"labelFlush": False}
 
 
 def name_step(n: int) -> int:
-    """How wide each of n names under an axis stands."""
+    """Return the width of each of n names under an axis."""
     return min(60, max(12, 400 // n))
 
 
@@ -379,7 +383,7 @@ def fitting(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
 
 
 def labels(written: Mapping[Any, str]) -> str:
-    """What stands under an axis at which value, as an expression; nothing at others."""
+    """Return an expression for the labels of an axis: a text at each of some values."""
     cases = (f"datum.value === {at!r} ? {label}" for at, label in written.items())
     return " : ".join([*cases, "''"])
 
@@ -407,7 +411,7 @@ def interval(
 
 
 def once() -> alt.Chart:
-    """What is drawn once, however many rows there are."""
+    """Return a chart of one row, for marks that are drawn once."""
     return alt.Chart().transform_aggregate(rows="count()")
 
 
@@ -426,7 +430,7 @@ def rule(**at: float) -> alt.Chart:
 
 
 def pointed(name: str, field: str, **more: Any) -> alt.Parameter:
-    """What is chosen while the pointer is over it, by a field that it shares with others."""
+    """Return a parameter for marks under the pointer, joined to others by a field."""
     pointer: dict[str, Any] = {"on": "pointerover", "clear": "pointerout", **more}
     return alt.selection_point(name=name, fields=[field], **pointer)
 
@@ -450,7 +454,7 @@ def with_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
 
 
 def mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mean") -> str:
-    """What the means are of, where they are of one measure."""
+    """Return the axis title of means: the measure, if there is only one."""
     names = table["measure"].unique().to_list() if "measure" in table.columns else []
     return f"{before}{names[0]}" if len(names) == 1 else otherwise
 
@@ -461,10 +465,10 @@ def unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001
 
 
 def is_unit(values: pl.Series) -> bool:
-    """Whether all values lie between 0 and 1."""
+    """Return whether all values lie between 0 and 1."""
     return bool(values.drop_nulls().is_between(0, 1).all())
 
 
 def measures_axis(values: pl.Series) -> Literal["shared", "independent"]:
-    """Whether measures can share an axis: not where one counts and another is a share."""
+    """Return whether measures share an axis: not if one counts and another is a share."""
     return "shared" if values.is_between(-1, 1).all() else "independent"

@@ -13,7 +13,7 @@ from polars_graded._drawing import axis_ends, chart_rows
 from polars_graded._drawing.style import (
     DOUBT,
     INK,
-    MOST_COLOURS,
+    MAX_COLOURS,
     REST,
     between,
     choosing,
@@ -30,15 +30,15 @@ TILE, GAP, BAR = 0.5, 0.02, 0.18
 AT, END = round(TILE + GAP, 2), round(TILE + GAP + BAR, 2)
 """How wide the tile of a document is, and where the bar beside it begins and ends, of 1."""
 
-FEW_GRADES = 6
-"""Up to this many relevant grades have a colour each; of more, four ranges of them do."""
+MAX_COLOURED_GRADES = 6
+"""Maximum number of relevant grades with a colour each; of more, four ranges do."""
 
 IRRELEVANT, UNJUDGED = "#e6e8eb", "unjudged"
 LIGHTEST, DARKEST = "#8fbfe6", "#103a66"
 """The colours of the lowest relevant grade and of the highest: dark is more, in grey print too."""
 
-MOST_BELOW = 10
-"""How many relevant documents stand below the line."""
+MAX_MISSED_DOCUMENTS = 10
+"""Maximum number of missed relevant documents below the line."""
 
 LETTER = 6
 """About how many pixels a letter takes."""
@@ -60,14 +60,14 @@ LONGEST = 300
 
 
 def column_width(n: int) -> int:
-    """How wide each of n columns is."""
+    """Return the width of each of n columns."""
     return max(24, min(280, 700 // n))
 
 
 def tile_rows(
     documents: pl.DataFrame, values: Mapping[str, float | None], n: int, label: str
 ) -> pl.DataFrame:
-    """What is drawn: `document` rows, `line` rows that join them, and `strategy` rows above them.
+    """Return the rows to draw: `document` tiles, `line` rows between them, `strategy` heads.
 
     A `column` is the place of a strategy, `y` the rank, and below the line the place there.
     """
@@ -100,7 +100,7 @@ def _below(
     chosen = missed.sort(
         elsewhere, "grade", "rank", "doc", descending=[True, True, False, False], nulls_last=True
     )
-    chosen = chosen.group_by("strategy", maintain_order=True).head(MOST_BELOW)
+    chosen = chosen.group_by("strategy", maintain_order=True).head(MAX_MISSED_DOCUMENTS)
     by_rank = chosen.sort(
         "column", "rank", "grade", "doc", descending=[False, False, True, False], nulls_last=True
     )
@@ -120,7 +120,7 @@ def _lines(tiles: pl.DataFrame) -> pl.DataFrame:
     left = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
     right = left.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
     lines = left.join(right, on=["column", "doc"], maintain_order="left")
-    if tiles["column"].n_unique() > MOST_COLOURS:
+    if tiles["column"].n_unique() > MAX_COLOURS:
         # Of many columns, each pair is too narrow for more than the lines that matter.
         lines = lines.filter("relevant")
     return lines.with_columns(pl.lit("line").alias("part"))
@@ -133,7 +133,7 @@ def with_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFram
     relevant = grades.filter(grades > irrelevant).unique().sort().to_list()
     others = grades.filter(grades <= irrelevant)
     low = f"{irrelevant:g}" if (others == irrelevant).all() else f"{irrelevant:g} or below"
-    if len(relevant) <= FEW_GRADES:
+    if len(relevant) <= MAX_COLOURED_GRADES:
         ends = relevant
         names = [f"{end:g}" for end in ends]
     else:
@@ -153,7 +153,7 @@ def with_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFram
 
 
 def is_dark(colour: str) -> bool:
-    """Whether what is written on a colour has to be white."""
+    """Return whether text on a colour must be white."""
     red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return 0.299 * red + 0.587 * green + 0.114 * blue < 140  # noqa: PLR2004
 
@@ -191,12 +191,12 @@ def marks(  # noqa: PLR0915 (one layer after the other)
     ranks = between((-1.2, lowest + 0.6), reverse=True, zero=False, values=values, **up, **BARE)
 
     def across(field: str) -> alt.X:
-        """Where something stands from left to right."""
+        """Return the channel of horizontal positions."""
         title = f"beside a document: what it adds to {measure}"
         return alt.X(f"{field}:Q", title=title, **columns)
 
     def down(field: str) -> alt.Y:
-        """Where something stands from the top."""
+        """Return the channel of vertical positions."""
         return alt.Y(f"{field}:Q", title="rank", **ranks)
 
     kept = [name for name in ("title", "tied", "gain") if name in table.columns]

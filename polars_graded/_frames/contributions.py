@@ -1,4 +1,4 @@
-"""What each rank of a ranking adds to a measure that is a sum over ranks."""
+"""Contributions of ranks to measures that are sums over ranks."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 JUDGED_AT_THE_TOP = Measure.of("judged", 10)
-UNFAIR, FEW = 0.2, 10
+UNFAIR, MIN_TRUSTED_QUERIES = 0.2, 10
 """By so much the judged share of the first ten may differ between strategies before it is told, and
 of fewer queries it says too little."""
 
@@ -261,7 +261,7 @@ class Noted:
                 "with one grade"
             )
         elif (
-            self.queries >= FEW
+            self.queries >= MIN_TRUSTED_QUERIES
             and any(each["retrieved_unjudged"] for each in self.strategies)
             and self.all_of("retrieved_all_judged")
             and not self.notes.unjudged
@@ -307,7 +307,7 @@ class Noted:
 
     def not_judged_alike(self) -> Iterator[str]:
         """The strategies of whose first documents the least and the most are judged."""
-        of_enough = [each for each in self.strategies if each["queries"] >= FEW]
+        of_enough = [each for each in self.strategies if each["queries"] >= MIN_TRUSTED_QUERIES]
         answered = [each for each in of_enough if each["answered"]]
         shares = sorted(
             ((each["judged_at_the_top"] / each["answered"], each["name"]) for each in answered),
@@ -324,7 +324,7 @@ class Noted:
 
     def hardly_judged(self) -> Iterator[str]:
         """Yield the strategy of whose first documents the least are judged, if that is little."""
-        of_enough = [each for each in self.strategies if each["answered"] >= FEW]
+        of_enough = [each for each in self.strategies if each["answered"] >= MIN_TRUSTED_QUERIES]
         if not of_enough or next(self.not_judged_alike(), None):
             return
         every = [each["judged_of_first_ten"] / each["first_ten"] for each in of_enough]

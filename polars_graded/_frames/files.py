@@ -43,7 +43,7 @@ class TextFile:
 
     @property
     def name(self) -> str:
-        """What a message calls it."""
+        """Return the name of the file in messages."""
         if isinstance(self.source, Path):
             return str(self.source)
         name = getattr(self.source, "name", None)

@@ -1,4 +1,4 @@
-"""What results are told of themselves: a fingerprint of the judgments, and the settings."""
+"""Fingerprints of judgments and the settings that results record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows of a frame are of one ranking, found once for all of its columns and strategies."""
+"""Groups of rows of one ranking, found once for all columns and strategies."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Groups:
 
     @property
     def n(self) -> int:
-        """How many groups there are."""
+        """Return the number of groups."""
         return len(self.offsets) - 1
 
     def lists(self, column: str) -> Lists:
@@ -74,13 +74,13 @@ class Groups:
         return self.whole.get_column(column).gather(rows)
 
     def reduced(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
-        """What NumPy makes of the numbers of each group, NaN as null."""
+        """Return the result of a NumPy reduction for each group, with null for NaN."""
         numbers = values.to_numpy()
         found = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n else numbers
         return pl.Series(found, nan_to_null=True)
 
     def aggregated(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
-        """What an expression of "value" makes of the values of a column in each group."""
+        """Return the result of an expression of "value" for the column in each group."""
         number = np.repeat(np.arange(self.n), np.diff(self.offsets))
         values = pl.DataFrame([column.alias("value"), pl.Series("group", number).set_sorted()])
         return values.group_by("group", maintain_order=True).agg(expr).to_series(1)
@@ -93,7 +93,7 @@ def _without_claims(keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def are_sorted(keys: pl.DataFrame) -> bool:
-    """Whether it can be told at once that keys rise."""
+    """Return whether keys are known to be sorted without looking at all of them."""
     return keys.width == 1 and not keys.dtypes[0].is_nested() and keys.to_series().is_sorted()
 
 

@@ -126,7 +126,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_of_queries(run: Mapping[Any, Any]) -> bool:
-    """Whether a mapping is from queries, whose documents have scores or are in order."""
+    """Return whether a mapping has queries as keys and documents as values."""
     kinds = (Mapping, *_DOCUMENTS)
     of_one = next((one for one in run.values() if isinstance(one, kinds) and one), None)
     if isinstance(of_one, Mapping):

@@ -17,11 +17,11 @@ ALONE = "polars_graded: alone"
 """The row of a judgment, how many rows a query has, how many of them are judged, and the strategy
 where none is told from others: under names that no frame has."""
 
-MOST_COUNTED = 1 << 20
-"""At most this many counts of queries wait before those of the same query are put together."""
+MAX_WAITING_COUNTS = 1 << 20
+"""Maximum number of counts that wait before those of one query are added up."""
 
-MOST_HASHES = 1 << 22
-"""At most this many hashes of rows are held (32 MiB), or one block; more are written to files."""
+MAX_HELD_HASHES = 1 << 22
+"""Maximum number of row hashes in memory (32 MiB), or one block; more go to files."""
 
 SOME = 1000
 """At most this many documents without a judgment say how identifiers are written."""
@@ -42,7 +42,7 @@ def hashes_of(frame: pl.DataFrame, key: Sequence[str]) -> pl.Series:
 
 
 def are_distinct(frame: pl.DataFrame, key: Sequence[str]) -> bool:
-    """Whether no two rows have the same values in the columns of the key.
+    """Return whether no two rows have the same key.
 
     Rows whose hashes differ do. Finding that out takes a fifth of the time of comparing rows, which
     is left to frames where hashes come twice.
@@ -69,7 +69,7 @@ class Hashes:
     def add(self, hashes: pl.Series) -> None:
         """Keep the hashes of some more rows."""
         self._held.append(hashes)
-        if len(self._held) > 1 and sum(map(len, self._held)) > MOST_HASHES:
+        if len(self._held) > 1 and sum(map(len, self._held)) > MAX_HELD_HASHES:
             self._write()
 
     def repeated(self) -> pl.Series:
@@ -159,7 +159,7 @@ class Join:
             yield rows.drop(ALONE, strict=False)
 
     def counts(self) -> pl.DataFrame:
-        """Of each strategy and query the number of rows, and of those that are judged."""
+        """Return the number of rows, and of judged rows, of each strategy and query."""
         counts = pl.concat(self._counts)
         return counts.group_by(self.strategy, self.query, maintain_order=True).sum()
 
@@ -168,7 +168,7 @@ class Join:
             self.meet(name)
         self._counts.append(counts)
         whole, *others = (frame.height for frame in self._counts)
-        if sum(others) > max(MOST_COUNTED, whole):
+        if sum(others) > max(MAX_WAITING_COUNTS, whole):
             self._counts = [self.counts()]
 
     def _mark(self, rows: pl.DataFrame) -> None:

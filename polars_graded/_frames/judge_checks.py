@@ -1,4 +1,4 @@
-"""Whether a run and its judgments fit each other: what is refused, and what is warned of."""
+"""Checks that a run and its judgments match: refusals and warnings."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ LITTLE = 0.05
 
 
 def _is_little(join: Join, retrieved: int, found: int) -> bool:
-    """Whether hardly a retrieved document is judged, and hardly one is so for any query.
+    """Return whether hardly any retrieved document is judged, in all and in each query.
 
     Where a few of many are relevant, as for recommenders, what is retrieved for one user is judged
     for another: the identifiers are the same.

@@ -26,8 +26,8 @@ from polars_graded._frames.judge_checks import (
 from polars_graded._frames.parts import batches
 from polars_graded._frames.sources import read_later
 
-MOST_DOUBLES = 100_000
-"""Of so many rows that come twice it is looked at which they are."""
+MAX_LISTED_DUPLICATES = 100_000
+"""Maximum number of duplicate rows that are identified."""
 
 
 def judged_rows(
@@ -94,7 +94,7 @@ def _check_no_doubles(run: pl.LazyFrame, key: Sequence[str], repeated: pl.Series
     """Raise where rows whose hashes were met before are the same."""
     if not len(repeated):
         return
-    few = repeated.head(MOST_DOUBLES)
+    few = repeated.head(MAX_LISTED_DUPLICATES)
     again = [
         keys.filter(hashes_of(keys, key).is_in(few.implode())) for keys in batches(run.select(key))
     ]

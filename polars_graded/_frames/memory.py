@@ -1,4 +1,4 @@
-"""How much memory is left to this process."""
+"""Memory that this process can still use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _of_machine() -> int:
 
 
 def _of_container() -> list[int]:
-    """What a container's cgroup leaves, where it has a limit."""
+    """Return the memory that the limits of a container leave."""
     try:
         most, used = (
             (CGROUPS / f"memory.{each}").read_text("utf-8") for each in ("max", "current")
@@ -39,7 +39,7 @@ def _of_container() -> list[int]:
 
 
 def _of_limits() -> list[int]:
-    """What `ulimit -v` and `ulimit -d` leave, where they are set."""
+    """Return the memory that `ulimit -v` and `ulimit -d` leave."""
     try:
         import resource
 

@@ -1,4 +1,4 @@
-"""What there is to measure, before measuring: frames looked at, and rankings side by side."""
+"""Overview of a frame before measuring, and rankings side by side."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def overview(
 
 
 def _rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """What there is to count of the rows of an entry of `by`, for each strategy."""
+    """Return the counts of the rows of an entry of `by`, for each strategy."""
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
     grade, tied = pl.col(request.grade), rank_rows(request.ranking(name)).over(request.keys)
     doc = pl.lit(None) if request.document is None else pl.col(request.document)

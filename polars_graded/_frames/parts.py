@@ -39,8 +39,8 @@ WAYS = ("sorted", "scratch")
 BATCH_ROWS = 1 << 20
 """Rows of a part where they stream by: enough to keep every core at work."""
 
-FEWEST_ROWS = 1 << 17
-"""Of fewer rows a part saves no memory that is worth the time."""
+MIN_ROWS = 1 << 17
+"""Minimum number of rows of a part; smaller parts save hardly any memory."""
 
 WORKING_BYTES = 400
 """What measuring takes for a row beside the row itself: its lists, and the arrays of a kernel."""
@@ -51,8 +51,8 @@ ENGINE_BYTES = 256 << 20
 SHARE_OF_MEMORY = 0.5
 """What of the memory at hand a part may take, since nobody knows it to the byte."""
 
-MOST_PASSES = 16
-"""Beyond it a scratch folder is less work than reading the rows again."""
+MAX_PASSES = 16
+"""Maximum number of passes over the rows; beyond, a scratch folder is less work."""
 
 BUCKETS = 64
 """Folders of the scratch folder; one that is too large itself is read in passes."""
@@ -70,7 +70,7 @@ READ_AGAIN |= {"select", "simple-projection", "with-columns", "negative-slice", 
 
 @dataclass(frozen=True)
 class Cut:
-    """How a frame is cut, and what there is to say about it."""
+    """Way to cut a frame into parts, and the message about it."""
 
     way: int | str
     keys: tuple[str, ...]
@@ -105,7 +105,7 @@ def check_parts(value: Any) -> Parts:
 
 
 def chosen(frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, told: Parts) -> Cut:
-    """How to cut the frame: as told, else by its plan, its size and the memory at hand."""
+    """Choose how to cut the frame: as passed, or by its plan, its size and free memory."""
     keys = tuple(query)
     stacked = keys if strategy is None else (strategy, *query)
     rows = None
@@ -117,12 +117,12 @@ def chosen(frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, told
             return Cut("sorted", by or stacked, rows)
     if told is None and rows is not None:
         passes = max(1, -(-rows // rows_at_once(frame.head(SAMPLE_ROWS).collect())))
-        told = passes if passes <= MOST_PASSES else None
+        told = passes if passes <= MAX_PASSES else None
     return Cut(told or "scratch", keys, rows)
 
 
 def claims_to_be_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:
-    """Whether Polars would group the frame as sorted rows."""
+    """Return whether Polars would group the frame as sorted rows."""
     return SORTED in steps_of(
         frame.group_by(keys, maintain_order=True).agg(pl.len().alias("number of rows"))
     )
@@ -139,7 +139,7 @@ def steps_of(frame: pl.LazyFrame) -> set[str]:
 
 
 def rows_at_once(sample: pl.DataFrame) -> int:
-    """How many rows like these may be measured together in the memory at hand."""
+    """Return the number of such rows that fit in the free memory together."""
     row = sample.estimated_size() / max(1, sample.height)
     free = max(0, memory_at_hand() - ENGINE_BYTES)
     return max(1, int(SHARE_OF_MEMORY * free / (row + WORKING_BYTES)))
@@ -177,7 +177,7 @@ def _small_batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     """Batches that are cut where too little memory is left to measure one at a time."""
     at_once = 0
     for batch in batches(frame):
-        at_once = at_once or max(FEWEST_ROWS, rows_at_once(batch))
+        at_once = at_once or max(MIN_ROWS, rows_at_once(batch))
         yield from batch.iter_slices(at_once)
 
 

@@ -53,6 +53,6 @@ def _bar(**options: Any) -> Any:
 
 
 def _somebody_looks() -> bool:
-    """Whether there is a terminal or a notebook."""
+    """Return whether a terminal or a notebook shows the output."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel") or sys.stderr.isatty()

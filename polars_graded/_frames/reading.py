@@ -426,13 +426,13 @@ def _named_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
 
 
 def _names_of(files: Sequence[TextFile]) -> list[str]:
-    """What strategies are called that are named after their files."""
+    """Return the names of strategies that are named after their files."""
     names = [file.source.name if isinstance(file.source, Path) else file.name for file in files]
     return names if len(set(names)) == len(names) else [file.name for file in files]
 
 
 def _strategies_of(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> list[pl.Expr]:
-    """What the strategies of files are called: apart where files share a document and a tag."""
+    """Return the names of strategies, distinct for files that share a document and a tag."""
     names, as_they_are = _names_of(files), [pl.col("strategy")] * len(files)
     named_by_tag = all(isinstance(file.source, Path) and file.strategy is None for file in files)
     if not named_by_tag or len(set(names)) < len(names) or len(names) == 1:
@@ -445,7 +445,7 @@ def _strategies_of(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> l
 
 
 def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr]:
-    """What strategies of files with these tags are called: by them where no two files share one."""
+    """Return the names of strategies by their tags, or by files where files share a tag."""
     found = Counter(tag for of_file in tags for tag in of_file)
     again = [tag for tag, n in found.items() if n > 1]
     if not again:
@@ -590,7 +590,7 @@ def _taken_apart(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> pl
 
 
 class _Width:
-    """How many columns the features take, so that a typo cannot create thousands."""
+    """Limit of the number of features, so that a typo cannot create thousands of columns."""
 
     def __init__(self, most: int = _MOST_FEATURES) -> None:
         self.most = most

@@ -1,4 +1,4 @@
-"""What a call of `evaluate` asks for, settled in one form and checked; it can be pickled."""
+"""Request of an `evaluate` call in one checked form, which can be pickled."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 
 class RowOptions(TypedDict, total=False):
-    """What `evaluate` takes to know what rows mean, but for whose they are."""
+    """Arguments of `evaluate` that define the meaning of rows, without the graders."""
 
     grade: Grade
     by: By
@@ -54,7 +54,7 @@ class RowOptions(TypedDict, total=False):
 
 
 class RequestOptions(RowOptions, total=False):
-    """What `evaluate` takes to know what rows mean."""
+    """Arguments of `evaluate` that define the meaning of rows."""
 
     query: Columns
     strategy: str | None
@@ -62,7 +62,7 @@ class RequestOptions(RowOptions, total=False):
 
 @dataclass(frozen=True)
 class Request:
-    """What a call of `evaluate` asks for, all of it checked."""
+    """Request of an `evaluate` call, checked."""
 
     measures: Mapping[str, Measure]
     """The measure of each column that comes out, under the column's name."""
@@ -109,7 +109,7 @@ class Request:
         undefined_as: Undefined = "default",
         condensed: bool = False,
     ) -> Request:
-        """What these arguments of `evaluate` ask for."""
+        """Return the request of these arguments of `evaluate`."""
         computed: dict[str, pl.Expr] = {}
         grader, grade = settled_grade(grade, computed)
         strategies = settled_by(by, computed)
@@ -136,7 +136,7 @@ class Request:
 
     @classmethod
     def of_graders(cls, measures: Sequence[Measures], **options: Any) -> list[Request]:
-        """What these arguments ask for, of the grades of each grader that they name."""
+        """Return the request of each grader that these arguments name."""
         graders = settled_graders(options.get("grade", "grade"))
         if graders is None:
             return [cls.of(measures, **options)]
@@ -183,7 +183,7 @@ class Request:
         return self.by[strategy] if self.strategy is None else next(iter(self.by.values()))
 
     def directions_of(self, strategy: str) -> tuple[bool, ...]:
-        """Whether the highest value comes first, for each column to rank a strategy by."""
+        """Return whether the highest value comes first, for each column of a strategy."""
         name = strategy if self.strategy is None else next(iter(self.by))
         return self.descending.get(name, (True,) * len(self.by[name]))
 
@@ -324,7 +324,7 @@ class Request:
         raise ValueError(msg)
 
     def schema(self, given: Mapping[str, pl.DataType]) -> pl.Schema:
-        """What comes out of a frame of that schema."""
+        """Return the schema of the result for a frame of that schema."""
         keys: dict[str, Any] = {} if self.grader is None else {GRADER: pl.String()}
         keys |= {name: given.get(name, pl.String()) for name in self.keys_of_values}
         keys[self.key] = pl.String() if self.strategy is None else given[self.strategy]
@@ -350,7 +350,7 @@ class Request:
         return self.scale.ranked_by(by, descending=[*plain.descending, True])
 
     def ranking(self, strategy: str) -> Ranking:
-        """How the rows of a query are ranked by the columns of a strategy."""
+        """Return the ranking of a strategy by its columns."""
         ties = self.ties or ()
         flags = [*self.directions_of(strategy), *(True for _ in ties)]
         return self.scale.ranked_by([*self.columns_of(strategy), *ties], descending=flags)
@@ -519,7 +519,7 @@ def settled_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str,
 def settled_descending(
     given: Any, by: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[bool, ...]]:
-    """Whether the highest comes first, for each column of the strategies of which it is passed."""
+    """Return whether the highest value comes first, for each column where it is passed."""
     if given is None:
         return {}
     if isinstance(given, bool):
@@ -544,7 +544,7 @@ def settled_descending(
 
 
 def _flags(name: str, given: Any, n: int) -> tuple[bool, ...]:
-    """Whether the highest comes first, for each of n columns."""
+    """Return whether the highest value comes first, for each of n columns."""
     flags = given if isinstance(given, list | tuple) else [given] * n
     if not all(isinstance(flag, bool) for flag in flags):
         msg = f"`descending` of {name!r} must be True, False or a list of them, got {given!r}"

@@ -41,7 +41,7 @@ from polars_graded._measuring.names import Measure
 from polars_graded._measuring.ranking import Ranking
 from polars_graded._measuring.tie_orders import TieOrder, group_by_order
 
-MOST_ROWS = 1 << 24
+MAX_ROWS = 1 << 24
 """Strategies that have no more rows in all are measured together, so that what they share is found
 once; of more, progress shows in between."""
 
@@ -54,7 +54,7 @@ def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
 
 @dataclass(frozen=True)
 class Rankings:
-    """What comes out for the queries of a part and an entry of `by`."""
+    """Values and notes of the queries of a part, for one entry of `by`."""
 
     name: str
     values: pl.DataFrame
@@ -70,7 +70,7 @@ class Rankings:
 def rankings_of(request: Request, groups: Groups, kept: Sequence[str]) -> Iterator[Rankings]:
     """Yield the values of whole queries for each entry of `by`, with notes beside them."""
     part, names = Part(request, groups, kept), [*request.by]
-    size = max(1, MOST_ROWS // max(1, groups.frame.height))
+    size = max(1, MAX_ROWS // max(1, groups.frame.height))
     for first in range(0, len(names), size):
         yield from part.rankings(names[first : first + size])
 
@@ -86,7 +86,7 @@ class Part:
 
     @cached_property
     def measures(self) -> dict[str, Measure]:
-        """What is measured, each once."""
+        """Return the measures to compute, each once."""
         top = [JUDGED_AT_THE_TOP] if self.has_unjudged else []
         measures = {measure.name: measure for measure in [*self.request.measures.values(), *top]}
         check_measures([*measures.values()], self.request.scale, has_known=False)
@@ -94,7 +94,7 @@ class Part:
 
     @cached_property
     def has_unjudged(self) -> bool:
-        """Whether it is to be seen how much of what was retrieved is judged."""
+        """Return whether the judged share of the retrieved documents is needed."""
         return self.grades.flat.null_count() > 0
 
     @cached_property
@@ -106,7 +106,7 @@ class Part:
 
     @cached_property
     def notes(self) -> dict[str, pl.Series]:
-        """What is to be known of each query, whatever the strategy."""
+        """Return the notes of each query that hold for all strategies."""
         return notes_of_queries(self)
 
     def lists_ranked_by(self, name: str) -> list[Lists]:
@@ -126,7 +126,7 @@ class Part:
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:
-        """What gives the documents at some places, as text; None without a column of them."""
+        """Return a function from places to documents as texts; None without a document column."""
         column = self.request.tie_column
         if column is None:
             return None
@@ -168,7 +168,7 @@ class Part:
         return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n)
 
     def ranking(self, name: str) -> Ranking:
-        """How a strategy is ranked."""
+        """Return the ranking of a strategy."""
         return self.request.ranking(name)
 
     def of_strategy(
@@ -208,7 +208,7 @@ class Part:
 
 
 def notes_of_queries(part: Part) -> dict[str, pl.Series]:
-    """What is to be known of each query, whatever the strategy."""
+    """Return the notes of each query that hold for all strategies."""
     request, groups, grades = part.request, part.groups, part.grades
     noted = {
         "rows": pl.Series(np.diff(groups.offsets)),
@@ -244,7 +244,7 @@ def notes_of_grades(grades: pl.Series) -> dict[str, object]:
 
 
 def notes_of_strategy(part: Part, name: str) -> dict[str, pl.Series]:
-    """What is to be known of each query, and of a strategy, before it is measured."""
+    """Return the notes of each query and a strategy that do not need its values."""
     scores = part.groups.lists(part.request.columns_of(name)[0])
     retrieved = scores.flat.is_not_null()
     return {
@@ -255,7 +255,7 @@ def notes_of_strategy(part: Part, name: str) -> dict[str, pl.Series]:
 
 
 def _counts_up(part: Part, name: str, values: pl.Series) -> pl.Series:
-    """Whether a score that is called rank has each number from 1, or 0, once."""
+    """Return whether a score named like a rank contains each number from 1, or 0, once."""
     looks_so = values.dtype.is_numeric() and data_warnings.is_called_rank(values.name)
     if name in part.request.descending or not looks_so:
         return part.constant(value=False, dtype=pl.Boolean())
@@ -309,7 +309,7 @@ def _by_query(request: Request, values: pl.DataFrame) -> pl.DataFrame:
 
 
 class Faults:
-    """What is wrong with the data of a strategy, counted over all queries."""
+    """Counts of faults in the data of a strategy, over all queries."""
 
     def __init__(self) -> None:
         self.n = 0

@@ -1,4 +1,4 @@
-"""What the queries of a report can show: the facts of its verdict, and how sure the order is."""
+"""Facts of the verdict of a report, and the certainty of its order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page has of measures, curves and comparisons, made from the frame of results."""
+"""Measures, curves and comparisons as the page shows them, from the grid of results."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ from polars_graded._sentences import counted, listed, p_said, percent, together
 from polars_graded._sentences.titles import axis_title
 from polars_graded._sentences.verdicts import ALPHA, Tested
 
-MOST_POINTS = 1_200_000
-"""How many points the curves of all strategies and queries have together."""
+MAX_POINTS = 1_200_000
+"""Maximum number of points of all curves."""
 
-MOST_VALUES = 640_000
-"""How many values of measures the page has of single queries."""
+MAX_VALUES = 640_000
+"""Maximum number of values of single queries."""
 
-MOST_QUERIES = 5000
-"""How many queries can be looked at one by one."""
+MAX_QUERIES = 5000
+"""Maximum number of queries that can be inspected."""
 
-FEWEST_POINTS = 20
-"""How many points each curve has, however many there are."""
+MIN_POINTS = 20
+"""Minimum number of points of each curve."""
 
 
 def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) -> str:
-    """What the page is of, and what it leaves out."""
+    """Return a sentence about the data of the page, and what it leaves out."""
     said = f"{counted(n_strategies, 'strategies')}, {counted(n_queries, 'queries')}."
     with_curves = min([len(curve["there"]) for curve in drawn if curve["there"]], default=n_seen)
     if n_seen < n_queries:
@@ -66,8 +66,8 @@ def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) ->
 
 
 def queries_seen(n_queries: int, n_values: int) -> Integers:
-    """Which queries can be looked at one by one, where each has this many values of measures."""
-    most = min(MOST_QUERIES, MOST_VALUES // max(1, n_values))
+    """Return the queries that can be inspected, given the number of values of each."""
+    most = min(MAX_QUERIES, MAX_VALUES // max(1, n_values))
     return curve_rows.equal_steps(n_queries, max(2, most)).to_numpy()
 
 
@@ -102,7 +102,7 @@ def measures_of(grid: Grid, seen: Integers) -> list[Measure]:
 
 
 def _bin(values: Floats) -> float:
-    """How wide bins of differences are, whatever pair is seen."""
+    """Return the width of bins of differences, equal for all pairs."""
     whole = values[:, np.isfinite(values).all(axis=0)]
     furthest = np.ptp(whole, axis=0).max() if whole.size else 0.0
     _, width = bins.difference_bins(pl.Series([0.0, furthest]), whole.shape[1])
@@ -117,7 +117,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
 
     The measures of the grid are curves.
     """
-    from polars_graded._drawing.style import FEW_POINTS, MOST_COLOURS
+    from polars_graded._drawing.style import MAX_COLOURS, MAX_MARKED_POINTS
     from polars_graded._report import specs
 
     names = grid.measures
@@ -157,7 +157,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
                     kind,
                     int(at[-1]),
                     unit=all(np.nanmin(its) >= 0 and np.nanmax(its) <= 1 for its in drawn),
-                    few=len(kept) <= FEW_POINTS and len(everything) <= MOST_COLOURS,
+                    few=len(kept) <= MAX_MARKED_POINTS and len(everything) <= MAX_COLOURS,
                     ideal=bool(ideals),
                 ),
             }
@@ -166,20 +166,20 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
 
 
 def _fitting(everything: Floats, kind: str, n_lines: int, n_seen: int) -> tuple[Integers, Integers]:
-    """Which points of a curve, and which of the queries that are seen, fit in the page."""
+    """Return the points of a curve, and the queries, that fit in the page."""
     n_strategies, _, length = everything.shape
     kept = np.arange(length)
     if kind == "rank":
-        most = max(FEWEST_POINTS, MOST_POINTS // (n_lines * n_seen))
+        most = max(MIN_POINTS, MAX_POINTS // (n_lines * n_seen))
         most = min(most, curve_rows.most_points(n_strategies))
         kept = curve_rows.equal_steps(length, most).to_numpy()
     # Where even so few points do not fit, fewer queries have them.
-    most = max(2, MOST_POINTS // (n_lines * max(1, len(kept))))
+    most = max(2, MAX_POINTS // (n_lines * max(1, len(kept))))
     return kept, curve_rows.equal_steps(n_seen, most).to_numpy()
 
 
 def without_value(names: list[str], drawn: list[Curve]) -> dict[str, str]:
-    """What is said of curves that are there where none of their kind has a value to draw."""
+    """Return a note for each kind of curve that has no value to draw."""
     kinds = _kinds(names)
     empty = set(kinds.values()) - {curve["kind"] for curve in drawn}
     return {
@@ -189,12 +189,12 @@ def without_value(names: list[str], drawn: list[Curve]) -> dict[str, str]:
 
 
 def _kinds(names: list[str]) -> dict[str, str]:
-    """Which curves are by rank and which by recall."""
+    """Return the kind of each curve: by rank or by recall."""
     return {name: kind for name in names if (kind := curve_rows.kind_of(name))}
 
 
 def _same(lines: Floats) -> bool:
-    """Whether all strategies have the same line in each query."""
+    """Return whether all strategies have the same line in each query."""
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
 
 
@@ -228,7 +228,7 @@ def compared_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pai
 
 
 def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> Comparison:
-    """What the page has of the pairs, and what was done."""
+    """Return the pairs as the page shows them, and how they were tested."""
     every = [pair for of_measure in pairs for pair in of_measure]
     if not every:
         return {"baseline": tested.baseline, "rows": [], "columns": [], "note": "", "held": ""}
@@ -244,7 +244,7 @@ def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> Comparison:
 
 
 def _held(pairs: list[Pair], tested: Tested) -> str:
-    """What the intervals are of: those that agree with p, where the test has any."""
+    """Return the meaning of the intervals: which agree with p, if the test has such."""
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of one difference, apart from p"
     if tested.joint:
@@ -287,7 +287,7 @@ def segments_of(
 
 
 def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
-    """Which differences of a measure are not the same in all segments."""
+    """Return a sentence about differences of a measure that vary between segments."""
     rows = told.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
     apart = listed([f"{one} - {other}" for one, other in pairs]) if rows.height else "none"

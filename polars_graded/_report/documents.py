@@ -1,4 +1,4 @@
-"""What the page has of the frame that was evaluated: an overview, and the documents of queries."""
+"""Overview and documents of the evaluated frame, as the page shows them."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from polars_graded._sentences import counted
 RANKS = 10
 """How many documents of a ranking are shown."""
 
-MOST_LETTERS = 160
-"""How long a document's name or title is at most."""
+MAX_NAME_LETTERS = 160
+"""Maximum number of letters of a document's name or title."""
 
-MOST_PLACES = 300_000
-"""How many documents are looked up, of all strategies and queries together."""
+MAX_PLACES = 300_000
+"""Maximum number of documents, over all strategies and queries."""
 
-MOST_ROWS = 20_000_000
-"""How many rows, of all strategies together, are measured anew as if all were judged."""
+MAX_ROWS = 20_000_000
+"""Maximum number of rows that are evaluated again as if all were judged."""
 
-MOST_SIZE = 3_000_000
-"""How many letters the documents take up at most."""
+MAX_DOCUMENT_LETTERS = 3_000_000
+"""Maximum number of letters of all documents."""
 
 COLUMNS = {
     "queries": ("queries", "count"),
@@ -106,7 +106,7 @@ class RankedFrame:
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """What `overview` says; documents of the same score are tied, whatever breaks ties."""
+        """Return the table of `overview`, with documents of equal scores as tied."""
         table = overview(self.frame, **self.options)
         if not self.request.ties:
             return table
@@ -114,7 +114,7 @@ class RankedFrame:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What was said of the rows, each under its name."""
+        """Return the settings of the rows by name."""
         ties, scale = self.request.ties, self.request.scale
         unbroken = UNBROKEN
         if self.request.tie_column is not None:
@@ -134,7 +134,7 @@ class RankedFrame:
         return {name: text for name, text in said.items() if text}
 
     def overview(self) -> Overview:
-        """What `overview` says, in words."""
+        """Return the result of `overview` in words."""
         table = self.table
         key, *columns = table.columns
         note = f"{counted(self.frame.height, 'rows')} of documents."
@@ -158,7 +158,7 @@ class RankedFrame:
         """
         formulas = {name: grid.formulas.get(name, name) for name in names}
         measures = {name: formula for name, formula in formulas.items() if Measure.parsed(formula)}
-        is_large = self.frame.height * len(self.request.by) > MOST_ROWS
+        is_large = self.frame.height * len(self.request.by) > MAX_ROWS
         is_judged = (self.table["judged"].fill_null(1) == 1).all()
         if not measures or is_large or is_judged or self.request.scale.condensed:
             return {}
@@ -190,7 +190,7 @@ class RankedFrame:
         """
         if "doc" not in self.shown:
             return None
-        few = MOST_PLACES // (RANKS * len(strategies))
+        few = MAX_PLACES // (RANKS * len(strategies))
         there = equal_steps(len(queries), max(2, few)).to_list()
         texts = queries.cast(pl.String).gather(there)
         found = self._found(strategies, texts)
@@ -202,7 +202,7 @@ class RankedFrame:
             raise ValueError(msg)
         entries = [found.get(text, EMPTY) for text in texts]
         sizes = pl.Series([len(json.dumps(entry, ensure_ascii=False)) for entry in entries])
-        kept, allowed = len(entries), max(0, min(size, MOST_SIZE))
+        kept, allowed = len(entries), max(0, min(size, MAX_DOCUMENT_LETTERS))
         while sizes[places := equal_steps(len(entries), kept)].sum() > allowed:
             kept = int(kept * 0.9)
         return {
@@ -244,4 +244,4 @@ EMPTY: dict[str, Any] = {"documents": [], "ranked": []}
 def _text(value: Any) -> str | None:
     """A name or title, cut where it is long."""
     text = "null" if value is None else str(value)
-    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+    return text if len(text) <= MAX_NAME_LETTERS else f"{text[: MAX_NAME_LETTERS - 1]}…"

@@ -15,7 +15,7 @@ else:
 
 
 class ReportFile(_Path):
-    """Where a report was written: a `Path`, which notebooks show as a link."""
+    """Path of a report, which notebooks show as a link."""
 
     def _repr_html_(self) -> str | None:
         """A link to the page, and where it is; nothing where there is no file.

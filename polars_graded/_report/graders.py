@@ -1,4 +1,4 @@
-"""What the graders of results say: in the verdict, and in the charts that there are of them."""
+"""Graders of results in the verdict and in the charts of the page."""
 
 from __future__ import annotations
 

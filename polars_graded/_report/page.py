@@ -53,8 +53,8 @@ from polars_graded._writing import check_writable, write_atomically
 
 __all__ = ["report"]
 
-MOST_PAIRS = 4
-"""Of up to this many strategies every pair is shown; of more, each is compared with one."""
+MAX_PAIRS = 4
+"""Maximum number of strategies whose pairs are all shown; of more, one is compared."""
 
 LONG = 20
 """From how many letters on names are long."""
@@ -370,9 +370,9 @@ def _payload(
         "missing": MISSING[grid.missing] or UNDEFINED * _has_undefined(grid),
         "steps": STEPS,
         "alpha": ALPHA,
-        "mostPairs": MOST_PAIRS,
-        "mostNamed": style.MOST_NAMED,
-        "mostColours": style.MOST_COLOURS,
+        "mostPairs": MAX_PAIRS,
+        "mostNamed": style.MAX_NAMED_QUERIES,
+        "mostColours": style.MAX_COLOURS,
         "rest": {"colour": style.REST, "dash": [1, 0]},
         "forestSteps": specs.FOREST_STEPS,
         "looks": specs.strategy_looks(len(strategies)),
@@ -399,7 +399,7 @@ def _payload(
 def _settings(
     payload: Payload, others: Mapping[str, str], date: dt.date | None
 ) -> list[tuple[str, str]]:
-    """What the page was made with, each under its name."""
+    """Return the settings of the page by name."""
     import altair as alt
 
     versions = f"polars_graded {__version__}, Polars {pl.__version__}, Altair {alt.__version__}"

@@ -15,7 +15,15 @@ from typing import Any
 import altair as alt
 
 from polars_graded._drawing import marks, query_views
-from polars_graded._drawing.style import DOUBT, FAINT, INK, MOST_NAMED, PALETTE, REST, layered
+from polars_graded._drawing.style import (
+    DOUBT,
+    FAINT,
+    INK,
+    MAX_NAMED_QUERIES,
+    PALETTE,
+    REST,
+    layered,
+)
 
 CONFIG = {
     # The page says itself what a chart shows, in a sentence instead of a name for each mark.
@@ -113,7 +121,7 @@ def forest_specs() -> dict[str, dict[str, Any]]:
 
     It is there with intervals, and without: an axis of intervals that are all null has no ends.
     """
-    named = f"length(data('rows')) <= {MOST_NAMED}"
+    named = f"length(data('rows')) <= {MAX_NAMED_QUERIES}"
     axis = alt.Axis(
         labelLimit=alt.ExprRef("0.35 * containerSize()[0]"),
         labelExpr=f"{named} ? datum.label : ''",
@@ -199,7 +207,7 @@ def explore_spec(query: str) -> dict[str, Any]:
 
 
 def _told(words: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What a chart is told by the page, with the values that it has at first."""
+    """Return the signals of a chart that the page sets, with their first values."""
     return [{"name": name, "value": value} for name, value in words.items()]
 
 

@@ -1,4 +1,4 @@
-"""How far graders agree, document by document: people, models, or both."""
+"""Agreement of graders, people or models, document by document."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["agreement"]
 
-MOST_GRADES = 101
-"""Of more different grades hardly any are equal, and their table is large."""
+MAX_GRADES = 101
+"""Maximum number of different grades; of more, hardly any are equal."""
 
 MAX_STRAY_SHARE = 0.01
 """Largest share of a grader's grades that are stray one step outside those of all others."""
@@ -260,15 +260,15 @@ class Grades:
                 msg = f"grade {name!r} must be finite, got NaN or infinity"
                 raise ValueError(msg)
         values = np.unique(given[there]) if there.any() else np.zeros(1)
-        if len(values) > MOST_GRADES:
-            msg = f"there must be at most {MOST_GRADES} different grades, got {len(values)}"
+        if len(values) > MAX_GRADES:
+            msg = f"there must be at most {MAX_GRADES} different grades, got {len(values)}"
             raise ValueError(msg)
         codes = np.where(there, np.searchsorted(values, np.where(there, given, 0)), -1)
         return cls(names, values, codes, rows["query"].to_numpy())
 
     @property
     def n_queries(self) -> int:
-        """How many queries there are."""
+        """Return the number of queries."""
         return int(self.query[-1]) + 1 if len(self.query) else 0
 
     def warn_of_scales(self, trusted: str | None) -> None:
@@ -301,7 +301,7 @@ class Grades:
                 )
 
     def pairs(self, i: int, others: Sequence[int], level: float) -> Iterator[dict[str, Any]]:
-        """How one grader agrees with some others."""
+        """Yield the agreement of one grader with some others."""
         k, count = len(self.values), len(others)
         a, b = self.codes[:, [i]], self.codes[:, others]
         both = (a >= 0) & (b >= 0)
@@ -320,7 +320,7 @@ class Grades:
             yield from self._rows(graders, both[:, place], found, _telling(counts))
 
     def together(self, level: float) -> Iterator[dict[str, Any]]:
-        """How all graders agree, each document with as many grades as it has."""
+        """Yield the agreement of all graders, for documents with any number of grades."""
         k, near = len(self.values), _nearness(self.values)
         given = np.stack([(self.codes == code).sum(axis=1) for code in range(k)], axis=1) * 1.0
         count = given.sum(axis=1, keepdims=True)

@@ -116,7 +116,7 @@ def _rankers(columns: Sequence[str]) -> list[str]:
 
 
 def _positions(curves: Sequence[Measure]) -> tuple[str, pl.Series]:
-    """What the values of curves stand at, and what that is called."""
+    """Return the name and the positions of the values of curves."""
     if not curves:
         msg = "name at least one curve, such as 'dcg_curve@20'"
         raise ValueError(msg)

@@ -40,7 +40,7 @@ class NotComparableError(ValueError):
 
 @dataclass
 class Comparability:
-    """What was allowed to differ between two results, and what could not be checked."""
+    """Differences between two results that were allowed, and those not checked."""
 
     allowed: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)

@@ -600,7 +600,7 @@ def comparison_of(
     rope: float | None = None,
     clusters: Clusters | None = None,
 ) -> pl.DataFrame:
-    """What `compare` says of these results."""
+    """Return the result of `compare` for a grid."""
     a, b = pairs_of(grid.strategies, baseline)
     names = names_of_pairs(grid.strategies, a, b)
     tables, told = [], dict[str, None]()
@@ -636,7 +636,7 @@ def _check_none(**given: Any) -> None:
 def _statistics(
     pairs: Sequence[Pairs], options: Options, rope: float | None, clusters: Clusters | None
 ) -> Iterator[dict[str, Any]]:
-    """What is said of each pair, segment by segment: what decides comes last."""
+    """Yield the statistics of each pair by segment, with the decisive ones last."""
     test = outcome_of if clusters is None else clusters.outcome_of
     found = [test(each, options) for each in pairs]
     tests = tests_of(found, options.correction, options.level)
@@ -669,7 +669,7 @@ def _statistics(
 
 
 def _equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[str, Any]:
-    """How probable it is that a strategy is better, the same in practice, or worse."""
+    """Return the probabilities that a strategy is better, equivalent in practice, or worse."""
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics

@@ -1,4 +1,4 @@
-"""Which differences count as found, and by which test: the same for tables, charts and pages."""
+"""Rule for which differences count as found, shared by tables, charts and pages."""
 
 from __future__ import annotations
 

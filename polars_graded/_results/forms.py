@@ -316,7 +316,7 @@ def _beaten(
 
 
 def _caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
-    """What is bold, and what the raised signs stand for."""
+    """Return the caption: the meaning of bold numbers and raised signs."""
     counts = means.get_column("queries").unique().sort().to_list()
     few = "" if len(counts) == 1 else f"{counts[0]:,} to "
     queries = few + counted(counts[-1], "queries")
@@ -340,7 +340,7 @@ def _caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | N
 
 
 class Writer(NamedTuple):
-    """How a format shows a table."""
+    """Writer of tables in one format."""
 
     plain: Callable[[str], str]
     """A text as it is."""

@@ -448,7 +448,7 @@ def _check_same_names(strategies: pl.Series, known: pl.Series) -> None:
 
 
 def _are_results(baseline: Any) -> bool:
-    """Whether a baseline is a file or a frame rather than the name of a strategy."""
+    """Return whether a baseline is a file or a frame rather than the name of a strategy."""
     return isinstance(baseline, Path) or hasattr(baseline, "columns")
 
 
@@ -499,7 +499,7 @@ def _known_values(grid: Grid, measure: str) -> Floats:
 
 
 class Judgement(NamedTuple):
-    """What verdicts on a measure go by."""
+    """Data for the verdicts on a measure."""
 
     margin: float
     options: Options

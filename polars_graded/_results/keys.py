@@ -1,4 +1,4 @@
-"""Which columns of a frame of results tell its rows apart: one rule for all that takes results."""
+"""Key columns of a frame of results, by one rule for all functions of results."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def _are_the_query(
 
 
 def _may_be_a_key(name: str, dtype: pl.DataType) -> bool:
-    """Whether it is no measure, by its name and what it holds."""
+    """Return whether a column may be a key, by its name and type."""
     if name in (JUDGMENTS, SETTINGS):
         return False
     holds_values = dtype.is_float() or dtype.is_decimal() or _holds_several(dtype)

@@ -21,7 +21,7 @@ PART = 2**16
 
 
 class Statistics(NamedTuple):
-    """What is said of the differences of each pair, NaN where there is nothing to say."""
+    """Statistics of the differences of each pair, NaN where they are undefined."""
 
     mean: Floats
     std: Floats
@@ -39,11 +39,11 @@ class Pairs:
 
     @property
     def n(self) -> int:
-        """How many queries there are."""
+        """Return the number of queries."""
         return self.results.n
 
     def __len__(self) -> int:
-        """How many pairs there are."""
+        """Return the number of pairs."""
         return len(self.a)
 
     def parts(self, per_pair: int, most: int = PART) -> Iterator[slice]:
@@ -55,7 +55,7 @@ class Pairs:
         return self.results.differences(self.a[part], self.b[part])
 
     def tolerances(self, part: slice) -> Floats:
-        """How far off the differences of some pairs can be by rounding; no difference is exact."""
+        """Return the rounding error of the differences of some pairs, as no difference is exact."""
         return self.results.tolerances(self.a[part], self.b[part])
 
     def snapped(self, part: slice) -> Floats:

@@ -94,7 +94,7 @@ def check_graders(
 
 
 def check_same_strategies(grader: str, other: str, own: pl.Series, others: pl.Series) -> list[int]:
-    """Where the strategies of one grader's results stand among another's, who has the same."""
+    """Return the places of the strategies of one grader among those of another."""
     if not own.sort().equals(others.sort(), check_names=False):
         msg = f"{grader!r} and {other!r} must have results of the same strategies"
         raise ValueError(msg)
@@ -229,7 +229,7 @@ def collected_keys(
 
 
 def place_of(strategies: pl.Series, name: Any) -> int:
-    """Where a strategy stands among them."""
+    """Return the place of a strategy among all."""
     known = strategies.to_list()
     if name in known:
         return known.index(name)
@@ -311,7 +311,7 @@ class Grid:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many strategies and queries there are."""
+        """Return the numbers of strategies and queries."""
         return len(self.strategies), len(self.queries)
 
     def values(self, measure: str) -> Floats:
@@ -358,7 +358,7 @@ class Grid:
             yield results
 
     def curve_length(self, *curves: str) -> int:
-        """How long the lists of curves are, 0 where there is none."""
+        """Return the length of the lists of curves; 0 if there are none."""
         return length_of(self.frame, curves, " and ".join(map(repr, curves)))
 
     def curve(self, curve: str, length: int) -> Floats:
@@ -439,7 +439,7 @@ class Results:
 
     @property
     def n(self) -> int:
-        """How many queries there are."""
+        """Return the number of queries."""
         return len(self.queries)
 
     def at(self, places: Integers) -> Results:
@@ -453,7 +453,7 @@ class Results:
 
     @cached_property
     def floor(self) -> float:
-        """What a smaller value counts as where its rounding is judged.
+        """Return the least magnitude that the rounding of a value is measured by.
 
         A 0 that is the difference of 1 and 1 is rounded as a 1 is.
         """
@@ -461,18 +461,18 @@ class Results:
 
     @cached_property
     def rounding(self) -> Floats:
-        """How far apart two values of a query can at most be that are the same."""
+        """Return the maximum distance of two values of a query that count as equal."""
         largest: Floats = np.abs(self.values).max(axis=0, initial=0)
         return np.multiply(ROUNDING, np.maximum(self.floor, largest))
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether a higher value is better."""
+        """Return whether a higher value is better."""
         return check_known(self.measure, self.best) != "lowest"
 
     @property
     def order(self) -> Floats:
-        """Where the means put the strategies, the best highest; ties in spite of rounding."""
+        """Return the order of strategies by mean, the best highest, with ties up to rounding."""
         count = len(self.values)
         if not count or not self.n:
             return np.full(count, np.nan)
@@ -487,7 +487,7 @@ class Results:
         return places if self.higher_is_better else -places
 
     def tolerances(self, a: Integers, b: Integers) -> Floats:
-        """How far off differences between strategies can be by rounding: a row per pair.
+        """Return the rounding errors of differences between strategies, a row per pair.
 
         It is 0 where the two values are the same but for rounding.
         """
@@ -511,13 +511,13 @@ class Results:
 
 
 def best_of(column: str) -> Best | None:
-    """Which value of a column is best, None where it is not called like a measure."""
+    """Return which value of a column is best; None if its name is no measure."""
     parsed = Measure.parsed(column)
     return None if parsed is None else parsed.definition.best
 
 
 def best_in(rows: pl.DataFrame) -> Best:
-    """Which value is best of the measure that these rows are of, as `compare` or a name has it."""
+    """Return which value is best for the measure of these rows."""
     if "best" in rows.columns:
         return rows["best"][0] or "none"
     return best_of(rows["measure"][0]) or "highest"
@@ -530,7 +530,7 @@ def columns_named(measures: Sequence[Named]) -> list[str]:
 
 
 def directions_of(measures: Sequence[Named]) -> dict[str, Best]:
-    """Which value is best of the columns that are named with what they measure."""
+    """Return which value is best for the columns that are named with their measure."""
     values: dict[str, Best] = {best: best for best in get_args(Best)}
     said = [each for each in measures if isinstance(each, Mapping)]
     return {
@@ -552,7 +552,7 @@ def formulas_of(measures: Sequence[Named]) -> dict[str, str]:
 
 
 def check_known(column: str, best: Best | None) -> Best:
-    """Which value of a column is best, where that is known."""
+    """Return which value of a column is best; raise if that is unknown."""
     if best is None:
         msg = (
             f"`measures` must say which value of {column!r} is best, since no measure is called so"
@@ -661,7 +661,7 @@ def ratio(above: Floats, below: Floats) -> Floats:
 
 
 def mean_margin(std: Any, n: Any, confidence: float) -> Any:
-    """How far Student's interval of the mean of n values reaches to either side of it."""
+    """Return the margin of Student's interval of the mean of n values."""
     from scipy.special import stdtrit
 
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)

@@ -1,4 +1,4 @@
-"""How much a measure can show: which pairs it tells apart, and how many queries that takes."""
+"""Power of a measure: pairs that it tells apart, and the number of queries needed."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from polars_graded._results.significance import (
 
 __all__ = ["discriminative_power", "power_curve", "queries_needed", "significance_levels"]
 
-FEWEST_STRATEGIES = 3
-"""With fewer there is one pair, which says nothing of a share."""
+MIN_STRATEGIES = 3
+"""Minimum number of strategies; fewer form one pair, which has no share."""
 
 Unit: TypeAlias = Literal["measure", "range"]
 
-MOST_QUERIES = 2**40
-"""The most queries that are looked for: more than anyone has."""
+MAX_QUERIES = 2**40
+"""Maximum number of queries to search for, more than anyone has."""
 
 
 @takes_results()
@@ -233,7 +233,7 @@ def significance_levels(
 
 def _achieved(grid: Grid, options: Options) -> Iterator[tuple[Pairs, Floats]]:
     """All pairs by each measure, and their p values, 1 where there is none."""
-    for pairs in _all_pairs(grid, FEWEST_STRATEGIES):
+    for pairs in _all_pairs(grid, MIN_STRATEGIES):
         outcome = outcome_of(pairs, options)
         p = np.nan_to_num(corrected(options.correction, outcome.p), nan=1.0)
         yield pairs, np.where(agrees_with_means(pairs, outcome), p, 1.0)
@@ -354,7 +354,7 @@ def queries_needed(
 
 
 def what_is_needed(pairs: Pairs, difference: float, power: float, level: float) -> dict[str, Any]:
-    """How many queries show a difference of pairs, and which difference those at hand show."""
+    """Return the queries that a difference needs, and the difference that the data can show."""
     std, n = _pooled_std(pairs), pairs.n
     effect = difference / std
     return {
@@ -429,7 +429,7 @@ def power_curve(
     numbers = None
     if queries is not None:
         numbers = [
-            check_whole_number("queries", number, at_least=2, at_most=MOST_QUERIES)
+            check_whole_number("queries", number, at_least=2, at_most=MAX_QUERIES)
             for number in check_list("queries", queries)
         ]
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
@@ -494,7 +494,7 @@ def _pooled_std(pairs: Pairs) -> float:
 
 def fewest_queries(effect: float, power: float, alpha: float) -> int | None:
     """The fewest queries with this power, None where that is more than anyone has."""
-    numbers = range(2, MOST_QUERIES + 1)
+    numbers = range(2, MAX_QUERIES + 1)
     place = bisect_left(numbers, power, key=lambda n: power_of(n, effect, alpha))
     return numbers[place] if place < len(numbers) else None
 

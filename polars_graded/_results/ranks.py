@@ -1,4 +1,4 @@
-"""How sure the places of strategies are, and which of them cannot be told apart."""
+"""Intervals of the ranks of strategies, and groups that cannot be told apart."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def rank_strategies(
 
 
 def ranks_of(grid: Grid, options: Options) -> pl.DataFrame:
-    """What `rank_strategies` says of these results."""
+    """Return the result of `rank_strategies` for a grid."""
     if TESTS[options.test].of_ranks:
         msg = (
             "`test` must be one of means where strategies are ranked by theirs, got "

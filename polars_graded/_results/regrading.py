@@ -1,4 +1,4 @@
-"""What other judgments would have said: other graders, merged levels, unjudged documents."""
+"""Results under other judgments: other graders, merged levels, unjudged documents."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ DEPTH = "polars_graded: depth"
 OF_JUDGING = "judged"
 """The measure that tells an unjudged document from an irrelevant one."""
 
-MOST_LEVELS = 5
-"""With more levels there are too many ways to merge them."""
+MAX_LEVELS = 5
+"""Maximum number of levels; more have too many ways to merge them."""
 
 
 def unjudged_bounds(
@@ -203,7 +203,7 @@ def _unknown(
 
 
 def _has_bounds(measure: Measure, options: Mapping[str, Any]) -> bool:
-    """Whether no judgments lead out of the values with all unjudged irrelevant and all best."""
+    """Return whether the values with all unjudged irrelevant and all best are true bounds."""
     definition = measure.definition
     of_a_scale = definition.is_of_a_scale or measure.options.get("graded", False)
     undefined = options.get("undefined_as", "default")
@@ -337,7 +337,7 @@ BOUNDS = ("measure", "value", "value_if_best", "low", "high", "exact", "residual
 
 
 class _Conclusions:
-    """What the values of one grading say: means, an order, and significant differences."""
+    """Means, order and significant differences under one grading."""
 
     def __init__(
         self,
@@ -410,9 +410,9 @@ def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.D
 
 def _merged(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
     """The grades with neighbouring levels merged, in every way that leaves at least two."""
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > MAX_LEVELS:
         msg = (
-            f"there must be at most {MOST_LEVELS} levels to merge them in every way, got "
+            f"there must be at most {MAX_LEVELS} levels to merge them in every way, got "
             f"{len(levels)}\n\nHint: `gradings` says which other gradings to try"
         )
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""How sure the order of strategies is: what fewer queries, or another measure, would have said."""
+"""Stability of the order of strategies with fewer queries or another measure."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def stability_of(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """How alike the order from samples of one size is to that from all queries."""
+    """Return the rank correlation of orders from samples of one size and from all queries."""
     correlation = kendalls if method == "kendall" else _taus_ap
     samples = _samples(results, size, draws, seed)
     every = [correlation(_signs(results, drawn), results.order) for drawn in samples]
@@ -278,7 +278,7 @@ def _samples(results: Results, size: int, samples: int, seed: int) -> Iterator[I
 
 
 def _differences(results: Results, drawn: Integers) -> Floats:
-    """How far the means of all pairs of strategies are apart: a row per sample."""
+    """Return the distances between the means of all pairs of strategies, a row per sample."""
     rows, size = drawn.shape
     weights = np.zeros((rows, results.n))
     np.put_along_axis(weights, drawn, 1 / size, axis=1)
@@ -291,7 +291,7 @@ def _differences(results: Results, drawn: Integers) -> Floats:
 
 
 def _signs(results: Results, drawn: Integers) -> Floats:
-    """Which of each pair of strategies is the better one: a row per sample."""
+    """Return the better strategy of each pair as a sign, a row per sample."""
     return np.sign(_differences(results, drawn)) * (1 if results.higher_is_better else -1)
 
 
@@ -445,7 +445,7 @@ def _between_graders(
 
 
 def _pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
-    """What is compared with what: everything with the reference, or each pair once."""
+    """Return the pairs to compare: everything with the reference, or each pair once."""
     if reference is None:
         return list(combinations(names, 2))
     if reference in names:

@@ -1,4 +1,4 @@
-"""Whether what strategies differ by differs between segments of queries: an interaction."""
+"""Interaction tests: differences of strategies that vary between segments of queries."""
 
 from __future__ import annotations
 

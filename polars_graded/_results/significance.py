@@ -34,8 +34,8 @@ BLOCK = 2**20
 KEPT = 2**23
 """How many resampled statistics are kept at a time, 64 MB."""
 
-MOST_RESAMPLES = 2**22
-"""How many resamples a test may draw, so that those of one pair fit what is kept."""
+MAX_RESAMPLES = 2**22
+"""Maximum number of resamples, so that those of one pair fit in memory."""
 
 SMALL = 13
 """The most queries for which all signs of tied ranks are gone through, as scipy does."""
@@ -70,7 +70,7 @@ class Options:
             raise ValueError(msg)
         check_level(self.confidence)
         check_whole_number("seed", self.seed, at_least=0)
-        check_whole_number("resamples", self.resamples, at_most=MOST_RESAMPLES)
+        check_whole_number("resamples", self.resamples, at_most=MAX_RESAMPLES)
         if not (self.progress is None or callable(self.progress)):
             msg = f"`progress` must be called with a sequence, as tqdm is, got {self.progress!r}"
             raise TypeError(msg)
@@ -111,7 +111,7 @@ class Test:
 
 
 class Outcome(NamedTuple):
-    """What a test says of all pairs."""
+    """Result of a test for all pairs."""
 
     p: Floats
     interval: Interval
@@ -123,7 +123,7 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(pairs: Pairs, options: Options) -> Outcome:
-    """What a test says of all pairs; fewer than two queries say nothing."""
+    """Return the result of a test for all pairs; undefined for fewer than two queries."""
     if pairs.n < 2:  # noqa: PLR2004
         return nothing_known(pairs, of_ranks=TESTS[options.test].of_ranks)
     return TESTS[options.test].run(pairs, options)
@@ -158,12 +158,12 @@ class Estimate(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """What the t test says of them."""
+        """Return the outcome of the t test."""
         return Outcome(self.p(), self.ends, self.ends)
 
     @classmethod
     def of(cls, mean: Floats, std: Floats, n: int) -> Estimate:
-        """Of means of n values, with the standard deviations of these."""
+        """Return estimates of means of n values from their standard deviations."""
         return cls(mean, np.where(std > 0, std, np.nan) / np.sqrt(max(n, 1)), n)
 
     def p(self) -> Floats:
@@ -377,7 +377,7 @@ TESTS: Mapping[TestName, Test] = {
 
 
 def told_of_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
-    """What is to be told of the tests of a measure: that none finds a thing, or has no p value."""
+    """Yield reasons why a test of a measure cannot reject, or has no p value."""
     test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))
     every = [each for each in segments if each.n > 1]
@@ -388,7 +388,7 @@ def told_of_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
     at_best = corrected(options.correction, np.repeat(least, [len(each) for each in every])).min()
     if at_best > level:
         n, strategies = ways[int(np.argmin(least))]
-        lacks_queries = test.least(n, strategies, MOST_RESAMPLES) == min(least)
+        lacks_queries = test.least(n, strategies, MAX_RESAMPLES) == min(least)
         most = math.ceil((resamples + 1) * at_best / level)
         lacking = (f"{n} queries", "more queries"), (f"{resamples} resamples", f"resamples={most}")
         of, hint = lacking[0 if lacks_queries else 1]
@@ -420,7 +420,7 @@ def warn_of_tests(told: Iterable[str]) -> None:
 
 @dataclass(frozen=True)
 class Tosses:
-    """How many resamples there are, and whether they are all that there can be."""
+    """Number of resamples, and whether they are all that exist."""
 
     count: int
     exact: bool
@@ -435,12 +435,12 @@ class Tosses:
         return (larger + self.data) / (self.count + self.data)
 
     def rejecting(self, level: Any) -> Any:
-        """How many may be as far out as the data where p is at most the level, -1 for none."""
+        """Return the maximum number of resamples as extreme as the data, or -1 if none may be."""
         counts = np.floor(level * (self.count + self.data) + 1e-9).astype(np.int64) - self.data
         return np.maximum(counts, -1)
 
     def reached(self, largest: Floats, levels: Floats) -> Floats:
-        """How far out p falls to each level, infinity where there are too few resamples to say."""
+        """Return the distance at which p falls to each level; infinity with too few resamples."""
         counts = self.rejecting(levels)
         result = np.full(len(levels), np.inf)
         rows = np.flatnonzero(counts >= 0)
@@ -487,14 +487,14 @@ def _signs(block: slice, n: int, rng: Generator) -> Integers:
 
 
 def resampled_queries(block: slice, n: int, rng: Generator) -> Integers:
-    """How often each of n queries is drawn when n are drawn with replacement."""
+    """Return the number of times that each of n queries is drawn with replacement."""
     rows = block.stop - block.start
     drawn = rng.integers(0, n, (rows, n)) + n * np.arange(rows)[:, np.newaxis]
     return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
 
 
 def _shuffled_ranges(results: Results, options: Options) -> Floats:
-    """How far the best and the worst mean are apart when each query's values are shuffled."""
+    """Return the range of the means after shuffling the values of each query."""
     values = np.ascontiguousarray(results.values.T)
     n, strategies = values.shape
     rows_before = strategies * np.arange(n)[:, np.newaxis]
@@ -519,7 +519,7 @@ def _shuffled_ranges(results: Results, options: Options) -> Floats:
 
 @dataclass(frozen=True)
 class Correction:
-    """How p values are corrected for their number, and the intervals that agree with them."""
+    """Correction of p values for their number, and the intervals that agree with it."""
 
     of: Callable[[Floats], Floats]
     levels: Callable[[Floats, float], Floats]
@@ -592,7 +592,7 @@ CORRECTIONS: Mapping[CorrectionName, Correction] = {
 
 
 def hold_together(test: TestName, correction: CorrectionName) -> bool:
-    """Whether all intervals that agree with p values hold together."""
+    """Return whether all intervals that agree with p values hold together."""
     return TESTS[test].simultaneous or CORRECTIONS[correction].is_joint
 
 
@@ -607,7 +607,7 @@ def agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floa
 
 
 def _of_known(p: Floats, of: Callable[[Floats], Floats], otherwise: float) -> Floats:
-    """What is worked out of the p values that there are."""
+    """Return the result of a function for the p values that exist."""
     result, there = np.full(len(p), otherwise, dtype=np.float64), ~np.isnan(p)
     if there.any():
         result[there] = of(p[there])

@@ -1,4 +1,4 @@
-"""What people would say had they judged every query: their grades of some, a model's of all."""
+"""Means as people would find them: their grades of some queries, a model's of all."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from polars_graded._warnings import DataWarning, warn_the_caller
 NORMAL = 1.959963984540054
 """The quantile of the normal distribution for 0.95 on two sides."""
 
-FEW = 10
-"""Of fewer trusted queries it is said that they are few."""
+MIN_TRUSTED_QUERIES = 10
+"""Minimum number of trusted queries; a note warns of fewer."""
 
 MIN_FITTED = 4
 """From so many trusted queries on a weight is fitted on all but one of them."""
@@ -108,7 +108,7 @@ def trusted_table(
     confidence: float,
     compared: tuple[Any, CorrectionName] | None = None,
 ) -> pl.DataFrame:
-    """What `summarise` says with a trusted grader, or `compare`, by its baseline and correction."""
+    """Return the table of `summarise`, or of `compare`, with a trusted grader."""
     what = "mean" if compared is None else "difference"
     level, tables = check_level(confidence), []
     for model, strategies, segments in _shared(graders, trusted):
@@ -156,7 +156,7 @@ def _with_ends(name: str, ends: str, found: Estimate, level: float) -> dict[str,
 
 
 class Shared(NamedTuple):
-    """What both graders have by a measure in a segment."""
+    """Values of both graders by a measure in a segment."""
 
     segment: pl.DataFrame
     results: tuple[Results, ...]
@@ -254,7 +254,7 @@ def _uncertain_gain(correlation: float, n: int) -> str | None:
 def _notes(
     trusted: str, shared: Shared, correlations: Floats, worths: Floats, *, is_selected: bool
 ) -> list[str | None]:
-    """What is to be known of each row, in a sentence."""
+    """Return the notes of each row in a sentence."""
     y, _, rest = shared.results
     known = []
     if is_selected:
@@ -262,7 +262,7 @@ def _notes(
     if y.n < 2:  # noqa: PLR2004
         said = "no query was" if y.n == 0 else "only one query was"
         known.append(f"{said} judged by {trusted!r}, so there is no interval")
-    elif y.n < FEW:
+    elif y.n < MIN_TRUSTED_QUERIES:
         known.append(f"only {y.n} queries judged by {trusted!r}, which is few")
     if shared.left_out:
         count = counted(shared.left_out, "queries")

@@ -11,11 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-MOST_LETTERS = 40
-"""How long a name is at most."""
+MAX_NAME_LETTERS = 40
+"""Maximum number of letters of a name."""
 
-FEW_NAMES = 3
-"""Up to this many names are all said."""
+MAX_LISTED_NAMES = 3
+"""Maximum number of names that a sentence lists in full."""
 
 BOTH = 2
 """How many are both."""
@@ -27,7 +27,7 @@ ONE = {"queries": "query", "strategies": "strategy"}
 def name_said(name: Any) -> str:
     """A name in one line, cut where it is long."""
     line = " ".join(str(name).split()) or "''"
-    return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - 1]}…"
+    return line if len(line) <= MAX_NAME_LETTERS else f"{line[: MAX_NAME_LETTERS - 1]}…"
 
 
 def in_markdown(text: Any) -> str:
@@ -38,8 +38,8 @@ def in_markdown(text: Any) -> str:
 def listed(names: Sequence[Any]) -> str:
     """Names in a row: "a", "a and b", "a, b and 4 others"."""
     said = [name_said(name) for name in names]
-    if len(said) > FEW_NAMES:
-        said = [*said[: FEW_NAMES - 1], f"{len(said) - FEW_NAMES + 1} others"]
+    if len(said) > MAX_LISTED_NAMES:
+        said = [*said[: MAX_LISTED_NAMES - 1], f"{len(said) - MAX_LISTED_NAMES + 1} others"]
     return in_a_row(said)
 
 
@@ -64,12 +64,12 @@ def short(value: float) -> str:
 
 
 def one_of(things: str) -> str:
-    """What one of some things is called."""
+    """Return the singular of a noun."""
     return ONE.get(things, things.removesuffix("s"))
 
 
 def counted(n: int, things: str) -> str:
-    """How many there are: "1 query", "3,000 queries"."""
+    """Return a count with its noun: "1 query", "3,000 queries"."""
     return f"{n:,} {one_of(things) if n == 1 else things}"
 
 
@@ -79,7 +79,7 @@ def together(n: int, things: str) -> str:
 
 
 def of_all(n: int, total: int, things: str) -> str:
-    """How many of all: "3 of 4 measures", "all 4 measures", and of a single one "the measure"."""
+    """Return a share in words: "3 of 4 measures", "all 4 measures", "the measure"."""
     if n < total:
         return f"{n:,} of {total:,} {things}"
     if total == 1:
@@ -92,7 +92,7 @@ OF_ONE = {"are": "is", "have": "has", "retrieved": "retrieved"}
 
 
 def does(n: int, verb: str) -> str:
-    """What one or several do, by how several do it: "leads at" for "lead at"."""
+    """Return the verb in singular or plural: "leads at" for "lead at"."""
     first, *others = verb.split(" ")
     return verb if n != 1 else " ".join([OF_ONE.get(first, f"{first}s"), *others])
 

@@ -1,4 +1,4 @@
-"""What a gate says in words: a sentence per verdict, and a summary in Markdown."""
+"""Sentences of a gate: one per verdict, and a summary in Markdown."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import natural_order
 from polars_graded._sentences import titles
 
-MOST_THRESHOLDS = 30
-"""How many thresholds stand under an axis."""
+MAX_THRESHOLDS = 30
+"""Maximum number of thresholds under an axis."""
 
 
 def dcg_curves(
@@ -235,13 +235,13 @@ def _drawn(
 ) -> Chart:
     """Curves with the names of strategies at their ends, or where there are panels, in a legend."""
     at = x.shorthand.removesuffix(":Q")
-    best = line_names.best_lines(table, at if at == "rank" else None, style.MOST_COLOURS)
+    best = line_names.best_lines(table, at if at == "rank" else None, style.MAX_COLOURS)
     several = chart_rows.has_panels(table)
     look = style.strategy_look(names, strategy, matter=best, legends=several)
     n, drawn = table["strategy"].n_unique(), pl.concat(table.select("value", "^ideal$"))
-    few = n <= style.MOST_COLOURS and table[at].n_unique() <= style.FEW_POINTS
+    few = n <= style.MAX_COLOURS and table[at].n_unique() <= style.MAX_MARKED_POINTS
     # The bands of many strategies lie above each other.
-    band = (0.2 if n <= style.FEW_BANDS else 0.07) if "ci_low" in table.columns else 0
+    band = (0.2 if n <= style.MAX_STRONG_BANDS else 0.07) if "ci_low" in table.columns else 0
     facts: dict[str, Any] = {"unit": style.is_unit(drawn), "few": few, "band": band}
     facts |= {"ideal": "ideal" in table.columns, "seen": _seen(table, legend=several)}
     described = words.described or f"{title} by {x['title']}, {n} strategies"
@@ -259,20 +259,20 @@ def _unit_ends(values: pl.Series) -> Ends:
 
 
 def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
-    """Where the lines end, the highest first, in words."""
+    """Return the values at the ends of lines in words, the highest first."""
     last = table.filter(pl.col(at) == pl.col(at).max()).sort("value", descending=True)
     where = f"{title} at {at} {last[at][0]}"
     return style.said(where, last.select("strategy", "value").iter_rows())
 
 
 def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:
-    """What is chosen in a page: the line next to the pointer, and the name in a legend."""
+    """Return the parameters of the line under the pointer, and of the name in a legend."""
     n = table["strategy"].n_unique()
     if n == 1:
         return []
     name = chart_rows.selection_name("line", table)
     seen = [style.pointed(name, "strategy", nearest=True)]
-    if legend and n <= style.MOST_COLOURS:
+    if legend and n <= style.MAX_COLOURS:
         name = f"legend_{name}"
         seen.append(alt.selection_point(name=name, fields=["strategy"], bind="legend"))
     return seen
@@ -325,7 +325,7 @@ def threshold_profile(
     names = table["measure"].unique(maintain_order=True).to_list()
     at = {name: t for name in names if (t := line_names.threshold_of(name)) is not None}
     rising = sorted(at, key=at.__getitem__)
-    kept = [rising[place] for place in curve_rows.equal_steps(len(rising), MOST_THRESHOLDS)]
+    kept = [rising[place] for place in curve_rows.equal_steps(len(rising), MAX_THRESHOLDS)]
     others = [name for name in names if name not in at]
     labels = {name: repr(at[name]).removesuffix(".0") for name in kept} | {o: o for o in others}
     places = line_names.places_of([at[name] for name in kept], len(others))
@@ -352,7 +352,7 @@ def threshold_profile(
     title = "AP at threshold, and measures without one" if kept else "measure"
     x_ends = places[0] - gap / 2, places[-1] + gap / 2
     x = alt.X("place:Q", title=title, **style.between(x_ends, **axis))
-    best = chart_rows.by_falling(table, "mean", "strategy")[: style.MOST_COLOURS]
+    best = chart_rows.by_falling(table, "mean", "strategy")[: style.MAX_COLOURS]
     several = chart_rows.has_panels(table)
     look = style.strategy_look(strategies, strategy, matter=best, legends=several)
     ends = _unit_ends(table["mean"])
@@ -420,7 +420,7 @@ def robustness_curves(
     table = curve_rows.thinned(table, "swaps")
     numbers = table["levels"].unique().sort().to_list()
     swapped = "swapped pairs" if swaps == "swaps" else swaps
-    few = table["swaps"].n_unique() <= style.FEW_POINTS
+    few = table["swaps"].n_unique() <= style.MAX_MARKED_POINTS
     scale = style.unit_scale(style.is_unit(table["mean"]))
     lines = alt.Chart().mark_line(point={"fill": "white"} if few else False)
     lines = lines.encode(

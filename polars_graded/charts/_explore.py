@@ -21,11 +21,11 @@ from polars_graded._results.per_query import (
 from polars_graded._sentences import titles
 from polars_graded.charts._queries import better_look, compared, wins_of
 
-MOST_QUERIES = 5000
-"""How many rows Altair gives to a page at most."""
+MAX_QUERIES = 5000
+"""Maximum number of rows that Altair embeds in a page."""
 
-MOST_RANKS = 20
-"""How many ranks of a curve each query brings."""
+MAX_RANKS = 20
+"""Maximum number of ranks of a curve per query."""
 
 
 @takes_results(one_grader)
@@ -125,10 +125,8 @@ def explore(
     table, both, measure = compared(
         per_query, measure, a, b, query, strategy=strategy, missing=missing
     )
-    if table.height > MOST_QUERIES:
-        msg = (
-            f"at most {MOST_QUERIES} queries can be explored, got {table.height}; filter the frame"
-        )
+    if table.height > MAX_QUERIES:
+        msg = f"at most {MAX_QUERIES} queries can be explored, got {table.height}; filter the frame"
         raise ValueError(msg)
     ranks: dict[str, int] = {}
     if (drawn := curve or _only_curve(curves)) is not None:
@@ -201,7 +199,7 @@ def _with_ranks(
         table = table.join(lists, on="key", how="left", nulls_equal=True, maintain_order="left")
     n = length_of(table, ["list_a", "list_b"], repr(curve))
     positions = curve_rows.positions_of(curve, "rank", n)
-    ranks = {f"rank_{positions[at]}": at for at in curve_rows.equal_steps(n, MOST_RANKS)}
+    ranks = {f"rank_{positions[at]}": at for at in curve_rows.equal_steps(n, MAX_RANKS)}
     difference = pl.col("list_a") - pl.col("list_b")
     table = table.with_columns(
         chart_rows.number_column(difference.list.get(at)).alias(name) for name, at in ranks.items()
@@ -221,13 +219,13 @@ def _with_known(
         )
         raise ValueError(msg)
     values = known["value"]
-    if values.dtype.is_numeric() and values.n_unique() > style.MOST_COLOURS:
+    if values.dtype.is_numeric() and values.n_unique() > style.MAX_COLOURS:
         known = known.with_columns(_ranges(values).alias("known"))
     else:
         known = known.with_columns(chart_rows.name_column("value").alias("known"))
         counts = known["known"].value_counts().sort("count", "known", descending=[True, False])
-        if counts.height > style.MOST_COLOURS:
-            kept = pl.col("known").is_in(counts["known"].head(style.MOST_COLOURS - 1).implode())
+        if counts.height > style.MAX_COLOURS:
+            kept = pl.col("known").is_in(counts["known"].head(style.MAX_COLOURS - 1).implode())
             named = pl.when(kept).then("known").otherwise(pl.lit("others"))
             known = known.with_columns(named.alias("known"))
     known = known.select("key", "known")

@@ -18,8 +18,8 @@ from polars_graded._sentences import counted, name_said, titles
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
 """Whose grades an estimate is of, by how the columns of its ends begin."""
 
-MOST_GRADES = 30
-"""The shares of more grades are not seen."""
+MAX_GRADES = 30
+"""Maximum number of grades; shares of more are invisible."""
 
 
 def agreement(
@@ -76,7 +76,7 @@ def agreement(
     both = rows.select(one=names[0], other=names[1]).drop_nulls()
     chart_checks.check_not_empty("frame", both, "one")
     every = pl.concat([both["one"], both["other"]]).unique().sort()
-    chart_checks.check_count("grades", len(every), MOST_GRADES)
+    chart_checks.check_count("grades", len(every), MAX_GRADES)
     fields = pl.DataFrame({"one": every}).join(pl.DataFrame({"other": every}), how="cross")
     counts = both.group_by("one", "other").agg(pl.len().alias("documents"))
     of_row = pl.col("documents").sum().over("one")

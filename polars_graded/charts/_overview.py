@@ -51,11 +51,11 @@ WIDTHS = {"queries": 40, "documents": 84, "grades": 90}
 WIDTH, GAP = 50, 6
 """How wide cells are, and how far apart, in pixels."""
 
-FEW_STRATEGIES = 20
-"""Up to this many strategies have lines of full height."""
+MAX_FULL_HEIGHT_STRATEGIES = 20
+"""Maximum number of strategies with lines of full height."""
 
-MOST_GRADES = 5
-"""Up to this many grades are all named."""
+MAX_GRADES = 5
+"""Maximum number of grades that are all named."""
 
 
 def overview(table: Frame, *, panel: str | None = None, strategy: str = "strategy") -> Chart:
@@ -127,7 +127,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     headings = {starts[what]: list(lines) for what, lines in HEADINGS.items()}
     headings[starts["grades"]] = ["", "rows by grade:", _named(levels)]
     width = starts["grades"] + WIDTHS["grades"]
-    step = 18 if len(names) <= FEW_STRATEGIES else 13
+    step = 18 if len(names) <= MAX_FULL_HEIGHT_STRATEGIES else 13
     layers = _marks(names, headings, width)
     said = f"what was retrieved, judged and relevant, of {len(names)} strategies"
     words = style.Words(titles.gaps(facts.rows(named=True)), described=said)
@@ -163,7 +163,7 @@ CELL: dict[str, Any] = dict.fromkeys(TEXTS, pl.String) | dict.fromkeys(PLACES, p
 
 
 def _starts() -> dict[str, int]:
-    """Where each cell begins."""
+    """Return the left edge of each cell."""
     starts, at = {}, 0
     for what in (*HEADINGS, "grades"):
         starts[what] = at
@@ -215,9 +215,7 @@ def _grades(
 def _named(levels: list[float | None]) -> str:
     """The grades in a line, of many the ends."""
     names = ["none" if level is None else f"{level:g}" for level in levels]
-    return (
-        ", ".join(names) if len(names) <= MOST_GRADES else f"{names[0]}, {names[1]} … {names[-1]}"
-    )
+    return ", ".join(names) if len(names) <= MAX_GRADES else f"{names[0]}, {names[1]} … {names[-1]}"
 
 
 def _number(value: float | None) -> str:

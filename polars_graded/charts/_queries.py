@@ -26,20 +26,20 @@ from polars_graded._results.keys import Columns, one_grader, takes_results
 from polars_graded._results.per_query import Missing, Named, check_per_query, columns_named
 from polars_graded._sentences import counted, name_said, titles
 
-MOST_BARS = 300
-"""How many bars stand side by side; with more queries, several share one."""
+MAX_BARS = 300
+"""Maximum number of bars; of more queries, several share one."""
 
-MOST_EXTREMES = 3
-"""How many queries are named on either side where there is no room for all names."""
+MAX_EXTREMES = 3
+"""Maximum number of named queries on either side without room for all names."""
 
-MOST_ROWS = 150
-"""How many rows a heat map has, of which each is seen."""
+MAX_ROWS = 150
+"""Maximum number of visible rows of a heat map."""
 
-MOST_COLUMNS = 1000
-"""How many strategies stand side by side in a heat map."""
+MAX_COLUMNS = 1000
+"""Maximum number of strategies in a heat map."""
 
-MOST_LANES = 6
-"""Up to this many histograms stand below each other."""
+MAX_LANES = 6
+"""Maximum number of histograms below each other."""
 
 
 @takes_results(one_grader)
@@ -113,12 +113,12 @@ def precision_histogram(
         per_query, measure, a, b, query, strategy=strategy, missing=missing, order=order
     )
     n = table.height
-    size = -(-n // MOST_BARS)
+    size = -(-n // MAX_BARS)
     rows = bins.shared_bars(table, size)
     colour = better_look(table, per_query, both, strategy=strategy, title=strategy)["color"]
     y_title = f"{measure}: {both[0]} - {both[1]}"
     headline, notes = titles.query_by_query(measure, both), [wins_of(both, table)]
-    if n <= style.MOST_NAMED:
+    if n <= style.MAX_NAMED_QUERIES:
         step, names = style.name_step(n), rows["query"].to_list()
         axis = style.fitting(names, step, labelLimit=120, titleLimit=400)
         layers = marks.named_bars(query, names, y_title, colour, **axis)
@@ -130,7 +130,7 @@ def precision_histogram(
     layers = marks.placed_bars(title, n + 0.5, y_title, colour)
     falling = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     for name in both:
-        queries = falling.filter(better=name)["query"].head(MOST_EXTREMES).to_list()
+        queries = falling.filter(better=name)["query"].head(MAX_EXTREMES).to_list()
         notes += [titles.extremes(name, queries)] if queries else []
     words = style.Words(headline, notes)
     return style.layered(layers, rows, words, apart=["color", "stroke"])
@@ -169,7 +169,7 @@ def better_look(
 ) -> dict[str, Any]:
     """The colours of the two: among all strategies, those that they have in other charts."""
     everyone = chart_rows.names_in(per_query, strategy)
-    known = everyone if len(everyone) <= style.MOST_COLOURS else both
+    known = everyone if len(everyone) <= style.MAX_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
     return style.strategy_look(known, title, field="better", drawn=better)
 
@@ -236,15 +236,15 @@ def query_heatmap(
     [measure] = columns_named([measure])
     results = grid.results(measure)
     chart_checks.check_not_empty("per_query", results.queries.to_frame(), measure)
-    chart_checks.check_count("strategies", len(results.values), MOST_COLUMNS)
+    chart_checks.check_count("strategies", len(results.values), MAX_COLUMNS)
     names = grid.strategies.to_frame("name").select(chart_rows.name_column("name")).to_series()
-    table, queries = bins.hardest_first(results, names, MOST_ROWS)
+    table, queries = bins.hardest_first(results, names, MAX_ROWS)
     order = table["strategy"].unique(maintain_order=True).to_list()
     n, n_rows, size = len(queries), table["position"].n_unique(), table["queries"][0]
     facts = titles.Drawn([measure], len(order), 0, [n])
     row = "a row is one query" if size == 1 else f"a row is the mean of {size} queries"
     notes = [*titles.subtitle(facts, ""), f"{row}, the hardest first"]
-    few, base = n <= style.MOST_NAMED, alt.Chart()
+    few, base = n <= style.MAX_NAMED_QUERIES, alt.Chart()
     if few:
         field, axis = "query:N", style.in_order(queries, labelLimit=120)
     else:
@@ -345,7 +345,7 @@ def measure_agreement(
     }
     table = chart_rows.query_rows(frame, keys, {"x": x, "y": y})
     groups, colour = ["panel"] if panel else [], {}
-    if "strategy" in keys and table["strategy"].n_unique() <= style.MOST_COLOURS:
+    if "strategy" in keys and table["strategy"].n_unique() <= style.MAX_COLOURS:
         groups = [*groups, "strategy"]
         colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
     minus = f"{x} - {y}"
@@ -360,7 +360,7 @@ def measure_agreement(
         size: dict[str, Any] = {"height": 90} if lanes else {}
         if lanes:
             # Below each other, it is seen how far each lies to the side.
-            size |= {"columns": 1} if n_groups <= MOST_LANES else {"columns": 3, "width": 200}
+            size |= {"columns": 1} if n_groups <= MAX_LANES else {"columns": 3, "width": 200}
         words = style.Words(headline, (), f"how many queries have which difference {minus}")
         named = ["strategy:N"] if colour else []
         bars = alt.Chart().mark_bar()
@@ -395,5 +395,5 @@ def measure_agreement(
 
 
 def _are_few(frame: pl.DataFrame, strategy: str) -> bool:
-    """Whether there are several strategies, of which each can have a histogram."""
-    return strategy in frame.columns and 1 < frame[strategy].n_unique() <= style.MOST_COLOURS
+    """Return whether there are several strategies, few enough for a histogram each."""
+    return strategy in frame.columns and 1 < frame[strategy].n_unique() <= style.MAX_COLOURS

@@ -16,8 +16,8 @@ from polars_graded._sentences import name_said, of_all, titles, verdicts
 BAR, LABEL = 8, 16
 """How far apart the bars of groups are, and the names of strategies, in pixels."""
 
-MOST_LABELLED = 60
-"""How many strategies a diagram of critical differences can name."""
+MAX_LABELLED_STRATEGIES = 60
+"""Maximum number of strategies with a name in the diagram."""
 
 
 def strategy_ranks(
@@ -52,7 +52,7 @@ def strategy_ranks(
     keys: dict[str, Any] = {"texts": ["measure", "group"], "strategy": strategy, "panel": panel}
     table = chart_rows.result_rows("ranks", ranks, *numbers, **keys, once="strategy", every=True)
     names = chart_rows.by_falling(table.with_columns(place=-pl.col("rank")), "place", "strategy")
-    many = len(names) > style.MOST_NAMED
+    many = len(names) > style.MAX_NAMED_QUERIES
     y = style.names_down("strategy", names, labelFontSize=8 if many else alt.Undefined)
     last = int(table["rank_high"].max())  # type: ignore[arg-type]
     ticks = axis_ends.round_ranks(max(2, last))
@@ -142,7 +142,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
             f"{table['measure'].n_unique()} measures"
         )
         raise ValueError(msg)
-    chart_checks.check_count("strategies", table.height, MOST_LABELLED)
+    chart_checks.check_count("strategies", table.height, MAX_LABELLED_STRATEGIES)
     rows, height = _diagram(table)
     title = style.mean_title(table)
     x = style.between(axis_ends.round_ends(table["mean"])) | {"title": title}
@@ -172,7 +172,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
 
 
 def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """What is drawn of strategies, groups and their members, and how high it is."""
+    """Return the rows of strategies, groups and members to draw, and the height."""
     low, high = axis_ends.round_ends(table["mean"])
     rising = table.sort("mean", maintain_order=True)
     sets = rising.select(

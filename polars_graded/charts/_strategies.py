@@ -204,7 +204,7 @@ def comparison_forest(
     )
     chart_checks.check_not_repeated("comparison", table, "pair", panel)
     pairs = chart_rows.by_falling(table, "difference", "pair")
-    many = len(pairs) > style.MOST_NAMED
+    many = len(pairs) > style.MAX_NAMED_QUERIES
     title: Any = style.mean_title(table, "difference of ", "difference of means")
     if not several:
         title = [*_sides(table), f"{title}, to {table['baseline'][0]}"]

@@ -32,8 +32,8 @@ SMALL_P = 0.001
 CHANCE = 0.02
 """The largest differences are drawn up to where this share of the comparisons is left."""
 
-FEWEST_COMPARISONS = 30
-"""And this many comparisons at least, since fewer say nothing of a rate."""
+MIN_COMPARISONS = 30
+"""Minimum number of comparisons for a rate."""
 
 SHADES = (("#a6c8e0", "#0c3964"), ("#4d7391", "#e4f1fb"))
 """The colours of the fewest and the most queries, on a light ground and on a dark one."""
@@ -44,8 +44,8 @@ LABEL_WIDTH = 0.06
 SEEN = 0.002
 """How much of an axis a line takes that is seen."""
 
-MOST_LINES = 20
-"""With more strategies, lines are nearer to each other."""
+MAX_LINES = 20
+"""Maximum number of strategies with lines at full distance."""
 
 
 def significance_curves(
@@ -128,7 +128,7 @@ def significance_curves(
         scale=alt.Scale(type="symlog", constant=SMALL_P, domain=[0, 1], nice=False),
         axis=alt.Axis(values=sorted({0, 0.001, 0.01, 0.1, 1, level}), format="~g"),
     )
-    few = table["place"].n_unique() <= style.FEW_POINTS
+    few = table["place"].n_unique() <= style.MAX_MARKED_POINTS
     line, points, *names = _measure_lines(table, x, y, few=few)
     points, p = style.with_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
@@ -262,7 +262,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     table = _in_lines(table, "queries")
     # Of one with other queries all say the same: then names stand as the lines lie on the whole.
     table = table.with_columns(pl.col("tau").mean().over(lines).alias("mean tau"))
-    banded = panel == "measure" or table["measure"].n_unique() <= style.FEW_BANDS
+    banded = panel == "measure" or table["measure"].n_unique() <= style.MAX_STRONG_BANDS
     # Of two strategies τ is 1 or −1, of which a band says nothing.
     are_two = "strategies" in table.columns and table["strategies"].max() == 2  # noqa: PLR2004
     banded = banded and not are_two
@@ -340,9 +340,9 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     lines = [*_lines(table), "queries"]
     table = _in_order(table, lines, "difference")
     beyond = pl.col("comparisons").cum_sum(reverse=True)
-    enough = (beyond >= FEWEST_COMPARISONS) & (beyond >= CHANCE * pl.col("comparisons").sum())
+    enough = (beyond >= MIN_COMPARISONS) & (beyond >= CHANCE * pl.col("comparisons").sum())
     # A rate of a few comparisons is of chance too.
-    enough &= pl.col("comparisons") >= FEWEST_COMPARISONS
+    enough &= pl.col("comparisons") >= MIN_COMPARISONS
     table = table.filter((enough | (~enough.any() & (pl.int_range(pl.len()) == 0))).over(lines))
     table = _with_sizes(curve_rows.thinned(table, "difference"), lines, rate)
     sizes = table["queries"].unique().sort().to_list()
@@ -464,7 +464,7 @@ def grading_profile(
     table = table.with_columns(correlation=pl.when(one).then(pl.Series(tau, dtype=pl.String)))
     names = table["strategy"].unique().to_list()
     ahead = table.filter(grading=given).sort("place", "strategy")["strategy"]
-    best = ahead.unique(maintain_order=True).head(style.MOST_COLOURS).to_list()
+    best = ahead.unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
     look = style.strategy_look(names, strategy, matter=best, legends=several)
     height, title, ticks = "mean", style.mean_title(table), alt.Axis()
     if show == "differences":
@@ -499,7 +499,7 @@ def grading_profile(
         above.encode(x=x, y=alt.value(3), text="correlation:N"),
     ]
     if not several:
-        named = names if len(names) <= style.MOST_COLOURS else best
+        named = names if len(names) <= style.MAX_COLOURS else best
         last = pl.col("grading") == gradings[-1]
         table = line_names.with_labels(table, last, [height], ends, named)
         layers += marks.line_names(x, title, "strategy", look["color"], end=height)
@@ -590,13 +590,13 @@ def unjudged_bounds(
     what = "Mean" if len(facts.measures) == 1 else "Means"
     headline = f"{titles.of_strategies(what, facts)}, unjudged documents irrelevant or best"
     words = style.Words(headline, notes, described)
-    size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MOST_LINES else {}
+    size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MAX_LINES else {}
     size["width"] = 240 if chart_rows.has_panels(means) else 300
     return style.panels(layers, means, panel, words, "independent", columns=2, **size)
 
 
 def _lines(table: pl.DataFrame) -> list[str]:
-    """What tells the lines of measures apart."""
+    """Return the columns that identify the lines of measures."""
     return ["panel", "measure"] if "panel" in table.columns else ["measure"]
 
 
@@ -697,7 +697,7 @@ def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFr
 
 def _named(table: pl.DataFrame) -> list[str]:
     """The measures that have a colour and a name: the first, where there are many."""
-    return table["measure"].unique(maintain_order=True).head(style.MOST_COLOURS).to_list()
+    return table["measure"].unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
 
 
 def _colours(table: pl.DataFrame) -> Any:
@@ -716,5 +716,5 @@ def _queries_axis(table: pl.DataFrame) -> alt.X:
 
 
 def _described(what: str, table: pl.DataFrame) -> str:
-    """What a chart is of, in words."""
+    """Return a description of a chart."""
     return f"{what}, of {', '.join(_named(table))}"

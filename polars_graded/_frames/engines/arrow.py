@@ -43,7 +43,7 @@ class Worker:
 
 
 def checked_schema(request: Request, given: pa.Schema) -> pa.Schema:
-    """What comes out of tables of a schema, or the error of what cannot."""
+    """Return the schema of the result for a table of a schema; raise if there is none."""
     schema = schema_of(given)
     request.check_schema(schema)
     request.check_not_stacked(pl.LazyFrame(schema=schema))
@@ -98,7 +98,7 @@ def _schema_of_values(request: Request, given: pa.Schema) -> pa.Schema:
 
 
 def _with_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
-    """What the error says, and the queries of NaN and infinity, since nobody sees all of them."""
+    """Return the error with the queries that contain NaN or infinity."""
     sentence, *_ = str(error).split("\n\n")
     frame = request.completed(frame)
     scores = [columns[0] for columns in request.by.values()]
