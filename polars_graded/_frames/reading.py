@@ -86,7 +86,7 @@ _LETOR_LINE = (
 )
 _LETOR_FIELDS = ("grade", "query", "features", "comment")
 _LETOR_DOC = rf"(?:^|[{_BLANKS}])docid[{_BLANKS}]*=[{_BLANKS}]*{_FIELD}"
-_MOST_FEATURES = 2**16 - 1
+_MAX_FEATURES = 2**16 - 1
 # Every feature number up to the highest is a column. What one may cost is bounded: half a gigabyte,
 # or more where the values fill at least a sixteenth of it.
 _FREE_CELLS = 2**26
@@ -293,7 +293,7 @@ def scan_letor(paths: Paths, *, n_features: int | None = None) -> pl.LazyFrame:
     if n_features is None:
         first = next(_documents(files, _Width()), pl.DataFrame())
         n_features = sum(name not in _JUDGMENT_SCHEMA for name in first.columns)
-    check_whole_number("n_features", n_features, at_least=0, at_most=_MOST_FEATURES)
+    check_whole_number("n_features", n_features, at_least=0, at_most=_MAX_FEATURES)
     features = {f"f{number}": pl.Float64() for number in range(1, n_features + 1)}
     schema = pl.Schema({**_JUDGMENT_SCHEMA, **features})
 
@@ -592,7 +592,7 @@ def _taken_apart(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> pl
 class _Width:
     """Limit of the number of features, so that a typo cannot create thousands of columns."""
 
-    def __init__(self, most: int = _MOST_FEATURES) -> None:
+    def __init__(self, most: int = _MAX_FEATURES) -> None:
         self.most = most
         self.highest = self.lines = self.values = 0
         self.place: tuple[str, int, str] = ("", 0, "")
@@ -693,7 +693,7 @@ def _wrong_numbers(names: Iterable[str]) -> Iterator[Rule]:
 def _wrong_features(features: pl.DataFrame, most: int) -> list[Fault]:
     index, shown = pl.col("index"), pl.col("feature").str.head(_SHOWN_CHARACTERS)
     fine = (index > 0) & pl.col("value").is_finite()
-    rule = f"a feature is number:value, a number from 1 to {_MOST_FEATURES} and a finite value"
+    rule = f"a feature is number:value, a number from 1 to {_MAX_FEATURES} and a finite value"
     wrong = ~fine.fill_null(value=False), pl.format(f"{rule}, got '{{}}'", shown)
     rule = f"a feature number is at most `n_features`, {most}, got '{{}}'"
     found = _first_fault(features, [wrong, (index > most, pl.format(rule, shown))])
