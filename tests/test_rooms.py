@@ -41,7 +41,9 @@ MAY_IMPORT = {
     "trust": {"_results"},
     "datasets": {"numpy", "polars", "_checks", "_measuring.kernels"},
     "experiments": {*("polars", "_checks", "_measuring", "_frames", "datasets", "namespace")},
-    "_drawing": {*("numpy", "polars", "altair", "_checks", "_measuring", "_results", "_sentences")},
+    "_drawing": {
+        *("numpy", "polars", "scipy", "altair", "_checks", "_measuring", "_results", "_sentences")
+    },
     "charts": {
         *("altair", "polars", "_checks", "_frames", "_drawing", "_measuring", "_results"),
         *("namespace", "_sentences"),

@@ -16,7 +16,7 @@ MIN_SPAN_RATIO = 10
 
 
 def round_step(least: float) -> float:
-    """The smallest of 1, 2 and 5 times a power of ten that is at least this; 0.02 for 0."""
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least this; 0.02 for 0."""
     if least <= 0:
         return 0.02
     power = 10.0 ** math.floor(math.log10(least))
@@ -32,7 +32,7 @@ def round_ends(values: pl.Series, steps: int = 5) -> Ends:
 
 
 def axes_ends(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
-    """The ends of two axes, the same unless that would leave one of them nearly empty."""
+    """Return the ends of two axes, the same unless that would leave one of them nearly empty."""
     both = pl.concat([x, y])
     spans = [float(np.ptp(values.to_numpy())) for values in (x, y, both)]
     if 0 < min(spans) < spans[2] / MIN_SPAN_RATIO:
@@ -41,7 +41,7 @@ def axes_ends(x: pl.Series, y: pl.Series) -> tuple[Ends, Ends]:
 
 
 def round_ranks(last: int) -> list[int]:
-    """The ranks that an axis names: all of few, or the first and then round ones."""
+    """Return the ranks that an axis names: all of few, or the first and then round ones."""
     if last <= 10:  # noqa: PLR2004
         return list(range(1, last + 1))
     step = max(5, int(round_step(last / 8)))
@@ -49,7 +49,7 @@ def round_ranks(last: int) -> list[int]:
 
 
 def round_powers(low: float, high: float) -> list[float]:
-    """The amounts that an axis names which spreads the low ones: 0 and powers of ten.
+    """Return the amounts that an axis names which spreads the low ones: 0 and powers of ten.
 
     Of few powers, also two and five times each.
     """

@@ -37,7 +37,7 @@ NAMES_OF_OBJECTS = (
 
 
 def drawable(frame: pl.DataFrame) -> pl.DataFrame:
-    """The columns that a chart can show, without NaN and infinity, which are no JSON."""
+    """Return the columns that a chart can show, without NaN and infinity, which are no JSON."""
     names = cs.by_dtype(pl.Categorical, pl.Enum)
     shown = cs.numeric() | cs.string() | cs.boolean() | cs.date() | cs.datetime() | names
     frame = frame.select(shown).with_columns(cs.decimal().cast(pl.Float64), names.cast(pl.String))
@@ -46,7 +46,7 @@ def drawable(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def name_column(column: str) -> pl.Expr:
-    """A column of names as text, which is drawn as it is but for control characters.
+    """Return a column of names as text, which is drawn as it is but for control characters.
 
     Vega keeps what it draws by name, and mistakes a name that its objects have for their own: to
     such a name comes a space of no width.
@@ -72,13 +72,13 @@ def names_in(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def number_column(column: str | pl.Expr) -> pl.Expr:
-    """A column of numbers, null where one cannot be drawn."""
+    """Return a column of numbers, null where one cannot be drawn."""
     number = (pl.col(column) if isinstance(column, str) else column).cast(pl.Float64)
     return pl.when(number.is_finite()).then(number)
 
 
 def of_one_grader(argument: str, frame: Frame, *named: Any) -> pl.DataFrame:
-    """The frame, collected; raise where it mixes graders that no column in `named` tells apart."""
+    """Return the collected frame; raise if it mixes graders that no column in `named` separates."""
     collected = check_collected(argument, frame)
     if GRADER in collected.columns and GRADER not in named:
         check_names(collected, [GRADER])
@@ -102,7 +102,7 @@ def result_rows(
     once: str | None = None,
     every: bool = False,
 ) -> pl.DataFrame:
-    """The rows of a frame of results that have the first of the numbers, and stand somewhere.
+    """Return the rows of results that have a value and a place.
 
     Strategies stand in the column `strategy` and panels in `panel`, as text. Where `every` row is
     drawn, none stands for others; what is there `once` in a panel is not repeated.
@@ -129,7 +129,7 @@ def result_rows(
 def one_query(
     argument: str, frame: Frame, query: Columns, strategy: str
 ) -> tuple[pl.DataFrame, str]:
-    """The frame with one column that tells queries apart, sorted as several are, and its name."""
+    """Return the frame with one query column, sorted like several, and the name of the column."""
     several = check_column_names("query", query)
     frame = check_collected(argument, frame)
     check_names(frame, [*several, strategy])
@@ -165,7 +165,7 @@ def query_rows(
     numbers: Mapping[str, str],
     others: Mapping[str, str] | None = None,
 ) -> pl.DataFrame:
-    """The rows that have all of the numbers, under the names that are given, with the others."""
+    """Return the rows that have all of the numbers, with columns renamed as given."""
     table = frame.select(drawn_columns("frame", frame, keys, {**numbers, **(others or {})}))
     table = table.drop_nulls(list(numbers))
     check_not_empty("frame", table, *numbers.values())
@@ -203,12 +203,12 @@ def by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:
 
 
 def confidence(comparison: pl.DataFrame) -> float | None:
-    """The confidence that all intervals of differences have, None where they do not say it."""
+    """Return the common confidence of all intervals; None if they do not state it."""
     said = "confidence" in comparison.columns
     found = comparison["confidence"].unique().to_list() if said else []
     return found[0] if len(found) == 1 else None
 
 
 def selection_name(what: str, table: pl.DataFrame) -> str:
-    """A name for what is selected in a chart, which no chart of other rows has."""
+    """Return a name for what is selected in a chart, which no chart of other rows has."""
     return f"{what}_{hashlib.sha1(table.write_json().encode()).hexdigest()[:10]}"  # noqa: S324

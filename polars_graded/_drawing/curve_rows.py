@@ -36,7 +36,7 @@ def curve_points(
     query: str,
     strategy: str,
 ) -> pl.DataFrame:
-    """The points of curves, or of differences to a baseline, of a frame of points or of lists."""
+    """Return the points of curves, or of differences from a baseline, from points or lists."""
     keys = {"strategy": strategy} | ({"panel": panel} if panel else {})
     values = {"value": curve} | ({"ideal": ideal} if ideal is not None else {})
     check_columns("frame", [*keys.values(), *values.values()], frame.columns)
@@ -90,7 +90,7 @@ def curve_points(
 def panel_of(
     frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, at: str
 ) -> str | None:
-    """The panel that is named, or else the column that sets apart the curves of a strategy."""
+    """Return the panel that is passed, or else the column that separates curves of a strategy."""
     named = {strategy, at, curve}
     if panel or not named <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
         return panel
@@ -111,7 +111,7 @@ def panel_of(
 
 
 def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]) -> pl.DataFrame:
-    """The curves of all other strategies minus that of the baseline, in the queries of both."""
+    """Return the other curves minus that of the baseline, over the queries of both."""
     [name] = drawn_names([baseline])
     place_of(frame["strategy"].unique().sort(), name)
     same = [key for key in keys if key != "strategy"]
@@ -132,7 +132,7 @@ def _means_of_lists(
     at: str,
     confidence: float | None,
 ) -> pl.DataFrame:
-    """The mean over queries at each position of lists, with its interval where that is asked."""
+    """Return the mean over queries at each position of lists, with intervals on request."""
     curve = values["value"]
     frame = frame.drop_nulls(curve)
     check_not_empty("frame", frame, curve)
@@ -174,7 +174,7 @@ def positions_of(curve: str, at: str, n: int) -> pl.Series:
 
 
 def thinned(table: pl.DataFrame, at: str) -> pl.DataFrame:
-    """The rows of as many positions, in equal steps, as can be drawn."""
+    """Return the rows of as many positions, in equal steps, as can be drawn."""
     positions = table[at].unique().sort()
     n_lines: Any = table[at].value_counts()["count"].max()
     kept = positions[equal_steps(len(positions), most_points(n_lines))]
@@ -194,7 +194,7 @@ def equal_steps(n: int, most: int) -> pl.Series:
 
 
 def only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | None]) -> str:
-    """The one curve of a kind: a list where there are any, or else a number beside `at`."""
+    """Return the one curve of a kind: a list where there are any, or else a number beside `at`."""
     names = [name for name in frame.columns if name not in but and kind_of(name) == kind]
     columns = {name: frame.schema[name] for name in names}
     lists = [name for name, dtype in columns.items() if isinstance(dtype, pl.List)]
@@ -228,7 +228,7 @@ def kind_of(curve: str) -> str | None:
 
 
 def ideal_of(curve: str, columns: Iterable[str]) -> str | None:
-    """The column of the ideal curve with the gain, discount and cutoff of a CG or DCG curve."""
+    """Return the column of the ideal curve of a CG or DCG curve."""
     measure = Measure.parsed(curve)
     if measure is None or measure.function not in ("cg_curve", "dcg_curve"):
         return None

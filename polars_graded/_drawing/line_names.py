@@ -16,7 +16,7 @@ LABEL_SHARE = 0.045
 
 
 def threshold_of(name: str) -> float | None:
-    """The threshold of average precision at one, of whole lists and over all that is relevant."""
+    """Return the threshold of plain average precision; None for other measures."""
     measure = Measure.parsed(name)
     if measure is None or name != Measure.of("ap", threshold=measure.options.get("threshold")).name:
         return None
@@ -40,7 +40,7 @@ def side_by_side(strategies: Sequence[str], places: Sequence[float]) -> dict[str
 
 
 def best_lines(table: pl.DataFrame, at: str | None, most: int) -> list[str]:
-    """The strategies whose lines end highest, or lie highest, as many as have a colour."""
+    """Return the strategies whose lines end highest, or lie highest, as many as have a colour."""
     last = table if at is None else table.filter(pl.col(at) == pl.col(at).max())
     heights = last.group_by("strategy").agg(pl.col("value").mean())
     best = heights.sort("value", "strategy", descending=[True, False])

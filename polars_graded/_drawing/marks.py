@@ -71,7 +71,7 @@ def curves(
     ends: Ends | None = None,
     seen: Sequence[alt.Parameter] = (),
 ) -> list[alt.Chart]:
-    """A line for each strategy in its look, and points that say their values.
+    """Return a line for each strategy in its look, and points that say their values.
 
     What is `seen` stays where other lines fade.
     Rows have `strategy`, the field of `x` and `value`; `ci_low` and `ci_high` where there is a
@@ -120,7 +120,7 @@ def line_names(
 
 
 def _fading(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
-    """The opacity of what is seen, and a fraction of it for the others."""
+    """Return the opacity of visible lines, and a fraction of it for the others."""
     if not seen:
         return {}
     kept: Any = reduce(and_, seen)
@@ -136,7 +136,7 @@ PLACES = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
 def named_bars(
     title: Any, names: list[str] | alt.ExprRef, y_title: str, colour: alt.Color, **axis: Any
 ) -> list[alt.Chart]:
-    """A bar for each query over its name.
+    """Return a bar for each query over its name.
 
     Rows have `query`, `queries`, `difference` and `better`, or what gives the colour.
     """
@@ -147,7 +147,7 @@ def named_bars(
 def placed_bars(
     title: Any, end: float | alt.ExprRef, y_title: str, colour: alt.Color
 ) -> list[alt.Chart]:
-    """A bar from its first query to its last, up to the `end`.
+    """Return a bar from its first query to its last, up to the `end`.
 
     Rows have `position` and `last` beside what `named_bars` needs.
     """
@@ -167,7 +167,7 @@ def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
 
 
 def diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:
-    """The line on which both axes, which have these ends, are the same."""
+    """Return the line on which both axes, which have these ends, are the same."""
     low, high = ends
     same: dict[str, Any] = {"scale": alt.Scale(domain=[low, high], nice=nice)}
     x, y = (channel(low, type="quantitative", **same) for channel in (alt.XDatum, alt.YDatum))
@@ -187,7 +187,7 @@ def forest(
     ends: tuple[str, str] = pair_rows.AGREEING_ENDS,
     rope: float = 0,
 ) -> list[alt.Chart]:
-    """A point and an interval for each pair, grey and hollow unless its `significance` is believed.
+    """Return a point and an interval for each pair, grey and hollow unless significant.
 
     Behind them lies what counts as no difference in practice, up to the `rope`.
 

@@ -17,7 +17,7 @@ SIDES = (
 
 
 def interval_ends(comparison: pl.DataFrame) -> tuple[str, str]:
-    """The ends of the intervals that are drawn: those that agree with p, where there are any."""
+    """Return the ends of the intervals to draw: those that agree with p, if there are any."""
     agree = (
         set(AGREEING_ENDS) <= set(comparison.columns)
         and comparison[AGREEING_ENDS].drop_nulls().height
@@ -31,7 +31,7 @@ def higher_first(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def _turned(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
-    """Some pairs from their other side, in all columns."""
+    """Return some pairs from their other side, in all columns."""
     turned = {name: -pl.col(name) for name in ("difference", "d_z", RANKS)}
     turned["relative_difference"] = -pl.col("difference") / pl.col("mean")
     for one, other in (("ci_low", "ci_high"), AGREEING_ENDS):

@@ -17,7 +17,7 @@ OF_TEXTS = re.compile("|".join(map(re.escape, SIGNS)))
 
 
 def printed_text(text: str) -> str:
-    """A text with signs for what no picture can hold."""
+    """Return a text with signs for what no picture can hold."""
     return OF_TEXTS.sub(lambda match: SIGNS[match[0]], text)
 
 

@@ -91,7 +91,7 @@ class Queries:
         return kept if self.typed is None else kept & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
-        """The colour of a query: light where it is not chosen, grey where both are the same."""
+        """Return the colour of a query: light if not chosen, grey if both strategies are equal."""
         colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
         conditions: list[dict[str, Any]] = [{"test": (~self.kept).to_dict(), "value": FAINT}]
         if self.known is None:
@@ -198,7 +198,7 @@ def _in_order(queries: Queries, query: str) -> Any:
 
 
 def _by_rank(queries: Queries, ranks: dict[str, int], curve: str) -> Any:
-    """The mean difference at each rank, over the queries that are chosen, with its band."""
+    """Return the mean difference at each rank, over the queries that are chosen, with its band."""
     base = _summed_up(queries, list(ranks), "rank", "toNumber(slice(datum.column, 5))")
     last = max(2, *ranks.values())
     limits = between((1, last), zero=False, format=",d", tickMinStep=1)
@@ -244,12 +244,12 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
 
 
 def said(number: Any) -> str:
-    """A number, or what a signal says, within an expression."""
+    """Return a number, or the value of a signal, for an expression."""
     return str(number["expr"] if isinstance(number, alt.ExprRef) else number)
 
 
 def _summed_up(queries: Queries, columns: list[Any], key: str, of_column: str) -> alt.Chart:
-    """The mean of columns over the queries that are chosen, with Student's interval.
+    """Return the mean of columns over the queries that are chosen, with Student's interval.
 
     A row for each column, which is told by its `key`: `queries`, `mean`, `low`, `high`.
     """

@@ -99,7 +99,7 @@ def panels(
     apart: Collection[str] = (),
     **size: Any,
 ) -> Chart:
-    """The layers as one chart, or where there are several values of `panel`, a panel for each.
+    """Return the layers as one chart, with a panel for each value of `panel`.
 
     Of the channels that are kept `apart`, none has a legend, which would stand in each panel.
     """
@@ -134,7 +134,7 @@ def layered(
     apart: Collection[str] = (),
     **size: Any,
 ) -> alt.LayerChart:
-    """The layers as one chart of one data set, so that it can be faceted.
+    """Return the layers as one chart of one data set, so that it can be faceted.
 
     Charts side by side share the scales of what they have in common, which `color` is of
     strategies, but for the channels that are kept `apart`.
@@ -179,7 +179,7 @@ NOTE_LETTERS = 64
 
 
 def title(finding: str, notes: Iterable[str] = ()) -> alt.TitleParams:
-    """A title that begins where the chart does, in as many lines as it takes, and notes below."""
+    """Return a title that starts at the edge of the chart, with notes below."""
     lines = _balanced(finding)
     text = lines if len(lines) > 1 else "".join(lines)
     below = [
@@ -253,7 +253,7 @@ def strategy_look(
     drawn: Collection[str] | None = None,
     legends: bool = True,
 ) -> dict[str, Any]:
-    """A colour for each strategy, the same wherever the same strategies are drawn.
+    """Return a colour for each strategy, the same wherever the same strategies are drawn.
 
     Of more than there are colours, the first of those that `matter` have one, and the rest are
     grey. The scale is only of those that are `drawn`, where they are said.
@@ -277,7 +277,7 @@ def strategy_look(
 
 
 def few_colours(names: Collection[str], title: str) -> dict[str, Any]:
-    """A colour for each of a few strategies that have names beside them, none for many."""
+    """Return a colour for each of a few strategies that have names beside them, none for many."""
     few = len(names) <= MAX_COLOURS
     return strategy_look(names, title, legends=False) if few else {}
 
@@ -296,7 +296,7 @@ def _theme() -> tuple[str | None, dict[str, Any]]:
 
 
 def ink_and_paper() -> tuple[str, str]:
-    """The colour of what is written and believed, and of what is behind it, as the theme has it."""
+    """Return the colours of text and of the background under the active theme."""
     named, config = _theme()
     paper = DARK_THEMES.get(named or "", str(config.get("background")))
     if not re.fullmatch("#([0-9a-fA-F]{3}){1,2}", paper):
@@ -307,12 +307,12 @@ def ink_and_paper() -> tuple[str, str]:
 
 
 def ink() -> str:
-    """The colour of what is written and believed."""
+    """Return the colour of text under the active theme."""
     return ink_and_paper()[0]
 
 
 def mixed(one: str, other: str, share: float) -> str:
-    """A colour between two, the nearer to the other the larger the share."""
+    """Return a colour between two, closer to the other for a larger share."""
     ends = ([int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (one, other))
     return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
@@ -324,7 +324,7 @@ def ramp(one: str, other: str, n: int, *, alone: float = 0.5) -> list[str]:
 
 
 def legend(**options: Any) -> alt.Legend:
-    """A legend whose symbols are seen, however faint what they stand for, and whose names too."""
+    """Return a legend with visible symbols, even for faint marks, and visible names."""
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
 
 
@@ -339,7 +339,7 @@ def in_order(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
 def between(
     ends: Iterable[Any], *, zero: Any = alt.Undefined, reverse: Any = alt.Undefined, **axis: Any
 ) -> dict[str, Any]:
-    """An axis of numbers that ends there and nowhere else, and how it looks.
+    """Return an axis of numbers that ends there and nowhere else, and how it looks.
 
     Where bars are among the layers, they all have to say that it need not have a `zero`.
     """
@@ -357,7 +357,7 @@ def names_down(field: str, names: list[str], title: str | None = None, **axis: A
 
 
 def beside(y: alt.Y, text: str | alt.Text, dx: int) -> alt.Chart:
-    """A text to the right of all that stands in a line."""
+    """Return a text to the right of a line."""
     texts = alt.Chart().mark_text(align="left", dx=dx, color=ink())
     return texts.encode(x=alt.value("width"), y=y, text=text)
 
@@ -377,7 +377,7 @@ def name_step(n: int) -> int:
 
 
 def fitting(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
-    """An axis of names, upright where they fit side by side, at about six pixels a letter."""
+    """Return an axis of names, upright if they fit at about six pixels a letter."""
     fits = all(len(name) * 6 <= step - 4 for name in names)
     return {"labelAngle": 0 if fits else -90, "labelLimit": 200} | axis
 
@@ -389,14 +389,14 @@ def labels(written: Mapping[Any, str]) -> str:
 
 
 def amounts_axis(values: Sequence[float] | None = None) -> alt.Axis:
-    """An axis of amounts as a person writes them: 250, 1,000, 10k, 2M."""
+    """Return an axis of amounts as a person writes them: 250, 1,000, 10k, 2M."""
     written = "abs(datum.value) < 10000 ? format(datum.value, ',') : format(datum.value, '~s')"
     given = {"tickCount": 6} if values is None else {"values": list(values)}
     return alt.Axis(labelExpr=written, **given)
 
 
 def means_axis() -> alt.Axis:
-    """An axis of means, which says where they are though all are the same."""
+    """Return an axis of means, which says where they are though all are the same."""
     written = "datum.label === '0' ? format(datum.value, '~g') : datum.label"
     return alt.Axis(tickCount=5, titleLimit=300, labelExpr=written, **WHOLE)
 
@@ -404,7 +404,7 @@ def means_axis() -> alt.Axis:
 def interval(
     base: alt.Chart, title: Any, ends: tuple[str, str], *, size: int = 2, **scale: Any
 ) -> alt.Chart:
-    """A line for each interval that there is; as a bar, it has the colour of the theme."""
+    """Return a line for each interval that there is; as a bar, it has the colour of the theme."""
     low, high = ends
     x = alt.X(f"{low}:Q", title=title, axis=alt.Axis(titleLimit=300, **WHOLE), **scale)
     return base.mark_bar(size=size).encode(x=x, x2=f"{high}:Q")
@@ -416,7 +416,7 @@ def once() -> alt.Chart:
 
 
 def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
-    """A line that is no strategy's, with its name in the legend of a channel that has no use."""
+    """Return a line that belongs to no strategy, named in the legend of an unused channel."""
     name = printed_text(name)  # what an expression says is no text of the chart
     named = base.transform_calculate(line=alt.expr.toString(name))
     scale = alt.Scale(domain=[name], range=[1])
@@ -436,7 +436,7 @@ def pointed(name: str, field: str, **more: Any) -> alt.Parameter:
 
 
 def choosing(layer: alt.Chart, *params: alt.Parameter) -> alt.Chart:
-    """The layer in which something is chosen, named after it: alike wherever it is drawn alike."""
+    """Return the layer with a selection, named after it."""
     return layer.properties(name=f"view_{params[0].name}").add_params(*params)
 
 
@@ -446,7 +446,7 @@ def decimals(*fields: str) -> list[Any]:
 
 
 def with_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
-    """The chart with its corrected p values in words, and what says them."""
+    """Return the chart with its corrected p values in words, and what says them."""
     smallest = f"datum.p_corrected < {SMALLEST_P} ? '{p_said(0)}'"
     number = f"{smallest} : format(datum.p_corrected, '.4f')"
     chart = chart.transform_calculate(p=f"isValid(datum.p_corrected) ? {number} : '{p_said(None)}'")
@@ -460,7 +460,7 @@ def mean_title(table: pl.DataFrame, before: str = "mean ", otherwise: str = "mea
 
 
 def unit_scale(unit: bool) -> alt.Scale:  # noqa: FBT001
-    """The scale of a measure, from 0 to 1 where it has no other values."""
+    """Return the scale of a measure, from 0 to 1 where it has no other values."""
     return alt.Scale(domain=[0, 1]) if unit else alt.Scale()
 
 

@@ -91,7 +91,7 @@ def tile_rows(
 def _below(
     documents: pl.DataFrame, top: pl.DataFrame, n: int, first: float
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The relevant documents that are not in the first n, and how many of a strategy there are.
+    """Return the relevant documents below rank n, and their number for each strategy.
 
     Of many, those that are in the first n of another strategy come before others.
     """
@@ -116,7 +116,7 @@ def _below(
 
 
 def _lines(tiles: pl.DataFrame) -> pl.DataFrame:
-    """A line from each document to the same one in the next column."""
+    """Return a line from each document to the same one in the next column."""
     left = tiles.select("strategy", "column", "y", "doc", "relevant", "adds", "label")
     right = left.select(pl.col("column") - 1, pl.col("y").alias("y_next"), "doc")
     lines = left.join(right, on=["column", "doc"], maintain_order="left")
@@ -127,7 +127,7 @@ def _lines(tiles: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFrame, dict[str, str]]:
-    """The rows with the `level` of their grade, and the colour of each level, the lowest first."""
+    """Return the rows with the `level` of their grade, and the colours of levels in order."""
     grade = pl.col("grade")
     grades = documents["grade"].drop_nulls()
     relevant = grades.filter(grades > irrelevant).unique().sort().to_list()
@@ -290,7 +290,7 @@ def marks(  # noqa: PLR0915 (one layer after the other)
 
 
 def _part(name: str, *filters: str, **calculated: str) -> alt.Chart:
-    """The rows of a part, of which some are kept, with what is calculated of them."""
+    """Return the rows of a part, of which some are kept, with what is calculated of them."""
     chart: Any = alt.Chart().transform_filter(f"datum.part === '{name}'")
     for kept in filters:
         chart = chart.transform_filter(kept)

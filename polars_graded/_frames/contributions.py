@@ -24,7 +24,7 @@ TIED = "tied with another"
 
 
 def check_sum(measure: str) -> Measure:
-    """The measure of that name, which must be a sum over ranks, in the order of the rows."""
+    """Return the measure of that name, which must be a sum over ranks, in the order of the rows."""
     found = Measure.parse(measure)
     if not found.definition.is_sum:
         sums = ", ".join(name for name, definition in DEFINITIONS.items() if definition.is_sum)
@@ -68,7 +68,7 @@ def ranks_added(
     others: dict[str, str],
     **options: Unpack[RequestOptions],
 ) -> tuple[pl.DataFrame, dict[str, float | None]]:
-    """The documents of a query for each strategy, with what each of its first n ranks adds.
+    """Return the documents of a query for each strategy, with what each of its first n ranks adds.
 
     The first frame has one row per strategy and document: `strategy`, `rank` (null where it was
     not retrieved), `doc`, `grade`, whether it is `tied` and `relevant`, the `others`; `adds`, by
@@ -111,7 +111,7 @@ def ranks_added(
 
 
 def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
-    """The rows of one query, of which there must be some."""
+    """Return the rows of one query, of which there must be some."""
     several, named = len(request.query) > 1, ", ".join(map(repr, request.query))
     if several and not (isinstance(of, tuple) and len(of) == len(request.query)):
         msg = f"`of` must be a tuple of a value of each of {named}, got {of!r}"
@@ -137,7 +137,7 @@ def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any)
 
 
 def _written(gain: Any) -> Any:
-    """A gain as it is given: pairs are a mapping."""
+    """Return a gain as it is passed; pairs become a mapping."""
     return dict(gain) if isinstance(gain, tuple) else gain
 
 

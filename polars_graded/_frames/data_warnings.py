@@ -45,7 +45,7 @@ RANKS = {"rank", "ranks", "ranking", "position", "pos", "place"}
 
 
 def decided_by_order(request: Request) -> list[Measure]:
-    """The measures that the order of rows may decide, where nobody said that it should."""
+    """Return the measures that the order of rows may decide, unless the caller chose it."""
     if request.ties is not None or request.tool is not None:
         return []
     return [measure for measure in request.measures.values() if not measure.needs_ties]
@@ -81,7 +81,7 @@ def is_called_rank(column: str) -> bool:
 
 
 def without_a_scale(request: Request) -> list[str]:
-    """The measures that take the highest grade of each query for that of the scale."""
+    """Return the measures that take the highest grade of each query for that of the scale."""
     if request.scale.highest is not None:
         return []
     return [
@@ -200,7 +200,7 @@ class Noted:
             )
 
     def that_count_from_one(self) -> Iterator[str]:
-        """That grades look like stars, where nobody said from which on they count."""
+        """Warn that grades look like stars, where nobody said from which on they count."""
         scale, measures = self.request.scale, self.request.measures.values()
         above_one = all((measure.options.get("threshold") or 0) > 1 for measure in measures)
         if scale.irrelevant or scale.relevant_from is not None or above_one:
@@ -218,7 +218,7 @@ class Noted:
             )
 
     def broken_by_the_grade(self) -> Iterator[str]:
-        """That what is measured decides the order of what is tied."""
+        """Warn that what is measured decides the order of what is tied."""
         if self.request.grade in (self.request.ties or ()):
             yield (
                 f"`ties` names the grade {self.request.grade!r}, so that of tied documents the "
@@ -228,7 +228,7 @@ class Noted:
             )
 
     def not_judged(self) -> Iterator[str]:
-        """That queries are measured of which nobody knows anything."""
+        """Warn that queries are measured of which nobody knows anything."""
         if self.notes.unjudged:
             undefined = self.request.scale.undefined
             count = "are undefined" if undefined is None else f"count as {undefined:g}"
@@ -242,7 +242,7 @@ class Noted:
             )
 
     def lost_by_a_join(self) -> Iterator[str]:
-        """That documents which were judged and not retrieved seem to be no longer there."""
+        """Warn that documents which were judged and not retrieved seem to be no longer there."""
         if not counts_missed(self.request):
             return
         if self.request.strategy is not None and (apart := self._judged_apart()).height:
@@ -276,7 +276,7 @@ class Noted:
             )
 
     def _judged_apart(self) -> pl.DataFrame:
-        """The rows of queries of which stacked strategies have other relevant documents."""
+        """Return the rows of queries whose relevant documents differ between stacked strategies."""
         keys, query = self.request.keys_of_values, self.request.query
         rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
         n, worth = pl.col("relevant"), pl.col("worth")
@@ -306,7 +306,7 @@ class Noted:
             )
 
     def not_judged_alike(self) -> Iterator[str]:
-        """The strategies of whose first documents the least and the most are judged."""
+        """Return the strategies with the least and the most judged first documents."""
         of_enough = [each for each in self.strategies if each["queries"] >= MIN_TRUSTED_QUERIES]
         answered = [each for each in of_enough if each["answered"]]
         shares = sorted(
@@ -339,7 +339,7 @@ class Noted:
             )
 
     def ranked_upside_down(self) -> Iterator[str]:
-        """The first strategy that is ranked by ranks, the highest of them first."""
+        """Return the first strategy that is ranked by ranks with the highest first."""
         for each in self.strategies:
             column = self.request.columns_of(each["name"])[0]
             if each["some_count_up"]:
@@ -353,7 +353,7 @@ class Noted:
                 return
 
     def decided_by_order(self) -> Iterator[str]:
-        """That documents with the same score, which stand in no order, decide values."""
+        """Warn that documents with the same score, which stand in no order, decide values."""
         tied = [each for each in self.strategies if each["decided_by_order"]]
         if not tied:
             return

@@ -68,7 +68,7 @@ class TextFile:
 
 @contextmanager
 def _opened(source: Any) -> Iterator[Any]:
-    """A file of bytes, unpacked where its first two say that it is gzip; an open one stays open."""
+    """Return a binary file, unpacked if it begins like gzip; an open file stays open."""
     with ExitStack() as stack:
         file = stack.enter_context(source.open("rb")) if isinstance(source, Path) else source
         if isinstance(file, bytes):
@@ -86,7 +86,7 @@ def _opened(source: Any) -> Iterator[Any]:
 
 
 def files_of(paths: Any) -> list[TextFile]:
-    """The files that `paths` name; one that does not exist and has `*`, `?` or `[` is a pattern."""
+    """Return the files of `paths`, with `*`, `?` and `[` as patterns in missing names."""
     alone = isinstance(paths, str | os.PathLike | bytes) or hasattr(paths, "read")
     sources = [paths] if alone or not isinstance(paths, Iterable) else list(paths)
     if not sources:

@@ -38,7 +38,7 @@ class Groups:
 
     @classmethod
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
-        """The rows of some columns that have the same keys, put together where they are not."""
+        """Return the groups of rows with the same keys, sorted if they are apart."""
         values, keyed = frame.select(columns), frame.select(keys)
         starts = starts_of_runs(keyed)
         runs = keyed[starts]
@@ -64,7 +64,7 @@ class Groups:
         return len(self.offsets) - 1
 
     def lists(self, column: str) -> Lists:
-        """The values of a column, a list per group."""
+        """Return the values of a column, a list per group."""
         # Of many chunks each stretch would be looked for in all of them.
         return Lists(self.frame.get_column(column).rechunk(), self.offsets)
 
@@ -87,7 +87,7 @@ class Groups:
 
 
 def _without_claims(keys: pl.DataFrame) -> pl.DataFrame:
-    """The same keys, which Polars groups as they are, whatever `set_sorted` said of them."""
+    """Return the same keys without the flags of `set_sorted`."""
     claimed = any(column.flags.get(f"SORTED_{way}") for column in keys for way in ("ASC", "DESC"))
     return keys[np.arange(keys.height)] if claimed else keys
 
@@ -98,7 +98,7 @@ def are_sorted(keys: pl.DataFrame) -> bool:
 
 
 def starts_of_runs(frame: pl.DataFrame) -> Integers:
-    """The rows that differ from the one above, and the first."""
+    """Return the rows that differ from the one above, and the first."""
     if frame.is_empty():
         return np.empty(0, np.int64)
     upper, lower = frame.head(-1), frame.slice(1)

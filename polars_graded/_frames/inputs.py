@@ -30,7 +30,7 @@ class Runs(NamedTuple):
 
 
 def runs_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
-    """The retrieved documents in one frame, which is lazy where one that was given is."""
+    """Return the retrieved documents in one frame, which is lazy where one that was given is."""
     run = _plain(run)
     if not isinstance(run, Mapping) or not run or _is_of_queries(run):
         table = _run("run", run, query, doc)
@@ -50,12 +50,12 @@ def runs_table(run: Any, query: str, doc: str, strategy: str | None) -> Runs:
 
 
 def no_row_for(strategy: str) -> ValueError:
-    """The error of a strategy without rows: stacked, nobody would see that it answered none."""
+    """Return the error of a stacked strategy without rows, which would go unnoticed."""
     return ValueError(f"`run` must have a row for each strategy, got none for {strategy!r}")
 
 
 def judgments_table(judgments: Any, query: str, doc: str, grade: str) -> Frame:
-    """The judged documents; those of lists of ids are of grade 1."""
+    """Return the judged documents; those of lists of ids are of grade 1."""
     table = _table("judgments", _plain(judgments), query, doc, grade)
     lists = _column_of_lists(table, doc, "relevant")
     if lists is None:
@@ -100,7 +100,7 @@ def graders_apart(
 def judgments_of_graders(
     judgments: Any, query: str, doc: str, grade: str
 ) -> tuple[Frame, list[str]]:
-    """The judged documents, and their columns of grades: one, or one per grader."""
+    """Return the judged documents, and their columns of grades: one, or one per grader."""
     judgments = _plain(judgments)
     if not isinstance(judgments, Mapping) or not judgments or _is_of_queries(judgments):
         table = judgments_table(judgments, query, doc, grade)
@@ -120,7 +120,7 @@ def judgments_of_graders(
 
 
 def _plain(value: Any) -> Any:
-    """The mapping that an object of ranx holds; anything else as it is."""
+    """Return the mapping that an object of ranx holds; anything else as it is."""
     kind = type(value)
     return value.to_dict() if kind.__module__.startswith("ranx.") else value
 
@@ -135,7 +135,7 @@ def _is_of_queries(run: Mapping[Any, Any]) -> bool:
 
 
 def _run(name: str, given: Any, query: str, doc: str) -> Frame:
-    """The rows of a run, whose documents must have an order, as those of a set have not."""
+    """Return the rows of a run; raise if its documents have no order, as in a set."""
     for key, docs in given.items() if isinstance(given, Mapping) else ():
         if isinstance(docs, set | frozenset):
             msg = f"`{name}` must have documents in rank order, got a set of them for {key!r}"
@@ -144,7 +144,7 @@ def _run(name: str, given: Any, query: str, doc: str) -> Frame:
 
 
 def _table(name: str, given: Any, query: str, doc: str, number: str) -> Frame:
-    """A frame as it is, or the rows of a mapping from queries."""
+    """Return a frame as it is, or the rows of a mapping from queries."""
     if not isinstance(given, Mapping):
         return check_frame(name, given)
     mapped = [isinstance(docs, Mapping) for docs in given.values()]
@@ -163,7 +163,7 @@ def _table(name: str, given: Any, query: str, doc: str, number: str) -> Frame:
 
 
 def _column(name: str, column: str, values: list[Any]) -> pl.Series:
-    """The values of a column, which are of one kind; whole numbers may stand among others."""
+    """Return the values of a column, which must be of one kind, with whole numbers among floats."""
     kinds = {*map(type, values)} - {type(None)}
     numbers = bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
     whole = all(issubclass(kind, Integral) for kind in kinds)
@@ -179,7 +179,7 @@ def _column(name: str, column: str, values: list[Any]) -> pl.Series:
 
 
 def _ranked(table: Frame, query: str, doc: str, others: Sequence[str] = ()) -> Frame:
-    """The rows of lists of documents in rank order; any other frame as it is."""
+    """Return the rows of lists of documents in rank order; any other frame as it is."""
     lists = _column_of_lists(table, doc, "retrieved")
     if lists is None:
         return table
@@ -199,7 +199,7 @@ def _ranked(table: Frame, query: str, doc: str, others: Sequence[str] = ()) -> F
 
 
 def _column_of_lists(table: Frame, doc: str, otherwise: str) -> str | None:
-    """The column that holds lists of documents, if one does."""
+    """Return the column that holds lists of documents, if one does."""
     schema = table.collect_schema()
     for name in (doc, otherwise):
         if isinstance(schema.get(name), pl.List | pl.Array):

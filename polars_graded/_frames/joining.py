@@ -34,7 +34,7 @@ FILES = 64
 
 
 def hashes_of(frame: pl.DataFrame, key: Sequence[str]) -> pl.Series:
-    """A hash of each row's values in the columns of the key."""
+    """Return a hash of each row's values in the columns of the key."""
     first, *others = (frame.get_column(name).hash(seed) for seed, name in enumerate(key))
     for hashes in others:
         first ^= hashes
@@ -73,7 +73,7 @@ class Hashes:
             self._write()
 
     def repeated(self) -> pl.Series:
-        """The hashes that came more than once, each once."""
+        """Return the hashes that came more than once, each once."""
         parts: Iterator[pl.Series] = iter([pl.concat(self._held)] if self._held else [])
         if self._folder is not None:
             self._write()
@@ -133,7 +133,7 @@ class Join:
             self._found[strategy] = np.zeros(self.judged.height, np.bool_)
 
     def add(self, block: pl.DataFrame) -> pl.DataFrame:
-        """The rows of a block that are of judged queries, with their judgments."""
+        """Return the rows of a block that are of judged queries, with their judgments."""
         if self.strategy == ALONE:
             block = block.with_columns(pl.lit(None, pl.Boolean).alias(ALONE))  # fast to group by
         pair = [self.query, self.doc]
@@ -151,7 +151,7 @@ class Join:
         return rows.drop(PLACE, ALONE, strict=False)
 
     def missed(self) -> Iterator[pl.DataFrame]:
-        """The judgments that a strategy did not find, by strategy."""
+        """Return the judgments that a strategy did not find, by strategy."""
         dtype = self._counts[0].schema[self.strategy]
         for name, found in self._found.items():
             rows = self.judged.filter(pl.Series(~found)).drop(PLACE)

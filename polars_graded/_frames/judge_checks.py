@@ -23,7 +23,7 @@ def check_schemas(
     grades: Sequence[str],
     strategy: str | None,
 ) -> list[str]:
-    """The columns that tell rows of the run apart; raise where the two cannot be joined."""
+    """Return the columns that tell rows of the run apart; raise where the two cannot be joined."""
     for argument, name in (("strategy", strategy), ("query", query), ("doc", doc)):
         check_columns("run", [] if name is None else [name], run, argument=argument)
     for grade in grades:
@@ -117,7 +117,7 @@ def usable(
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> pl.DataFrame:
-    """The judgments that count, once it is seen that no document has two."""
+    """Return the judgments that count, after a check that no document has two."""
     check_key_columns(judgments, "judgments", pair)
     graded = pl.col(grades)
     if unjudged_below is not None:
@@ -214,7 +214,7 @@ def _is_little(join: Join, retrieved: int, found: int) -> bool:
 
 
 def _lacking(answered: pl.DataFrame, join: Join) -> str:
-    """The first few strategies that answered some queries, with the first that only others did."""
+    """Return the first strategies that answered some queries only, and a query of others."""
     keys, asked = [join.strategy, join.query], join.queries.height
     strategies, queries = (answered.select(name).unique(maintain_order=True) for name in keys)
     if answered.height == strategies.height * queries.height:
@@ -230,7 +230,7 @@ def _lacking(answered: pl.DataFrame, join: Join) -> str:
 
 
 def _not_in(values: pl.Series, others: pl.Series) -> list[Any]:
-    """The values that are not among the others, each once, in their order."""
+    """Return the values that are not among the others, each once, in their order."""
     each = values.unique(maintain_order=True).to_frame("value")
     return each.join(
         others.unique().to_frame("value"), on="value", how="anti", maintain_order="left"

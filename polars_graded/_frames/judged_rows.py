@@ -38,7 +38,7 @@ def judged_rows(
     grades: Sequence[str],
     unjudged_below: float | None,
 ) -> Frame:
-    """The rows; what the columns of a lazy run show is refused at once."""
+    """Return the rows; what the columns of a lazy run show is refused at once."""
     ours, theirs = runs.table.collect_schema(), judgments.collect_schema()
     alone = runs.strategy is None and "strategy" in ours
     strategy = "strategy" if alone else runs.strategy
@@ -66,7 +66,7 @@ def judged_rows(
 
 
 def _parts(run: Frame, join: Join, key: Sequence[str], runs: Runs) -> Iterator[pl.DataFrame]:
-    """The rows of judged queries, in their order, then what was missed, strategy by strategy."""
+    """Return the rows of judged queries in their order, then missed documents by strategy."""
     if isinstance(run, pl.DataFrame):
         blocks: Iterable[pl.DataFrame] = [run]
     else:

@@ -26,7 +26,7 @@ def measured(
     *,
     shown: bool = True,
 ) -> pl.DataFrame:
-    """The values of all queries, part by part and in it by strategy; a request for each grader."""
+    """Return the values of all queries by part and strategy, with a request per grader."""
     request = requests[0]
     at_hand: Iterable[pl.DataFrame]
     if isinstance(frame, pl.DataFrame) and parts is None:
@@ -58,7 +58,7 @@ def measured(
 
 
 def completed(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows of whole queries with what the expressions of any of the requests make of them."""
+    """Return the rows of whole queries with the computed columns of all requests."""
     for request in requests:
         frame = request.completed(frame)
     return frame
@@ -67,7 +67,7 @@ def completed(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
 def measured_later(
     requests: Sequence[Request], frame: pl.LazyFrame, parts: Parts = None, *, shown: bool = True
 ) -> pl.LazyFrame:
-    """A lazy frame that measures when it is collected: the columns and queries that are wanted."""
+    """Return a lazy frame that measures the wanted columns and queries when collected."""
 
     def values(columns: Collection[str], wanted: pl.Expr | None) -> Iterator[pl.DataFrame]:
         rows = frame
@@ -87,6 +87,6 @@ def check_without_rows(requests: Sequence[Request], schema: pl.Schema) -> None:
 
 
 def _of_columns(request: Request, columns: Collection[str]) -> Request:
-    """The same request for some of its columns, for one measure if these are keys alone."""
+    """Return the request for some columns, with one measure if these are keys only."""
     names = [name for name in request.measures if name in columns] or [*request.measures][:1]
     return replace(request, measures={name: request.measures[name] for name in names})

@@ -12,7 +12,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 
 
 def memory_at_hand() -> int:
-    """The bytes that this process may still use: of the machine, its container and its limits."""
+    """Return the free bytes of this process: of the machine, its container and its limits."""
     return max(0, min([_of_machine(), *_of_container(), *_of_limits()]))
 
 
@@ -53,7 +53,7 @@ def _of_limits() -> list[int]:
 
 
 def of_process(file: str, name: str) -> int:
-    """The bytes that a file of /proc has under a name."""
+    """Return the bytes in an entry of /proc."""
     lines = (line.split() for line in Path(file).read_text(encoding="utf-8").splitlines())
     kilobytes = {words[0].rstrip(":"): words[1] for words in lines if len(words) > 1}
     return 1024 * int(kilobytes[name])

@@ -88,7 +88,7 @@ class Cut:
         return f"{self.way} passes over the rows, by hash of {named}"
 
     def of(self, frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-        """The parts of the frame, in which those rows are together that have the same keys."""
+        """Return the parts of the frame, with rows of the same keys in one part."""
         if self.way == "sorted":
             return as_sorted(frame, self.keys)
         if self.way == "scratch":
@@ -146,7 +146,7 @@ def rows_at_once(sample: pl.DataFrame) -> int:
 
 
 def batches(frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The rows in their order, a batch at a time, none of them empty."""
+    """Return the rows in their order, a batch at a time, none of them empty."""
     batches = frame.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True, engine="streaming")
     return (batch for batch in batches if batch.height)
 

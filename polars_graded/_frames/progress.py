@@ -17,7 +17,7 @@ SECONDS = 2.0
 def progress(
     what: str, unit: str, total: int | None, *, shown: bool = True
 ) -> Iterator[Callable[[int], None]]:
-    """A function to call with how much more is done; it draws a bar once that has taken long.
+    """Return a function that takes progress and draws a bar once that has taken long.
 
     Nothing is drawn without tqdm, nor where there is neither a terminal nor a notebook.
     """
@@ -41,7 +41,7 @@ def progress(
 
 
 def _bar(**options: Any) -> Any:
-    """A bar of tqdm's, or nothing where it is not installed."""
+    """Return a bar of tqdm, or None if tqdm is not installed."""
     with warnings.catch_warnings():
         # A notebook without widgets gets a bar of text: that is no reason for a warning.
         warnings.simplefilter("ignore")

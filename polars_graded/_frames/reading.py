@@ -398,7 +398,7 @@ def _whole(schema: pl.Schema, frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _read_again(files: list[TextFile]) -> list[TextFile]:
-    """The files, which must be there, and not be of those that can be read only once."""
+    """Return the files; raise for missing files and for those that can be read only once."""
     for file in files:
         if not isinstance(file.source, Path):
             msg = f"`paths` of a lazy frame must be paths, which can be read again, got {file.name}"
@@ -409,7 +409,7 @@ def _read_again(files: list[TextFile]) -> list[TextFile]:
 
 
 def _named_files(paths: Runs, named_by: NamedBy) -> list[TextFile]:
-    """The files, with what the strategy of each is called where its tag does not say."""
+    """Return the files with names of strategies, for those without a tag of their own."""
     check_choice("named_by", named_by, ("tag", "file"))
     if isinstance(paths, Mapping):
         for name in paths:
@@ -466,7 +466,7 @@ def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr
 
 
 def _tables(file: TextFile, formats: Sequence[Format]) -> Iterator[pl.DataFrame]:
-    """The rows of a file in one of the formats, a block after the other."""
+    """Return the rows of a file in one of the formats, a block after the other."""
     for block in file.blocks():
         if block.first == 1:
             found = ((each, each.header.match(block.text)) for each in formats)
@@ -506,7 +506,7 @@ def _runs(files: Sequence[TextFile], n_files: int) -> Iterator[pl.DataFrame]:
 
 
 def _documents(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFrame]:
-    """The documents of LETOR files, each slice with the features that it has."""
+    """Return the documents of LETOR files, each slice with the features that it has."""
     lines_before = 0
     for file in files:
         last = 0
@@ -522,7 +522,7 @@ def _documents(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFram
 
 
 def _table_of_csv(text: bytes, known: Format) -> pl.DataFrame | None:
-    """The rows as Polars reads them as CSV; None where it might not read what `_table` does."""
+    """Return the rows as Polars reads CSV; None where `_table` might read them differently."""
     text = text.replace(b"\r\n", b"\n").strip(b"\n")
     tabs = b"\t" in text
     if b"\r" in text or (tabs and b" " in text):
@@ -546,7 +546,7 @@ def _table_of_csv(text: bytes, known: Format) -> pl.DataFrame | None:
 
 
 def _table(block: Block, known: Format) -> pl.DataFrame:
-    """The rows of any block, or the first line that is malformed."""
+    """Return the rows of any block, or the first line that is malformed."""
     lines = _lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
     pattern = f"[{_BLANKS}]+".join([_FIELD] * len(known.fields))
     rows = _taken_apart(lines, f"^{pattern}{known.rest}$", known.fields)
@@ -581,7 +581,7 @@ def _lines(block: Block) -> pl.DataFrame:
 
 
 def _taken_apart(lines: pl.DataFrame, pattern: str, fields: Sequence[str]) -> pl.DataFrame:
-    """A column for every group of the pattern, all null where a line does not match."""
+    """Return a column for every group of the pattern, all null where a line does not match."""
     groups = pl.col("line").str.extract_groups(pattern).struct.rename_fields(fields)
     return lines.with_columns(groups.struct.unnest()).with_row_index("row")
 
@@ -618,7 +618,7 @@ class _Width:
 
 
 def _documents_of(file: str, lines: pl.DataFrame, lines_before: int, width: _Width) -> pl.DataFrame:
-    """The documents of some lines of a file, with the features that they have."""
+    """Return the documents of some lines of a file, with the features that they have."""
     has_document = (pl.col("line") != "") & ~pl.col("line").str.starts_with("#")
     lines = lines.filter(has_document | pl.col("fault").is_not_null())
     rows = _taken_apart(lines, _LETOR_LINE, _LETOR_FIELDS)
@@ -707,7 +707,7 @@ def _wrong_features(features: pl.DataFrame, most: int) -> list[Fault]:
 
 
 def _first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
-    """The first row that breaks a rule, if there is one, and what is said of it."""
+    """Return the first row that breaks a rule, and the message about it."""
     bad = rows.filter(pl.any_horizontal(wrong for wrong, _ in rules)).head(1)
     said = [pl.when(wrong).then(sentence) for wrong, sentence in rules]
     return bad.select("row", pl.coalesce(said)).rows()

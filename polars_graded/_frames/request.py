@@ -179,7 +179,7 @@ class Request:
         return [self.key, *self.query]
 
     def columns_of(self, strategy: str) -> tuple[str, ...]:
-        """The columns to rank a strategy by, which are the same for all that are stacked."""
+        """Return the columns to rank a strategy by, which are the same for all that are stacked."""
         return self.by[strategy] if self.strategy is None else next(iter(self.by.values()))
 
     def directions_of(self, strategy: str) -> tuple[bool, ...]:
@@ -218,7 +218,7 @@ class Request:
         return [name for columns in self.by.values() for name in columns]
 
     def opened(self, frame: Any, **others: str) -> pl.DataFrame | pl.LazyFrame:
-        """The frame as one of Polars, which has what is asked for, and the columns of others."""
+        """Return the frame as a Polars frame with the requested columns."""
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()
         self.check_schema(schema)
@@ -264,7 +264,7 @@ class Request:
         return column
 
     def completed(self, frame: Frame) -> Frame:
-        """The frame with the columns that expressions make of the rows of each ranking."""
+        """Return the frame with the columns that expressions make of the rows of each ranking."""
         if not self.computed:
             return frame
         exprs = (expr.over(self.keys).alias(name) for name, expr in self.computed.items())
@@ -360,7 +360,7 @@ class Request:
 
 
 def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
-    """The measure of each column: `"ap"`, `["ap", "ndcg"]` or `{"nDCG": "ndcg(gain=linear)"}`."""
+    """Return the measure of each column: `"ap"`, `["ap", "ndcg"]` or `{"nDCG": "ndcg@10"}`."""
     columns: list[tuple[str, Measure]] = []
     for entry in given:
         _check_no_frame(entry)
@@ -376,7 +376,7 @@ def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
 
 
 def of_one_value(given: Sequence[Measures]) -> dict[str, Measure]:
-    """The measure of each column, which must have one value per query."""
+    """Return the measure of each column, which must have one value per query."""
     measures = settled_measures(given)
     for measure in measures.values():
         if measure.is_curve:
@@ -386,7 +386,7 @@ def of_one_value(given: Sequence[Measures]) -> dict[str, Measure]:
 
 
 def settled_graders(given: Grade) -> dict[str, str | pl.Expr] | None:
-    """The grades of each grader, under their name; None where there are one grader's alone."""
+    """Return the grades of each grader by name; None for a single grader."""
     if isinstance(given, str | pl.Expr):
         return None
     columns: Any = given
@@ -404,7 +404,7 @@ def settled_graders(given: Grade) -> dict[str, str | pl.Expr] | None:
 def settled_grade(
     given: Grade, computed: dict[str, pl.Expr] | None = None
 ) -> tuple[str | None, str]:
-    """The column of grades, and whose they are where that is said."""
+    """Return the column of grades, and the name of the grader if there is one."""
     graders = settled_graders(given)
     computed = {} if computed is None else computed
     if graders is None:
@@ -420,14 +420,14 @@ def settled_grade(
 
 
 def _name_of(given: Any) -> Any:
-    """The name of a column, or the one that an expression makes."""
+    """Return the name of a column, or of the result of an expression."""
     if not isinstance(given, pl.Expr):
         return given
     return given.meta.output_name(raise_if_undetermined=False) or "expression"
 
 
 def _column(argument: str, given: Any, called: str, computed: dict[str, pl.Expr]) -> str:
-    """The name of a column; that of an expression is noted as one to compute, `called` so."""
+    """Return the name of a column; an expression is stored under `called` to be computed."""
     if not isinstance(given, pl.Expr):
         return check_column_name(argument, given)
     if given.meta.has_multiple_outputs():
@@ -474,7 +474,7 @@ def settled_tool(given: Any) -> tuple[Tool | None, str | None]:
 
 
 def settled_ties(given: Any) -> tuple[str, ...] | None:
-    """The columns that break ties, none for the order of rows; None where nothing is said."""
+    """Return the columns that break ties, none for row order; None if nothing is passed."""
     if given is None:
         return None
     is_order = isinstance(given, str) and given == "order"
@@ -482,7 +482,7 @@ def settled_ties(given: Any) -> tuple[str, ...] | None:
 
 
 def settled_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
-    """The columns to rank by of each strategy, under its name; expressions go to `computed`."""
+    """Return the columns to rank each strategy by; expressions go to `computed`."""
     computed = {} if computed is None else computed
     several = isinstance(by, Sequence) and not isinstance(by, str)
     named = (

@@ -13,7 +13,7 @@ Frames: TypeAlias = "Callable[[Collection[str], pl.Expr | None], Iterator[pl.Dat
 
 
 def read_later(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
-    """A lazy frame of what `frames` gives, called at each collection with what is wanted.
+    """Return a lazy frame of `frames`, called at each collection with the wanted columns.
 
     That is the columns, and which rows, or None for all; `frames` may give more than these.
     """

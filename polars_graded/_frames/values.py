@@ -47,7 +47,7 @@ once; of more, progress shows in between."""
 
 
 def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
-    """The rows of each query, for the same request of several graders."""
+    """Return the rows of each query, for the same request of several graders."""
     columns = dict.fromkeys(name for request in requests for name in request.columns_of_rows)
     return Groups.of(frame, requests[0].keys, [*columns])
 

@@ -199,7 +199,7 @@ def _same(lines: Floats) -> bool:
 
 
 def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
-    """The means over those queries, a list of points per strategy."""
+    """Return the means over those queries, a list of points per strategy."""
     used = points[:, whole]
     means = used.mean(axis=1) if whole.any() else np.full((len(points), points.shape[2]), np.nan)
     return [all_rounded(row) for row in means]

@@ -87,7 +87,7 @@ class RankedFrame:
     def of(
         cls, frame: Any, doc: str | None, titles: str | None, *, strategy: str, **options: Any
     ) -> RankedFrame:
-        """The frame, its strategies in the column of that name if it has one, or else by scores."""
+        """Return the frame with its strategies, in a column if it has one, or else by scores."""
         frame = check_frame("frame", frame)
         # One score of a frame that has the column of strategies ranks each of them.
         is_one = len(settled_by(options.get("by", "score"))) == 1
@@ -151,7 +151,7 @@ class RankedFrame:
         }
 
     def unjudged(self, grid: Grid, names: Sequence[str]) -> dict[str, list[list[float | None]]]:
-        """The mean of each strategy with unjudged documents irrelevant, and best, by measure.
+        """Return the mean of each strategy and measure with unjudged irrelevant, and best.
 
         A measure has none where unjudged documents could not move it, or where its values are not
         those of the frame as it was given: they were evaluated by other keywords then.
@@ -183,7 +183,7 @@ class RankedFrame:
         return found
 
     def rankings(self, strategies: Sequence[str], queries: pl.Series, size: int) -> Rankings | None:
-        """The first documents of each strategy for queries, as many of them as fit the size.
+        """Return the first documents of each strategy for queries, as many of them as fit the size.
 
         For each query that is there it is the documents with their grades and titles, and for each
         strategy which of them it has at each rank; null for a strategy that the frame lacks.
@@ -215,7 +215,7 @@ class RankedFrame:
     def _found(
         self, strategies: Sequence[str], texts: pl.Series
     ) -> dict[str | None, dict[str, Any]]:
-        """The entry of each of these queries, by its text, that has a document."""
+        """Return the entry of each of these queries, by its text, that has a document."""
         [query] = self.request.query
         text = pl.col(query).cast(pl.String)
         rows = self.frame.filter(text.is_in(texts.implode(), nulls_equal=True))
@@ -242,6 +242,6 @@ EMPTY: dict[str, Any] = {"documents": [], "ranked": []}
 
 
 def _text(value: Any) -> str | None:
-    """A name or title, cut where it is long."""
+    """Return a name or title, cut where it is long."""
     text = "null" if value is None else str(value)
     return text if len(text) <= MAX_NAME_LETTERS else f"{text[: MAX_NAME_LETTERS - 1]}…"

@@ -18,7 +18,7 @@ class ReportFile(_Path):
     """Path of a report, which notebooks show as a link."""
 
     def _repr_html_(self) -> str | None:
-        """A link to the page, and where it is; nothing where there is no file.
+        """Return a link to the page, and where it is; nothing where there is no file.
 
         A notebook opens files in its own folder by their path from there. One that lies elsewhere
         it may refuse to open, and so the whole path is said too.

@@ -59,12 +59,12 @@ def _base64(array: npt.NDArray[Any]) -> str:
 
 
 def rounded(value: float | None) -> float | None:
-    """A number with as many digits as are looked at; None for none."""
+    """Return a number with the digits that matter; None for None."""
     return None if value is None or np.isnan(value) else float(f"{value:.7g}")
 
 
 def cell(value: Any) -> Any:
-    """A value of a table: a count or a text as it is, a number rounded, or rows of such."""
+    """Return a value of a table: a count or a text as it is, a number rounded, or rows of such."""
     if isinstance(value, list):
         return [[*map(cell, row.values())] for row in value]
     return value if isinstance(value, int | str) else rounded(value)

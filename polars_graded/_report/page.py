@@ -315,7 +315,7 @@ def _in_natural_order(strategies: pl.Series) -> pl.Series:
 
 
 def _labels(queries: pl.Series) -> Iterator[str]:
-    """A text for each query that can be typed in a line: no two are the same, none is empty."""
+    """Return a distinct, non-empty label for each query that can be typed in one line."""
     texts = queries.cast(pl.String).to_list()
     kept, labels = set(texts), set[str]()
     for text in texts:

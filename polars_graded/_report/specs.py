@@ -80,14 +80,14 @@ DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
 
 
 def strategy_looks(n: int) -> list[dict[str, Any]]:
-    """The colour and the dash of each of n strategies: sixty pairs are all different."""
+    """Return the colour and the dash of each of n strategies: sixty pairs are all different."""
     looks = islice(cycle(product(DASHES, PALETTE)), n)
     return [{"colour": colour, "dash": dash} for dash, colour in looks]
 
 
 @cache
 def dark_colours() -> str:
-    """The style of charts on a dark screen: on paper and in a file they have their own colours."""
+    """Return the style of charts on a dark screen; paper and files keep their colours."""
     rules = [
         f'  svg [{what}="{light}"] {{ {what}: {dark}; }}'
         for light, dark in IN_THE_DARK.items()
@@ -102,7 +102,7 @@ def dark_colours() -> str:
 def curve_specs(
     title: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
 ) -> list[dict[str, Any]]:
-    """The lines of a curve, of rows with `strategy`, `colour`, `dash`, where they are, `value`.
+    """Return the chart of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
 
     The first is without an ideal curve, the second with it: an axis of one that is null at every
     point, as a query may have it, has no ends.
@@ -117,7 +117,7 @@ def curve_specs(
 
 @cache
 def forest_specs() -> dict[str, dict[str, Any]]:
-    """The differences of pairs in the order of the rows, of which a few have names.
+    """Return the differences of pairs in the order of the rows, of which a few have names.
 
     It is there with intervals, and without: an axis of intervals that are all null has no ends.
     """
@@ -137,7 +137,7 @@ def forest_specs() -> dict[str, dict[str, Any]]:
 
 @cache
 def bars_specs(query: str) -> dict[str, Any]:
-    """The differences of queries in the order of the rows, each in a `colour` that it has.
+    """Return the chart of differences of queries in row order, each with its `colour`.
 
     A few queries have names, upright where they fit; more stand in their places.
     """
@@ -179,7 +179,7 @@ FOUND = {
 
 @cache
 def explore_spec(query: str) -> dict[str, Any]:
-    """The queries of two strategies to choose from, as `charts.explore` draws them.
+    """Return the queries of two strategies to choose from, as `charts.explore` draws them.
 
     Rows have what its rows have, and the `colour` of the one that is better.
     """
@@ -212,7 +212,7 @@ def _told(words: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _chosen(bars: alt.Chart) -> alt.Chart:
-    """A line at the place of the query that is chosen, or through its bar."""
+    """Return a line at the place of the query that is chosen, or through its bar."""
     line: alt.Chart = alt.Chart().mark_rule(color=PLACE, strokeWidth=2, strokeDash=[3, 2])
     x = bars.encoding.x
     if x.shorthand != "start:Q":
@@ -222,7 +222,7 @@ def _chosen(bars: alt.Chart) -> alt.Chart:
 
 
 def _spec(layers: Sequence[alt.Chart], height: int, **signals: float) -> dict[str, Any]:
-    """A chart as the page draws it: as wide as its place, with rows and words that it is given."""
+    """Return a chart for the page, as wide as its place, with signals for rows and texts."""
     # What these are is known, and looking whether they are what Altair takes costs much time.
     chart = layered(layers, alt.NamedData("rows"), height=height)
     spec: dict[str, Any] = chart.to_dict(validate=False)

@@ -210,7 +210,7 @@ def agreement(
 def grades_of(
     frame: Any, graders: Sequence[str], query: Columns, doc: str, grader: str | None, grade: str
 ) -> tuple[pl.DataFrame, list[str]]:
-    """The number of the query of each document, and a column of grades per grader."""
+    """Return the number of the query of each document, and a column of grades per grader."""
     rows = check_collected("frame", frame)
     queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
@@ -251,7 +251,7 @@ class Grades:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, names: Sequence[str]) -> Grades:
-        """The grades in these columns."""
+        """Return the grades in these columns."""
         rows = rows.sort("query")
         given = rows.select(names).to_numpy().reshape(rows.height, len(names))
         there = rows.select(pl.col(names).is_not_null()).to_numpy()
@@ -358,7 +358,7 @@ class Grades:
         found: Mapping[str, tuple[float, float, float]],
         telling: int,
     ) -> Iterator[dict[str, Any]]:
-        """A row per coefficient."""
+        """Return a row per coefficient."""
         queries = int(np.count_nonzero(np.bincount(self.query[judged])))
         counts = {"documents": int(judged.sum()), "queries": queries}
         for coefficient, (value, low, high) in found.items():
@@ -496,5 +496,5 @@ def _ac2(observed: Floats, shares: Floats, near: Floats) -> Floats:
 
 
 def _beyond(observed: Floats, chance: Floats) -> Floats:
-    """The share of what chance leaves that agrees."""
+    """Return the share of what chance leaves that agrees."""
     return (observed - chance) / (1 - chance)

@@ -111,7 +111,7 @@ def _check_no_fingerprint(options: Mapping[str, Any]) -> None:
 
 
 def _rankers(columns: Sequence[str]) -> list[str]:
-    """The column of strategies, behind that of graders where there is one."""
+    """Return the column of strategies, behind that of graders where there is one."""
     return [*columns[: 2 if columns[0] == GRADER else 1]]
 
 

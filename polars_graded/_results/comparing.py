@@ -573,7 +573,7 @@ def differences(
 
 
 def values_of_both(results: Results, strategies: pl.Series, i: int, j: int) -> pl.DataFrame:
-    """The values of two strategies query by query, and which of them is better."""
+    """Return the values of two strategies query by query, and which of them is better."""
     [difference] = results.differences(np.array([i]), np.array([j]))
     better = np.sign(difference) * (1 if results.higher_is_better else -1)
     # 0, 1 and -1 pick the place of no strategy, a and b.
@@ -688,7 +688,7 @@ def _equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[s
 
 
 def _summary(results: Results, confidence: float) -> dict[str, Any]:
-    """The statistics of each strategy."""
+    """Return the statistics of each strategy."""
     values, n = results.values, results.n
     mean, std = mean_and_std(values)
     margin = mean_margin(np.where(std > 0, std, np.nan), n, confidence)

@@ -301,7 +301,7 @@ def _of_one_model(graders: Mapping[str, Grid], trusted: str) -> Grid:
 def _beaten(
     told_apart: pl.DataFrame, parts: Sequence[str], strategy: str, signs: Mapping[Any, str]
 ) -> pl.DataFrame:
-    """The signs of those that each strategy beats, by each part; without any, + and -."""
+    """Return the signs of those that each strategy beats, by each part; without any, + and -."""
     up = pl.col("best").replace_strict({"highest": 1, "lowest": -1}, default=0)
     better = pl.col("difference") * up
     winner, mark = pl.col(strategy), pl.when(better > 0).then(pl.lit("+")).otherwise(pl.lit("-"))
@@ -350,7 +350,7 @@ class Writer(NamedTuple):
     """The lines of a table: of the cells of its head, behind that of letters, and of its rows."""
 
     def cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
-        """A mean with its signs."""
+        """Return a mean with its signs."""
         return (self.bold.format(mean) if best else mean) + (self.raised(signs) if signs else "")
 
 

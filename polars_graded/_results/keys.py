@@ -262,7 +262,7 @@ def _holds_several(dtype: pl.DataType) -> bool:
 
 
 def columns_of(*given: Any) -> set[str]:
-    """The names of columns in what names some."""
+    """Return the names of columns in names and lists of names."""
     found = set[str]()
     for each in given:
         if isinstance(each, str):
@@ -273,5 +273,5 @@ def columns_of(*given: Any) -> set[str]:
 
 
 def columns_of_segments(segments: Columns | None) -> list[str]:
-    """The columns that tell segments apart; none where there are no segments."""
+    """Return the columns that tell segments apart; none where there are no segments."""
     return [] if segments is None else check_column_names("segments", segments)

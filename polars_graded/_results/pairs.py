@@ -47,11 +47,11 @@ class Pairs:
         return len(self.a)
 
     def parts(self, per_pair: int, most: int = PART) -> Iterator[slice]:
-        """The pairs in parts of at most `most` numbers, where each pair has `per_pair`."""
+        """Return the pairs in parts of at most `most` numbers, where each pair has `per_pair`."""
         return in_parts(len(self), per_pair, most)
 
     def differences(self, part: slice) -> Floats:
-        """The differences of some pairs: a row per pair and a column per query."""
+        """Return the differences of some pairs: a row per pair and a column per query."""
         return self.results.differences(self.a[part], self.b[part])
 
     def tolerances(self, part: slice) -> Floats:
@@ -59,7 +59,7 @@ class Pairs:
         return self.results.tolerances(self.a[part], self.b[part])
 
     def snapped(self, part: slice) -> Floats:
-        """The differences of some pairs in steps so small that nothing but rounding is lost."""
+        """Return the differences of some pairs, rounded so that only rounding errors vanish."""
         _, exponents = np.frexp(self.tolerances(part).max(axis=1, keepdims=True))
         steps = np.ldexp(1.0, exponents)
         snapped: Floats = np.rint(self.differences(part) / steps) * steps
@@ -92,14 +92,14 @@ class Pairs:
 
 
 def in_parts(count: int, size: int, most: int) -> Iterator[slice]:
-    """Some things of this size in parts of at most `most` numbers."""
+    """Return some things of this size in parts of at most `most` numbers."""
     step = max(1, most // max(1, size))
     for start in range(0, count, step):
         yield slice(start, min(count, start + step))
 
 
 def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Integers]:
-    """The places of both strategies of each pair: all pairs, or those with one of the baselines.
+    """Return the places of both strategies of all pairs, or of pairs with a baseline.
 
     No pair is there twice: a baseline is compared with those that are named before it only there.
     """
@@ -126,5 +126,5 @@ def pairs_of(strategies: pl.Series, baseline: Any = None) -> tuple[Integers, Int
 
 
 def names_of_pairs(strategies: pl.Series, a: Integers, b: Integers) -> list[pl.Series]:
-    """The names of both strategies of each pair, the second as its baseline."""
+    """Return the names of both strategies of each pair, the second as its baseline."""
     return [strategies.gather(a), strategies.gather(b).alias("baseline")]

@@ -64,7 +64,7 @@ def check_per_query(
     strategy: str = "strategy",
     missing: Missing = "error",
 ) -> Grid:
-    """The measures that are named, or all that there are, of each strategy for each query.
+    """Return the named measures, or all, of each strategy and query.
 
     One of several query columns may tell segments apart; so may any that is no key.
     """
@@ -131,7 +131,7 @@ def measures_and_curves(
     segments: Sequence[str] = (),
     curves: bool = False,
 ) -> tuple[list[str], list[str]]:
-    """The columns of measures, and of curves where these are wanted too.
+    """Return the columns of measures, and of curves on request.
 
     Of either kind it is those that are named, or else those that are called as a measure is: other
     numbers are what is known of a query. A Boolean column has to be named.
@@ -207,7 +207,7 @@ def collected_keys(
     strategy: str,
     segments: Sequence[str] = (),
 ) -> pl.DataFrame:
-    """The strategy, the query (of several columns a struct), segments and some columns.
+    """Return the strategy, the query (of several columns a struct), segments and some columns.
 
     Each strategy has each query once in a segment.
     """
@@ -264,7 +264,7 @@ def as_they_come(strategies: pl.Series) -> pl.Series:
 
 
 def _first(keys: pl.DataFrame) -> str:
-    """The first few strategies and queries."""
+    """Return the first few strategies and queries."""
     few = keys.head(SHOWN).iter_rows()
     shown = [f"query {query!r} of {strategy!r}" for strategy, query, *_ in few]
     return ", ".join(shown if keys.height <= SHOWN else [*shown, "..."])
@@ -315,22 +315,22 @@ class Grid:
         return len(self.strategies), len(self.queries)
 
     def values(self, measure: str) -> Floats:
-        """A row per strategy and a column per query; NaN where a value is missing."""
+        """Return a row per strategy and a column per query; NaN where a value is missing."""
         values = self.frame[measure].cast(pl.Float64).to_numpy()
         return self._counted(values, measure).reshape(self.shape)
 
     def results(self, measure: str) -> Results:
-        """The values of a measure for the queries that count."""
+        """Return the values of a measure for the queries that count."""
         every, counts = self._every(measure)
         return every.at(np.flatnonzero(counts))
 
     def in_segments(self, measure: str) -> list[tuple[pl.DataFrame, Results]]:
-        """The key of each segment, and the values of a measure for its queries that count."""
+        """Return the key of each segment, and the values of a measure for its queries."""
         every, counts = self._every(measure)
         return [(key, every.at(places[counts[places]])) for key, places in self.segments]
 
     def _every(self, measure: str) -> tuple[Results, Mask]:
-        """The values of a measure for all queries, and which of these count."""
+        """Return the values of a measure for all queries, and which of these count."""
         values = self.values(measure)
         name = f"measure {measure!r}"
         self._check(np.isinf(values), name, "must be finite, got infinity")
@@ -346,7 +346,7 @@ class Grid:
         return {name: check_known(name, self.best[name]) for name in measures}
 
     def several(self, strategies: int = 2) -> Iterator[Results]:
-        """The values of each measure, of at least this many strategies and two queries."""
+        """Return the values of each measure, of at least this many strategies and two queries."""
         if len(self.strategies) < strategies:
             msg = f"there must be at least {strategies} strategies, got {len(self.strategies)}"
             raise ValueError(msg)
@@ -362,7 +362,7 @@ class Grid:
         return length_of(self.frame, curves, " and ".join(map(repr, curves)))
 
     def curve(self, curve: str, length: int) -> Floats:
-        """The values of a curve, as those of a measure with a third axis for its points."""
+        """Return the values of a curve, as those of a measure with a third axis for its points."""
         lists = self.frame[curve]
         there = lists.is_not_null().to_numpy()
         rows = lists.drop_nulls().cast(pl.List(pl.Float64))
@@ -418,7 +418,7 @@ def _are_null(values: pl.Series) -> Mask:
 
 
 def _places(queries: pl.DataFrame, segments: Sequence[str]) -> list[tuple[pl.DataFrame, Integers]]:
-    """The key of each segment and the places of its queries, which come segment by segment."""
+    """Return the key of each segment and the places of its queries, segment by segment."""
     every = np.arange(queries.height)
     if not segments:
         return [(WHOLE, every)]
@@ -443,11 +443,11 @@ class Results:
         return len(self.queries)
 
     def at(self, places: Integers) -> Results:
-        """The values of the queries at these places."""
+        """Return the values of the queries at these places."""
         return replace(self, queries=self.queries[places], values=self.values[:, places])
 
     def among(self, queries: pl.Series, *, inside: bool = True) -> Results:
-        """The values of the queries that are among these, or else of all others."""
+        """Return the values of the queries that are among these, or else of all others."""
         wanted = self.queries.is_in(queries.implode(), nulls_equal=True) == inside
         return self.at(wanted.arg_true().to_numpy())
 
@@ -498,7 +498,7 @@ class Results:
         return tolerances
 
     def differences(self, a: Integers, b: Integers) -> Floats:
-        """The differences between strategies, a row per pair; 0 where that is rounding."""
+        """Return the differences between strategies, a row per pair; 0 where that is rounding."""
         differences: Floats = self.values[a] - self.values[b]
         # No tolerance is above `rounding`, which is found once and not for each pair.
         doubtful = (np.abs(differences) <= self.rounding) & (differences != 0)
@@ -524,7 +524,7 @@ def best_in(rows: pl.DataFrame) -> Best:
 
 
 def columns_named(measures: Sequence[Named]) -> list[str]:
-    """The columns that are named, with or without what they measure."""
+    """Return the columns that are named, with or without what they measure."""
     every = [[*each] if isinstance(each, Mapping) else [each] for each in measures]
     return [check_column_name("measures", name) for names in every for name in names]
 
@@ -571,7 +571,7 @@ def check_has_best(column: str, best: Best | None, why: str) -> None:
 
 
 def bests(means: pl.Series, which: Best | None) -> list[int]:
-    """The places of the best means, of all that are the same but for rounding."""
+    """Return the places of the best means, of all that are the same but for rounding."""
     rounded = means.round(12)
     top = {"highest": rounded.max(), "lowest": rounded.min()}.get(which or "none")
     return [] if top is None else (rounded == top).fill_null(value=False).arg_true().to_list()
@@ -598,7 +598,7 @@ def of_measure(
     statistics: Mapping[str, Any],
     **dtypes: pl.DataType,
 ) -> pl.DataFrame:
-    """The statistics of a measure in a segment, behind what they are of: the strategy and more."""
+    """Return the statistics of a measure in a segment, behind its keys."""
     strategy, *others = (each.name for each in names)
     taken = ["measure", *others, *statistics]
     check_free_names(taken, strategy=strategy, segments=segment.columns or None)
@@ -612,7 +612,7 @@ def of_measure(
 
 
 def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
-    """The one length of all lists in some columns, 0 where there are none."""
+    """Return the one length of all lists in some columns, 0 where there are none."""
     lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
     if lengths.n_unique() > 1:
         msg = (
@@ -624,7 +624,7 @@ def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
 
 
 def mean_of(values: Floats) -> float:
-    """The mean, NaN of no value."""
+    """Return the mean, NaN of no value."""
     return float(values.mean()) if len(values) else np.nan
 
 
@@ -636,7 +636,7 @@ def middle(values: Floats, confidence: float) -> Floats:
 
 
 def mean_and_std(values: Floats) -> tuple[Floats, Floats]:
-    """The mean and the standard deviation of each row, NaN where there is none."""
+    """Return the mean and the standard deviation of each row, NaN where there is none."""
     count, n = values.shape
     mean = values.mean(axis=1) if n else np.full(count, np.nan)
     if n < 2:  # noqa: PLR2004
@@ -670,7 +670,7 @@ def mean_margin(std: Any, n: Any, confidence: float) -> Any:
 def curve_means(
     curves: pl.LazyFrame, columns: Sequence[str], positions: pl.Series, keys: Sequence[str]
 ) -> pl.LazyFrame:
-    """The means of curves, lists of one length, over queries: one row per key and position.
+    """Return the means of curves, lists of one length, over queries: one row per key and position.
 
     Beside each it has how many values it is the mean of and their standard deviation, in the
     columns "queries of …" and "std of …".

@@ -452,7 +452,7 @@ def power_curve(
 
 
 def _looked_for(pairs: Pairs, difference: float, unit: Unit) -> tuple[float, float | None]:
-    """The difference that is looked for by a measure, in its unit and in that of its range."""
+    """Return the difference to detect by a measure, in its unit and as a share of the range."""
     amount = check_number("difference", difference, above=0)
     check_choice("unit", unit, ("measure", "range"))
     span = float(np.ptp(pairs.results.values.mean(axis=1)))
@@ -469,7 +469,7 @@ def _looked_for(pairs: Pairs, difference: float, unit: Unit) -> tuple[float, flo
 
 
 def power_of(n: Any, effect: Any, alpha: float) -> Any:
-    """The power of the two-sided paired t test of n queries for an effect, in deviations."""
+    """Return the power of the two-sided paired t test of n queries for an effect, in deviations."""
     from scipy.special import nctdtr, stdtrit  # which, unlike scipy.stats, is soon imported
 
     n = np.asarray(n, dtype=np.float64)
@@ -481,7 +481,7 @@ def power_of(n: Any, effect: Any, alpha: float) -> Any:
 
 
 def _pooled_std(pairs: Pairs) -> float:
-    """The standard deviation of the differences of a pair, averaged over all pairs."""
+    """Return the standard deviation of the differences of a pair, averaged over all pairs."""
     std = float(np.sqrt((pairs.statistics.std**2).mean()))
     if not std:
         msg = (
@@ -493,14 +493,14 @@ def _pooled_std(pairs: Pairs) -> float:
 
 
 def fewest_queries(effect: float, power: float, alpha: float) -> int | None:
-    """The fewest queries with this power, None where that is more than anyone has."""
+    """Return the minimum number of queries with this power; None beyond `MAX_QUERIES`."""
     numbers = range(2, MAX_QUERIES + 1)
     place = bisect_left(numbers, power, key=lambda n: power_of(n, effect, alpha))
     return numbers[place] if place < len(numbers) else None
 
 
 def _smallest_effect(n: int, power: float, alpha: float) -> float:
-    """The smallest effect that n queries show with this power, in deviations."""
+    """Return the smallest effect that n queries show with this power, in deviations."""
     from scipy.optimize import brentq
 
     if power <= alpha:  # which no effect at all has

@@ -167,7 +167,7 @@ def ranks_of(grid: Grid, options: Options) -> pl.DataFrame:
 def _ranked(
     means: pl.DataFrame, pairs: pl.DataFrame, segments: Sequence[str], strategy: str, alpha: float
 ) -> pl.DataFrame:
-    """The strategies of one measure and segment, the best first."""
+    """Return the strategies of one measure and segment, the best first."""
     best = means["best"][0]
     check_has_best(means["measure"][0], best, "rank strategies by")
     rounded = means["mean"].round(12)
@@ -196,7 +196,7 @@ def _ranked(
 
 
 def cliques(apart: Mask) -> list[Integers]:
-    """Sets of strategies of which no two are apart, so that each pair that is not is in one.
+    """Return sets of strategies of which no two are apart, so that each pair that is not is in one.
 
     Strategies stand in the order of their means. The first two that are in no set yet and furthest
     from each other make a new one, with all that fit in between and then beyond.
@@ -218,7 +218,7 @@ def cliques(apart: Mask) -> list[Integers]:
 
 
 def letters(sets: Sequence[Integers], n: int) -> list[str]:
-    """The names of the sets that each of n strategies is in."""
+    """Return the names of the sets that each of n strategies is in."""
     few = len(sets) <= len(LETTERS)
     names: list[list[str]] = [[] for _ in range(n)]
     for place, members in enumerate(sets):

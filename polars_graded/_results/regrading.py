@@ -192,7 +192,7 @@ def unjudged_bounds(
 def _unknown(
     chosen: Mapping[str, Measure], best: float | None, options: Mapping[str, Any]
 ) -> list[str]:
-    """The measures to which no grade is relevant, so that it is not known what one could be."""
+    """Return the measures to which no grade is relevant, so that no bound is known."""
     irrelevant, least = options.get("irrelevant", 0.0), options.get("relevant_from")
 
     def is_known(threshold: float | None) -> bool:
@@ -356,7 +356,7 @@ class _Conclusions:
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
     def against(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
-        """The rows of a measure, against what was concluded first."""
+        """Return the rows of a measure, against what was concluded first."""
         results, before = self.grid.results(measure), first.grid.results(measure)
         order, signs, earlier = results.order, self.signs[measure], first.signs[measure]
         strategies = self.grid.strategies
@@ -379,7 +379,7 @@ class _Conclusions:
 
 
 def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, Any], list[str]]:
-    """The rows; the keywords, which name columns of them; the strategy and the queries."""
+    """Return the rows, the keywords for them, and the key columns."""
     rows = check_collected("frame", frame)
     grade = options.get("grade", "grade")
     if not isinstance(grade, str | pl.Expr):
@@ -400,7 +400,7 @@ def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, A
 
 
 def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:
-    """The values of rows that are those warned of already, graded otherwise."""
+    """Return the values of rows under other grades, without repeating warnings."""
     with warnings.catch_warnings(action="ignore"):
         return evaluate(rows, asked, **options)
 
@@ -409,7 +409,7 @@ def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.D
 
 
 def _merged(grades: pl.Series, levels: Sequence[Any]) -> dict[str, pl.Series]:
-    """The grades with neighbouring levels merged, in every way that leaves at least two."""
+    """Return the grades with neighbouring levels merged, in every way that leaves at least two."""
     if len(levels) > MAX_LEVELS:
         msg = (
             f"there must be at most {MAX_LEVELS} levels to merge them in every way, got "
@@ -440,7 +440,7 @@ def _moved(
     unit: Sequence[str],
     seed: int,
 ) -> pl.Series:
-    """The grades, a share of them one level up or down; one document alike in all its rows."""
+    """Return the grades with a share of documents moved by one level, equal in all rows."""
     document = pl.struct(unit).rank("dense") - 1 if unit else pl.int_range(pl.len())
     place = pl.col(grade).rank("dense").cast(pl.Int64) - 1
     found = rows.select(document.cast(pl.Int64).alias("document"), place.alias("place"))
@@ -456,7 +456,7 @@ def _moved(
 
 
 def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
-    """The other gradings, each under a name of its own."""
+    """Return the other gradings, each under a name of its own."""
     if not isinstance(gradings, Mapping):
         msg = f"`gradings` must be a mapping from names to gradings, got {gradings!r}"
         raise TypeError(msg)
@@ -471,7 +471,7 @@ def _check_gradings(gradings: Any) -> Mapping[str, Grading]:
 
 
 def _graded_by(rows: pl.DataFrame, grade: str, name: str, grading: Grading) -> pl.Series:
-    """The grades that a grading gives."""
+    """Return the grades that a grading gives."""
     if isinstance(grading, Mapping):
         for each in (*grading, *grading.values()):
             check_number(f"gradings[{name!r}]", each)

@@ -261,7 +261,7 @@ def stability_of(
 
 
 def _sizes(asked: int | Sequence[int] | None, most: int) -> list[int]:
-    """The numbers of queries to draw, none above `most`."""
+    """Return the numbers of queries to draw, none above `most`."""
     if asked is None:
         spread = np.geomspace(min(5, most), most, SIZES).round()
         return [int(size) for size in np.unique(spread)]
@@ -269,7 +269,7 @@ def _sizes(asked: int | Sequence[int] | None, most: int) -> list[int]:
 
 
 def _samples(results: Results, size: int, samples: int, seed: int) -> Iterator[Integers]:
-    """Queries drawn without putting them back, a row of places per sample, in blocks."""
+    """Return queries drawn without putting them back, a row of places per sample, in blocks."""
     rng = np.random.default_rng(seed)
     n, count = results.n, len(results.values)
     for block in in_parts(samples, max(n, count * count), BLOCK):
@@ -455,7 +455,7 @@ def _pairs(names: Sequence[str], reference: str | None) -> list[tuple[str, str]]
 
 
 def _tau(x: Floats, y: Floats, reference: str | None, method: str) -> float:
-    """The correlation of two orders, of both directions where none is the true one."""
+    """Return the correlation of two orders, averaged over directions if neither is true."""
     if method == "kendall":
         return kendall(x, y)
     return tau_ap(x, y) if reference is not None else (tau_ap(x, y) + tau_ap(y, x)) / 2
@@ -485,7 +485,7 @@ def kendalls(signs: Floats, reference: Floats) -> Floats:
 
 
 def tau_ap(x: Floats, reference: Floats) -> float:
-    """Going down x: the share of those above that the reference puts above too, doubled, less 1."""
+    """Return τ_AP: down x, twice the share of pairs in the order of the reference, less 1."""
     above = x > x[:, np.newaxis]
     agree = above & (reference > reference[:, np.newaxis])
     n_above, n_agree = above.sum(axis=1), agree.sum(axis=1)

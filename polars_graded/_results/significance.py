@@ -81,12 +81,12 @@ class Options:
         return check_level(self.confidence)
 
     def shown(self, blocks: Sequence[int]) -> Iterable[int]:
-        """The same blocks, which may show how far a test is."""
+        """Return the same blocks, with a progress bar if the test takes long."""
         return blocks if self.progress is None else self.progress(blocks)
 
 
 def correction_of(test: TestName, correction: CorrectionName | None) -> CorrectionName:
-    """The correction that was named, or else the one that is usual for a test."""
+    """Return the correction that was named, or else the one that is usual for a test."""
     check_choice("test", test, TESTS)
     if correction is not None:
         return correction
@@ -145,7 +145,7 @@ def _nothing(levels: Floats) -> Ends:
 
 
 def _t(pairs: Pairs, _options: Options) -> Outcome:
-    """The paired t test."""
+    """Return the outcome of the paired t test."""
     return estimated(pairs).outcome
 
 
@@ -184,13 +184,13 @@ class Estimate(NamedTuple):
 
 
 def estimated(pairs: Pairs) -> Estimate:
-    """The mean differences."""
+    """Return the estimates of the mean differences."""
     mean, std, *_ = pairs.statistics
     return Estimate.of(mean, std, pairs.n)
 
 
 def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
-    """The signed rank test, with the interval of the t test: none of a mean agrees with ranks."""
+    """Return the outcome of the signed rank test, with the interval of the t test."""
     from scipy.stats import rankdata
 
     p, balance = np.empty((2, len(pairs)))
@@ -205,7 +205,7 @@ def _wilcoxon(pairs: Pairs, _options: Options) -> Outcome:
 
 
 def _p_of_ranks(ranks: Floats) -> Floats:
-    """The p value of each row of signed ranks: exact where it can be, else normal, as scipy's."""
+    """Return the p value of each row of signed ranks, exact or normal, as scipy does."""
     from scipy.special import ndtr
     from scipy.stats import wilcoxon
 
@@ -276,7 +276,7 @@ def permuted(pairs: Pairs, options: Options, sizes: Integers) -> Outcome:
 
 
 def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
-    """The studentised bootstrap, with a margin that is the same on either side."""
+    """Return the outcome of the studentised bootstrap, with a symmetric margin."""
     n = pairs.n
     draws = Tosses(options.resamples, exact=False)
     kept = draws.rejecting(options.level) + 1
@@ -309,7 +309,7 @@ def _bootstrap(pairs: Pairs, options: Options) -> Outcome:
 
 
 def _randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
-    """The range of all means when each query's values are shuffled among the strategies."""
+    """Return the outcome of the randomised Tukey test, which shuffles values of each query."""
     shuffles = Tosses(options.resamples, exact=False)
     ranges = np.sort(_shuffled_ranges(pairs.results, options))
     mean = pairs.statistics.mean
@@ -327,28 +327,28 @@ def _randomised_tukey(pairs: Pairs, options: Options) -> Outcome:
 
 
 def _finite(ends: Floats) -> Floats:
-    """Ends of intervals, NaN where there is none."""
+    """Return ends of intervals, NaN where there is none."""
     return np.where(np.isfinite(ends), ends, np.nan)
 
 
 def _about(mean: Floats, margin: Floats, rounding: Floats) -> Ends:
-    """The interval about a mean. An end that is 0 but for rounding is 0."""
+    """Return the interval about a mean, with ends of 0 where they are 0 up to rounding."""
     low, high = mean - margin, mean + margin
     return np.where(np.abs(low) <= rounding, 0, low), np.where(np.abs(high) <= rounding, 0, high)
 
 
 def _least_of_signs(n: int, _strategies: int, resamples: int) -> float:
-    """The share of signs that are all the same, or of the data among resamples."""
+    """Return the least p of random signs: the share of equal signs, or of the data."""
     return max(2.0 ** (1 - n), 0 if n < math.log2(resamples + 1) else 1 / (resamples + 1))
 
 
 def _least_of_draws(n: int, _strategies: int, resamples: int) -> float:
-    """The share of draws of a single query, or of the data among resamples."""
+    """Return the least p of resamples: the share of draws of one query, or of the data."""
     return max(math.exp((1 - n) * math.log(n)), 1 / (resamples + 1))
 
 
 def _least_of_shuffles(n: int, strategies: int, resamples: int) -> float:
-    """The share of shuffles that are the same for each query, or of the data among resamples."""
+    """Return the least p of shuffles: the share that is equal for each query, or of the data."""
     same = math.exp((1 - n) * math.lgamma(strategies + 1))
     return max(same, 1 / (resamples + 1))
 
@@ -431,7 +431,7 @@ class Tosses:
         return 0 if self.exact else 1
 
     def p(self, larger: Integers) -> Floats:
-        """The p value where this many resamples are as far out as the data, or further."""
+        """Return the p value where this many resamples are as far out as the data, or further."""
         return (larger + self.data) / (self.count + self.data)
 
     def rejecting(self, level: Any) -> Any:
@@ -449,7 +449,7 @@ class Tosses:
 
 
 def _largest(values: Floats, count: int) -> Floats:
-    """The `count` largest of each row, the largest first."""
+    """Return the `count` largest of each row, the largest first."""
     if not count:
         return values[:, :0]
     values.partition(values.shape[1] - count, axis=1)
@@ -459,7 +459,7 @@ def _largest(values: Floats, count: int) -> Floats:
 def _parts(
     pairs: Pairs, count: int, options: Options, draw: Callable[[slice, int, Generator], Integers]
 ) -> Iterator[tuple[slice, Iterator[tuple[slice, Floats]]]]:
-    """The pairs in parts, and with each the same resamples of its queries, block by block."""
+    """Return the pairs in parts, each with the same resamples of its queries, in blocks."""
     parts = list(pairs.parts(pairs.n + count, KEPT))
     steps = list(in_parts(count, pairs.n, BLOCK))
     shown = iter(options.shown(range(len(parts) * len(steps))))
@@ -477,7 +477,7 @@ def _parts(
 
 
 def _all_signs(block: slice, n: int, _rng: Generator) -> Integers:
-    """Some of the ways to sign n differences, of which there are 2ⁿ."""
+    """Return some of the ways to sign n differences, of which there are 2ⁿ."""
     return 2 * (np.arange(block.start, block.stop)[:, np.newaxis] >> np.arange(n) & 1) - 1
 
 
@@ -541,7 +541,7 @@ def _levels_of_bonferroni(p: Floats, level: float) -> Floats:
 
 
 def _holm(p: Floats) -> Floats:
-    """The i-th smallest p value times m - i + 1, and no smaller than those before."""
+    """Return Holm's p values: the i-th smallest times m - i + 1, and none below an earlier one."""
     order = np.argsort(p)
     corrected = np.empty(len(p))
     corrected[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
@@ -565,7 +565,7 @@ def _benjamini_hochberg(p: Floats) -> Floats:
 
 
 def _levels_of_benjamini_hochberg(p: Floats, level: float) -> Floats:
-    """The level of the intervals whose rate of false coverage is held (Benjamini, Yekutieli)."""
+    """Return the level of intervals that control false coverage (Benjamini, Yekutieli)."""
     findings = int(np.count_nonzero(_benjamini_hochberg(p) <= level))
     return np.full(len(p), level * max(1, findings) / len(p))
 
@@ -597,12 +597,12 @@ def hold_together(test: TestName, correction: CorrectionName) -> bool:
 
 
 def corrected(correction: CorrectionName, p: Floats) -> Floats:
-    """The p values as corrected for their number; what is NaN does not count."""
+    """Return the corrected p values; NaN values do not count."""
     return _of_known(p, CORRECTIONS[correction].of, np.nan)
 
 
 def agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floats:
-    """The chance of error of intervals that agree with corrected p values; 0 without a p value."""
+    """Return the error rate of intervals that agree with corrected p; 0 without a p value."""
     return _of_known(p, lambda known: CORRECTIONS[correction].levels(known, level), 0)
 
 

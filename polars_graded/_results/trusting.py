@@ -42,7 +42,7 @@ MAX_CHANCE = 0.001
 
 
 def _estimated(values: Floats) -> Estimate:
-    """The means of rows of values."""
+    """Return the means of rows of values."""
     return Estimate.of(*mean_and_std(values), values.shape[1])
 
 
@@ -86,7 +86,7 @@ def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
 
 
 def _covariance(x: Floats, y: Floats) -> Floats:
-    """The covariance of the values of each row."""
+    """Return the covariance of the values of each row."""
     x, y = (each - mean_and_std(each)[0][:, np.newaxis] for each in (x, y))
     covariance: Floats = np.einsum("ij,ij->i", x, y) / max(x.shape[1] - 1, 1)
     return covariance
@@ -150,7 +150,7 @@ def trusted_table(
 
 
 def _with_ends(name: str, ends: str, found: Estimate, level: float) -> dict[str, Floats]:
-    """The columns of an estimate and its interval."""
+    """Return the columns of an estimate and its interval."""
     low, high = found.ends(level)
     return {name: found.mean, f"{ends}_low": low, f"{ends}_high": high}
 
@@ -165,7 +165,7 @@ class Shared(NamedTuple):
     """How many queries the trusted grader alone has."""
 
     def compared(self, a: Integers, b: Integers) -> Shared:
-        """The same with the differences of pairs in the place of values."""
+        """Return the same with differences of pairs instead of values."""
         results = (replace(each, values=each.differences(a, b)) for each in self.results)
         return self._replace(results=tuple(results))
 

@@ -25,13 +25,13 @@ ONE = {"queries": "query", "strategies": "strategy"}
 
 
 def name_said(name: Any) -> str:
-    """A name in one line, cut where it is long."""
+    """Return a name in one line, shortened if it is long."""
     line = " ".join(str(name).split()) or "''"
     return line if len(line) <= MAX_NAME_LETTERS else f"{line[: MAX_NAME_LETTERS - 1]}…"
 
 
 def in_markdown(text: Any) -> str:
-    """A text in one line that Markdown shows as it is, also in the cell of a table."""
+    """Return a text in one line, escaped for Markdown and its tables."""
     return re.sub(r"([\\|*`<>\[\]~]|(?<![^\W_])_)", r"\\\1", " ".join(str(text).split()))
 
 
@@ -59,7 +59,7 @@ def capitalised(text: str) -> str:
 
 
 def short(value: float) -> str:
-    """A number with three digits that count."""
+    """Return a number with three significant digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004
 
 
@@ -74,7 +74,7 @@ def counted(n: int, things: str) -> str:
 
 
 def together(n: int, things: str) -> str:
-    """Some things as a whole: "both pairs together"."""
+    """Return a joint phrase: "both pairs together"."""
     return f"{of_all(n, n, things)} together"
 
 
@@ -102,14 +102,14 @@ SMALLEST_P = 0.001
 
 
 def p_said(p: float | None) -> str:
-    """A p value as it is read: "0.0123", "< 0.001"."""
+    """Return a p value in words: "0.0123", "< 0.001"."""
     if p is None:
         return "–"
     return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.4f}"
 
 
 def percent(share: float, decimals: int = 1) -> str:
-    """A share as a percentage, where hardly any is not none, and nearly all is not all."""
+    """Return a share as a percentage, never rounded to 0 % or 100 % unless exact."""
     least, of_100 = 10.0**-decimals, round(100 * share, decimals)
     if share > 0 and of_100 == 0:
         return f"< {least:g} %"

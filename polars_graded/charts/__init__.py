@@ -87,5 +87,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The charts alone, for who looks for one."""
+    """Return the names of the charts for completion."""
     return __all__

@@ -172,7 +172,7 @@ def explore(
 
 
 def _only_curve(curves: list[str]) -> str | None:
-    """The one curve by rank that is no ideal one, if there is just one."""
+    """Return the one curve by rank that is no ideal one, if there is just one."""
     found = [name for name in curves if curve_rows.kind_of(name) == "rank"]
     return found[0] if len(found) == 1 else None
 
@@ -186,7 +186,7 @@ def _with_ranks(
     query: str,
     strategy: str,
 ) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The queries with the difference at each of some ranks, and the ranks of these columns."""
+    """Return the queries with differences at some ranks, and the names of these columns."""
     check_columns("per_query", [curve], per_query.columns, argument="curve")
     dtype = per_query.schema[curve]
     if not isinstance(dtype, pl.List):
@@ -210,7 +210,7 @@ def _with_ranks(
 def _with_known(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
-    """The queries with what is known of each, as at most ten names."""
+    """Return the queries with a known attribute, as at most ten names."""
     known = per_query.select(key=query, value=colour).unique()
     known = known.join(table, on="key", how="semi", nulls_equal=True)
     if again := known.height - known["key"].n_unique():

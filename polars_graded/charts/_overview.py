@@ -172,7 +172,7 @@ def _starts() -> dict[str, int]:
 
 
 def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """The cells of a strategy: what is empty, and over it what is filled and printed."""
+    """Return the cells of a strategy: the empty part, the filled part and the text."""
     queries = fact["queries"]
     least, median, most = (_number(fact[name]) for name in ("least", "median", "most"))
     spread = median if least == most else f"{median} ({least}–{most})"
@@ -198,7 +198,7 @@ def _cell(
 def _grades(
     grades: pl.Series | None, levels: list[float | None], start: float
 ) -> Iterator[dict[str, Any]]:
-    """The rows of a strategy with each grade, as pieces of one bar."""
+    """Return the rows of a strategy with each grade, as pieces of one bar."""
     if grades is None:
         return  # of a strategy whose rows have neither a score nor a grade
     total = sum(each["rows"] for each in grades)
@@ -213,11 +213,11 @@ def _grades(
 
 
 def _named(levels: list[float | None]) -> str:
-    """The grades in a line, of many the ends."""
+    """Return the grades in one line, or the ends of many."""
     names = ["none" if level is None else f"{level:g}" for level in levels]
     return ", ".join(names) if len(names) <= MAX_GRADES else f"{names[0]}, {names[1]} … {names[-1]}"
 
 
 def _number(value: float | None) -> str:
-    """A number of documents, queries or rows, or a grade."""
+    """Return the text of a count or a grade."""
     return "–" if value is None else f"{value:,.10g}"

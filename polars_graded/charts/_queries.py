@@ -145,7 +145,7 @@ def wins_of(both: list[str], table: pl.DataFrame) -> str:
 def compared(
     per_query: pl.DataFrame, measure: Named, a: Any, b: Any, query: str, **options: Any
 ) -> tuple[pl.DataFrame, list[str], str]:
-    """The queries in order with their values and which of both is better, and what all are called.
+    """Return the queries in order with both values and the better strategy, and labels.
 
     The `key` is the query as it came: its column could be called like one that is drawn.
     """
@@ -167,7 +167,7 @@ def compared(
 def better_look(
     table: pl.DataFrame, per_query: pl.DataFrame, both: list[str], *, strategy: str, title: str
 ) -> dict[str, Any]:
-    """The colours of the two: among all strategies, those that they have in other charts."""
+    """Return the colours of two strategies, as other charts of all strategies use them."""
     everyone = chart_rows.names_in(per_query, strategy)
     known = everyone if len(everyone) <= style.MAX_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()

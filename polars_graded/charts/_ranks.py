@@ -211,7 +211,7 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def _stacked(spans: list[tuple[float, float]], room: float) -> list[int]:
-    """The lowest level at which each span, in the order of where they begin, touches none."""
+    """Return the lowest free level of each span, in the order of their starts."""
     ends, found = list[float](), list[int]()
     for low, high in spans:
         free = (level for level, end in enumerate(ends) if low > end + room)

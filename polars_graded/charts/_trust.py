@@ -615,7 +615,7 @@ def _drawn(
 
 
 def _level(value: float) -> alt.Chart:
-    """A dashed line at a level that is looked at."""
+    """Return a dashed line at a level."""
     dashed: alt.Chart = style.once().mark_rule(color=style.DOUBT, strokeDash=[4, 3])
     return dashed.encode(alt.YDatum(value))
 
@@ -623,7 +623,7 @@ def _level(value: float) -> alt.Chart:
 def _measure_lines(
     table: pl.DataFrame, x: alt.X, y: alt.Y, *said: Any, few: bool
 ) -> list[alt.Chart]:
-    """A line for each measure, its name at its end, and points that say where they are."""
+    """Return a line for each measure, its name at its end, and points that say where they are."""
     colour, tooltip = _colours(table), ["measure:N", x.shorthand, *said]
     base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
@@ -633,12 +633,12 @@ def _measure_lines(
 
 
 def _in_lines(table: pl.DataFrame, at: str) -> pl.DataFrame:
-    """The rows of each line together and in order; of many, those at some places."""
+    """Return the rows of each line together and in order, at some places if there are many."""
     return curve_rows.thinned(_in_order(table, _lines(table), at), at)
 
 
 def _in_order(table: pl.DataFrame, lines: list[str], at: str) -> pl.DataFrame:
-    """The rows of each line together and in order; lines in the order in which they come."""
+    """Return the rows of each line together and in order; lines in the order in which they come."""
     place = pl.col("place in the frame").min().over(lines)
     ordered = table.with_row_index("place in the frame").sort(place, at, maintain_order=True)
     return ordered.drop("place in the frame")
@@ -652,7 +652,7 @@ def _with_names(
     ends: Ends,
     label: pl.Expr | None = None,
 ) -> pl.DataFrame:
-    """The rows with `label` and `label_at` at the end of each line: names in the order of ends.
+    """Return the rows with `label` and `label_at` at the end of each line.
 
     By default a label is the measure, but for one alone, whose name stands above its panel.
     """
@@ -667,7 +667,7 @@ def _with_names(
 
 
 def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFrame:
-    """The rows with `label_x` and `label_y`: where each line first falls below the rate.
+    """Return the rows with `label_x` and `label_y`, where each line first meets the rate.
 
     Numbers that would stand over others are left out, but for those of the most and the fewest.
     """
@@ -696,12 +696,12 @@ def _with_sizes(table: pl.DataFrame, lines: list[str], rate: float) -> pl.DataFr
 
 
 def _named(table: pl.DataFrame) -> list[str]:
-    """The measures that have a colour and a name: the first, where there are many."""
+    """Return the measures with a colour and a name: the first ones if there are many."""
     return table["measure"].unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
 
 
 def _colours(table: pl.DataFrame) -> Any:
-    """A colour for each measure, the same in all charts that show the same ones."""
+    """Return a colour for each measure, the same in all charts that show the same ones."""
     measures = table["measure"].unique().to_list()
     look = style.strategy_look(
         measures, "measure", field="measure", matter=_named(table), legends=False

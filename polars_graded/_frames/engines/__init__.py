@@ -18,7 +18,7 @@ ENGINES = {
 
 
 def engine_of(frame: Any) -> Any | None:
-    """The module for a frame, or None for one of this machine."""
+    """Return the module for an engine's frame, or None for a local frame."""
     kind = type(frame)
     for module, (package, classes) in ENGINES.items():
         if f"{kind.__module__}.".startswith(f"{package}.") and kind.__name__ in classes:

@@ -26,7 +26,7 @@ class Worker:
     """Of what comes out: Polars has types of its own for texts and lists, engines want theirs."""
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """The values of a table of whole queries, whose columns are those of the request first.
+        """Return the values of a table of whole queries, with the columns of the request first.
 
         They may have any names, since engines do not take all that Polars does.
         """
@@ -52,7 +52,7 @@ def checked_schema(request: Request, given: pa.Schema) -> pa.Schema:
 
 
 def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
-    """The number of buckets, where one is told; `parts` and `ties` as they mean something here."""
+    """Return the number of buckets, if passed; raise for other meanings of `parts` and `ties`."""
     if parts is not None and parts in WAYS:
         msg = f"`parts` must be a number of buckets for {engine}, got {parts!r}"
         raise ValueError(msg)
@@ -67,12 +67,12 @@ def check_buckets(engine: str, request: Request, parts: Parts) -> int | None:
 
 
 def schema_of(given: pa.Schema) -> pl.Schema:
-    """The columns as Polars has them."""
+    """Return the columns as Polars has them."""
     return pl.Schema({field.name: _type_of(field) for field in given})
 
 
 def _type_of(field: pa.Field) -> pl.DataType:
-    """The type of a column, or one that nothing can be measured by."""
+    """Return the type of a column, or a type that no measure accepts."""
     import pyarrow as pa
 
     try:

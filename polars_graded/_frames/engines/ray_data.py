@@ -17,7 +17,7 @@ BUCKETS = 64
 
 
 def evaluated(request: Request, dataset: Any, parts: Parts) -> Any:
-    """A dataset of the values, one row per strategy and query, in no order."""
+    """Return a dataset of the values, one row per strategy and query, in no order."""
     buckets = check_buckets("Ray Data", request, parts) or BUCKETS
     given = _arrow_schema(dataset)
     schema = checked_schema(request, given)
@@ -37,7 +37,7 @@ def evaluated(request: Request, dataset: Any, parts: Parts) -> Any:
 
 
 def _bucketed(table: pa.Table, columns: list[str], query: list[str], buckets: int) -> pa.Table:
-    """The columns that are looked at, and the bucket of each row.
+    """Return the columns that are needed, and the bucket of each row.
 
     Every machine must come to the same number, so they need the same version of Polars.
     """
@@ -56,7 +56,7 @@ def _measured(table: pa.Table, worker: Worker) -> pa.Table:
 
 
 def _arrow_schema(dataset: Any) -> pa.Schema:
-    """The columns of a dataset, which may have to look at its first block for them."""
+    """Return the columns of a dataset, which may have to look at its first block for them."""
     import pyarrow as pa
 
     schema = dataset.schema().base_schema

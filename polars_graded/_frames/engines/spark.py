@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def evaluated(request: Request, frame: Any, parts: Parts) -> Any:
-    """A Spark frame of the values, one row per strategy and query, in no order."""
+    """Return a Spark frame of the values, one row per strategy and query, in no order."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     buckets = check_buckets("Spark", request, parts)
@@ -48,7 +48,7 @@ def judged(
     strategy: str | None,
     unjudged_below: float | None,
 ) -> Any:
-    """A Spark frame of a run and its judgments, of Spark or of this machine, in no order.
+    """Return a Spark frame of a run and its judgments, of Spark or of this machine, in no order.
 
     Rows meet by all columns that tell them apart, so that no query is in one place as a whole.
     """
@@ -97,7 +97,7 @@ def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
 
 
 def _without_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
-    """The same rows, which fail where a column of the key is null; it says what they are called."""
+    """Return the same rows; fail if a key is null, and name the column."""
     from pyspark.sql import functions as f
 
     for column, called in key.items():
@@ -109,7 +109,7 @@ def _without_nulls(frame: Any, name: str, key: Mapping[str, str]) -> Any:
 
 
 def _once(frame: Any, name: str, key: Mapping[str, str]) -> Any:
-    """The same rows, which fail where two have the same key."""
+    """Return the same rows; fail if two have the same key."""
     from pyspark.sql import functions as f
 
     others = [column for column in frame.columns if column not in key]
@@ -126,7 +126,7 @@ def _once(frame: Any, name: str, key: Mapping[str, str]) -> Any:
 
 
 def _arrow_schema(frame: Any) -> pa.Schema:
-    """The columns of a Spark frame, those that Arrow has no type for as nothing."""
+    """Return the columns of a Spark frame, with a null type where Arrow has none."""
     import pyarrow as pa
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_schema
@@ -142,5 +142,5 @@ def _arrow_schema(frame: Any) -> pa.Schema:
 
 
 def _quoted(name: str) -> str:
-    """The name of a column as SQL has it."""
+    """Return the name of a column in SQL."""
     return "`" + name.replace("`", "``") + "`"
