@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 import warnings
 
@@ -160,28 +161,56 @@ def test_two_documents_with_two_grades_are_enough():
     assert found["alpha_ordinal"] == close(expected)
 
 
-def test_intervals_are_those_of_the_jackknife_by_hand():
+@pytest.mark.parametrize("documents", [12, 240])
+def test_intervals_are_those_of_the_jackknife_by_hand(documents):
     """Documents that come ten times make nobody surer: each query is left out in turn."""
-    frame = graded(4, documents=240)
-    result = agreement(frame, "a", "b")
-    tenfold = agreement(pl.concat([frame] * 10), "a", "b")
+    frame = graded(4, documents=documents)
+    graders = ("a", "b", "c")
+    result, tenfold, narrow = (
+        agreement(pl.concat([frame] * times), *graders, confidence=confidence)
+        for times, confidence in ((1, 0.95), (10, 0.95), (1, 0.5))
+    )
     queries = frame["query"].unique().to_list()
     n, t = len(queries), scipy.stats.t.ppf(0.975, len(queries) - 1)
-    others = (agreement(frame.filter(pl.col("query") != q), "a", "b") for q in queries)
-    without = [values(each, "a", "b") for each in others]
-    for name in ("equal", "kappa", "kappa_quadratic", "difference"):
-        value, low, high = result.filter(coefficient=name).select("value", "^ci_.*$").row(0)
-        x = np.array([value, *(each[name] for each in without)])
-        z = x if name == "difference" else -np.log(1 - x)
-        margin = t * np.sqrt((n - 1) / n * ((z[1:] - z[1:].mean()) ** 2).sum())
-        ends = z[0] - margin, z[0] + margin
-        if name != "difference":
-            ends = tuple(1 - math.exp(-end) for end in ends)
-        assert (low, high) == close(ends)
-        same = tenfold.filter(coefficient=name).select("ci_low", "ci_high").row(0)
-        assert same == close(ends)
-    narrow = agreement(frame, "a", "b", confidence=0.5)
-    assert (narrow["ci_high"] - narrow["ci_low"] < result["ci_high"] - result["ci_low"]).all()
+    others = [agreement(frame.filter(pl.col("query") != q), *graders) for q in queries]
+    pair = ("equal", "kappa", "kappa_quadratic", "difference")
+    for names, (one, other) in ((pair, ("a", "b")), (ALL[:2], (None, None))):
+        of_pair = pl.col("grader").eq_missing(one), pl.col("other").eq_missing(other)
+        without = [values(each, one, other) for each in others]
+        for name in names:
+            z = np.array([each[name] for each in (values(result, one, other), *without)])
+            if name != "difference":
+                z = -np.log(np.maximum(1 - z, (1 - z[0]) / n))
+            margin = t * np.sqrt((n - 1) / n * ((z[1:] - z[1:].mean()) ** 2).sum())
+            ends = z[0] - margin, z[0] + margin
+            if name != "difference":
+                least = 0 if name == "equal" else -1
+                ends = tuple(max(least, 1 - math.exp(-end)) for end in ends)
+            for each in (result, tenfold):
+                row = each.filter(*of_pair, coefficient=name).select("ci_low", "ci_high").row(0)
+                assert row == (close(ends) if margin > 1e-12 else (None, None))
+    narrow, wide = (each["ci_high"] - each["ci_low"] for each in (narrow, result))
+    assert (narrow < wide).drop_nulls().all()
+
+
+def test_the_share_of_equal_grades_counts_all_pairs_of_graders():
+    frame = graded(5, graders=4, missing=0.3)
+    shares = [
+        np.mean([x == y for x, y in itertools.combinations(known, 2)])
+        for row in frame.drop("query").rows()
+        if len(known := [grade for grade in row if grade is not None]) > 1
+    ]
+    assert values(agreement(frame, *"abcd"))["equal"] == close(np.mean(shares))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_grade_in_a_hundred_beyond_all_others_is_stray(count):
+    frame = pl.DataFrame({"query": range(100), "people": [0, 1, 2, 3] * 25})
+    frame = frame.with_columns(model=pl.when(pl.col("query") < count).then(4).otherwise("people"))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        agreement(frame, "people", "model")
+    assert [each.category for each in caught] == [DataWarning.scale] * (count == 1)
 
 
 def test_one_query_has_no_interval():

@@ -346,6 +346,35 @@ def test_random_samples_are_hardly_ever_warned_of(repeats):
     assert told / repeats <= 0.001 + 3 * (0.001 / repeats) ** 0.5
 
 
+@pytest.mark.parametrize("n", [4, 5, 12, 30])
+def test_the_interval_of_a_correlation_is_that_of_scipy(n):
+    """A gain is uncertain where Fisher's interval contains the correlation from which it starts."""
+    uncertain = 0
+    for seed in range(8):
+        people, model = drawn(seed, n, 60, noise=2)
+        for row in summarise(graded(people, model), trusted="people").rows(named=True):
+            y, f, _ = parted(people[row["strategy"]], model[row["strategy"]])
+            found = scipy.stats.pearsonr(y, f)
+            low, high = found.confidence_interval(0.95)
+            interval = f"({low:.2f} to {high:.2f} with 95 % confidence)"
+            is_uncertain = low <= (n - 2) ** -0.5 < found.statistic
+            said = f"not certain: correlation {found.statistic:.2f} {interval}"
+            assert (said in (row["note"] or "")) == is_uncertain
+            uncertain += is_uncertain
+    assert uncertain
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_a_selection_is_told_from_five_trusted_queries_on(n):
+    """The model's values of the trusted queries are higher than all its others."""
+    values = [float(each) for each in range(60)]
+    people = [value if value >= 60 - n else None for value in values]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        summarise(graded({"a": people}, {"a": values}), trusted="people")
+    assert [each.category for each in caught] == [DataWarning.selection] * (n == 5)
+
+
 def test_a_gain_that_is_not_certain_is_told():
     """Seven queries and a model that says little: what it is worth is an estimate of chance."""
     certain = 0
