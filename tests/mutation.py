@@ -37,6 +37,7 @@ MAX_SECONDS = 300
 """Time after which a mutant counts as killed: its loop may never end."""
 
 TESTS = {
+    "_measuring/kernels/fingerprints.py": "kernels",
     "_measuring/kernels/phi.py": "phi",
     "_measuring/kernels/*.py": "papers kernels unjudged_bounds namespace contracts ties",
     "_results/agreement.py": "agreement",
