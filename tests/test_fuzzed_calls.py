@@ -198,12 +198,12 @@ def test_null_names_of_graders_are_no_grader():
 def test_intervals_of_duckdb_are_refused_in_a_sentence():
     duckdb = needed("duckdb")
     table = duckdb.sql("select 1 as query, 1 as grade, 1.0 as score, interval 1 day as age")
-    with pytest.raises(TypeError, match="column 'age' of `frame` must .* got INTERVAL"):
+    with pytest.raises(TypeError, match=r"column 'age' of `frame` must .* got INTERVAL"):
         pg.evaluate(table, "ap")
     with suppress(ImportError):
         import pyarrow as pa
 
         months = pa.array([pa.MonthDayNano([1, 2, 3])])
         arrow = pa.table({"query": [1], "grade": [1], "score": [1.0], "age": months})
-        with pytest.raises(TypeError, match="column 'age' of `frame` must .* got .*interval"):
+        with pytest.raises(TypeError, match=r"column 'age' of `frame` must .* got .*interval"):
             pg.evaluate(arrow, "ap")
