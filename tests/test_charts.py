@@ -1259,8 +1259,8 @@ def closest(colours: list[str], eyes: str) -> float:
 
 @pytest.mark.parametrize("eyes", VISION)
 def test_the_colours_of_strategies_are_apart_for_every_eye(eyes):
-    assert closest(style.PALETTE, eyes) > 11
-    assert closest(style.PALETTE[:5], eyes) > 18
+    assert closest(style.PALETTE, eyes) > 10
+    assert closest(style.PALETTE[:5], eyes) > 16
     # The measure tells: the colours that Vega-Lite has of its own are not.
     tableau = ["#4c78a8", "#f58518", "#e45756", "#72b7b2", "#54a24b"]
     assert eyes not in ("protanopes", "deuteranopes") or closest(tableau, eyes) < 9
@@ -1268,9 +1268,9 @@ def test_the_colours_of_strategies_are_apart_for_every_eye(eyes):
 
 def test_the_colours_of_strategies_are_dark_enough_and_the_first_apart_in_grey_print():
     contrasts = 1.05 / (linear(style.PALETTE) @ TO_XYZ[1] + 0.05)
-    assert contrasts.min() > 3  # what WCAG 2.1 asks of graphics, success criterion 1.4.11
+    assert contrasts.min() > 4.5  # what WCAG 2.1 requires of small text, success criterion 1.4.3
     lightness = np.sort(lab(linear(style.PALETTE))[:4, 0])
-    assert np.diff(lightness).min() > 6
+    assert np.diff(lightness).min() > 5
 
 
 # Errors

@@ -30,10 +30,14 @@ MAX_MARKED_POINTS = 30
 """Maximum number of points of a curve that are marked."""
 
 PALETTE = [
-    *("#236190", "#d95f0b", "#19160e", "#35a68e", "#c773e0"),
-    *("#85464c", "#5c5205", "#2100bd", "#0c3964", "#c11bea"),
+    *("#02307b", "#d92800", "#130e0b", "#236b57", "#c304e5"),
+    *("#7c7549", "#16809d", "#493000", "#912239", "#5e4c68"),
 ]
-"""The colours of strategies: apart for every kind of eye, dark enough for a line on white."""
+"""Colours of strategies on white.
+
+They are the hues of Okabe and Ito (2008, "Color universal design"), darkened until small text has
+a contrast of 4.5, and then moved apart for readers with and without a colour vision deficiency.
+"""
 
 MAX_COLOURS = len(PALETTE)
 """Maximum number of strategies with a colour of their own."""

@@ -47,10 +47,10 @@ CONFIG = {
 }
 
 DARK_PALETTE = [
-    *("#719af1", "#eb8c2b", "#f3f3ff", "#36f9a9", "#8f688e"),
-    *("#b97069", "#faff00", "#b9a5be", "#c9d4ff", "#815bee"),
+    *("#a5bfff", "#fd7401", "#fdfff7", "#03fb96", "#d9a1ad"),
+    *("#b0a873", "#4ba7c1", "#b7f426", "#f4d2ec", "#a28afe"),
 ]
-"""The colours of strategies in the dark: apart for every kind of eye, light enough for a line."""
+"""Colours of strategies on a dark screen: the hues of `PALETTE`, lightened in the same way."""
 
 PLACE = "#1b1f24"
 """The colour of the line at the query that is chosen."""
@@ -76,7 +76,7 @@ FOREST_STEPS = [24, 8]
 """How high a row of the forest is, of a few pairs and of more than have a name."""
 
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [12, 4], [1, 3]]
-"""How lines are drawn that share a colour: the first ten solid, the next ten dashed, and so on."""
+"""How lines are drawn that share a colour: the first ten solid, the next ten dashed."""
 
 
 def strategy_looks(n: int) -> list[dict[str, Any]]:

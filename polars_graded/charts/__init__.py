@@ -1,34 +1,34 @@
-"""Altair charts of what the other modules return: curves, differences, distributions, φ, trust.
+"""Altair charts of rankings, results, differences, relevance and agreement.
 
-Every function takes a frame (a LazyFrame is collected) and returns a new chart that layers, facets
-and concatenates like any other. Its title says what is drawn; where the rows are the result of a
-test, as those of `compare` and `rank_strategies`, it states what that found. The measure in words,
-the number of queries, and what marks mean stand below it, with how many strategies are grey. The
-description that is read out begins with the title. A title of one's own, size and theme
-are the caller's: `.properties(title=...)`, `alt.theme`. The frame that is drawn is `chart.data`:
-Polars makes it, under the column names that each function states, and `panel` where panels are
-drawn. Of more than 3000 rows, some in equal steps stand for all. What is null, NaN or infinite is
-not drawn, but where `differences` or φ refuse it; a strategy, query or panel that is null is called
-so.
+Each function takes a frame (a LazyFrame is collected) and returns a new chart, which you can
+layer, facet and concatenate like any other. The title describes what is drawn. If the rows come
+from a test, such as those of `compare` and `rank_strategies`, the title states what the test
+found. Below the title stand the measure in words, the number of queries, and the meaning of the
+marks. A screen reader reads the title first and then a description. Change the title, the size
+and the theme with `.properties(title=...)` and `alt.theme`.
 
-Up to ten strategies, or measures, have colours that every kind of eye tells apart, the same in all
-charts that show the same ones; a theme that has colours of its own for names is followed. Of more
-lines, the ten that end highest have a colour, and the rest are grey; more bars, or points without
-lines, have one colour. Any two charts stand side by side, and share the colours of strategies; one
-in which something is chosen can stand beside itself, but Altair cannot layer it over itself.
+`chart.data` is the frame that is drawn, under the column names that each function documents. A
+frame of more than 3000 rows is drawn by rows at equal steps. Null, NaN and infinite values are
+left out, except that `differences` and the charts of φ raise an error for them. A null strategy,
+query or panel is called "null".
 
-Altair's own way to show a chart in Jupyter needs a network and a notebook that is trusted, neither
-of which Python can know of: ``alt.renderers.enable("png", ppi=144)`` needs neither.
+Up to ten strategies have colours of their own, the same in all charts with the same strategies.
+Readers with and without a colour vision deficiency can tell these colours apart. The colours of
+an active theme take precedence. With more than ten lines, the ten that end highest have a colour
+and the others are grey. More than ten bars, or points without lines, have one colour. Charts that
+stand side by side share the colours of strategies. A chart with a selection can stand beside
+itself, but Altair cannot layer it over itself.
 
-`panel` names a column whose values get a panel each, in the order in which they come: by default
-the measure, where there are several. With one value there is no need of panels, and a plain layered
-chart comes back, as it does with `panel=None`: then `.properties(width=...)` and `.facet(...)` are
-the caller's, by any column of `chart.data`. `strategy` names the column that tells strategies
-apart.
+Altair's default renderer needs a network and a trusted notebook. ``alt.renderers.enable("png",
+ppi=144)`` needs neither.
 
-Refused, with a `ValueError`, is a frame of which nothing can be drawn, one that has a strategy or a
-pair twice in a panel where each is drawn, and more than 60 panels, or than the 3000 rows that a
-chart has where none stands for others.
+`panel` names the column whose values have a panel each, in the order of the rows. By default it
+is the measure, if there are several. With one value, or with `panel=None`, the result is a plain
+layered chart, which takes `.properties(width=...)` and `.facet(...)` by any column of
+`chart.data`. `strategy` names the column of strategies.
+
+A `ValueError` is raised if nothing can be drawn, if a strategy or a pair occurs twice in a panel,
+and for more than 60 panels or more than 3000 rows in a chart that draws each row.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ HARM = {"none_judged", "none_retrieved", "duplicates"}
 EMPTY, FULL, ALARM = "#eef0f2", "#b5cadd", "#eba493"
 """The colours of a cell, of what is filled of it, and of that where it makes means wrong."""
 
-UNJUDGED, LOWEST, HIGHEST = "#f4e3c4", "#d5dde5", "#236190"
+UNJUDGED, LOWEST, HIGHEST = "#f4e3c4", "#d5dde5", "#02307b"
 """The colours of rows without a grade, with the lowest, and with the highest."""
 
 WIDTHS = {"queries": 40, "documents": 84, "grades": 90}

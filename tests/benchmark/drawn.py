@@ -131,7 +131,7 @@ def write_table() -> None:
 
 WIDTH, HEIGHT = 460, 500
 LABEL_HEIGHT = 30
-COLOURS = ("#236190", "#2100bd", "#d95f0b", "#19160e", "#35a68e", "#5c5205", "#85464c", "#c773e0")
+COLOURS = ("#02307b", "#16809d", "#d92800", "#130e0b", "#236b57", "#7c7549", "#493000", "#c304e5")
 """Those of the package, which every kind of eye tells apart, in the order of the figures."""
 FAINT, INK = "#d5d8dc", "#545b64"
 
