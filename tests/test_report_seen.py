@@ -140,7 +140,7 @@ def test_each_measure_is_explained_where_it_is_asked_for(per_query, shown):
         "dcg_curve@20",
         "interpolated_precision",
     ]
-    assert page.texts("#explained dd")[0].startswith("Average precision: ")
+    assert page.texts("#explained dd")[0].startswith("Average precision, ")
     page.quiet()
 
 
