@@ -1056,13 +1056,13 @@ DESCRIBED = {
     "sample_boxes": "median mu_ap: s",
     "relevance_function": "relevance φ by popularity, 3 panels",
     "measure_agreement": "ndcg against mu_ap for 24 points",
-    "measure_agreement, difference": "how many queries have which difference mu_ap - ndcg",
+    "measure_agreement, difference": "how many queries have which difference mu_ap − ndcg",
     "rankings": "rankings of query 1, ndcg@20: s1 ",
     "explore": "mean mu_ap of 8 queries: s1 ",
     "recall_precision_curves": "mean interpolated_precision by recall, 3 strategies",
     "robustness_curves": "mean by swapped pairs",
     "overview": "what was retrieved, judged and relevant, of 3 strategies",
-    "precision_histogram": "r_precision: s1 - s2 by ",
+    "precision_histogram": "r_precision: s1 − s2 by ",
 }
 
 
@@ -2015,7 +2015,12 @@ def test_wins_ties_and_losses_are_those_of_compare():
     chart = charts.precision_histogram(frame, "r_precision", "s1", "s2")
     assert row["losses"] > row["wins"] > 1 < row["ties"]
     note = f"s1 better in {row['wins']} of 106 queries, s2 in {row['losses']}, {row['ties']} ties"
-    assert spec_of(chart)["title"]["subtitle"][0] == note
+    numbers = [row[name] for name in ("difference", "ci_low", "ci_high")]
+    mean, low, high = (f"{number:.4f}".replace("-", "−") for number in numbers)
+    assert spec_of(chart)["title"]["subtitle"][:2] == [
+        f"mean difference {mean} (95 % interval {low} to {high})",
+        note,
+    ]
 
 
 def test_a_measure_that_is_best_at_its_lowest_is_won_from_below():
@@ -2025,8 +2030,43 @@ def test_a_measure_that_is_best_at_its_lowest_is_won_from_below():
     chart = charts.precision_histogram(frame, "e_measure@5", "s1", "s2")
     assert set(chart.data["better"]) == {"s1"}
     note = "s1 better in 5 of 5 queries, s2 in 0, 0 ties"
-    assert spec_of(chart)["title"]["subtitle"] == [note]
+    # Equal differences have no interval.
+    assert spec_of(chart)["title"]["subtitle"] == ["mean difference −0.1000", note]
     assert chart.data["difference"].to_list() == pytest.approx([-0.1] * 5)
+    assert sides_of(chart) == {"s1": "↓"}
+
+
+def sides_of(chart: Any) -> dict[str, str]:
+    """Return the strategies that are named as better, with the arrow of the side."""
+    named = [layer for layer in spec_of(chart)["layer"] if layer["mark"]["type"] == "text"]
+    calculations = [
+        {step["as"]: step["calculate"] for step in layer["transform"] if "calculate" in step}
+        for layer in named
+    ]
+    return {
+        re.findall(r"""['"](.*)['"]""", texts["better"])[0]: texts["label"].split()[-1].strip("'")
+        for texts in calculations
+    }
+
+
+@pytest.mark.parametrize(
+    ("differences", "sides"),
+    [
+        ([0.1, -0.2, 0.0], {"s1": "↑", "s2": "↓"}),
+        ([0.1, 0.2, 0.0], {"s1": "↑"}),
+        ([0.0, 0.0, 0.0], {}),
+    ],
+)
+def test_a_histogram_names_who_is_better_on_which_side_and_dots_ties(differences, sides):
+    s1, s2 = (
+        pl.DataFrame({"strategy": name, "query": [1, 2, 3], "ap": values})
+        for name, values in (("s1", [0.5 + each for each in differences]), ("s2", [0.5] * 3))
+    )
+    chart = charts.precision_histogram(pl.concat([s1, s2]), "ap", "s1", "s2")
+    assert sides_of(chart) == sides
+    dots = [layer for layer in spec_of(chart)["layer"] if layer["mark"]["type"] == "point"]
+    assert [layer["transform"] for layer in dots] == [[{"filter": "!isValid(datum.better)"}]]
+    assert chart.data["better"].null_count() == differences.count(0.0)
 
 
 def test_the_profile_has_the_means_of_the_experiment():
@@ -2153,7 +2193,7 @@ def test_moniz_figure_4_is_the_difference_of_two_measures_against_one_of_them(ca
     assert rows["y"].to_list() == [0.0, 0.25, 0.25, 0.0]
     (rule, at_0), (point, drawn) = layers_of(chart)
     assert (rule, point, at_0["y"]) == ("rule", "point", {"datum": 0})
-    assert (drawn["x"]["title"], drawn["y"]["title"]) == ("ndcg", "ndcg - mu_ap")
+    assert (drawn["x"]["title"], drawn["y"]["title"]) == ("ndcg", "ndcg − mu_ap")
     many = charts.measure_agreement(results(2, 5000), "ndcg", "mu_ap", show="difference_by_x")
     assert_drawn(many, capfd)
     assert 2990 < many.data.height <= chart_checks.MAX_DRAWN_ROWS
@@ -2380,7 +2420,8 @@ def test_the_histogram_gives_strategies_the_colours_of_other_charts(k):
     )
     chart = charts.precision_histogram(per_query, "ap", "f2", "f1")
     assert set(chart.data["better"]) == {"f1"}
-    [colour] = colours_of(chart)
+    colour, *of_names = colours_of(chart)
+    assert all(each["scale"] == colour["scale"] for each in of_names)
     lines = pl.DataFrame({"strategy": names, "rank": 1, "cg": range(k)})
     others = next(each["color"] for each in encodings(charts.dcg_curves(lines).to_dict()))
     # The only one that has a bar, in the colour of the lines.

@@ -616,9 +616,9 @@ def test_the_three_that_differ_most_are_named_however_many_there_are(n):
         differences[place - 1] = value
     chart = charts.precision_histogram(pair_of(differences), "ap", "a", "b")
     notes = ["a is better by most with q7, q3 and q40", "b is better by most with q11, q60 and q50"]
-    assert chart.title["subtitle"][1:] == notes
+    assert chart.title["subtitle"][2:] == notes
     ordered = charts.precision_histogram(pair_of(differences), "ap", "a", "b", order="query")
-    assert ordered.title["subtitle"][1:] == notes
+    assert ordered.title["subtitle"][2:] == notes
 
 
 def test_where_one_strategy_never_wins_only_the_other_side_has_names():
@@ -627,4 +627,4 @@ def test_where_one_strategy_never_wins_only_the_other_side_has_names():
         (0.0, 0.0, []),
     ):
         chart = charts.precision_histogram(pair_of([low] * 60 + [high] * 2), "ap", "a", "b")
-        assert chart.title["subtitle"][1:] == notes
+        assert chart.title["subtitle"][2:] == notes

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 import pytest
 from results import of_few
+from scipy.stats import ttest_rel
 
 from polars_graded import charts, compare, evaluate, overview, rank_strategies, summarise
 from polars_graded._drawing import pair_rows, style
@@ -29,6 +30,11 @@ def said(chart):
     if title is alt.Undefined:
         return ""
     return title["text"] if isinstance(title["text"], str) else " ".join(title["text"])
+
+
+def written(number):
+    """A number as charts print it."""
+    return f"{number:.4f}".replace("-", "\N{MINUS SIGN}")
 
 
 def noted(chart):
@@ -247,7 +253,11 @@ def histogram(seed):
     more, fewer, ties = (int(each.sum()) for each in (p > q, q > p, p == q))
     n = f"{len(p)} {'query' if len(p) == 1 else 'queries'}"
     ties = f"{ties} {'tie' if ties == 1 else 'ties'}"
-    assert noted(chart).startswith(f"p better in {more} of {n}, q in {fewer}, {ties}")
+    mean = f"mean difference {written(np.mean(p - q))}"
+    if np.ptp(p - q) > 0:
+        low, high = ttest_rel(p, q).confidence_interval(0.95)
+        mean += f" (95 % interval {written(low)} to {written(high)})"
+    assert noted(chart).startswith(f"{mean} p better in {more} of {n}, q in {fewer}, {ties}")
     assert said(chart) == "ap of p minus q, query by query"
 
 

@@ -23,6 +23,7 @@ from polars_graded._drawing.style import (
     choosing,
     decimals,
     in_order,
+    ink,
     ink_and_paper,
     interval,
     named,
@@ -133,6 +134,30 @@ PLACES = {"start": "datum.position - 0.5", "end": "datum.last + 0.5"}
 """From where to where something reaches that stands for one query or more."""
 
 
+def mean_and_interval(mean: float, low: float | None, high: float | None) -> list[alt.Chart]:
+    """Return a line at a mean difference and a band over its interval, for behind the bars."""
+    line = once().mark_rule(color=ink(), strokeDash=[6, 3]).encode(alt.YDatum(mean))
+    if low is None or high is None:
+        return [line]
+    band = once().mark_rect(color=DOUBT, opacity=0.25)
+    return [band.encode(alt.YDatum(low), alt.Y2Datum(high)), line]
+
+
+def better_sides(above: str | None, below: str | None, colour: alt.Color) -> list[alt.Chart]:
+    """Return the names of who is better above the axis and below it, beside the bars."""
+    sides = [(above, "↑", alt.value(8)), (below, "↓", alt.value(alt.expr("height - 8")))]
+    return [
+        once()
+        .transform_calculate(
+            better=alt.expr.toString(name), label=f"datum.better + ' better {arrow}'"
+        )
+        .mark_text(align="left", dx=8, fontSize=11, limit=200)
+        .encode(x=alt.value("width"), y=y, text="label:N", color=colour)
+        for name, arrow, y in sides
+        if name is not None
+    ]
+
+
 def named_bars(
     title: Any, names: list[str] | alt.ExprRef, y_title: str, colour: alt.Color, **axis: Any
 ) -> list[alt.Chart]:
@@ -141,7 +166,7 @@ def named_bars(
     Rows have `query`, `queries`, `difference` and `better`, or what gives the colour.
     """
     x = alt.X("query:N", title=title, **in_order(names, **axis))
-    return [_bars(y_title, colour).encode(x=x), rule(y=0)]
+    return [_bars(y_title, colour).encode(x=x), rule(y=0), _ties(y_title).encode(x=x)]
 
 
 def placed_bars(
@@ -157,13 +182,22 @@ def placed_bars(
     same: Any = colour.to_dict()
     bars = _bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**PLACES)
     bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
-    return [bars, rule(y=0)]
+    middle = _ties(y_title).transform_calculate(start="(datum.position + datum.last) / 2")
+    return [bars, rule(y=0), middle.encode(x=x)]
 
 
 def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
     y = alt.Y("difference:Q", title=y_title, axis=alt.Axis(titleLimit=300), stack=None)
     tooltip = ["query:N", "queries:Q", *decimals("difference"), "better:N"]
     return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
+
+
+def _ties(y_title: str) -> alt.Chart:
+    """Return a dot at 0 for each query in which nobody is better."""
+    y = alt.Y("difference:Q", title=y_title)
+    tooltip = ["query:N", *decimals("difference")]
+    ties = alt.Chart().transform_filter("!isValid(datum.better)")
+    return ties.mark_point(filled=True, size=9, opacity=1, color=DOUBT).encode(y=y, tooltip=tooltip)
 
 
 def diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:

@@ -72,7 +72,7 @@ class Queries:
     @property
     def minus(self) -> str:
         """Return the name of the difference."""
-        return f"{self.a} - {self.b}"
+        return f"{self.a} \N{MINUS SIGN} {self.b}"
 
     @property
     def brush(self) -> alt.Parameter:

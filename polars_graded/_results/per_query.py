@@ -667,6 +667,17 @@ def mean_margin(std: Any, n: Any, confidence: float) -> Any:
     return stdtrit(n - 1, (1 + confidence) / 2) * std / np.sqrt(n)
 
 
+def interval_of_mean(
+    values: Floats, confidence: float = 0.95
+) -> tuple[float, float | None, float | None]:
+    """Return the mean of values and Student's interval, which equal values and one value lack."""
+    [mean], [std] = mean_and_std(values[np.newaxis])
+    if not std > 0:
+        return float(mean), None, None
+    margin = mean_margin(std, len(values), confidence)
+    return float(mean), float(mean - margin), float(mean + margin)
+
+
 def curve_means(
     curves: pl.LazyFrame, columns: Sequence[str], positions: pl.Series, keys: Sequence[str]
 ) -> pl.LazyFrame:

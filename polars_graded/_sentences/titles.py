@@ -14,6 +14,7 @@ from polars_graded._sentences import (
     capitalised,
     counted,
     does,
+    four_decimals,
     in_a_row,
     listed,
     name_said,
@@ -163,6 +164,14 @@ def query_by_query(measure: str, both: Sequence[str]) -> str:
     """Return which two strategies are set against each other."""
     one, other = map(name_said, both)
     return f"{name_said(measure)} of {one} minus {other}, query by query"
+
+
+def mean_difference(mean: float, low: float | None, high: float | None) -> str:
+    """Return a mean difference and its interval: "mean difference −0.0123 (95 %: −0.0310 to …)"."""
+    numbers = f"mean difference {four_decimals(mean)}"
+    if low is None or high is None:
+        return numbers
+    return f"{numbers} (95 % interval {four_decimals(low)} to {four_decimals(high)})"
 
 
 def wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:

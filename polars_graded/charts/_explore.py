@@ -143,7 +143,7 @@ def explore(
     drawn_of_query = ["query", "value_a", "value_b", "difference", "better", "position"]
     table = table.select(*drawn_of_query, "middle", "place", "^known$", *ranks)
     if colour is None:
-        look = better_look(table, per_query, both, strategy=strategy, title="better")
+        look = better_look(table, per_query, both, strategy=strategy, legends=True)
     else:
         look = style.strategy_look(table["known"], colour, field="known")
     queries = query_views.Queries(

@@ -23,7 +23,13 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.comparing import differences
 from polars_graded._results.keys import Columns, one_grader, takes_results
-from polars_graded._results.per_query import Missing, Named, check_per_query, columns_named
+from polars_graded._results.per_query import (
+    Missing,
+    Named,
+    check_per_query,
+    columns_named,
+    interval_of_mean,
+)
 from polars_graded._sentences import counted, name_said, titles
 
 MAX_BARS = 300
@@ -82,10 +88,11 @@ def precision_histogram(
     Returns
     -------
     LayerChart
-        Of rows with `position` (of the first query of a bar, from 1), `last`, `query` (its name, or
-        those of its first and last), `queries` (how many), `difference`, `better` (which of the
-        two). Ties have no bar; the subtitle
-        says how many queries each strategy is better with.
+        A bar for each row of `position` (of its first query, from 1), `last`, `query` (its name, or
+        those of its first and last query), `queries` (how many), `difference` and `better` (the
+        better strategy, null for a tie). A tie is a dot at 0. The grey band is Student's 95 %
+        interval of the mean difference, and the line in it the mean; of one query there is none.
+        The subtitle has both, and in how many queries each strategy is better.
 
     Examples
     --------
@@ -115,19 +122,24 @@ def precision_histogram(
     n = table.height
     size = -(-n // MAX_BARS)
     rows = bins.shared_bars(table, size)
-    colour = better_look(table, per_query, both, strategy=strategy, title=strategy)["color"]
-    y_title = f"{measure}: {both[0]} - {both[1]}"
-    headline, notes = titles.query_by_query(measure, both), [wins_of(both, table)]
+    colour = better_look(table, per_query, both, strategy=strategy)["color"]
+    mean = interval_of_mean(table["difference"].to_numpy())
+    y_title = f"{measure}: {both[0]} \N{MINUS SIGN} {both[1]}"
+    headline = titles.query_by_query(measure, both)
+    notes = [titles.mean_difference(*mean), wins_of(both, table)]
+    names_of_sides = marks.better_sides(*better_of(table), colour)
     if n <= style.MAX_NAMED_QUERIES:
         step, names = style.name_step(n), rows["query"].to_list()
         axis = style.fitting(names, step, labelLimit=120, titleLimit=400)
         layers = marks.named_bars(query, names, y_title, colour, **axis)
+        layers = [*marks.mean_and_interval(*mean), *layers, *names_of_sides]
         words, width = style.Words(headline, notes), alt.Step(step)
         return style.layered(layers, rows, words, apart=["color"], width=width)
     title = f"{query}, by falling difference" if order == "difference" else f"{query}, in order"
     if size > 1:
         title += f", {size} in a bar"
     layers = marks.placed_bars(title, n + 0.5, y_title, colour)
+    layers = [*marks.mean_and_interval(*mean), *layers, *names_of_sides]
     falling = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     for name in both:
         queries = falling.filter(better=name)["query"].head(MAX_EXTREMES).to_list()
@@ -164,14 +176,26 @@ def compared(
     return table.with_row_index("position", offset=1), chart_rows.drawn_names([a, b]), name
 
 
+def better_of(table: pl.DataFrame) -> tuple[str | None, str | None]:
+    """Return who is better where the difference is above 0, and who where it is below."""
+    signs = [pl.col("difference") > 0, pl.col("difference") < 0]
+    above, below = (table.filter(sign)["better"].first() for sign in signs)
+    return above, below
+
+
 def better_look(
-    table: pl.DataFrame, per_query: pl.DataFrame, both: list[str], *, strategy: str, title: str
+    table: pl.DataFrame,
+    per_query: pl.DataFrame,
+    both: list[str],
+    *,
+    strategy: str,
+    legends: bool = False,
 ) -> dict[str, Any]:
     """Return the colours of two strategies, as other charts of all strategies use them."""
     everyone = chart_rows.names_in(per_query, strategy)
-    known = everyone if len(everyone) <= style.MAX_COLOURS else both
+    domain = everyone if len(everyone) <= style.MAX_COLOURS else both
     better = table["better"].drop_nulls().unique().to_list()
-    return style.strategy_look(known, title, field="better", drawn=better)
+    return style.strategy_look(domain, strategy, field="better", drawn=better, legends=legends)
 
 
 @takes_results(one_grader)
@@ -348,7 +372,7 @@ def measure_agreement(
     if "strategy" in keys and table["strategy"].n_unique() <= style.MAX_COLOURS:
         groups = [*groups, "strategy"]
         colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
-    minus = f"{x} - {y}"
+    minus = f"{x} \N{MINUS SIGN} {y}"
     things = "queries" if "strategy" not in keys or table["strategy"].n_unique() == 1 else "results"
     against = f"{name_said(y)} against {name_said(x)}" if show == "agreement" else minus
     headline = f"{against}, {counted(table.height, things)}"
