@@ -6,10 +6,10 @@ draws a table and a page the rows that it has itself, both alike. What one chart
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import and_
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -53,10 +53,21 @@ def places_axis(field: str, title: str, last: float) -> alt.X:
     )
 
 
-def recall_axis(title: str) -> alt.X:
-    """From no recall to all."""
-    axis = alt.Axis(tickCount=10, **WHOLE)
-    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=axis)
+LETTER_WIDTH = 6.5
+"""Mean width of a letter of a name beside a line, in pixels."""
+
+
+def name_width(names: Iterable[str], limit: int = 200) -> float:
+    """Return the pixels that the longest name beside a line takes, with its rule."""
+    longest = max(map(len, names), default=0)
+    return min(limit, longest * LETTER_WIDTH) + NAME_OFFSET + 4
+
+
+def recall_axis(title: str, room: float = 0) -> alt.X:
+    """Return the axis from recall 0 to 1, with room for names before it, as a share of it."""
+    values = [step / 10 for step in range(11)]
+    axis = alt.Axis(values=values, format=".1f", **WHOLE)
+    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[-room, 1]), axis=axis)
 
 
 def curves(
@@ -68,7 +79,7 @@ def curves(
     few: bool,
     band: float = 0,
     ideal: bool = False,
-    labels: bool = False,
+    named_at: Literal["start", "end"] | None = None,
     ends: Ends | None = None,
     seen: Sequence[alt.Parameter] = (),
 ) -> list[alt.Chart]:
@@ -96,8 +107,8 @@ def curves(
         line = named(alt.Opacity, alt.Chart(), "ideal", **symbol)
         line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
         layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
-    if labels:
-        names = line_names(x, title, "strategy", look["color"])
+    if named_at is not None:
+        names = line_names(x, title, "strategy", look["color"], side=named_at)
         layers += [name.encode(**_fading(seen, 1)) for name in names]
     # At the back, for of panels that stand beside another chart, Altair looks for what is chosen in
     # the first layer. What lies above it lets the pointer through.
@@ -105,17 +116,29 @@ def curves(
 
 
 def line_names(
-    x: alt.X | Any, title: Any, name: str, colour: Any, *, end: str = "value", limit: int = 200
+    x: alt.X | Any,
+    title: Any,
+    name: str,
+    colour: Any,
+    *,
+    end: str = "value",
+    side: Literal["start", "end"] = "end",
+    limit: int = 200,
 ) -> list[alt.Chart]:
-    """Draw the names of lines at `label_at`, joined to the ends of their lines by thin rules."""
+    """Return the names of lines at `label_at`, joined to an end of their lines by thin rules."""
+    sign = -1 if side == "start" else 1
     labelled = alt.Chart().transform_filter("isValid(datum.label_at)")
     is_fixed = not isinstance(x, alt.X)
     x2: Any = x if is_fixed else alt.X2(x.shorthand.partition(":")[0])
-    leader = labelled.mark_rule(xOffset=3, x2Offset=NAME_OFFSET - 2, strokeWidth=0.8)
+    leader = labelled.mark_rule(
+        xOffset=3 * sign, x2Offset=(NAME_OFFSET - 2) * sign, strokeWidth=0.8
+    )
     leader = leader.encode(
         x=x, x2=x2, y=alt.Y(f"{end}:Q", title=title), y2="label_at:Q", color=colour
     )
-    names: alt.Chart = labelled.mark_text(align="left", dx=NAME_OFFSET, fontSize=11, limit=limit)
+    names: alt.Chart = labelled.mark_text(
+        align="left" if side == "end" else "right", dx=NAME_OFFSET * sign, fontSize=11, limit=limit
+    )
     y = alt.Y("label_at:Q", title=title)
     return [leader, names.encode(x=x, y=y, text=f"{name}:N", color=colour)]
 

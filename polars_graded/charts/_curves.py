@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import polars as pl
@@ -25,6 +25,9 @@ from polars_graded._drawing.style import Chart
 from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import natural_order
 from polars_graded._sentences import titles
+
+CURVE_WIDTH = 300
+"""Width of a curve whose names need room beside it, in pixels."""
 
 MAX_THRESHOLDS = 30
 """Maximum number of thresholds under an axis."""
@@ -212,14 +215,22 @@ def recall_precision_curves(
     table = curve_rows.curve_points(
         frame, curve, kind="recall", at=recall, confidence=confidence, **keys
     )
-    x = marks.recall_axis(recall)
     title = curve_rows.title_of(curve, frame, each_query=panel == query)
     names = table["strategy"].unique().to_list()
     facts = _facts_of(frame, table, curve, query)
     notes = [*_subtitle(facts, None, panel == query), *style.rest_named(names)]
     words = style.Words(titles.curves(curve, facts, recall), notes)
     ends = _unit_ends(table["value"])
-    return _drawn(table, panel, x, title, ends, names, strategy, words)
+    if chart_rows.has_panels(table):
+        x = marks.recall_axis(recall)
+        return _drawn(table, panel, x, title, ends, names, strategy, words)
+    # Lines meet at recall 1, where the precision is that of all documents. They are apart at 0.
+    room = marks.name_width(names)
+    x = marks.recall_axis(recall, room / CURVE_WIDTH)
+    width = CURVE_WIDTH + room
+    return _drawn(
+        table, panel, x, title, ends, names, strategy, words, named_at="start", width=width
+    )
 
 
 def _drawn(
@@ -232,8 +243,11 @@ def _drawn(
     strategy: str,
     words: style.Words,
     behind: Sequence[alt.Chart] = (),
+    *,
+    named_at: Literal["start", "end"] = "end",
+    **size: Any,
 ) -> Chart:
-    """Curves with the names of strategies at their ends, or where there are panels, in a legend."""
+    """Return curves with the names of strategies beside them, or with panels and a legend."""
     at = x.shorthand.removesuffix(":Q")
     best = line_names.best_lines(table, at if at == "rank" else None, style.MAX_COLOURS)
     several = chart_rows.has_panels(table)
@@ -246,11 +260,12 @@ def _drawn(
     facts |= {"ideal": "ideal" in table.columns, "seen": _seen(table, legend=several)}
     described = words.described or f"{title} by {x['title']}, {n} strategies"
     if not several:
-        last = pl.col(at) == pl.col(at).max().over("strategy")
-        table = line_names.with_labels(table, last, ["value"], ends, best)
-        facts |= {"labels": True, "ends": ends}
+        place = pl.col(at).min() if named_at == "start" else pl.col(at).max()
+        is_named = pl.col(at) == place.over("strategy")
+        table = line_names.with_labels(table, is_named, ["value"], ends, best)
+        facts |= {"named_at": named_at, "ends": ends}
     layers = [*([] if several else behind), *marks.curves(x, title, look, **facts)]
-    return style.panels(layers, table, panel, words._replace(described=described))
+    return style.panels(layers, table, panel, words._replace(described=described), **size)
 
 
 def _unit_ends(values: pl.Series) -> Ends:
