@@ -2069,6 +2069,24 @@ def test_a_histogram_names_who_is_better_on_which_side_and_dots_ties(differences
     assert chart.data["better"].null_count() == differences.count(0.0)
 
 
+def test_a_heat_map_leaves_out_queries_without_a_relevant_document():
+    frame = pl.DataFrame(
+        {
+            "strategy": ["s1", "s2"] * 3,
+            "query": [*"aabbcc"],
+            "ap": [0.0, 0.0, 0.5, 1.0, 0.25, 0.5],
+            "n_relevant": [0, 0, 1, 1, 2, 2],
+        }
+    )
+    chart = charts.query_heatmap(frame, "ap")
+    assert chart.data["query"].unique(maintain_order=True).to_list() == ["c", "b"]
+    assert chart.title["subtitle"][-1] == "without 1 query that has no relevant document"
+    assert "without" not in " ".join(
+        charts.query_heatmap(frame.drop("n_relevant"), "ap").title["subtitle"]
+    )
+    assert charts.query_heatmap(frame, "n_relevant").data["query"].n_unique() == 3
+
+
 def test_the_profile_has_the_means_of_the_experiment():
     frame = experiments.threshold_profile(datasets.worked_example("scheel"), by="score")
     data = charts.threshold_profile(frame).data

@@ -181,6 +181,11 @@ def wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
     return f"{one} better in {more:,} of {counted(n, 'queries')}, {other} in {fewer:,}, {ties}"
 
 
+def left_out(n: int) -> str:
+    """Return how many queries without a relevant document are not drawn."""
+    return f"without {counted(n, 'queries')} that {does(n, 'have')} no relevant document"
+
+
 def extremes(strategy: str, queries: Sequence[str]) -> str:
     """Name the queries with the largest differences in favour of a strategy."""
     return f"{name_said(strategy)} is better by most with {in_a_row([*map(name_said, queries)])}"

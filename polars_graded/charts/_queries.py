@@ -32,6 +32,9 @@ from polars_graded._results.per_query import (
 )
 from polars_graded._sentences import counted, name_said, titles
 
+N_RELEVANT = "n_relevant"
+"""The measure that counts the relevant documents of a query."""
+
 MAX_BARS = 300
 """Maximum number of bars; of more queries, several share one."""
 
@@ -208,12 +211,14 @@ def query_heatmap(
     missing: Missing = "error",
     grader: str | None = None,  # noqa: ARG001 takes_results selects it
 ) -> alt.LayerChart:
-    """Draw the value of each query for each strategy as a field: hard queries, twin strategies.
+    """Draw the value of each query for each strategy as a field of colours.
 
-    Queries stand below each other, the hardest, whose mean over strategies is worst, at the top;
-    strategies side by side, the best first, so that those that are the same in every query are
-    neighbours. A row of one colour is a query that tells nobody apart. Up to
-    60 queries have their names beside them; of more than fit, neighbours share a row of means.
+    Each row is a query, the hardest (with the worst mean over strategies) at the top. Each column
+    is a strategy, the best at the left, so that strategies with equal values are neighbours. A row
+    of one colour is a query in which all strategies are equal. Up to 60 queries have names. With
+    more queries than rows, neighbours share a row of means. If the frame has the column
+    `n_relevant`, queries without a relevant document are left out and counted: their values say
+    nothing about how hard they are.
 
     Parameters
     ----------
@@ -256,6 +261,9 @@ def query_heatmap(
     """
     per_query = chart_rows.of_one_grader("per_query", per_query, query, strategy)
     per_query, query = chart_rows.one_query("per_query", per_query, query, strategy)
+    n_undefined = 0
+    if columns_named([measure]) != [N_RELEVANT]:
+        per_query, n_undefined = without_undefined(per_query, query)
     grid = check_per_query(per_query, [measure], query=query, strategy=strategy, missing=missing)
     [measure] = columns_named([measure])
     results = grid.results(measure)
@@ -268,6 +276,8 @@ def query_heatmap(
     facts = titles.Drawn([measure], len(order), 0, [n])
     row = "a row is one query" if size == 1 else f"a row is the mean of {size} queries"
     notes = [*titles.subtitle(facts, ""), f"{row}, the hardest first"]
+    if n_undefined:
+        notes.append(titles.left_out(n_undefined))
     few, base = n <= style.MAX_NAMED_QUERIES, alt.Chart()
     if few:
         field, axis = "query:N", style.in_order(queries, labelLimit=120)
@@ -292,6 +302,15 @@ def query_heatmap(
     words = style.Words(titles.of_strategies("Values of", facts), notes, described)
     size = {"width": alt.Step(step), "height": height}
     return style.layered([fields], table, words, apart=["fill"], **size)
+
+
+def without_undefined(per_query: pl.DataFrame, query: str) -> tuple[pl.DataFrame, int]:
+    """Return the rows of queries with a relevant document, and the number of other queries."""
+    if N_RELEVANT not in per_query.columns or not per_query.schema[N_RELEVANT].is_numeric():
+        return per_query, 0
+    is_undefined = pl.col(N_RELEVANT) == 0
+    n_undefined = per_query.filter(is_undefined)[query].n_unique()
+    return per_query.filter(~is_undefined | is_undefined.is_null()), n_undefined
 
 
 def measure_agreement(
