@@ -1828,6 +1828,16 @@ def test_every_field_is_one_of_its_data(row):
                 assert each.get("field", "position") in {*chart.data.columns, *made, "position"}
 
 
+SEGMENTED = pl.DataFrame(
+    {
+        "segment": [*"aabb"],
+        "measure": "n_retrieved",
+        "strategy": ["s1", "s2"] * 2,
+        "mean": [5.0, 6.0, 100.0, 120.0],
+    }
+)
+
+
 @pytest.mark.parametrize(
     ("make", "x"),
     [
@@ -1841,6 +1851,17 @@ def test_every_field_is_one_of_its_data(row):
         (
             lambda: charts.comparison_forest(compare(MANY, {"mu_ap": "mu_ap", "many": "none"})),
             "independent",
+        ),
+        # Panels of one measure share it whatever its values.
+        (lambda: charts.strategy_bars(SEGMENTED, panel="segment"), "shared"),
+        (
+            lambda: charts.unjudged_bounds(
+                SEGMENTED.select(
+                    "segment", "measure", "strategy", query=1, value="mean"
+                ).with_columns(value_if_best=pl.col("value") + 1, residual=0.0),
+                panel="segment",
+            ),
+            "shared",
         ),
         (lambda: ROWS["relevance_function"].of(2, 9), "independent"),
         (lambda: ROWS["robustness_curves"].of(2, 5), "shared"),

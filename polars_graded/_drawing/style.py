@@ -473,6 +473,15 @@ def is_unit(values: pl.Series) -> bool:
     return bool(values.drop_nulls().is_between(0, 1).all())
 
 
-def measures_axis(values: pl.Series) -> Literal["shared", "independent"]:
-    """Return whether measures share an axis: not if one counts and another is a share."""
-    return "shared" if values.is_between(-1, 1).all() else "independent"
+def axis_of_panels(
+    table: pl.DataFrame, column: str | None = None
+) -> Literal["shared", "independent"]:
+    """Return whether panels share an axis: always for one measure.
+
+    Several measures share it if all values of a column lie between -1 and 1, so that a measure that
+    counts has an axis of its own. Without a column each has its own.
+    """
+    if "measure" not in table.columns or table["measure"].n_unique() == 1:
+        return "shared"
+    is_share = column is not None and table[column].is_between(-1, 1).all()
+    return "shared" if is_share else "independent"

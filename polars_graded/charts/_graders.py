@@ -287,6 +287,6 @@ def trusted_forest(
     what = "Difference of mean" if pairs else "Mean" if len(facts.measures) == 1 else "Means"
     headline = titles.of_strategies(what, facts, intervals=True)
     words = style.Words(headline, [*titles.subtitle(facts, what.lower()), key])
-    shared = style.measures_axis(table["value"])
+    shared = style.axis_of_panels(table, "value")
     size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
     return style.panels(layers, table, panel, words, shared, columns=2, **size)

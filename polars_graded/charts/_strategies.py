@@ -103,7 +103,7 @@ def strategy_bars(
         layers.append(style.beside(y, "group:N", 50))
         notes.append(style.SHARED_LETTERS)
     several = chart_rows.has_panels(table)
-    axis = style.measures_axis(table["mean"]) if show == "bars" else "independent"
+    axis = style.axis_of_panels(table, "mean" if show == "bars" else None)
     first = table.filter(panel=table["panel"][0]) if several else table
     where = f"mean {table['panel'][0]}" if several else title
     said = first.select("strategy", "mean").sort("mean", descending=True)
@@ -227,7 +227,7 @@ def comparison_forest(
         notes += titles.equivalence(rope, inside, table.height, PROBABLE)
     size = 40 if many else 60
     layers = marks.forest(title, pairs, axis, believed, size, ends, rope or 0)
-    words, shared = style.Words(finding, notes), style.measures_axis(table["difference"])
+    words, shared = style.Words(finding, notes), style.axis_of_panels(table, "difference")
     height: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     return style.panels(layers, table, panel, words, shared, columns=2, width=300, **height)
 

@@ -387,7 +387,7 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
     notes = [f"number on a line: queries in a sample; dashed: {percent(rate)}"]
     headline = titles.of_measures("Rate at which other queries contradict a difference", facts)
     words = style.Words(headline, notes, described)
-    shared = style.measures_axis(table["difference"])
+    shared = style.axis_of_panels(table, "difference")
     return style.panels(layers, table, panel, words, shared, apart=["stroke"], columns=2)
 
 
@@ -512,7 +512,7 @@ def grading_profile(
         headline, [*titles.subtitle(facts, show.removesuffix("s")), *notes], described
     )
     chart = style.panels(layers, table, panel, words, columns=2, width=alt.Step(step))
-    return chart.resolve_scale(y="independent") if several else chart
+    return chart.resolve_scale(y=style.axis_of_panels(table)) if several else chart
 
 
 def unjudged_bounds(
@@ -592,7 +592,8 @@ def unjudged_bounds(
     words = style.Words(headline, notes, described)
     size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MAX_LINES else {}
     size["width"] = 240 if chart_rows.has_panels(means) else 300
-    return style.panels(layers, means, panel, words, "independent", columns=2, **size)
+    shared = style.axis_of_panels(means)
+    return style.panels(layers, means, panel, words, shared, columns=2, **size)
 
 
 def _lines(table: pl.DataFrame) -> list[str]:
