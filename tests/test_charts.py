@@ -2108,6 +2108,34 @@ def test_a_heat_map_leaves_out_queries_without_a_relevant_document():
     assert charts.query_heatmap(frame, "n_relevant").data["query"].n_unique() == 3
 
 
+@pytest.mark.parametrize(
+    ("shares", "note"),
+    [
+        ([0.5, 0.9, 0.75], "intervals of both are 25 % narrower (median) than trusted alone"),
+        ([1.3, 0.9, 1.1], "intervals of both are 10 % wider (median) than trusted alone"),
+        (
+            [1.0, 1.001, 0.5],
+            "intervals of both are as wide as those of trusted grades alone (median)",
+        ),
+    ],
+)
+def test_the_trusted_forest_states_the_median_change_of_widths(shares, note):
+    n = len(shares)
+    middles = {f"{name}mean": [0.5] * n for name in ("trusted_", "model_", "")}
+    ends = {
+        f"{name}_{end}": [0.5 + sign * 0.2] * n
+        for name in ("trusted", "model")
+        for end, sign in (("low", -1), ("high", 1))
+    }
+    both = {
+        f"ci_{end}": [0.5 + sign * 0.2 * share for share in shares]
+        for end, sign in (("low", -1), ("high", 1))
+    }
+    names = {"measure": ["ap"] * n, "strategy": [f"s{i}" for i in range(n)]}
+    chart = charts.trusted_forest(pl.DataFrame(names | middles | ends | both))
+    assert note in " ".join(chart.title["subtitle"])
+
+
 def test_the_profile_has_the_means_of_the_experiment():
     frame = experiments.threshold_profile(datasets.worked_example("scheel"), by="score")
     data = charts.threshold_profile(frame).data

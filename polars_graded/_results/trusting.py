@@ -149,6 +149,15 @@ def trusted_table(
     return pl.concat(tables)
 
 
+def median_width_change(estimates: pl.DataFrame) -> float | None:
+    """Return the median of width of both over width of trusted grades alone, minus 1."""
+    widths = pl.col("ci_high") - pl.col("ci_low")
+    alone = pl.col("trusted_high") - pl.col("trusted_low")
+    changes = estimates.filter(alone > 0).select(widths / alone - 1).to_series().drop_nulls()
+    median: Any = changes.median()
+    return median
+
+
 def _with_ends(name: str, ends: str, found: Estimate, level: float) -> dict[str, Floats]:
     """Return the columns of an estimate and its interval."""
     low, high = found.ends(level)

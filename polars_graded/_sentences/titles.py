@@ -51,6 +51,9 @@ GAPS = {
 }
 """Gaps, as verbs of several queries."""
 
+SMALLEST_CHANGE = 0.005
+"""Smallest change of the width of intervals that is stated, as a share."""
+
 MANY_TIED = 0.5
 """Share of tied scores above which the order of ties decides the ranking."""
 
@@ -179,6 +182,18 @@ def wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
     one, other = map(name_said, both)
     ties = counted(n - more - fewer, "ties")
     return f"{one} better in {more:,} of {counted(n, 'queries')}, {other} in {fewer:,}, {ties}"
+
+
+def width_change(median: float | None) -> list[str]:
+    """Return how much narrower the intervals of both are than those of trusted grades alone."""
+    if median is None:
+        return []
+    if abs(median) < SMALLEST_CHANGE:
+        return ["intervals of both are as wide as those of trusted grades alone (median)"]
+    comparison = "narrower" if median < 0 else "wider"
+    return [
+        f"intervals of both are {percent(abs(median), 0)} {comparison} (median) than trusted alone"
+    ]
 
 
 def left_out(n: int) -> str:

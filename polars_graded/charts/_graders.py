@@ -13,6 +13,7 @@ from polars_graded._drawing import chart_checks, chart_rows, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.agreement import grades_of
+from polars_graded._results.trusting import median_width_change
 from polars_graded._sentences import counted, name_said, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
@@ -286,7 +287,8 @@ def trusted_forest(
     facts = chart_rows.facts_of(wide)
     what = "Difference of mean" if pairs else "Mean" if len(facts.measures) == 1 else "Means"
     headline = titles.of_strategies(what, facts, intervals=True)
-    words = style.Words(headline, [*titles.subtitle(facts, what.lower()), key])
+    change = titles.width_change(median_width_change(wide))
+    words = style.Words(headline, [*titles.subtitle(facts, what.lower()), *change, key])
     shared = style.axis_of_panels(table, "value")
     size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
     return style.panels(layers, table, panel, words, shared, columns=2, **size)
