@@ -19,8 +19,8 @@ and the others are grey. More than ten bars, or points without lines, have one c
 stand side by side share the colours of strategies. A chart with a selection can stand beside
 itself, but Altair cannot layer it over itself.
 
-Altair's default renderer needs a network and a trusted notebook. ``alt.renderers.enable("png",
-ppi=144)`` needs neither.
+Altair's default renderer needs a network and a trusted notebook.
+``alt.renderers.enable("png", ppi=144)`` needs neither.
 
 `panel` names the column whose values have a panel each, in the order of the rows. By default it
 is the measure, if there are several. With one value, or with `panel=None`, the result is a plain
