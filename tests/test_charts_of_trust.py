@@ -291,7 +291,7 @@ def test_a_grading_that_swaps_two_strategies_is_seen_as_a_crossing():
     # The means of both are 0.75 and 0.25.
     assert crossed.rows() == [("x", -0.25, 0.25), ("y", 0.25, -0.25)]
     assert layer_of(less, "line")["encoding"]["y"]["field"] == "difference"
-    assert "τ -1.00" in text_of(charts.grading_profile(found))
+    assert "τ −1.00" in text_of(charts.grading_profile(found))
 
 
 def test_bounds_are_means_over_the_queries_that_have_a_value():

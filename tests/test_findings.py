@@ -74,7 +74,7 @@ SAID = {
     ),
     "a long name is cut": (
         lambda: charts.strategy_bars(means(LONG, a=0.5, b=0.25)),
-        "Mean a name that is longer than anybody woul… of 2 strategies",
+        "Mean a name that is long…d give to a strategy of 2 strategies",
     ),
     "two strategies": (
         lambda: charts.precision_histogram(per_query(a=[1, 0, 0], b=[0, 1, 0]), "ap", "a", "b"),

@@ -9,7 +9,7 @@ from polars_graded import _sentences
 SAID = [
     (_sentences.name_said("two\n lines"), "two lines"),
     (_sentences.name_said(""), "''"),
-    (_sentences.name_said("x" * 41), "x" * 39 + "…"),
+    (_sentences.name_said("x" * 21 + "y" * 20), "x" * 19 + "…" + "y" * 20),
     (_sentences.listed(["a"]), "a"),
     (_sentences.listed(["a", "b", "c"]), "a, b and c"),
     (_sentences.listed(["a", "b", "c", "d", "e"]), "a, b and 3 others"),

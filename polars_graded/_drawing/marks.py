@@ -29,6 +29,7 @@ from polars_graded._drawing.style import (
     named,
     once,
     rule,
+    short_label,
     unit_scale,
     with_p,
 )
@@ -57,7 +58,7 @@ LETTER_WIDTH = 6.5
 """Mean width of a letter of a name beside a line, in pixels."""
 
 
-def name_width(names: Iterable[str], limit: int = 200) -> float:
+def name_width(names: Iterable[str], limit: int = 250) -> float:
     """Return the pixels that the longest name beside a line takes, with its rule."""
     longest = max(map(len, names), default=0)
     return min(limit, longest * LETTER_WIDTH) + NAME_OFFSET + 4
@@ -123,11 +124,12 @@ def line_names(
     *,
     end: str = "value",
     side: Literal["start", "end"] = "end",
-    limit: int = 200,
+    limit: int = 250,
 ) -> list[alt.Chart]:
     """Return the names of lines at `label_at`, joined to an end of their lines by thin rules."""
     sign = -1 if side == "start" else 1
     labelled = alt.Chart().transform_filter("isValid(datum.label_at)")
+    labelled = labelled.transform_calculate(shown=short_label(f"datum.{name}"))
     is_fixed = not isinstance(x, alt.X)
     x2: Any = x if is_fixed else alt.X2(x.shorthand.partition(":")[0])
     leader = labelled.mark_rule(
@@ -140,7 +142,7 @@ def line_names(
         align="left" if side == "end" else "right", dx=NAME_OFFSET * sign, fontSize=11, limit=limit
     )
     y = alt.Y("label_at:Q", title=title)
-    return [leader, names.encode(x=x, y=y, text=f"{name}:N", color=colour)]
+    return [leader, names.encode(x=x, y=y, text="shown:N", color=colour)]
 
 
 def _fading(seen: Sequence[alt.Parameter], opacity: float) -> dict[str, Any]:
@@ -172,9 +174,10 @@ def better_sides(above: str | None, below: str | None, colour: alt.Color) -> lis
     return [
         once()
         .transform_calculate(
-            better=alt.expr.toString(name), label=f"datum.better + ' better {arrow}'"
+            better=alt.expr.toString(name),
+            label=f"({short_label('datum.better')}) + ' better {arrow}'",
         )
-        .mark_text(align="left", dx=8, fontSize=11, limit=200)
+        .mark_text(align="left", dx=8, fontSize=11, limit=300)
         .encode(x=alt.value("width"), y=y, text="label:N", color=colour)
         for name, arrow, y in sides
         if name is not None

@@ -272,7 +272,7 @@ def strategy_look(
         # They are known to the theme alone: its legend has them all.
         scale = alt.Scale(domain=few)
     # Beside another chart, whose names come into the same legend, there is room for them.
-    room = legend(symbolLimit=len(few) + MAX_NAMED_QUERIES) if legends else None
+    room = legend(few, symbolLimit=len(few) + MAX_NAMED_QUERIES) if legends else None
     colour = alt.Color(f"{field}:N", title=title, scale=scale, legend=room)
     if few == every:
         return {"color": colour}
@@ -327,16 +327,32 @@ def ramp(one: str, other: str, n: int, *, alone: float = 0.5) -> list[str]:
     return [mixed(one, other, step) for step in steps]
 
 
-def legend(**options: Any) -> alt.Legend:
+def legend(names: Iterable[str] = (), **options: Any) -> alt.Legend:
     """Return a legend with visible symbols, even for faint marks, and visible names."""
+    if max(map(len, names), default=0) > MAX_LABEL_LETTERS:
+        options = {"labelExpr": short_label("datum.label")} | options
     return alt.Legend(symbolOpacity=1, labelLimit=300, **options)
 
 
-def in_order(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
-    """Names in their order on an axis, or what a page calls them, and how the axis looks.
+MAX_LABEL_LETTERS = 36
+"""Maximum number of letters of a name in a chart; a longer name loses its middle."""
 
-    As a domain, not as a `sort`: of that Vega-Lite makes code, which a line break in a name breaks.
+
+def short_label(text: str) -> str:
+    """Return an expression of a text without its middle if it is long: names differ at the ends."""
+    start, end = MAX_LABEL_LETTERS // 2 - 1, MAX_LABEL_LETTERS // 2
+    middle = f"slice({text}, 0, {start}) + '…' + slice({text}, -{end})"
+    return f"length({text}) > {MAX_LABEL_LETTERS} ? {middle} : {text}"
+
+
+def in_order(names: list[str] | alt.ExprRef, **axis: Any) -> dict[str, Any]:
+    """Return an axis of names in their order, or in the order of a signal, and its look.
+
+    The order is a domain and not a `sort`, which Vega-Lite turns into code that a line break in a
+    name breaks.
     """
+    if isinstance(names, list) and max(map(len, names), default=0) > MAX_LABEL_LETTERS:
+        axis = {"labelExpr": short_label("datum.label")} | axis
     return {"sort": None, "scale": alt.Scale(domain=names)} | _axis(axis)
 
 
@@ -383,7 +399,7 @@ def name_step(n: int) -> int:
 def fitting(names: Iterable[str], step: int, **axis: Any) -> dict[str, Any]:
     """Return an axis of names, upright if they fit at about six pixels a letter."""
     fits = all(len(name) * 6 <= step - 4 for name in names)
-    return {"labelAngle": 0 if fits else -90, "labelLimit": 200} | axis
+    return {"labelAngle": 0 if fits else -90, "labelLimit": 250} | axis
 
 
 def labels(written: Mapping[Any, str]) -> str:

@@ -25,9 +25,13 @@ ONE = {"queries": "query", "strategies": "strategy"}
 
 
 def name_said(name: Any) -> str:
-    """Return a name in one line, shortened if it is long."""
+    """Return a name in one line, without its middle if it is long."""
     line = " ".join(str(name).split()) or "''"
-    return line if len(line) <= MAX_NAME_LETTERS else f"{line[: MAX_NAME_LETTERS - 1]}…"
+    if len(line) <= MAX_NAME_LETTERS:
+        return line
+    # Names of runs often begin alike and differ at their ends.
+    end = MAX_NAME_LETTERS // 2
+    return f"{line[: MAX_NAME_LETTERS - end - 1]}…{line[-end:]}"
 
 
 def in_markdown(text: Any) -> str:

@@ -297,8 +297,8 @@ def comparison_matrix(
     means = to_others.agg(pl.col("difference").mean())
     names = chart_rows.by_falling(means, "difference", "strategy")
     step = max(10, min(36, 400 // len(names)))
-    down = style.in_order(names, labelLimit=200)
-    across = style.in_order(names, labelLimit=200, labelAngle=-90, orient="top")
+    down = style.in_order(names, labelLimit=250)
+    across = style.in_order(names, labelLimit=250, labelAngle=-90, orient="top")
     key = f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale"
     notes = [*titles.subtitle(facts, "difference of mean"), key]
     base, p = style.with_p(alt.Chart())

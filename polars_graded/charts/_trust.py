@@ -280,7 +280,7 @@ def stability_curves(stability: Frame, *, panel: str | None = None) -> Chart:
     headline = f"τ of the orders of strategies from fewer queries and from all {most:,g}"
     note = "band: where most of the samples lie" if banded else "mean of the samples"
     if are_two:
-        note = "two strategies: 1 where all samples have them in the same order, -1 where none has"
+        note = "two strategies: 1 where all samples have them in the same order, −1 where none has"
     return _drawn(table, panel, layers, headline, note, f"{title} by number of queries")
 
 
@@ -394,23 +394,23 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
 def grading_profile(
     robustness: Frame,
     *,
-    show: Literal["means", "differences", "places"] = "means",
+    show: Literal["means", "differences", "places"] = "differences",
     panel: str | None = "measure",
     strategy: str = "strategy",
 ) -> Chart:
-    """Draw what each strategy has under each grading, one line per strategy.
+    """Draw the mean of each strategy under each grading, one line per strategy.
 
-    Where lines cross, the gradings disagree on which strategy is better. Above each grading stands
-    the correlation τ of its order of strategies with that as given.
+    Where lines cross, the gradings disagree about which strategy is better. Above each grading
+    stands Kendall's τ between its order of strategies and the order under the grades as given.
 
     Parameters
     ----------
     robustness
         One row per grading, measure and strategy, as `trust.robustness_to_grading` returns it.
     show
-        `"means"`; or their `"differences"` to the mean of all strategies under the same grading,
-        where crossings are seen though a grading is harder for all; or the `"places"` of
-        strategies, the best at the top, where all crossings are seen, and not how near means are.
+        `"differences"` of means to the mean of all strategies under the same grading, which show
+        crossings even if one grading is harder for all; `"means"`; or `"places"`, the best at the
+        top, which show all crossings but not how close the means are.
     panel, strategy
         The column of panels, or None, and that of strategies, as for every chart.
 
@@ -445,7 +445,7 @@ def grading_profile(
     ╞══════════╪══════════╪══════╪═════════════╡
     │ as given ┆ x        ┆ 0.5  ┆ null        │
     │ as given ┆ y        ┆ 1.0  ┆ null        │
-    │ 1 is 0   ┆ x        ┆ 0.5  ┆ τ -1.00     │
+    │ 1 is 0   ┆ x        ┆ 0.5  ┆ τ −1.00     │
     │ 1 is 0   ┆ y        ┆ 0.0  ┆ null        │
     └──────────┴──────────┴──────┴─────────────┘
     """
@@ -460,8 +460,14 @@ def grading_profile(
     # Once above each grading but that with which the others are compared.
     one = pl.col("strategy") == pl.col("strategy").min().over("grading", *_lines(table))
     one &= pl.col("grading") != given
-    tau = [None if tau is None else f"τ {tau:.2f}" for tau in table["tau"]]
-    table = table.with_columns(correlation=pl.when(one).then(pl.Series(tau, dtype=pl.String)))
+    tau = pl.Series(
+        [
+            None if tau is None else f"τ {tau:.2f}".replace("-", "\N{MINUS SIGN}")
+            for tau in table["tau"]
+        ],
+        dtype=pl.String,
+    )
+    table = table.with_columns(correlation=pl.when(one).then(tau))
     names = table["strategy"].unique().to_list()
     ahead = table.filter(grading=given).sort("place", "strategy")["strategy"]
     best = ahead.unique(maintain_order=True).head(style.MAX_COLOURS).to_list()
