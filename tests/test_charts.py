@@ -2395,7 +2395,7 @@ def test_the_forest_has_the_numbers_of_compare_and_fills_what_is_significant():
     columns = ["measure", "strategy", "baseline", "difference", "ci_low", "ci_high", "p_corrected"]
     assert_frame_equal(data.select(columns), comparison.select(columns))
     assert data["pair"].to_list() == [
-        f"{a} - {b}" for a, b in data.select("strategy", "baseline").rows()
+        f"{a} − {b}" for a, b in data.select("strategy", "baseline").rows()
     ]
     believed = data.filter(significance="corrected p ≤ 0.01")
     assert 0 < believed.height < data.height

@@ -759,7 +759,7 @@ def test_pairs_of_long_names_have_labels_of_their_own(shown):
     frame = datasets.example(20).rename(dict(zip(BY, names, strict=True)))
     page = shown(evaluate(frame, "ap", by=names))
     labels = page.texts("#forest .role-axis-label text")
-    pairs = [text for text in labels if " - " in text]
+    pairs = [text for text in labels if " − " in text]
     assert len({*pairs}) == 3
     assert all(len(each) <= 60 for each in pairs)
 

@@ -253,7 +253,7 @@ def forest(
 
     Rows have `pair`, `difference`, the `ends`, `significance` and what is in a tooltip.
     """
-    y = alt.Y("pair:N", title=None, axis=axis, **in_order(pairs))
+    y = alt.Y("pair:N", title=None, axis=axis, sort=None, scale=alt.Scale(domain=pairs))
     x = alt.X("difference:Q", title=title, axis=alt.Axis(titleLimit=300, tickCount=6, **WHOLE))
     base, p = with_p(alt.Chart())
     tooltip = ["measure:N", "strategy:N", "baseline:N", *decimals("difference", *ends), p]

@@ -47,7 +47,8 @@ def _turned(pairs: pl.DataFrame, which: pl.Expr) -> pl.DataFrame:
 
 def pair_name(*, versus: bool) -> pl.Expr:
     """Return the name of a pair: its strategy, and the baseline where it is needed."""
-    return pl.format("{} - {}", "strategy", "baseline") if versus else pl.col("strategy")
+    difference = pl.format("{} \N{MINUS SIGN} {}", "strategy", "baseline")
+    return difference if versus else pl.col("strategy")
 
 
 def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:

@@ -325,9 +325,13 @@ def _by_measures(facts: Facts) -> Sentence:
     if facts.measures < 2:  # noqa: PLR2004
         return []
     by = of_all(facts.settled_by, facts.measures, "measures")
-    by = by if facts.settled_by else f"none of {by.removeprefix('0 of ')}"
+    by_none = f"by any of {facts.measures} measures"
     if facts.tested.baseline is not None:
+        if not facts.settled_by:
+            return [f"No strategy is significantly better than the baseline {by_none}."]
         return [f"A strategy is significantly better than the baseline by {by}."]
+    if not facts.settled_by:
+        return [facts.measure["order"][0], f" is not clearly first {by_none}."]
     return [facts.measure["order"][0], f" is clearly first by {by}."]
 
 

@@ -24,7 +24,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import natural_order
-from polars_graded._sentences import titles
+from polars_graded._sentences import name_said, titles
 
 CURVE_WIDTH = 300
 """Width of a curve whose names need room beside it, in pixels."""
@@ -127,7 +127,7 @@ def dcg_curves(
     facts = _facts_of(frame, table, curve, query)
     headline, behind = titles.curves(curve, facts, rank), list[alt.Chart]()
     if baseline is not None:
-        title, behind = f"{curve}: difference to {baseline}", [style.rule(y=0)]
+        title, behind = f"{curve}: difference to {name_said(baseline)}", [style.rule(y=0)]
         headline = titles.curves_beside(curve, facts, rank, baseline, confidence or 0)
     drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
     ends = axis_ends.round_ends(pl.concat(drawn).drop_nulls())

@@ -127,7 +127,7 @@ def precision_histogram(
     rows = bins.shared_bars(table, size)
     colour = better_look(table, per_query, both, strategy=strategy)["color"]
     mean = interval_of_mean(table["difference"].to_numpy())
-    y_title = f"{measure}: {both[0]} \N{MINUS SIGN} {both[1]}"
+    y_title = f"{measure}: {name_said(both[0])} \N{MINUS SIGN} {name_said(both[1])}"
     headline = titles.query_by_query(measure, both)
     notes = [titles.mean_difference(*mean), wins_of(both, table)]
     names_of_sides = marks.better_sides(*better_of(table), colour)

@@ -85,8 +85,10 @@ def _finding(ranks: pl.DataFrame) -> str:
         return verdicts.said_in_title(sentence, tests)
     things = "measures" if (ranks[key] == ranks["measure"]).all() else "panels"
     clear = sum(len(first) == 1 for first in firsts)
-    where = of_all(clear, len(groups), things) if clear else f"none of {len(groups)} {things}"
-    return verdicts.said_in_title([f"One strategy is clearly first by {where}"], tests)
+    finding = f"One strategy is clearly first by {of_all(clear, len(groups), things)}"
+    if not clear:
+        finding = f"No strategy is clearly first by any of {len(groups)} {things}"
+    return verdicts.said_in_title([finding], tests)
 
 
 def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
@@ -162,7 +164,9 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     ]
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
         text: Any = named.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))
-        text = text.mark_text(align=align, dx=dx, color=written, limit=220)
+        name = style.short_label("datum.strategy")
+        text = text.transform_calculate(label=f"({name}) + '  ' + format(datum.mean, '.4f')")
+        text = text.mark_text(align=align, dx=dx, color=written, limit=300)
         tooltip = ["strategy:N", *style.decimals("mean"), "rank:Q", "group:N"]
         layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
     notes = titles.subtitle(chart_rows.facts_of(table))
@@ -189,13 +193,11 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     half = (rising.height + 1) // 2
     place = pl.int_range(pl.len())
     left = place < half
-    number = pl.col("mean").map_elements("{:.4f}".format, return_dtype=pl.String)
     named = rising.select(
         "strategy",
         "mean",
         "rank",
         "group",
-        label=pl.concat_str("strategy", pl.lit("  "), number),
         side=pl.when(left).then(pl.lit("left")).otherwise(pl.lit("right")),
         edge=pl.when(left).then(low).otherwise(high),
         axis=0,

@@ -207,7 +207,7 @@ def comparison_forest(
     many = len(pairs) > style.MAX_NAMED_QUERIES
     title: Any = style.mean_title(table, "difference of ", "difference of means")
     if not several:
-        title = [*_sides(table), f"{title}, to {table['baseline'][0]}"]
+        title = [*_sides(table), f"{title}, to {name_said(table['baseline'][0])}"]
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
     facts = chart_rows.facts_of(table)
     notes = [
