@@ -13,9 +13,9 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from itertools import chain, cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import altair as alt
 import numpy as np
@@ -1772,39 +1772,143 @@ DRAWN = {
 """Every chart function, called on few rows."""
 
 
-@pytest.mark.parametrize("name", DRAWN)
-def test_every_text_of_a_chart_lies_inside_its_picture(name):
-    """Both ends of each, if letters are at least as wide as 0.4 of their height."""
+LONG_NAMES = [
+    f"elasticsearch-8.11-bm25-k1=1.{i}-b=0.75-rerank-cross-encoder-v{i}" for i in range(9)
+]
+
+
+@cache
+def hard_results(names: tuple[str, ...], n: int) -> pl.DataFrame:
+    """Results like those of real runs: means close together, the values of a query alike."""
+    rng = np.random.default_rng(len(names))
+    level = rng.beta(2, 3, n)
+    frames = []
+    for place, name in enumerate(names):
+        values = np.clip(level + 0.03 * min(place, 6) + rng.normal(0, 0.12, n), 0, 1)
+        gains = np.sort(rng.random((n, 20)), axis=1)[:, ::-1] * values[:, np.newaxis]
+        frames.append(
+            pl.DataFrame(
+                {
+                    "strategy": name,
+                    "query": np.arange(n),
+                    "ndcg": values,
+                    "ap": np.clip(values + rng.normal(0, 0.1, n), 0, 1),
+                    DCG_20: gains.cumsum(axis=1).tolist(),
+                }
+            )
+        )
+    return pl.concat(frames)
+
+
+HARD_RESULTS = {
+    "long names": partial(hard_results, tuple(LONG_NAMES), 45),
+    "25 strategies": partial(hard_results, tuple(f"run-{i}" for i in range(25)), 50),
+    "2,000 queries": partial(hard_results, ("bm25", "dense", "fused"), 2000),
+    "5 queries": partial(hard_results, tuple(f"run-{i}" for i in range(9)), 5),
+}
+
+HARD_CHARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "strategy_bars": lambda frame: charts.strategy_bars(summarise(frame, "ndcg", "ap")),
+    "comparison_forest": lambda frame: charts.comparison_forest(
+        compare(frame, "ndcg", baseline=frame["strategy"][0])
+    ),
+    "comparison_matrix": lambda frame: charts.comparison_matrix(compare(frame, "ndcg")),
+    "strategy_ranks": lambda frame: charts.strategy_ranks(rank_strategies(frame, "ndcg", "ap")),
+    "critical_differences": lambda frame: charts.critical_differences(
+        rank_strategies(frame, "ndcg")
+    ),
+    "dcg_curves": lambda frame: charts.dcg_curves(frame, DCG_20),
+    "precision_histogram": lambda frame: charts.precision_histogram(
+        frame, "ndcg", *frame["strategy"].unique().sort().head(2)
+    ),
+    "query_heatmap": lambda frame: charts.query_heatmap(frame, "ndcg"),
+    "sample_boxes": lambda frame: charts.sample_boxes(frame, "ndcg"),
+    "measure_agreement": lambda frame: charts.measure_agreement(frame, "ndcg", "ap"),
+}
+
+
+def scene_of(chart: Any) -> dict[str, Any]:
+    """Return a chart as Vega draws it."""
     version = alt.SCHEMA_VERSION.removeprefix("v").rpartition(".")[0]
     options = {} if version not in vl_convert.get_vegalite_versions() else {"vl_version": version}
-    picture = vl_convert.vegalite_to_scenegraph(spec_of(DRAWN[name]()), **options)
-    left, top = picture["origin"]
-    texts = [*texts_of(picture["scenegraph"], left, top)]
-    assert texts
-    for text, x, y in texts:
-        assert -1 <= x <= picture["width"] + 1, text
-        assert 0 <= y <= picture["height"] + 1, text
+    scene: dict[str, Any] = vl_convert.vegalite_to_scenegraph(spec_of(chart), **options)
+    return scene
 
 
-def texts_of(mark: dict[str, Any], x: float, y: float) -> Iterator[tuple[str, float, float]]:
-    """Yield each text of a scenegraph with its places: where it begins, and where it ends."""
+@pytest.mark.parametrize("name", DRAWN)
+def test_every_text_of_a_chart_lies_inside_its_picture(name):
+    scene = scene_of(DRAWN[name]())
+    assert_inside(scene)
+
+
+@pytest.mark.parametrize("data", HARD_RESULTS)
+@pytest.mark.parametrize("name", HARD_CHARTS)
+def test_texts_of_hard_data_lie_inside_the_picture_and_apart(name, data):
+    scene = scene_of(HARD_CHARTS[name](HARD_RESULTS[data]()))
+    assert_inside(scene)
+    boxes = [*boxes_of(scene["scenegraph"], *scene["origin"])]
+    for place, one in enumerate(boxes):
+        for other in boxes[:place]:
+            overlap_x = min(one.right, other.right) - max(one.left, other.left)
+            overlap_y = min(one.bottom, other.bottom) - max(one.top, other.top)
+            assert overlap_x <= 1 or overlap_y <= 1, (one, other)
+
+
+def assert_inside(scene: dict[str, Any]) -> None:
+    """Assert that the box of each text lies inside the picture."""
+    boxes = [*boxes_of(scene["scenegraph"], *scene["origin"])]
+    assert boxes
+    for box in boxes:
+        assert box.left >= -1, box
+        assert box.top >= -1, box
+        assert box.right <= scene["width"] + 1, box
+        assert box.bottom <= scene["height"] + 1, box
+
+
+class Box(NamedTuple):
+    """One line of text and the least room that it takes: letters 0.4 of their height wide."""
+
+    text: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+def boxes_of(mark: dict[str, Any], x: float, y: float) -> Iterator[Box]:
+    """Yield the boxes of the visible texts of a scenegraph."""
     for item in mark.get("items", []):
-        at = x + item.get("x", 0), y + item.get("y", 0)
+        at_x, at_y = x + item.get("x", 0), y + item.get("y", 0)
         if mark.get("marktype") == "text" and item.get("text") and item.get("opacity", 1) > 0:
-            lines = item["text"] if isinstance(item["text"], list) else [str(item["text"])]
-            text = max(lines, key=len)
-            width = min(0.4 * item.get("fontSize", 11) * len(text), item.get("limit") or math.inf)
-            share = {"left": 0, "center": 0.5, "right": 1}[item.get("align", "left")]
-            turn = math.radians(item.get("angle", 0))
-            for part in (-share * width, (1 - share) * width):
-                dx, dy = item.get("dx", 0) + part, item.get("dy", 0)
-                yield (
-                    text,
-                    at[0] + dx * math.cos(turn) - dy * math.sin(turn),
-                    at[1] + dx * math.sin(turn) + dy * math.cos(turn),
-                )
-        for each in item.get("items", []):
-            yield from texts_of(each, *at)
+            yield from lines_of(item, at_x, at_y)
+        for part in item.get("items", []):
+            yield from boxes_of(part, at_x, at_y)
+
+
+def lines_of(item: dict[str, Any], x: float, y: float) -> Iterator[Box]:
+    """Yield the box of each line of a text."""
+    lines = item["text"] if isinstance(item["text"], list) else [item["text"]]
+    size = item.get("fontSize", 11)
+    turn = math.radians(item.get("angle", 0))
+    share = {"left": 0, "center": 0.5, "right": 1}[item.get("align", "left")]
+    # The top of small letters above the point of the text, as a share of their size.
+    rise = {"top": 0.1, "line-top": 0.1, "middle": -0.25, "bottom": -0.7}.get(
+        item.get("baseline", "alphabetic"), -0.5
+    )
+    for number, line in enumerate(map(str, lines)):
+        width = min(0.4 * size * len(line), item.get("limit") or math.inf)
+        start = item.get("dx", 0) - share * width
+        top = item.get("dy", 0) + rise * size + number * item.get("lineHeight", size + 2)
+        corners = [
+            (
+                x + right * math.cos(turn) - down * math.sin(turn),
+                y + right * math.sin(turn) + down * math.cos(turn),
+            )
+            for right in (start, start + width)
+            for down in (top, top + 0.5 * size)
+        ]
+        across, along = zip(*corners, strict=True)
+        yield Box(line, min(across), min(along), max(across), max(along))
 
 
 def test_every_chart_function_is_drawn():
