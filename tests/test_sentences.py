@@ -27,6 +27,8 @@ SAID = [
     (_sentences.percent(0.0004), "< 0.1 %"),
     (_sentences.percent(0.12345), "12.3 %"),
     (_sentences.percent(0.9996), "> 99.9 %"),
+    (_sentences.p_said(1.0), "1"),
+    (_sentences.p_said(0.9999), "0.9999"),
     (_sentences.does(1, "have the best mean in"), "has the best mean in"),
     (_sentences.does(2, "lead at"), "lead at"),
     (_sentences.does(1, "retrieved nothing"), "retrieved nothing"),

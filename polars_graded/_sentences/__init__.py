@@ -105,10 +105,16 @@ SMALLEST_P = 0.001
 """Smaller p values are not told apart."""
 
 
+LARGEST_P = 0.99995
+"""Larger p values are 1 at four decimals, which a correction limits them to."""
+
+
 def p_said(p: float | None) -> str:
-    """Return a p value in words: "0.0123", "< 0.001"."""
+    """Return a p value in words: "0.0123", "< 0.001", and "1" after a correction."""
     if p is None:
         return "–"
+    if p > LARGEST_P:
+        return "1"
     return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.4f}"
 
 
