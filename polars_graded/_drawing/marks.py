@@ -192,7 +192,7 @@ def named_bars(
     Rows have `query`, `queries`, `difference` and `better`, or what gives the colour.
     """
     x = alt.X("query:N", title=title, **in_order(names, **axis))
-    return [_bars(y_title, colour).encode(x=x), rule(y=0), _ties(y_title).encode(x=x)]
+    return [_bars(y_title, colour).encode(x=x), rule(y=0), _ties().encode(x=x)]
 
 
 def placed_bars(
@@ -208,7 +208,7 @@ def placed_bars(
     same: Any = colour.to_dict()
     bars = _bars(y_title, colour).mark_bar(strokeWidth=0.5).transform_calculate(**PLACES)
     bars = bars.encode(x=x, x2="end:Q", y2=alt.Y2Datum(0), stroke=alt.Stroke(**same))
-    middle = _ties(y_title).transform_calculate(start="(datum.position + datum.last) / 2")
+    middle = _ties().transform_calculate(start="(datum.position + datum.last) / 2")
     return [bars, rule(y=0), middle.encode(x=x)]
 
 
@@ -218,12 +218,12 @@ def _bars(y_title: str, colour: alt.Color) -> alt.Chart:
     return alt.Chart().mark_bar().encode(y=y, color=colour, tooltip=tooltip)
 
 
-def _ties(y_title: str) -> alt.Chart:
+def _ties() -> alt.Chart:
     """Return a dot at 0 for each query in which nobody is better."""
-    y = alt.Y("difference:Q", title=y_title)
-    tooltip = ["query:N", *decimals("difference")]
     ties = alt.Chart().transform_filter("!isValid(datum.better)")
-    return ties.mark_point(filled=True, size=9, opacity=1, color=DOUBT).encode(y=y, tooltip=tooltip)
+    # A field would have no extent where there are no ties.
+    ties = ties.mark_point(filled=True, size=9, opacity=1, color=DOUBT)
+    return ties.encode(y=alt.YDatum(0), tooltip=["query:N", *decimals("difference")])
 
 
 def diagonal(ends: Ends, *, nice: bool = False) -> alt.Chart:

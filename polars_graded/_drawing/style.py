@@ -198,8 +198,10 @@ def _balanced(text: str) -> list[str]:
     widths = range(TITLE_LETTERS, 0, -1)
     # A number stays on the line of its sign.
     text = text.replace(" %", "\N{NO-BREAK SPACE}%")
-    options = {"break_on_hyphens": False, "break_long_words": False}
-    every = [textwrap.wrap(text, width, **options) for width in widths]
+    every = [
+        textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
+        for width in widths
+    ]
     shortest = [lines for lines in every if len(lines) == len(every[0])][-1]
     return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in shortest]
 

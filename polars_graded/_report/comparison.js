@@ -32,7 +32,7 @@ const ends = ({ low, high }) => (low === null ? "–" : `${written(low)} to ${wr
 const showComparison = () => {
   const { measure } = seen;
   const every = against() === EVERY;
-  const pair = (names, s, t) => names[s] + (every ? ` - ${names[t]}` : "");
+  const pair = (names, s, t) => names[s] + (every ? ` − ${names[t]}` : "");
   const rows = pairs().map((row) => ({
     ...row,
     measure: measure.name,

@@ -290,7 +290,7 @@ def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
     """Return a sentence about differences of a measure that vary between segments."""
     rows = told.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
-    apart = listed([f"{one} - {other}" for one, other in pairs]) if rows.height else "none"
+    apart = listed([f"{one} \N{MINUS SIGN} {other}" for one, other in pairs]) if rows.height else "none"
     return (
         f"Differences found not to be the same in all segments: {apart} (Welch's analysis of "
         f"variance of the differences of each query, p of at most {ALPHA:g} corrected after Holm)."

@@ -1,8 +1,23 @@
 // The strategies: their means by every measure, and beside them their values in the query chosen.
 
+// The strategies that may be the best by a measure: those that no test tells from the best mean. Pairs
+// with a baseline alone do not say so; then it is the best mean.
+const mayBeBest = ({ bests }, m) => {
+  const rows = comparison.rows[m];
+  if (baseline !== null || !rows) return bests;
+  const worse = new Set(
+    records(comparison.columns, rows)
+      .filter(({ found }) => found)
+      .map(({ strategy: a, baseline: b }) => (bests.includes(a) ? b : bests.includes(b) ? a : null)),
+  );
+  return bests.length ? [...strategies.keys()].filter((s) => !worse.has(s)) : [];
+};
+
 // The columns of a measure: its mean, and beside it the value of the query that is chosen.
-const columnsOf = ({ name, about, best, queries: n, means, margins, bests }, m) => {
+const columnsOf = (measure, m) => {
+  const { name, about, best, queries: n, means, margins } = measure;
   const { query } = state;
+  const bold = mayBeBest(measure, m);
   const hint = `${about}\nChoose this measure, and order the strategies by it.`.trim();
   const order = best === "lowest" ? "ascending" : "descending";
   const sorted = m === state.measure ? { "aria-sort": order } : {};
@@ -20,7 +35,7 @@ const columnsOf = ({ name, about, best, queries: n, means, margins, bests }, m) 
   const [least, greatest] = [Math.min(...ranges.flat()), Math.max(...ranges.flat())];
   const share = (n) => `${((100 * (n - least)) / (greatest - least || 1)).toFixed(1)}%`;
   const line = (s) => `--low: ${share(ranges[s][0])}; --high: ${share(ranges[s][1])}`;
-  const shape = (s) => `${bests.includes(s) ? "best " : ""}${margins[s] === null ? "" : "mean"}`;
+  const shape = (s) => `${bold.includes(s) ? "best " : ""}${margins[s] === null ? "" : "mean"}`;
   const end = (side) => (s) => (margins[s] === null ? null : means[s] + side * margins[s]);
   const inQuery = (s) => valueOf(m, s, query);
   const signedValue = (s) => sign(m) * inQuery(s);
@@ -56,7 +71,10 @@ const showStrategies = () => {
   const beside = state.query === null
     ? ", ± their 95 % intervals"
     : `, and beside each the value in query ${seen.query}`;
-  const means = `Means over the queries${beside}; the best of each column in bold.`;
+  const bold = baseline === null && comparison.rows.length
+    ? "in bold the best of each column and those that no test tells from it"
+    : "the best of each column in bold";
+  const means = `Means over the queries${beside}; ${bold}.`;
   if (measures.length) $("#strategies .note span").textContent = means;
   const n = state.chosen.size;
   const count = n === strategies.length ? "All" : `${n} of ${strategies.length}`;

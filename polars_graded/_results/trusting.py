@@ -155,7 +155,7 @@ def median_width_change(estimates: pl.DataFrame) -> float | None:
     alone = pl.col("trusted_high") - pl.col("trusted_low")
     changes = estimates.filter(alone > 0).select(widths / alone - 1).to_series().drop_nulls()
     median: Any = changes.median()
-    return median
+    return None if median is None else float(median)
 
 
 def _with_ends(name: str, ends: str, found: Estimate, level: float) -> dict[str, Floats]:

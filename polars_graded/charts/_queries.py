@@ -182,8 +182,8 @@ def compared(
 def better_of(table: pl.DataFrame) -> tuple[str | None, str | None]:
     """Return who is better where the difference is above 0, and who where it is below."""
     signs = [pl.col("difference") > 0, pl.col("difference") < 0]
-    above, below = (table.filter(sign)["better"].first() for sign in signs)
-    return above, below
+    above, below = (table.filter(sign)["better"].head(1).to_list() for sign in signs)
+    return above[0] if above else None, below[0] if below else None
 
 
 def better_look(
