@@ -775,7 +775,7 @@ def test_differences_are_drawn_as_compare_has_them(doubtful, shown, against):
     wanted = pl.col("difference") > 0 if every else pl.col("baseline") == against
     expected = pl.concat([one, other]).filter(wanted).sort("difference", descending=True)
     drawn = page.forest()
-    names = [f"{a} - {b}" if every else a for a, b in expected[:, :2].iter_rows()]
+    names = [f"{a} − {b}" if every else a for a, b in expected[:, :2].iter_rows()]
     assert sorted(drawn, key=lambda pair: drawn[pair]["y"]) == names
     strokes: dict[bool, set[str]] = {True: set(), False: set()}
     for name, (at, *both, p) in zip(names, expected[:, 2:].iter_rows(), strict=True):

@@ -45,12 +45,13 @@ NAME_OFFSET = 14
 """Pixels between the end of a line and its name."""
 
 
-def places_axis(field: str, title: str, last: float) -> alt.X:
-    """From place 1 to the last."""
+def places_axis(field: str, title: str, last: float, end: alt.ExprRef | None = None) -> alt.X:
+    """Return the axis from place 1 to the last, or to an `end` that leaves room for names."""
     # A single place is on an axis that goes on to the second.
     last = max(2, int(last))
+    ends = (1, last if end is None else end)
     return alt.X(
-        field, title=title, **between((1, last), format=",d", values=axis_ends.round_ranks(last))
+        field, title=title, **between(ends, format=",d", values=axis_ends.round_ranks(last))
     )
 
 
@@ -64,11 +65,11 @@ def name_width(names: Iterable[str], limit: int = 250) -> float:
     return min(limit, longest * LETTER_WIDTH) + NAME_OFFSET + 4
 
 
-def recall_axis(title: str, room: float = 0) -> alt.X:
-    """Return the axis from recall 0 to 1, with room for names before it, as a share of it."""
+def recall_axis(title: str, start: float | alt.ExprRef = 0) -> alt.X:
+    """Return the axis of recall, from a `start` that leaves room for names to 1."""
     values = [step / 10 for step in range(11)]
     axis = alt.Axis(values=values, format=".1f", **WHOLE)
-    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[-room, 1]), axis=axis)
+    return alt.X("recall:Q", title=title, scale=alt.Scale(domain=[start, 1]), axis=axis)
 
 
 def curves(
@@ -76,12 +77,12 @@ def curves(
     title: str,
     look: dict[str, Any],
     *,
-    unit: bool,
     few: bool,
+    unit: bool = False,
     band: float = 0,
     ideal: bool = False,
     named_at: Literal["start", "end"] | None = None,
-    ends: Ends | None = None,
+    ends: tuple[Any, Any] | None = None,
     seen: Sequence[alt.Parameter] = (),
 ) -> list[alt.Chart]:
     """Return a line for each strategy in its look, and points that say their values.

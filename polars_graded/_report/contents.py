@@ -148,6 +148,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
                 "about": explained(name, grid.formulas.get(name)),
                 "kind": kind,
                 "at": at[kept].tolist(),
+                "unit": all(bool(np.nanmin(its) >= 0 and np.nanmax(its) <= 1) for its in drawn),
                 "queries": int(whole.sum()),
                 "there": None if len(there) == len(seen) else there.tolist(),
                 "packed": packed,
@@ -156,7 +157,6 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
                     axis_title(name),
                     kind,
                     int(at[-1]),
-                    unit=all(np.nanmin(its) >= 0 and np.nanmax(its) <= 1 for its in drawn),
                     few=len(kept) <= MAX_MARKED_POINTS and len(everything) <= MAX_COLOURS,
                     ideal=bool(ideals),
                 ),
@@ -290,7 +290,9 @@ def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
     """Return a sentence about differences of a measure that vary between segments."""
     rows = told.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
-    apart = listed([f"{one} \N{MINUS SIGN} {other}" for one, other in pairs]) if rows.height else "none"
+    apart = (
+        listed([f"{one} \N{MINUS SIGN} {other}" for one, other in pairs]) if rows.height else "none"
+    )
     return (
         f"Differences found not to be the same in all segments: {apart} (Welch's analysis of "
         f"variance of the differences of each query, p of at most {ALPHA:g} corrected after Holm)."

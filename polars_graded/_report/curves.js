@@ -1,5 +1,48 @@
 // Curves by rank and by recall: means, or those of the query that is chosen.
 
+// Heights of names, from the lowest up, that are a step apart and move least: heights less the room
+// of the names below are fitted by isotonic regression, where neighbours in the wrong order are pooled.
+const spreadHeights = (heights, step, lowest, highest) => {
+  const pools = [];
+  heights.forEach((height, i) => {
+    pools.push({ mean: height - i * step, n: 1 });
+    while (pools.length > 1 && pools.at(-2).mean > pools.at(-1).mean) {
+      const [one, other] = pools.splice(-2);
+      const n = one.n + other.n;
+      pools.push({ mean: (one.mean * one.n + other.mean * other.n) / n, n });
+    }
+  });
+  const last = highest - (heights.length - 1) * step;
+  const fitted = pools.flatMap(({ mean, n }) => Array(n).fill(mean));
+  return fitted.map((y, i) => Math.max(lowest, Math.min(y, last)) + i * step);
+};
+
+// Both ends of an axis of values: 0 and 1, or the next half of a power of ten.
+const roundEnds = (values, unit) => {
+  if (unit) return [0, 1];
+  const round = (n) => {
+    const step = 10 ** Math.floor(Math.log10(Math.abs(n) || 1)) / 2;
+    return Math.sign(n) * Math.ceil(Math.abs(n) / step) * step;
+  };
+  const [lowest, highest] = [Math.min(0, ...values), Math.max(0, ...values)];
+  return [round(lowest), round(highest) || 1];
+};
+
+const NAME_HEIGHT = 13; // pixels
+const [CURVE_HEIGHT, LETTER_WIDTH, MAX_LETTERS, NAME_OFFSET] = [280, 6.5, 36, 18];
+// Names stand beside the ends of lines where the chart is wide enough for them.
+const MIN_NAMED_WIDTH = 400;
+const withNames = (rows, holder, at, [lowest, highest]) => {
+  if (holder.clientWidth < MIN_NAMED_WIDTH) return 0;
+  const isNamed = (row) => row.at === at && row.value !== null && row.colour !== page.rest.colour;
+  const named = rows.filter(isNamed).sort((x, y) => x.value - y.value);
+  const step = ((highest - lowest) * NAME_HEIGHT) / CURVE_HEIGHT;
+  const heights = spreadHeights(named.map(({ value }) => value), step, lowest, highest);
+  named.forEach((row, i) => { row.label_at = heights[i]; });
+  const longest = Math.max(0, ...named.map(({ strategy }) => strategy.length));
+  return Math.min(longest, MAX_LETTERS) * LETTER_WIDTH + NAME_OFFSET;
+};
+
 const showCurves = (kind) => {
   const curve = curvesOf(kind)[state[kind]];
   if (!curve) return;
@@ -15,6 +58,7 @@ const showCurves = (kind) => {
       strategy: asDrawn(strategies[s]),
       ...look(s),
       [kind]: at,
+      at,
       value: curve.value(s, query, point),
       ideal: hasIdeal(s) ? curve.idealValue(s, query, point) : null,
     })));
@@ -33,11 +77,15 @@ const showCurves = (kind) => {
   const said = `${curve.name}, ${$(`#${kind} h2`).textContent}. ${lines}: ${firstFew(points)}.`;
   const ideal = Number(rows.some((row) => row.ideal !== null));
   const key = `${state[kind]} ${ideal}`;
-  draw($(`#${kind} .chart`), { key, spec: curve.specs[ideal], rows, said });
+  const holder = $(`#${kind} .chart`);
+  const values = rows.flatMap((row) => [row.value ?? 0, row.ideal ?? 0]);
+  const [lowest, highest] = roundEnds(values, curve.unit);
+  const room = withNames(rows, holder, curve.at[point], [lowest, highest]);
+  draw(holder, { key, spec: curve.specs[ideal], rows, said, signals: { room, lowest, highest } });
 };
 
 const showLegend = () => {
-  const drawn = curves.length ? seen.drawn : [];
+  const drawn = curves.length ? ranked().filter((s) => seen.drawn.includes(s)) : [];
   const coloured = drawn.filter((s) => seen.mattering.includes(s));
   const items = coloured.map(marked);
   const others = drawn.length - coloured.length;

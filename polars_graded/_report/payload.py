@@ -46,6 +46,8 @@ class Curve(TypedDict):
     about: str
     kind: str
     at: list[float]
+    unit: bool
+    """Whether all values lie between 0 and 1."""
     queries: int
     there: list[int] | None
     packed: Points

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import cycle, islice, product
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -100,18 +100,26 @@ def dark_colours() -> str:
 
 @cache
 def curve_specs(
-    title: str, kind: str, last: int, *, unit: bool, few: bool, ideal: bool
+    title: str, kind: str, last: int, *, few: bool, ideal: bool
 ) -> list[dict[str, Any]]:
     """Return the chart of a curve, from rows with `strategy`, `colour`, `dash` and `value`.
 
-    The first is without an ideal curve, the second with it: an axis of one that is null at every
-    point, as a query may have it, has no ends.
+    Names stand at `label_at`, in the `room` in pixels beside the lines, where the lines are apart:
+    at the last rank, and at recall 0. The page tells the room and both ends of the values.
+
+    The first chart is without an ideal curve, the second with it: an axis of one that is null at
+    every point, as a query may have it, has no ends.
     """
+    share = "room / (width - room)"
+    end = alt.ExprRef(f"{max(2, last)} + {max(1, last - 1)} * {share}")
+    start = alt.ExprRef(f"-{share}")
     by_rank = kind == "rank"
-    x = marks.places_axis("rank:Q", kind, last) if by_rank else marks.recall_axis(kind)
+    x = marks.places_axis("rank:Q", kind, last, end) if by_rank else marks.recall_axis(kind, start)
     look = {"color": COLOUR, "strokeDash": alt.StrokeDash("dash:N", scale=None)}
-    layers = marks.curves(x, title, look, unit=unit, few=few, ideal=ideal)
-    spec = _spec(layers, height=280)
+    ends = alt.ExprRef("lowest"), alt.ExprRef("highest")
+    named_at: Literal["start", "end"] = "end" if by_rank else "start"
+    layers = marks.curves(x, title, look, ends=ends, named_at=named_at, few=few, ideal=ideal)
+    spec = _spec(layers, height=280, room=0, lowest=0, highest=1)
     return [spec | {"layer": spec["layer"][1:]}, spec] if ideal else [spec]
 
 

@@ -226,7 +226,7 @@ def recall_precision_curves(
         return _drawn(table, panel, x, title, ends, names, strategy, words)
     # Lines meet at recall 1, where the precision is that of all documents. They are apart at 0.
     room = marks.name_width(names)
-    x = marks.recall_axis(recall, room / CURVE_WIDTH)
+    x = marks.recall_axis(recall, -room / CURVE_WIDTH)
     width = CURVE_WIDTH + room
     return _drawn(
         table, panel, x, title, ends, names, strategy, words, named_at="start", width=width
