@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 ROOT = Path(polars_graded.__file__).parent
 
 CLEAN = (
+    "_drawing",
     "_measuring",
+    "_report",
+    "charts",
     "__init__.py",
     "__main__.py",
     "_checks.py",

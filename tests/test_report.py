@@ -406,11 +406,12 @@ def test_25_strategies_and_5000_queries_stay_below_8_mb(written):
     size = re.search(r"This page is one file of (.*) MB", path.read_text(encoding="utf-8"))[1]
     assert float(size) == pytest.approx(path.stat().st_size / 1e6, abs=0.06)
     assert len(page["queries"]) == 5000
-    there = page["curves"][0]["there"]
+    there = page["curves"][0]["inspected"]
     assert 500 < len(there) < 5000
     assert (there[0], there[-1]) == (0, 4999)
+    fewest = min(len(curve["inspected"]) for curve in page["curves"])
     assert page["about"] == (
-        f"25 strategies, 5,000 queries. {min(len(c['there']) for c in page['curves']):,} of them, "
+        f"25 strategies, 5,000 queries. {fewest:,} of them, "
         "at equal steps in their order, have their curves here; means, intervals and tests are "
         "of all."
     )

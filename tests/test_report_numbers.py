@@ -144,7 +144,7 @@ def test_differences_and_p_values(page, values, measure):
         assert (row["wins"], row["losses"]) == (wins, losses)
         assert row["ties"] == 106 - wins - losses
         assert row["p_corrected"] == pytest.approx(p, rel=1e-5)
-        assert row["found"] == (p <= 0.05)
+        assert row["significant"] == (p <= 0.05)
         assert row["p"] == ("< 0.001" if p < 0.001 else f"{p:.4f}")
 
 

@@ -406,7 +406,7 @@ BY = ["strong", "fair", "weak"]
 
 def shown_documents(page: dict[str, Any], query: str, strategy: str) -> list[list[Any]] | None:
     """The documents of a ranking as the page has them."""
-    place = page["rankings"]["there"].index(page["queries"].index(query))
+    place = page["rankings"]["inspected"].index(page["queries"].index(query))
     entry = page["rankings"]["entries"][place]
     places = entry["ranked"][page["strategies"].index(strategy)]
     return None if places is None else [entry["documents"][place] for place in places]
@@ -416,7 +416,7 @@ def test_documents_are_those_that_stand_side_by_side(made, ranked):
     results = evaluate(ranked, "ap", by=BY)
     page = made(results, frame=ranked, by=BY, titles="title")
     titles = dict(ranked.select("doc", "title").rows())
-    assert page["rankings"]["there"] == list(range(40))
+    assert page["rankings"]["inspected"] == list(range(40))
     for query in page["queries"]:
         expected = side_by_side(ranked, int(query), by=BY)
         for name in BY:
@@ -611,7 +611,7 @@ def test_with_its_frame_too_25_strategies_and_5000_queries_stay_below_8_mb(tmp_p
     assert file.stat().st_size < 8e6
     page = payload(file)
     assert len(page["queries"]) == 5000
-    there = page["rankings"]["there"]
+    there = page["rankings"]["inspected"]
     assert 20 < len(there) < 5000
     for place in (there[0], there[-1]):
         query = page["queries"][place]

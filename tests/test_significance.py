@@ -565,8 +565,8 @@ def test_what_intervals_cover_together_is_what_is_printed(place, means, baseline
         levels = np.array([agreeing_levels(correction, row, 0.05) for row in p])
         covered = missed <= scipy.stats.t.isf(levels / 2, n - 1)
         found[correction] = covered.all(axis=1).mean()
-        is_found = np.array([CORRECTIONS[correction].of(row) for row in p]) <= 0.05
-        rate = (is_found & ~covered).sum(axis=1) / np.maximum(is_found.sum(axis=1), 1)
+        is_significant = np.array([CORRECTIONS[correction].of(row) for row in p]) <= 0.05
+        rate = (is_significant & ~covered).sum(axis=1) / np.maximum(is_significant.sum(axis=1), 1)
     # Both were drawn, among 3,000 and 2,000: it is two to four errors of their difference.
     assert [*found.values(), rate.mean()] == pytest.approx(printed, abs=0.03)
     assert found["bonferroni"] >= 0.95 - 0.012

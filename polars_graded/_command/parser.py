@@ -260,7 +260,9 @@ class Given(argparse.Namespace):
     @property
     def inputs(self) -> list[str]:
         """Return the files that are read."""
-        return [*(self.letor or self.frame or []), *self.qrels_by_grader.values(), *self.runs]
+        baseline = [] if self.baseline_file is None else [str(self.baseline_file)]
+        frames = self.letor or self.frame or []
+        return [*frames, *self.qrels_by_grader.values(), *self.runs, *baseline]
 
     @cached_property
     def is_descending(self) -> bool | dict[str, bool] | None:

@@ -28,6 +28,7 @@ from polars_graded._results.gating import BAD, gate_summary, held_against, verdi
 from polars_graded._results.keys import Keys
 from polars_graded._results.result_files import write_results
 from polars_graded._results.significance import Options
+from polars_graded._sentences.gates import summary_of_refusal
 from polars_graded._warnings import DataWarning
 from polars_graded._writing import write_atomically
 
@@ -67,6 +68,22 @@ def _let_ctrl_c_end_a_read() -> None:
         signal.siginterrupt(signal.SIGINT, True)  # noqa: FBT003 (its only form)
 
 
+@contextmanager
+def _refusal_in(markdown: Path | None) -> Iterator[None]:
+    """Write the reason into the summary of the gate if the call is refused.
+
+    A pipeline publishes that file, and an older one would state the verdict of another change.
+    """
+    try:
+        yield
+    except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
+        if markdown is not None:
+            reason = format_on_one_line(error).split("\n", maxsplit=1)[0]
+            with _named(markdown), write_atomically(markdown) as part:
+                part.write_text(summary_of_refusal(reason), encoding="utf-8")
+        raise
+
+
 def _run(parser: Parser, given: Given) -> int:
     """Do what the options ask for, and return the exit status."""
     with warnings.catch_warnings(record=True) as caught:
@@ -74,34 +91,41 @@ def _run(parser: Parser, given: Given) -> int:
         if given.qrels:  # the command joins runs and judgments itself, and loses no document
             warnings.simplefilter("ignore", DataWarning.join)
         check_options(given)
-        frame, columns = read_rows(given)
-        scale = {name: vars(given)[name] for name in ("highest", "undefined_as", "condensed")}
-        names = {name: measure.name for name, measure in given.measures.items()}
-        added = [name for name in REPORT_MEASURES if given.report and name not in names]
-        names |= dict(zip(added, added, strict=True))
-        needs_documents = (given.per_query or given.gate) and "doc" in frame.collect_schema()
-        doc = "doc" if needs_documents else None
-        evaluated = evaluate(frame, names, **columns, **scale, fingerprint=doc).lazy().collect()
-        per_query = evaluated.drop(added)
-        printed, status = tables_of(per_query, given), 0
-        if given.gate:
-            told = [format_on_one_line(warning.message) for warning in caught]
-            verdicts, status = _hold_against_baseline(per_query, given, given.gate, told)
-            printed += f"\n\n{verdicts}"
-        if given.per_query:
-            with _named(given.per_query):
-                write_results(per_query, given.per_query, query=given.query_columns)
-        if given.chart:
-            _write_chart(per_query, given, given.chart)
-        if given.report:
-            with _named(given.report):
-                options = _report_options(frame, columns | scale, given)
-                page = report(evaluated, given.report, names, **options)
-            printed += f"\n\nReport: {printable(str(page))}"
+        with _refusal_in(given.markdown):
+            printed, status = _evaluate(given, caught)
     for warning in caught:
         print(f"warning: {printable(format_on_one_line(warning.message))}", file=sys.stderr)
     _print(parser, printed)
     return status
+
+
+def _evaluate(given: Given, caught: Sequence[warnings.WarningMessage]) -> tuple[str, int]:
+    """Return what is printed and the exit status, and write the files."""
+    frame, columns = read_rows(given)
+    scale = {name: vars(given)[name] for name in ("highest", "undefined_as", "condensed")}
+    names = {name: measure.name for name, measure in given.measures.items()}
+    added = [name for name in REPORT_MEASURES if given.report and name not in names]
+    names |= dict(zip(added, added, strict=True))
+    needs_documents = (given.per_query or given.gate) and "doc" in frame.collect_schema()
+    doc = "doc" if needs_documents else None
+    evaluated = evaluate(frame, names, **columns, **scale, fingerprint=doc).lazy().collect()
+    per_query = evaluated.drop(added)
+    printed, status = tables_of(per_query, given), 0
+    if given.gate:
+        messages = [format_on_one_line(warning.message) for warning in caught]
+        verdicts, status = _hold_against_baseline(per_query, given, given.gate, messages)
+        printed += f"\n\n{verdicts}"
+    if given.per_query:
+        with _named(given.per_query):
+            write_results(per_query, given.per_query, query=given.query_columns)
+    if given.chart:
+        _write_chart(per_query, given, given.chart)
+    if given.report:
+        with _named(given.report):
+            options = _report_options(frame, columns | scale, given)
+            page = report(evaluated, given.report, names, **options)
+        printed += f"\n\nReport: {printable(str(page))}"
+    return printed, status
 
 
 def _print(parser: Parser, text: str) -> None:

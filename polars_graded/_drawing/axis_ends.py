@@ -55,11 +55,11 @@ def round_powers(low: float, high: float) -> list[float]:
     """
     furthest = max(abs(low), abs(high), 1.0)
     powers = [10.0**power for power in range(math.floor(math.log10(furthest)) + 1)]
-    found: list[float] = []
+    rounded: list[float] = []
     for steps in ([1.0], [1.0, 2.0, 5.0]):
         amounts = [step * power for power in powers for step in steps]
         each = sorted({0.0, *amounts, *(-amount for amount in amounts)})
-        found = [amount for amount in each if low <= amount <= high]
-        if len(found) > 3:  # noqa: PLR2004
+        rounded = [amount for amount in each if low <= amount <= high]
+        if len(rounded) > 3:  # noqa: PLR2004
             break
-    return found
+    return rounded

@@ -77,10 +77,10 @@ def number_column(column: str | pl.Expr) -> pl.Expr:
     return pl.when(number.is_finite()).then(number)
 
 
-def of_one_grader(argument: str, frame: Frame, *named: Any) -> pl.DataFrame:
+def of_one_grader(argument: str, frame: Frame, *separating: Any) -> pl.DataFrame:
     """Return the collected frame; raise if it mixes graders that no column in `named` separates."""
     collected = check_collected(argument, frame)
-    if GRADER in collected.columns and GRADER not in named:
+    if GRADER in collected.columns and GRADER not in separating:
         check_names(collected, [GRADER])
         check_one_grader(
             argument,
@@ -204,9 +204,9 @@ def by_falling(table: pl.DataFrame, value: str, name: str) -> list[str]:
 
 def confidence(comparison: pl.DataFrame) -> float | None:
     """Return the common confidence of all intervals; None if they do not state it."""
-    said = "confidence" in comparison.columns
-    found = comparison["confidence"].unique().to_list() if said else []
-    return found[0] if len(found) == 1 else None
+    has_column = "confidence" in comparison.columns
+    levels = comparison["confidence"].unique().to_list() if has_column else []
+    return levels[0] if len(levels) == 1 else None
 
 
 def selection_name(what: str, table: pl.DataFrame) -> str:

@@ -91,23 +91,23 @@ def panel_of(
     frame: pl.DataFrame, curve: str, panel: str | None, strategy: str, at: str
 ) -> str | None:
     """Return the panel that is passed, or else the column that separates curves of a strategy."""
-    named = {strategy, at, curve}
-    if panel or not named <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
+    taken = {strategy, at, curve}
+    if panel or not taken <= {*frame.columns} or isinstance(frame.schema[curve], pl.List):
         return panel
     points = drawable(frame.drop_nulls([curve, at]))
-    if not named <= {*points.columns} or points.n_unique([strategy, at]) == points.height:
+    if not taken <= {*points.columns} or points.n_unique([strategy, at]) == points.height:
         return None
-    others = [name for name in points.columns if name not in named]
+    others = [name for name in points.columns if name not in taken]
     names = [name for name in others if not points.schema[name].is_float()]
-    found = [name for name in names if points.n_unique([strategy, at, name]) == points.height]
-    if not found and names and points.n_unique([strategy, at, *names]) == points.height:
+    candidates = [name for name in names if points.n_unique([strategy, at, name]) == points.height]
+    if not candidates and names and points.n_unique([strategy, at, *names]) == points.height:
         again = points.height - points.n_unique([strategy, at])
         msg = (
             f"a strategy must have each {at} once in a panel, got {again} again; "
             f"`panel` names one column, and {' and '.join(names)} set them apart together"
         )
         raise ValueError(msg)
-    return next(iter(found), None)
+    return next(iter(candidates), None)
 
 
 def _less_baseline(frame: pl.DataFrame, curve: str, baseline: Any, keys: list[str]) -> pl.DataFrame:
@@ -206,12 +206,12 @@ def only_curve(frame: pl.DataFrame, kind: str, at: str, but: Collection[str | No
         )
         raise ValueError(msg)
     floats = [name for name, dtype in columns.items() if dtype.is_float()]
-    found = lists or floats or [name for name, dtype in columns.items() if dtype.is_numeric()]
-    if len(found) != 1:
-        got = " and ".join(found) or f"none among {', '.join(frame.columns)}"
+    candidates = lists or floats or [name for name, dtype in columns.items() if dtype.is_numeric()]
+    if len(candidates) != 1:
+        got = " and ".join(candidates) or f"none among {', '.join(frame.columns)}"
         msg = f"`curve` must say which column to draw where there is not just one, got {got}"
         raise ValueError(msg)
-    return found[0]
+    return candidates[0]
 
 
 def title_of(curve: str, frame: pl.DataFrame, *, each_query: bool) -> str:

@@ -52,7 +52,7 @@ def with_labels(
     is_last: pl.Expr,
     by: Sequence[str | pl.Expr],
     ends: Ends,
-    named: Collection[str],
+    labelled: Collection[str],
     lines: Sequence[str] = ("strategy",),
 ) -> pl.DataFrame:
     """Return the rows with `label_at`, the height of a name beside the end of its line.
@@ -60,7 +60,7 @@ def with_labels(
     The first of `by` is the height of the end of a line, and the others order lines that end
     alike. Only lines that are `named` get a name.
     """
-    is_last &= pl.col(lines[-1]).is_in([*named])
+    is_last &= pl.col(lines[-1]).is_in([*labelled])
     last = table.filter(is_last).sort(*by, lines[-1])
     last = last.unique(lines, keep="first", maintain_order=True)
     several = "panel" in lines and not last.is_empty()

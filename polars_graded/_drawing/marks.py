@@ -26,7 +26,7 @@ from polars_graded._drawing.style import (
     ink,
     ink_and_paper,
     interval,
-    named,
+    named_line,
     once,
     rule,
     short_label,
@@ -106,7 +106,7 @@ def curves(
         layers.insert(0, bands)
     if ideal:
         symbol = {**LINE_SYMBOL, "symbolDash": IDEAL_DASH, "symbolStrokeColor": "gray"}
-        line = named(alt.Opacity, alt.Chart(), "ideal", **symbol)
+        line = named_line(alt.Opacity, alt.Chart(), "ideal", **symbol)
         line = line.mark_line(color="gray", strokeDash=IDEAL_DASH)
         layers.insert(0, line.encode(x=x, y=alt.Y("ideal:Q", title=title), detail="strategy:N"))
     if named_at is not None:

@@ -54,6 +54,6 @@ def pair_name(*, versus: bool) -> pl.Expr:
 def both_sides(pairs: pl.DataFrame) -> pl.DataFrame:
     """Each pair as it is, and as its other side has it."""
     keys = [name for name in ("measure", "panel") if name in pairs.columns]
-    one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected", "found")
+    one = pairs.select(*keys, "strategy", "baseline", "difference", "p_corrected", "significant")
     other = _turned(one, pl.lit(value=True))
     return pl.concat([one, other]).sort(*keys, "strategy", "baseline", maintain_order=True)

@@ -61,7 +61,7 @@ class Queries:
     fullest: Any
     """How many queries the fullest bin has."""
     colour: dict[str, Any]
-    known: str | None = None
+    facts: str | None = None
     """The column of what is known of a query, whose values can be chosen in the legend."""
     confidence: float = 0.95
     nice: bool = False
@@ -87,22 +87,22 @@ class Queries:
     @property
     def kept(self) -> Any:
         """Return whether a query is chosen; without a choice all are."""
-        kept: Any = self.brush if self.known is None else self.brush & self.legend
+        kept: Any = self.brush if self.facts is None else self.brush & self.legend
         return kept if self.typed is None else kept & self.typed
 
     def look(self, *, legend: bool = False) -> dict[str, Any]:
         """Return the colour of a query: light if not chosen, grey if both strategies are equal."""
         colour = self.colour["color"].to_dict() | ({} if legend else {"legend": None})
         conditions: list[dict[str, Any]] = [{"test": (~self.kept).to_dict(), "value": FAINT}]
-        if self.known is None:
+        if self.facts is None:
             conditions.append({"test": "!isValid(datum.better)", "value": DOUBT})
         return {"color": alt.Color(**colour, condition=conditions)}
 
     @property
     def tooltip(self) -> list[Any]:
         """Return the tooltip of a query."""
-        known = [] if self.known is None else [alt.Tooltip("known:N", title=self.known)]
-        return ["query:N", *decimals("value_a", "value_b", "difference"), *known]
+        fact = [] if self.facts is None else [alt.Tooltip("known:N", title=self.facts)]
+        return ["query:N", *decimals("value_a", "value_b", "difference"), *fact]
 
 
 def views(
@@ -119,25 +119,25 @@ def views(
     )
     wide = _by_rank(queries, ranks, curve or "") if ranks else _in_order(queries, query)
     # Each view has its own colours, so that those of no other chart come among them.
-    whole: Any = alt.vconcat(squares, numbers, wide).resolve_scale(color="independent")
-    left, right = whole.vconcat[0].hconcat
+    grid: Any = alt.vconcat(squares, numbers, wide).resolve_scale(color="independent")
+    left, right = grid.vconcat[0].hconcat
     views = {"points": left.layer[1], "bins": right.layer[0]}
     if not ranks:
-        views["order"] = whole.vconcat[2].layer[0]
+        views["order"] = grid.vconcat[2].layer[0]
     # Named where they stand, and by their places: so Altair names the layers of what it puts
     # together, and would not tell the parameters.
     for place, (what, view) in enumerate(views.items()):
         view.name = f"{what}_{queries.name}_{place}"
     choices: list[tuple[Any, list[str]]] = [(queries.brush, [*views])]
-    if queries.known is not None:
+    if queries.facts is not None:
         choices.append((queries.legend, ["points"]))
-    whole.params = [
+    grid.params = [
         alt.TopLevelSelectionParameter(
             **choice.param.to_dict(), views=[views[what].name for what in seen]
         )
         for choice, seen in choices
     ]
-    return whole
+    return grid
 
 
 def _points(queries: Queries) -> Any:
@@ -158,9 +158,9 @@ def _points(queries: Queries) -> Any:
 def _bins(queries: Queries) -> Any:
     """Each query as a piece of the bar of all that differ by about as much."""
     low, high = queries.differences
-    piece = f"max(1, {WIDTH} * {said(queries.bin)} / ({said(high)} - {said(low)}) - 1)"
+    piece = f"max(1, {WIDTH} * {code_of(queries.bin)} / ({code_of(high)} - {code_of(low)}) - 1)"
     # Pieces that are thinner than a few pixels overlap, or seams would show as stripes.
-    seam = f"{said(queries.fullest)} / {HEIGHT}"
+    seam = f"{code_of(queries.fullest)} / {HEIGHT}"
     under = f"max(0, datum.place - 1 - ({seam} < {THIN} ? 0 : {seam}))"
     few = min(6, queries.fullest) if isinstance(queries.fullest, int) else 6
     counts = alt.Axis(format=",d", tickMinStep=1, tickCount=few)
@@ -178,15 +178,15 @@ def _bins(queries: Queries) -> Any:
 
 def _in_order(queries: Queries, query: str) -> Any:
     """Each query as a bar of its difference, the highest first."""
-    known = isinstance(queries.total, int)
-    end = queries.total + 1 if known else alt.ExprRef(f"{said(queries.total)} + 1")
-    ticks = {"values": round_ranks(queries.total)} if known else {"tickMinStep": 1}
+    is_fixed = isinstance(queries.total, int)
+    end = queries.total + 1 if is_fixed else alt.ExprRef(f"{code_of(queries.total)} + 1")
+    ticks = {"values": round_ranks(queries.total)} if is_fixed else {"tickMinStep": 1}
     x = alt.X(
         "position:Q",
         title=f"{query}, by falling difference",
         **between((0, end), zero=False, format=",d", **ticks),
     )
-    bar = alt.ExprRef(f"max(1, {WHOLE_WIDTH} / {said(queries.total)} - 1)")
+    bar = alt.ExprRef(f"max(1, {WHOLE_WIDTH} / {code_of(queries.total)} - 1)")
     bars = alt.Chart().mark_bar(orient="vertical", size=bar)
     bars = bars.encode(
         x=x,
@@ -235,7 +235,7 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
         printed.encode(x=middle, y=height, text="printed:N"),
     ]
     if "difference" in columns:
-        of_all = f"' of ' + format({said(queries.total)}, ',') + ' queries'"
+        of_all = f"' of ' + format({code_of(queries.total)}, ',') + ' queries'"
         count = alt.Chart().transform_filter(queries.kept).transform_aggregate(queries="count()")
         count = count.transform_calculate(said=f"format(datum.queries, ',') + {of_all}")
         count = count.mark_text(dy=-26, color=ink())
@@ -243,7 +243,7 @@ def _means(queries: Queries, columns: dict[str, str], ends: Any) -> Any:
     return alt.layer(*layers, width=WIDTH, height=2 * ROW)
 
 
-def said(number: Any) -> str:
+def code_of(number: Any) -> str:
     """Return a number, or the value of a signal, for an expression."""
     return str(number["expr"] if isinstance(number, alt.ExprRef) else number)
 

@@ -229,18 +229,18 @@ MAX_DESCRIBED_VALUES = 10
 
 def of_axes(layers: Sequence[alt.Chart]) -> str:
     """Return a description of the axes of a chart."""
-    found = {}
+    axis_titles = {}
     for channel in ("y", "x"):
         for layer in layers:
             axis = getattr(layer.encoding, channel, alt.Undefined)
             title = axis["title"] if isinstance(axis, alt.X | alt.Y) else alt.Undefined
             if title is not alt.Undefined and title:
-                found[channel] = " ".join(title) if isinstance(title, list) else str(title)
+                axis_titles[channel] = " ".join(title) if isinstance(title, list) else str(title)
                 break
-    return " by ".join(found.values())
+    return " by ".join(axis_titles.values())
 
 
-def said(what: str, values: Iterable[tuple[Any, Any]]) -> str:
+def list_values(what: str, values: Iterable[tuple[Any, Any]]) -> str:
     """Return the first values in words: "mean ap: ours 0.7500, bm25 0.5000"."""
     every = [f"{name} {value:.4f}" for name, value in values if value is not None]
     more = (
@@ -291,8 +291,8 @@ def few_colours(names: Collection[str], title: str) -> dict[str, Any]:
 
 def theme_has_colours() -> bool:
     """Return whether the active theme has its own colours for names."""
-    named, config = _theme()
-    return bool(named or config.get("range", {}).get("category"))
+    theme_name, config = _theme()
+    return bool(theme_name or config.get("range", {}).get("category"))
 
 
 def _theme() -> tuple[str | None, dict[str, Any]]:
@@ -304,8 +304,8 @@ def _theme() -> tuple[str | None, dict[str, Any]]:
 
 def ink_and_paper() -> tuple[str, str]:
     """Return the colours of text and of the background under the active theme."""
-    named, config = _theme()
-    paper = DARK_THEMES.get(named or "", str(config.get("background")))
+    theme_name, config = _theme()
+    paper = DARK_THEMES.get(theme_name or "", str(config.get("background")))
     if not re.fullmatch("#([0-9a-fA-F]{3}){1,2}", paper):
         return INK, "white"
     parts = re.findall("." if len(paper) == len("#333") else "..", paper[1:])
@@ -438,12 +438,12 @@ def once() -> alt.Chart:
     return alt.Chart().transform_aggregate(rows="count()")
 
 
-def named(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
+def named_line(channel: Any, base: alt.Chart, name: str, **symbol: Any) -> alt.Chart:
     """Return a line that belongs to no strategy, named in the legend of an unused channel."""
     name = printed_text(name)  # what an expression says is no text of the chart
-    named = base.transform_calculate(line=alt.expr.toString(name))
+    line = base.transform_calculate(line=alt.expr.toString(name))
     scale = alt.Scale(domain=[name], range=[1])
-    return named.encode(channel("line:O", title=None, scale=scale, legend=legend(**symbol)))
+    return line.encode(channel("line:O", title=None, scale=scale, legend=legend(**symbol)))
 
 
 def rule(**at: float) -> alt.Chart:

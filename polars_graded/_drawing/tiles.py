@@ -141,15 +141,15 @@ def with_levels(documents: pl.DataFrame, irrelevant: float) -> tuple[pl.DataFram
         ends = [irrelevant + width * step for step in (1, 2, 3)] + [relevant[-1]]
         names = [f"up to {end:.3g}" for end in ends]
     # The first level that begins below a grade and ends at it or above.
-    known = documents["grade"].fill_null(irrelevant).to_numpy()
-    level = pl.Series([low, *names])[np.searchsorted([irrelevant, *ends][:-1], known)]
+    judged_grades = documents["grade"].fill_null(irrelevant).to_numpy()
+    level = pl.Series([low, *names])[np.searchsorted([irrelevant, *ends][:-1], judged_grades)]
     leveled = documents.with_columns(
         level=pl.when(grade.is_null()).then(pl.lit(UNJUDGED)).otherwise(level)
     )
     colours = {low: IRRELEVANT} | dict(zip(names, ramp(LIGHTEST, DARKEST, len(names)), strict=True))
     colours[UNJUDGED] = "#ffffff"
-    there = set(leveled["level"])
-    return leveled, {name: colour for name, colour in colours.items() if name in there}
+    used_levels = set(leveled["level"])
+    return leveled, {name: colour for name, colour in colours.items() if name in used_levels}
 
 
 def is_dark(colour: str) -> bool:
@@ -218,8 +218,8 @@ def marks(  # noqa: PLR0915 (one layer after the other)
         side_of = f"datum.adds > 0 || isValid(datum.label) ? {END} : {TILE}"
     lines = _part("line", start=f"datum.column + ({side_of})", end="datum.column + 1").mark_rule()
     stroke, strong, wide = (
-        alt.condition("datum.relevant", alt.value(there), alt.value(else_))
-        for there, else_ in ((ink(), DOUBT), (1, 0.35), (1.5, 1))
+        alt.condition("datum.relevant", alt.value(full), alt.value(else_))
+        for full, else_ in ((ink(), DOUBT), (1, 0.35), (1.5, 1))
     )
     look_of_line = {"stroke": stroke, "strokeOpacity": strong, "strokeWidth": wide}
     place = {"x": across("start"), "x2": "end:Q", "y": down("y"), "y2": "y_next:Q"}
@@ -266,9 +266,9 @@ def marks(  # noqa: PLR0915 (one layer after the other)
     # Strategies stand above their columns, with their values.
     bold = _part("strategy", above="-0.75")
     bold = bold.mark_text(align="left", fontWeight="bold", limit=width * 0.95, color=ink())
-    said = ["strategy:N", *decimals("value")]
+    value_tooltip = ["strategy:N", *decimals("value")]
     at = {"x": across("column"), "y": down("above")}
-    layers.append(bold.encode(**at, text="strategy:N", tooltip=said, **look))
+    layers.append(bold.encode(**at, text="strategy:N", tooltip=value_tooltip, **look))
     if width >= 6 * LETTER:
         fits = width >= LETTER * max(len(label) for label in labels)
         text = alt.Text("label:N") if fits else alt.Text("value:Q", format=".3f")

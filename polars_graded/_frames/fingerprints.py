@@ -46,13 +46,14 @@ def with_fingerprints(
 ) -> pl.DataFrame | pl.LazyFrame:
     """Return the values of `evaluate` with a fingerprint of the judgments, and the settings."""
     first = requests[0]
+    settings = settings_of(first, frame.collect_schema())
     parts = [fingerprints(each, each.completed(frame.lazy()), doc) for each in requests]
     on = [*([] if first.grader is None else [GRADER]), *first.keys]
     none = pl.lit(_as_text(pl.Series([0], dtype=pl.UInt64))[0])
     described = (
         values.lazy()
         .join(pl.concat(parts), on=on, how="left", nulls_equal=True, maintain_order="left")
-        .with_columns(pl.col(JUDGMENTS).fill_null(none), pl.lit(settings_of(first)).alias(SETTINGS))
+        .with_columns(pl.col(JUDGMENTS).fill_null(none), pl.lit(settings).alias(SETTINGS))
     )
     if isinstance(values, pl.DataFrame):
         return described.collect()
@@ -95,13 +96,16 @@ def _as_text(hashes: pl.Series) -> pl.Series:
     return pl.Series(hashes.name, [f"{each:016x}" for each in hashes], dtype=pl.String)
 
 
-def settings_of(request: Request) -> str:
+def settings_of(request: Request, schema: Mapping[str, pl.DataType]) -> str:
     """Return how values were measured, as a text that any program reads."""
     scale = request.scale
-    last = [*(request.ties or ())]
+    last = [_say_order(name, schema) for name in request.ties or ()]
     if request.tie_column is not None or request.tool is not None:
         last = [each for each in (request.tool, request.tie_column) if each is not None]
-    further = {name: [*columns[1:], *last] for name, columns in request.by.items()}
+    further = {
+        name: [*(_say_order(column, schema) for column in columns[1:]), *last]
+        for name, columns in request.by.items()
+    }
     directions = {name: [*request.directions_of(name)] for name in request.by}
     for flags in directions.values():
         while flags[1:] and flags[-1]:  # as columns that break ties are ranked by default
@@ -121,6 +125,11 @@ def settings_of(request: Request) -> str:
         },
         ensure_ascii=False,
     )
+
+
+def _say_order(column: str, schema: Mapping[str, pl.DataType]) -> str:
+    """Return a column that breaks ties, and whether as numbers: 9 is above 10 among texts alone."""
+    return f"{column} (as numbers)" if schema[column].is_numeric() else column
 
 
 def _alike(settings: Mapping[str, list[Any]]) -> list[Any] | dict[str, list[Any]]:

@@ -75,11 +75,12 @@ def _first_places(measure: Mapping[str, Any], pairs: Sequence[Pair]) -> list[int
 def _directions(measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested) -> Directions:
     """Count the pairs by whether their strategy is better than the baseline."""
     lower, one = measure["best"] == "lowest", tested.baseline
-    found = [pair for pair in pairs if pair["found"]]
+    significant = [pair for pair in pairs if pair["significant"]]
     better = sum(
-        (((pair["difference"] or 0) > 0) != lower) == (pair["strategy"] != one) for pair in found
+        (((pair["difference"] or 0) > 0) != lower) == (pair["strategy"] != one)
+        for pair in significant
     )
-    return Directions(better, len(found) - better, len(pairs) - len(found))
+    return Directions(better, len(significant) - better, len(pairs) - len(significant))
 
 
 def _beside(measure: Mapping[str, Any], pairs: Sequence[Pair], tested: Tested) -> Pair | None:
@@ -110,10 +111,10 @@ def certainty(
             continue
         results = grid.results(measure["name"])
         step = SHARE * abs(measure["means"][measure["bests"][0]])
-        found = _needed(Pairs(results, *pairs_of(grid.strategies)), step or 1.0, ALPHA)
-        if found is None:
+        powers = _needed(Pairs(results, *pairs_of(grid.strategies)), step or 1.0, ALPHA)
+        if powers is None:
             continue
-        smallest, needed = found["smallest_difference"], found["queries_needed"]
+        smallest, needed = powers["smallest_difference"], powers["queries_needed"]
         stability = _stability(results)
         rows.append(
             {
@@ -122,7 +123,7 @@ def certainty(
                 "smallest_difference": rounded(smallest),
                 "difference": rounded(step) or None,
                 "queries_needed": needed if step else None,
-                "told_apart": sum(pair["found"] for pair in of_measure),
+                "told_apart": sum(pair["significant"] for pair in of_measure),
                 "pairs": len(of_measure),
                 "tau": stability["tau"],
                 "tau_low": stability["tau_low"],
@@ -145,5 +146,5 @@ def _stability(results: Results) -> dict[str, float | None]:
     half, draws = results.n // 2, min(DRAWS, MAX_DRAWN_QUERIES // results.n)
     if half < 2 or len(results.values) < MIN_ORDERED_STRATEGIES or draws < DRAWS // 4:  # noqa: PLR2004
         return dict.fromkeys(TAU)
-    found = stability_of(results, half, draws)
-    return {name: rounded(found[name]) for name in TAU}
+    stability = stability_of(results, half, draws)
+    return {name: rounded(stability[name]) for name in TAU}

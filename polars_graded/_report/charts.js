@@ -1,11 +1,11 @@
-// Charts: drawn where they stand, said in a sentence, as wide as the window or the paper.
+// Charts: drawn where they stand, described in a sentence, as wide as the window or the paper.
 
 // Vega keeps what it draws by name, and loses the one name that objects have for their own.
 const asDrawn = (name) => (name === "__proto__" ? "__proto__\u200b" : name);
 
 // A chart is embedded anew when its specification changes, and else only gets other rows.
 let drawing = Promise.resolve();
-const draw = (holder, { key, spec, rows, said, signals = {}, click = null }) => {
+const draw = (holder, { key, spec, rows, description, signals = {}, click = null }) => {
   $("main").setAttribute("aria-busy", "true");
   const step = async () => {
     if (holder.view && holder.key === key) {
@@ -21,14 +21,14 @@ const draw = (holder, { key, spec, rows, said, signals = {}, click = null }) => 
       Object.assign(holder, { view, key });
     }
     // One picture, which a sentence describes: what it is made of has no names, and is not read.
-    filled(holder, [], { role: "img", "aria-label": said });
+    filled(holder, [], { role: "img", "aria-label": description });
     holder.firstElementChild.setAttribute("aria-hidden", "true");
     // The whole plot is clicked on, not what is drawn there alone.
     holder.onclick = click;
     for (const [name, value] of Object.entries(signals)) holder.view.signal(name, value);
     await holder.view.runAsync();
   };
-  // What cannot be drawn is said in its place, and keeps nothing else from being drawn.
+  // What cannot be drawn is stated in its place, and keeps nothing else from being drawn.
   const fail = (error) => {
     console.error(error);
     holder.view?.finalize();

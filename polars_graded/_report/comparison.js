@@ -40,7 +40,7 @@ const showComparison = () => {
     strategy: strategies[row.strategy],
     baseline: strategies[row.baseline],
     pair: asDrawn(pair(page.labels, row.strategy, row.baseline)),
-    significance: row.found ? "believed" : "doubted",
+    significance: row.significant ? "believed" : "doubted",
     // The interval that is shown is the one that agrees with p, where the test has one.
     low: row.simultaneous_low ?? row.ci_low,
     high: row.simultaneous_high ?? row.ci_high,
@@ -81,8 +81,8 @@ const showComparison = () => {
   const listed = drawn.map((row) =>
     `${pair(strategies, ...row.sides)} ${signed(row.difference)} (${ends(row)})`);
   const settled = drawn.filter(({ significance }) => significance === "believed").length;
-  const said =
+  const description =
     `${headline}, with 95 % intervals: ${counted(drawn.length, "pair", "pairs")}, ` +
     `${settled} significant. ${firstFew(listed)}.`;
-  draw($("#forest"), { key, spec: specs.forest[key], rows: drawn, said, signals });
+  draw($("#forest"), { key, spec: specs.forest[key], rows: drawn, description, signals });
 };

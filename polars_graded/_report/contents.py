@@ -29,7 +29,7 @@ from polars_graded._report.payload import (
 )
 from polars_graded._report.words import explained
 from polars_graded._results.comparing import comparison_of, summary_of
-from polars_graded._results.findings import is_found
+from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import Grid, bests, check_per_query
 from polars_graded._results.segments import interactions_of
@@ -53,16 +53,19 @@ MIN_POINTS = 20
 
 def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) -> str:
     """Return a sentence about the data of the page, and what it leaves out."""
-    said = f"{counted(n_strategies, 'strategies')}, {counted(n_queries, 'queries')}."
-    with_curves = min([len(curve["there"]) for curve in drawn if curve["there"]], default=n_seen)
+    sentence = f"{counted(n_strategies, 'strategies')}, {counted(n_queries, 'queries')}."
+    lengths = [len(curve["inspected"]) for curve in drawn if curve["inspected"]]
+    with_curves = min(lengths, default=n_seen)
     if n_seen < n_queries:
-        said += f" {n_seen:,} of them, at equal steps in their order, are here one by one"
-        said += f", {with_curves:,} with their curves" if with_curves < n_seen else ""
+        sentence += f" {n_seen:,} of them, at equal steps in their order, are here one by one"
+        sentence += f", {with_curves:,} with their curves" if with_curves < n_seen else ""
     elif with_curves < n_seen:
-        said += f" {with_curves:,} of them, at equal steps in their order, have their curves here"
+        sentence += (
+            f" {with_curves:,} of them, at equal steps in their order, have their curves here"
+        )
     else:
-        return said
-    return f"{said}; means, intervals and tests are of all."
+        return sentence
+    return f"{sentence}; means, intervals and tests are of all."
 
 
 def queries_seen(n_queries: int, n_values: int) -> Integers:
@@ -103,9 +106,9 @@ def measures_of(grid: Grid, seen: Integers) -> list[Measure]:
 
 def _bin(values: Floats) -> float:
     """Return the width of bins of differences, equal for all pairs."""
-    whole = values[:, np.isfinite(values).all(axis=0)]
-    furthest = np.ptp(whole, axis=0).max() if whole.size else 0.0
-    _, width = bins.difference_bins(pl.Series([0.0, furthest]), whole.shape[1])
+    complete = values[:, np.isfinite(values).all(axis=0)]
+    furthest = np.ptp(complete, axis=0).max() if complete.size else 0.0
+    _, width = bins.difference_bins(pl.Series([0.0, furthest]), complete.shape[1])
     return width
 
 
@@ -135,12 +138,13 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
         # An ideal curve that is the same for all is there once.
         ideals = [its[: 1 if _same(its) else None] for its in ideals if not np.isnan(its).all()]
         n_lines = sum(map(len, (everything, *ideals))) * len(kinds)
-        kept, there = _fitting(everything, kind, n_lines, len(seen))
+        kept, seen_places = _fitting(everything, kind, n_lines, len(seen))
         at = curve_rows.positions_of(name, kind, length).to_numpy()
-        whole = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
+        complete = np.asarray(np.isfinite(everything).all(axis=(0, 2)))
         drawn = [its[:, :, kept] for its in (everything, *ideals)]
         packed, *ideal_packed = (
-            packed_points(points[:, seen[there]], _means(points, whole)) for points in drawn
+            packed_points(points[:, seen[seen_places]], _means(points, complete))
+            for points in drawn
         )
         result.append(
             {
@@ -149,8 +153,8 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
                 "kind": kind,
                 "at": at[kept].tolist(),
                 "unit": all(bool(np.nanmin(its) >= 0 and np.nanmax(its) <= 1) for its in drawn),
-                "queries": int(whole.sum()),
-                "there": None if len(there) == len(seen) else there.tolist(),
+                "queries": int(complete.sum()),
+                "inspected": None if len(seen_places) == len(seen) else seen_places.tolist(),
                 "packed": packed,
                 "ideal": ideal_packed[0] if ideals else None,
                 "specs": specs.curve_specs(
@@ -198,10 +202,10 @@ def _same(lines: Floats) -> bool:
     return np.array_equal(lines, np.broadcast_to(lines[:1], lines.shape), equal_nan=True)
 
 
-def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
+def _means(points: Floats, complete: Mask) -> list[list[float | None]]:
     """Return the means over those queries, a list of points per strategy."""
-    used = points[:, whole]
-    means = used.mean(axis=1) if whole.any() else np.full((len(points), points.shape[2]), np.nan)
+    used = points[:, complete]
+    means = used.mean(axis=1) if complete.any() else np.full((len(points), points.shape[2]), np.nan)
     return [all_rounded(row) for row in means]
 
 
@@ -211,7 +215,7 @@ def _means(points: Floats, whole: Mask) -> list[list[float | None]]:
 def compared_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pair]]:
     """Return the pairs of each measure, with rounded numbers and p values as text."""
     result = comparison_of(grid, options, baseline)
-    result = result.with_columns(is_found(result.columns, ALPHA).alias("found"))
+    result = result.with_columns(is_significant(result.columns, ALPHA).alias("significant"))
     place = {name: i for i, name in enumerate(grid.strategies.to_list())}
 
     def pair(row: Mapping[str, Any]) -> Pair:
@@ -220,7 +224,7 @@ def compared_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pai
             "strategy": place[row[grid.strategies.name]],
             "baseline": place[row["baseline"]],
         }
-        return both | numbers | {"p": p_said(row["p_corrected"]), "found": row["found"]}
+        return both | numbers | {"p": p_said(row["p_corrected"]), "significant": row["significant"]}
 
     return [
         [*map(pair, result.filter(measure=name).iter_rows(named=True))] for name in grid.measures
@@ -266,8 +270,8 @@ def segments_of(
     strategies = grid.strategies.to_list()
     parts = check_per_query(per_query, [grid.named(grid.measures)], segments, **keys)
     means = summary_of(parts, 1 - ALPHA)
-    told = None if len(strategies) < 2 else interactions_of(parts)  # noqa: PLR2004
-    found: list[SegmentsOfMeasure] = []
+    interactions = None if len(strategies) < 2 else interactions_of(parts)  # noqa: PLR2004
+    measures: list[SegmentsOfMeasure] = []
     for name in grid.measures:
         rows = []
         for part, of_it in means.filter(measure=name).group_by(own, maintain_order=True):
@@ -282,13 +286,18 @@ def segments_of(
                     bests=best,
                 )
             )
-        found.append({"rows": rows, "note": "" if told is None else _differing(told, name, keys)})
-    return {"title": ", ".join(own), "measures": found}
+        measures.append(
+            {
+                "rows": rows,
+                "note": "" if interactions is None else _differing(interactions, name, keys),
+            }
+        )
+    return {"title": ", ".join(own), "measures": measures}
 
 
-def _differing(told: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
+def _differing(interactions: pl.DataFrame, name: str, keys: Mapping[str, Any]) -> str:
     """Return a sentence about differences of a measure that vary between segments."""
-    rows = told.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
+    rows = interactions.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
     apart = (
         listed([f"{one} \N{MINUS SIGN} {other}" for one, other in pairs]) if rows.height else "none"

@@ -67,21 +67,21 @@ const showCurves = (kind) => {
   if (say(kind, all.some(({ value }) => value !== null) ? "" : empty)) return;
   // The one ideal curve stands in the rows of a strategy that may have no curve itself.
   const rows = all.filter(({ value, ideal }) => value !== null || ideal !== null);
-  // What is said of a curve by rank is where it ends, of one by recall where it begins.
+  // The description of a curve by rank is of its end, of a curve by recall of its start.
   const point = kind === "rank" ? curve.at.length - 1 : 0;
   const points = drawn.map((s) => [curve.value(s, query, point), strategies[s]])
     .filter(([value]) => value !== null)
     .sort(([x], [y]) => y - x)
     .map(([value, name]) => `${name} ${written(value)}`);
   const lines = `${counted(points.length, "line", "lines")}, at ${kind} ${curve.at[point]}`;
-  const said = `${curve.name}, ${$(`#${kind} h2`).textContent}. ${lines}: ${firstFew(points)}.`;
+  const description = `${curve.name}, ${$(`#${kind} h2`).textContent}. ${lines}: ${firstFew(points)}.`;
   const ideal = Number(rows.some((row) => row.ideal !== null));
   const key = `${state[kind]} ${ideal}`;
   const holder = $(`#${kind} .chart`);
   const values = rows.flatMap((row) => [row.value ?? 0, row.ideal ?? 0]);
   const [lowest, highest] = roundEnds(values, curve.unit);
   const room = withNames(rows, holder, curve.at[point], [lowest, highest]);
-  draw(holder, { key, spec: curve.specs[ideal], rows, said, signals: { room, lowest, highest } });
+  draw(holder, { key, spec: curve.specs[ideal], rows, description, signals: { room, lowest, highest } });
 };
 
 const showLegend = () => {

@@ -1,11 +1,11 @@
 // The first documents of both strategies in the query that is chosen, where the page has them.
 
 const showDocuments = () => {
-  const { there, entries } = page.rankings;
+  const { inspected, entries } = page.rankings;
   const { both, names } = seen;
   const whose = state.query === null ? "" : ` in query ${seen.query}`;
   $("#documents h2 span").textContent = `: ${names.join(" and ")}${whose}`;
-  const entry = entries[there.indexOf(state.query)];
+  const entry = entries[inspected.indexOf(state.query)];
   const absent = state.query === null
     ? "Choose a query to see its documents."
     : "Of many queries the page has the documents of some, this one not among them.";

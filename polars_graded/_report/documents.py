@@ -95,14 +95,14 @@ class RankedFrame:
             options["strategy"] = strategy
         request = Request.of(["n_relevant"], **options)
         given = {"doc": doc, "titles": titles}
-        named = {argument: name for argument, name in given.items() if name is not None}
-        opened = request.opened(frame, **named)
+        columns = {argument: name for argument, name in given.items() if name is not None}
+        opened = request.opened(frame, **columns)
         schema = opened.collect_schema()
-        check_comparable(named.values(), schema)
+        check_comparable(columns.values(), schema)
         request = request.of_documents(schema)
-        chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *named.values()]))
+        chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *columns.values()]))
         collected, query = one_query("frame", chosen, request.query, strategy)
-        return cls(collected, options | {"query": query}, replace(request, query=(query,)), named)
+        return cls(collected, options | {"query": query}, replace(request, query=(query,)), columns)
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -122,7 +122,7 @@ class RankedFrame:
         low, high, least = scale.irrelevant, scale.highest, scale.relevant_from
         undefined = self.options.get("undefined_as", "default")
         left_out = "are left out" if undefined is None else ""
-        said = {
+        settings = {
             "Ties": f"broken by {', '.join(ties)}, the highest first" if ties else unbroken,
             "Irrelevant": low and f"grades up to {low:g}",
             "Relevant": least is not None and f"grades from {least:g} on",
@@ -131,18 +131,18 @@ class RankedFrame:
             "Queries without a relevant document": left_out
             or (undefined != "default" and f"count as {undefined:g}"),
         }
-        return {name: text for name, text in said.items() if text}
+        return {name: text for name, text in settings.items() if text}
 
     def overview(self) -> Overview:
         """Return the result of `overview` in words."""
         table = self.table
         key, *columns = table.columns
         note = f"{counted(self.frame.height, 'rows')} of documents."
-        for name, said in CONCERNS.items():
+        for name, concern in CONCERNS.items():
             most: Any = table[name].max()
             if most:
                 up_to = "Up to " if table[name].n_unique() > 1 else ""
-                note += f" {up_to}{counted(most, 'queries')} {said}."
+                note += f" {up_to}{counted(most, 'queries')} {concern}."
         rows = table.with_columns(pl.col(key).cast(pl.String)).iter_rows()
         return {
             "note": note,
@@ -167,20 +167,20 @@ class RankedFrame:
             bounds = unjudged_bounds(self.frame, measures, **self.options)
         texts = pl.nth(0, 1).cast(pl.String)
         keys, bounds = grid.frame.select(texts), bounds.with_columns(pl.nth(1, 2).cast(pl.String))
-        found = {}
+        by_measure = {}
         for name in measures:
             ends = bounds.filter(measure=name).drop("measure")
             rows = keys.join(
                 ends, on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
             )
             values = grid.values(name)
-            whole = np.isfinite(values).all(axis=0)
+            complete = np.isfinite(values).all(axis=0)
             columns = rows.select("value", "value_if_best").to_numpy().reshape(*grid.shape, 2)
-            columns = columns[:, whole]
+            columns = columns[:, complete]
             moved = np.nanmax(np.ptp(columns, axis=2), initial=0) > 1e-12  # noqa: PLR2004
-            if moved and np.allclose(columns[:, :, 0], values[:, whole], 1e-9, 1e-12):
-                found[name] = [all_rounded(each) for each in columns.mean(axis=1)]
-        return found
+            if moved and np.allclose(columns[:, :, 0], values[:, complete], 1e-9, 1e-12):
+                by_measure[name] = [all_rounded(each) for each in columns.mean(axis=1)]
+        return by_measure
 
     def rankings(self, strategies: Sequence[str], queries: pl.Series, size: int) -> Rankings | None:
         """Return the first documents of each strategy for queries, as many of them as fit the size.
@@ -191,16 +191,16 @@ class RankedFrame:
         if "doc" not in self.shown:
             return None
         few = MAX_PLACES // (RANKS * len(strategies))
-        there = equal_steps(len(queries), max(2, few)).to_list()
-        texts = queries.cast(pl.String).gather(there)
-        found = self._found(strategies, texts)
-        if not any(found.values()):
+        inspected = equal_steps(len(queries), max(2, few)).to_list()
+        texts = queries.cast(pl.String).gather(inspected)
+        found_entries = self._found(strategies, texts)
+        if not any(found_entries.values()):
             msg = (
                 "`frame` must have the strategies and queries of `per_query`, got none of "
                 f"{', '.join(map(repr, strategies[:3]))} for {texts.to_list()[:3]}"
             )
             raise ValueError(msg)
-        entries = [found.get(text, EMPTY) for text in texts]
+        entries = [found_entries.get(text, EMPTY) for text in texts]
         sizes = pl.Series([len(json.dumps(entry, ensure_ascii=False)) for entry in entries])
         kept, allowed = len(entries), max(0, min(size, MAX_DOCUMENT_LETTERS))
         while sizes[places := equal_steps(len(entries), kept)].sum() > allowed:
@@ -208,7 +208,7 @@ class RankedFrame:
         return {
             "ranks": RANKS,
             "columns": [*(CALLED[argument] for argument in self.shown), "grade"],
-            "there": [there[place] for place in places],
+            "inspected": [inspected[place] for place in places],
             "entries": [entries[place] for place in places],
         }
 
@@ -226,12 +226,12 @@ class RankedFrame:
                 continue
             place = strategies.index(strategy)
             top = ranked.filter(pl.col(RANK) <= RANKS).select(text=text, **self.shown, last=grade)
-            for found, *names, value in top.iter_rows():
+            for is_found, *names, value in top.iter_rows():
                 new = {"documents": {}, "ranked": [None] * len(strategies)}
-                entry = entries.setdefault(found, new)
-                known, document = entry["documents"], (*map(_text, names), rounded(value))
+                entry = entries.setdefault(is_found, new)
+                known_documents, document = entry["documents"], (*map(_text, names), rounded(value))
                 its = entry["ranked"][place] = entry["ranked"][place] or []
-                its.append(known.setdefault(document, len(known)))
+                its.append(known_documents.setdefault(document, len(known_documents)))
         for entry in entries.values():
             entry["documents"] = list(entry["documents"])
         return entries

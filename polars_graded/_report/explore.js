@@ -29,10 +29,10 @@ const showExplore = () => {
   }
   const [least, greatest] = ENDS.map((end) => $(`#${end}`).value);
   const signals = { bin, least: Number(least || -1e300), greatest: Number(greatest || 1e300) };
-  const said = `${nQueries(rows.length)} as points of ${names[0]} (first) against ${names[1]} ` +
+  const description = `${nQueries(rows.length)} as points of ${names[0]} (first) against ${names[1]} ` +
     "(second), as a histogram of their differences, and as bars by falling difference; the means " +
     "of those that are chosen stand above the chart.";
   // A rectangle is of the queries that it was drawn over: with others the chart is made anew.
   const key = `${state.measure} ${both}`;
-  draw($("#explore .chart"), { key, spec: specs.explore, rows, said, signals });
+  draw($("#explore .chart"), { key, spec: specs.explore, rows, description, signals });
 };

@@ -48,6 +48,7 @@ def add_graders(
         if len(payload["strategies"]) > 1:
             tables.append(compare(results, drawn, trusted=trusted, baseline=baseline, **keys))
         charts += [trusted_forest(each, panel=panel, strategy=keys["strategy"]) for each in tables]
-    said = ". ".join(chart.description for chart in charts)
+    description = ". ".join(chart.description for chart in charts)
     spec = alt.vconcat(*charts).resolve_scale(color="independent").to_dict()
-    payload["graders"] = {"spec": spec | {"params": [], "config": CONFIG}, "said": said}
+    spec |= {"params": [], "config": CONFIG}
+    payload["graders"] = {"spec": spec, "description": description}

@@ -54,8 +54,8 @@ const showHistogram = () => {
   };
   const signals = { place: here?.position ?? 0, longest, headline };
   const inWords = (row) => `${signed(row.difference)} in query ${row.query}`;
-  const said = `${counts}From ${inWords(rows[0])} to ${inWords(rows.at(-1))}.`;
-  draw(holder, { key, spec: specs.bars[key], rows, said, signals, click });
+  const description = `${counts}From ${inWords(rows[0])} to ${inWords(rows.at(-1))}.`;
+  draw(holder, { key, spec: specs.bars[key], rows, description, signals, click });
   keepRows("histogram", [
     { name: "query", value: ({ at }) => queries[at] },
     { name: `${name} of ${names[0]}`, value: (row) => row.value_a },

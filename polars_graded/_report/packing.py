@@ -37,14 +37,14 @@ def packed_values(values: Floats) -> str:
 
 def packed_points(points: Floats, means: list[list[Number]]) -> Points:
     """Return each point as a whole number of steps from the lowest to the highest of its query."""
-    there = ~np.isnan(points)
-    low = np.where(there, points, np.inf).min(axis=(0, 2))
-    high = np.where(there, points, -np.inf).max(axis=(0, 2))
+    is_known = ~np.isnan(points)
+    low = np.where(is_known, points, np.inf).min(axis=(0, 2))
+    high = np.where(is_known, points, -np.inf).max(axis=(0, 2))
     # A query without any point has ends that are numbers all the same.
     low, high = (np.where(np.isfinite(ends), ends, 0).astype("<f4") for ends in (low, high))
     span = (high - low).astype(np.float64)[:, None]
     share = np.divide(points - low[:, None], span, out=np.zeros_like(points), where=span > 0)
-    codes = np.where(there, np.clip(np.rint(share * STEPS), 0, STEPS), STEPS + 1)
+    codes = np.where(is_known, np.clip(np.rint(share * STEPS), 0, STEPS), STEPS + 1)
     return {
         "lines": len(points),
         "codes": _base64(codes.astype("<u2")),

@@ -47,7 +47,10 @@ const arrive = () => {
 
 // What stays as it is.
 if (page.overview) showOverview();
-if (page.graders) draw($("#graders .chart"), { key: "graders", rows: [], ...page.graders });
+if (page.graders) {
+  const { spec, description } = page.graders;
+  draw($("#graders .chart"), { key: "graders", rows: [], spec, description });
+}
 $("#queries").append(...queries.map((value) => element("option", "", { value })));
 
 // What its reader does.

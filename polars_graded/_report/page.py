@@ -247,15 +247,15 @@ def report(
 
             add_graders(payload, every, grader, trusted, baseline, **keys | {"query": query})
     payload["segments"] = segments_of(per_query, grid, segments, keys)
-    said = {} if grader is None else {"Grades": f"of {grader}"}
+    page_settings = {} if grader is None else {"Grades": f"of {grader}"}
     if documents is not None:
-        said |= documents.settings
+        page_settings |= documents.settings
         payload["overview"] = documents.overview()
         payload["unjudged"] = documents.unjudged(grid, numbers)
         room = LARGEST_FILE - len(scripts) - len(_json(payload))
         payload["rankings"] = documents.rankings(payload["strategies"], grid.queries[seen], room)
-    said |= settings or {}
-    payload["settings"] = _settings(payload, said, date)
+    page_settings |= settings or {}
+    payload["settings"] = _settings(payload, page_settings, date)
     page = _page(title, payload, scripts)
     with write_atomically(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")
@@ -270,13 +270,13 @@ def _has_undefined(grid: Grid) -> bool:
 def _check_texts(title: Any, file: Any, date: Any, settings: Any) -> None:
     """Raise where what a page says of itself is of the wrong kind."""
     pairs = settings.items() if isinstance(settings, Mapping) else []
-    named = "a mapping from names to texts"
+    expected = "a mapping from names to texts"
     for name, value, kind, rule in (
         ("title", title, str, "a string"),
         ("file", file, str | os.PathLike, "the name of a file, a string or a Path"),
         ("date", date, dt.date | None, "a date"),
-        ("settings", settings, Mapping | None, named),
-        *(("settings", text, str, named) for pair in pairs for text in pair),
+        ("settings", settings, Mapping | None, expected),
+        *(("settings", text, str, expected) for pair in pairs for text in pair),
     ):
         if not isinstance(value, kind):
             msg = f"`{name}` must be {rule}, got {value!r}"
@@ -297,10 +297,10 @@ def drawing_scripts() -> str:
     import altair as alt
 
     major, minor, *_ = alt.SCHEMA_VERSION.removeprefix("v").split(".")
-    known = vl_convert.get_vegalite_versions()
-    same = [version for version in known if version.startswith(f"{major}.")]
+    versions = vl_convert.get_vegalite_versions()
+    same = [version for version in versions if version.startswith(f"{major}.")]
     wanted = f"{major}.{minor}"
-    version = wanted if wanted in known else [wanted, *same][-1]
+    version = wanted if wanted in versions else [wanted, *same][-1]
     bundle: Any = vl_convert.javascript_bundle
     return bundle(vl_version=version)
 

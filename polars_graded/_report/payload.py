@@ -49,7 +49,7 @@ class Curve(TypedDict):
     unit: bool
     """Whether all values lie between 0 and 1."""
     queries: int
-    there: list[int] | None
+    inspected: list[int] | None
     packed: Points
     ideal: Points | None
     specs: list[dict[str, Any]]
@@ -75,7 +75,7 @@ class Pair(PairNumbers):
     strategy: int
     baseline: int
     p: str
-    found: bool
+    significant: bool
 
 
 class Comparison(TypedDict):
@@ -140,7 +140,7 @@ class Rankings(TypedDict):
 
     ranks: int
     columns: list[str]
-    there: list[int]
+    inspected: list[int]
     entries: list[dict[str, Any]]
 
 
@@ -148,7 +148,7 @@ class Graders(TypedDict):
     """The charts of graders, and the text that describes them."""
 
     spec: dict[str, Any]
-    said: str
+    description: str
 
 
 class Payload(TypedDict):

@@ -129,11 +129,11 @@ def forest_specs() -> dict[str, dict[str, Any]]:
 
     It is there with intervals, and without: an axis of intervals that are all null has no ends.
     """
-    named = f"length(data('rows')) <= {MAX_NAMED_QUERIES}"
+    has_names = f"length(data('rows')) <= {MAX_NAMED_QUERIES}"
     axis = alt.Axis(
         labelLimit=alt.ExprRef("0.35 * containerSize()[0]"),
-        labelExpr=f"{named} ? datum.label : ''",
-        tickOpacity=alt.ExprRef(f"{named} ? 1 : 0"),
+        labelExpr=f"{has_names} ? datum.label : ''",
+        tickOpacity=alt.ExprRef(f"{has_names} ? 1 : 0"),
     )
     pairs = alt.ExprRef("pluck(data('rows'), 'pair')")
     layers = marks.forest("difference of means", pairs, axis, BELIEVED, 60, ("low", "high"))
@@ -210,8 +210,8 @@ def explore_spec(query: str) -> dict[str, Any]:
     chart.data = alt.NamedData("rows")
     spec: dict[str, Any] = chart.to_dict(validate=False)
     config = {name: what for name, what in CONFIG.items() if name != "title"}
-    found = [{"name": name, "expr": expression} for name, expression in FOUND.items()]
-    return spec | {"config": config, "params": [*_told(EXPLORED), *found, *spec["params"]]}
+    signals = [{"name": name, "expr": expression} for name, expression in FOUND.items()]
+    return spec | {"config": config, "params": [*_told(EXPLORED), *signals, *spec["params"]]}
 
 
 def _told(words: Mapping[str, Any]) -> list[dict[str, Any]]:

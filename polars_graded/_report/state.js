@@ -11,21 +11,21 @@ const floats = (text) => new Float32Array(bytes(text));
 // of a curve, of which `steps` lie between the query's lowest and highest value. Of no query it is
 // the mean.
 const values = measures.map((measure) => floats(measure.values));
-const unpacked = ({ codes, low, high, lines, means }, there) => {
+const unpacked = ({ codes, low, high, lines, means }, inspected) => {
   const [all, lows, highs] = [new Uint16Array(bytes(codes)), floats(low), floats(high)];
   const points = all.length / (lines * lows.length);
   return (s, query, point) => {
     const line = s % lines;
     if (query === null) return means[line][point];
-    const place = there ? there.indexOf(query) : query;
+    const place = inspected ? inspected.indexOf(query) : query;
     const code = all[(line * lows.length + place) * points + point];
     if (place < 0 || code > page.steps) return null;
     return lows[place] + (highs[place] - lows[place]) * (code / page.steps);
   };
 };
 for (const curve of curves) {
-  curve.value = unpacked(curve.packed, curve.there);
-  curve.idealValue = curve.ideal && unpacked(curve.ideal, curve.there);
+  curve.value = unpacked(curve.packed, curve.inspected);
+  curve.idealValue = curve.ideal && unpacked(curve.ideal, curve.inspected);
 }
 const curvesOf = (kind) => curves.filter((curve) => curve.kind === kind);
 const valueOf = (measure, strategy, query) => values[measure][strategy * queries.length + query];
@@ -109,26 +109,26 @@ const NAMES = {
 };
 const ENDS = ["least", "greatest"]; // of the differences of queries that are looked at, as typed
 const inAddress = () => {
-  const said = new URLSearchParams();
+  const parameters = new URLSearchParams();
   const first = atFirst();
   for (const [key, names] of Object.entries(NAMES)) {
-    if (state[key] !== first[key]) said.set(key, names[state[key]]);
+    if (state[key] !== first[key]) parameters.set(key, names[state[key]]);
   }
-  for (const end of ENDS) if ($(`#${end}`).value) said.set(end, $(`#${end}`).value);
+  for (const end of ENDS) if ($(`#${end}`).value) parameters.set(end, $(`#${end}`).value);
   const left = strategies.filter((_, s) => !state.chosen.has(s));
-  for (const name of left) said.append("without", name);
-  return said.toString();
+  for (const name of left) parameters.append("without", name);
+  return parameters.toString();
 };
 // What an address says that this page has not is passed over.
 const fromAddress = (address) => {
-  const said = new URLSearchParams(address);
-  const found = atFirst();
+  const parameters = new URLSearchParams(address);
+  const choice = atFirst();
   for (const [key, names] of Object.entries(NAMES)) {
-    if (names.includes(said.get(key))) found[key] = names.indexOf(said.get(key));
+    if (names.includes(parameters.get(key))) choice[key] = names.indexOf(parameters.get(key));
   }
-  if (found.a === found.b) found.b = null;
-  for (const name of said.getAll("without")) found.chosen.delete(strategies.indexOf(name));
-  return found;
+  if (choice.a === choice.b) choice.b = null;
+  for (const name of parameters.getAll("without")) choice.chosen.delete(strategies.indexOf(name));
+  return choice;
 };
 const remember = () => {
   try {

@@ -7,7 +7,7 @@ const mayBeBest = ({ bests }, m) => {
   if (baseline !== null || !rows) return bests;
   const worse = new Set(
     records(comparison.columns, rows)
-      .filter(({ found }) => found)
+      .filter(({ significant }) => significant)
       .map(({ strategy: a, baseline: b }) => (bests.includes(a) ? b : bests.includes(b) ? a : null)),
   );
   return bests.length ? [...strategies.keys()].filter((s) => !worse.has(s)) : [];

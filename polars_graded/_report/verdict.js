@@ -2,13 +2,13 @@
 
 const showVerdict = () => {
   // A sentence of texts and of places of strategies.
-  const said = seen.measure.verdict.map((part) =>
+  const sentence = seen.measure.verdict.map((part) =>
     typeof part === "string" ? part : element("span", marked(part), { class: "strategy" }));
   // Tests and intervals are of all pairs, whoever is chosen to be looked at.
   const left = strategies.length - state.chosen.size;
   const gone = `the ${amount(left)} that ${left === 1 ? "is" : "are"} not chosen among them: `;
   const whose = left ? `Of all ${amount(strategies.length)} strategies, ${gone}` : "";
-  $("#verdict p").replaceChildren(whose, ...said);
+  $("#verdict p").replaceChildren(whose, ...sentence);
 };
 
 const showOverview = () => {
@@ -25,9 +25,9 @@ const showOverview = () => {
     return column(name, same ? undefined : name, forms[form], { value, look: form });
   });
   const same = found.filter(({ title }) => title === undefined);
-  const said = ({ name, value, form }) =>
+  const item = ({ name, value, form }) =>
     element("div", [element("dt", name), element("dd", form(value(rows[0])))]);
-  $("#overview dl").replaceChildren(...same.map(said));
+  $("#overview dl").replaceChildren(...same.map(item));
   const strategy = column("strategy", "Strategy", named, { value: ([name]) => name ?? "null" });
   table("overview", [strategy, ...found], rows);
 };

@@ -23,7 +23,7 @@ from polars_graded._results.significance import (
 from polars_graded._sentences.verdicts import Directions, Tested
 
 
-def is_found(columns: Collection[str], level: float) -> pl.Expr:
+def is_significant(columns: Collection[str], level: float) -> pl.Expr:
     """Return whether p is at most the level and its direction is that of the mean difference.
 
     A test of ranks may find a difference whose mean lies on the other side: no statement about
@@ -84,7 +84,7 @@ def count_directions(pairs: pl.DataFrame, level: float) -> Directions:
     sign = pl.col("difference").sign()
     better = worse = 0
     for best, rows in zip(bests, pairs.partition_by("measure", maintain_order=True), strict=True):
-        signs = rows.filter(is_found(rows.columns, level)).select(sign).to_series()
+        signs = rows.filter(is_significant(rows.columns, level)).select(sign).to_series()
         up, down = int((signs > 0).sum()), int((signs < 0).sum())
         better, worse = (
             (better + down, worse + up) if best == "lowest" else (better + up, worse + down)
@@ -98,6 +98,6 @@ def undefeated(n: int, pairs: Iterable[Mapping[str, Any]], best: str) -> list[in
     defeated = {
         pair["baseline"] if (pair["difference"] > 0) == (best == "highest") else pair["strategy"]
         for pair in pairs
-        if pair["found"]
+        if pair["significant"]
     }
     return [place for place in range(n) if place not in defeated]

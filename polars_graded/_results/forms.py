@@ -18,7 +18,7 @@ from polars_graded._checks import (
 )
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of, summary_of
-from polars_graded._results.findings import is_found
+from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import GRADER, Columns, Missing, one_grader, takes_results
 from polars_graded._results.per_query import (
     Grid,
@@ -245,7 +245,7 @@ def paper_table(
             else trusted_table(*found_of, (baseline, options.correction))
         )
         is_tested = pairs["p_corrected"].count() > 0
-        found = pairs.filter(is_found(pairs.columns, options.level))
+        found = pairs.filter(is_significant(pairs.columns, options.level))
         marked = _beaten(found, parts, strategy, signs)
     beside = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"

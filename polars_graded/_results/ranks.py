@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_graded._measuring.kernels.ragged import Integers, Mask
 from polars_graded._results.comparing import comparison_of, summary_of
-from polars_graded._results.findings import is_found
+from polars_graded._results.findings import is_significant
 from polars_graded._results.keys import Columns, Missing, takes_results
 from polars_graded._results.per_query import (
     Grid,
@@ -173,7 +173,7 @@ def _ranked(
     rounded = means["mean"].round(12)
     rank = rounded.rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
-    found = pairs.select(is_found(pairs.columns, alpha)).to_series().to_numpy()
+    found = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
     ahead = np.zeros((means.height, means.height), dtype=bool)
     """Whether the strategy of a row is found better than that of a column."""
     places = rank.fill_null(0).to_numpy()

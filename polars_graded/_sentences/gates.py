@@ -61,11 +61,16 @@ def names_apart(new: Any, old: Any) -> tuple[str, str]:
     return (f"{new} (new)", f"{old} (baseline)") if new == old else (new, old)
 
 
+def largest_unseen_share(level: float, n: int) -> float:
+    """Return the largest percentage of queries that n of them miss with the chance `level`."""
+    share: float = 100 * (1 - level ** (1 / n))
+    return share
+
+
 def _verdict_said(row: Mapping[str, Any], new: str, old: str) -> str:
     verdict, margin, n = row["verdict"], short(row["margin"]), row["queries"]
     if verdict == UNCHANGED:
-        # The largest share of queries that n of them miss with this chance.
-        share = 100 * (1 - row["level"] ** (1 / n))
+        share = largest_unseen_share(row["level"], n)
         return (
             f"{new} is unchanged from {old}: none of {counted(n, 'queries')} changed; a change "
             f"that touches fewer than {share:.2g} % of queries may show nothing in them"
@@ -109,7 +114,7 @@ def _more(row: Mapping[str, Any]) -> str:
     """Return how many more queries would decide, with the condition of that."""
     if row["more_queries"] is not None:
         more = counted(row["more_queries"], "more queries")
-        return f"; if the difference stays as it is, {more} decide in 4 of 5 cases"
+        return f"; if the difference stays as it is, {more} decide in 4 of 5 cases or more"
     if row["margin"] > 0:
         return "; the loss is close to the margin, so more queries will hardly decide"
     return "; the two are about as good, so more queries will hardly decide"
@@ -192,6 +197,12 @@ def summary_of_gate(
         f"most {100 * (1 - confidence):.3g} have an interval without the true difference.{each} "
         "Lost queries have a value on one side alone."
     )
+    if (n_queries := verdicts["queries"].min()) and isinstance(n_queries, int):
+        share = largest_unseen_share(level, n_queries)
+        meaning += (
+            f" A change that touches fewer than {share:.2g} % of queries may show nothing in "
+            f"{counted(n_queries, 'queries')}."
+        )
     lines += [
         "",
         meaning,
@@ -199,6 +210,14 @@ def summary_of_gate(
     ]
     return (
         "\n".join([*lines, *_tables_of_losses(losses), "", f"polars_graded {__version__}"]) + "\n"
+    )
+
+
+def summary_of_refusal(reason: str) -> str:
+    """Return in Markdown that nothing was compared, and why."""
+    return (
+        f"## No verdict: the comparison was refused\n\n- {in_markdown(reason)}\n\n"
+        f"polars_graded {__version__}\n"
     )
 
 

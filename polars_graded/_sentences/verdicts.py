@@ -280,7 +280,7 @@ def _settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
     if pair["p_corrected"] is None:
         why = "one query cannot be tested" if n == 1 else "there is no test of it"
         return [f"That difference is undecided: {why}. ", *counts]
-    if pair["found"]:
+    if pair["significant"]:
         by = ", of ranks and not of means" if tested.of_ranks else ""
         return [f"That difference is settled ({p}{by}). ", *counts]
     if pair["p_corrected"] <= ALPHA:
@@ -312,7 +312,7 @@ def _others(facts: Facts, leader: int) -> Sentence:
     undecided = [
         pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
         for pair in mine
-        if not pair["found"]
+        if not pair["significant"]
     ]
     said = f" is significantly better than {len(mine) - len(undecided)} of the {len(mine)} others"
     if not undecided:

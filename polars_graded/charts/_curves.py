@@ -277,7 +277,7 @@ def _ends_said(table: pl.DataFrame, at: str, title: str) -> str:
     """Return the values at the ends of lines in words, the highest first."""
     last = table.filter(pl.col(at) == pl.col(at).max()).sort("value", descending=True)
     where = f"{title} at {at} {last[at][0]}"
-    return style.said(where, last.select("strategy", "value").iter_rows())
+    return style.list_values(where, last.select("strategy", "value").iter_rows())
 
 
 def _seen(table: pl.DataFrame, *, legend: bool) -> list[alt.Parameter]:

@@ -110,12 +110,12 @@ def explore(
     """
     per_query, query = chart_rows.one_query("per_query", per_query, query, strategy)
     confidence = check_number("confidence", confidence, above=0, below=1)
-    known = [] if colour is None else [colour]
-    check_columns("per_query", known, per_query.columns, argument="colour")
-    named = [] if measure is None else [measure]
-    others = per_query.drop({*known} - {*columns_named(named)})
+    colour_columns = [] if colour is None else [colour]
+    check_columns("per_query", colour_columns, per_query.columns, argument="colour")
+    measures = [] if measure is None else [measure]
+    others = per_query.drop({*colour_columns} - {*columns_named(measures)})
     numbers, curves = measures_and_curves(
-        others, named, query=query, strategy=strategy, curves=True
+        others, measures, query=query, strategy=strategy, curves=True
     )
     if measure is None:
         if len(numbers) != 1:
@@ -157,7 +157,7 @@ def explore(
         bin=width,
         fullest=table["place"].max(),
         colour=look,
-        known=colour,
+        facts=colour,
         confidence=confidence,
     )
     chart = query_views.views(queries, query, ranks, drawn)
@@ -167,14 +167,15 @@ def explore(
     headline, described = titles.query_by_query(measure, both), wins_of(both, table)
     chart.title = style.title(headline, [described])
     described = f"mean {measure} of {table.height} queries"
-    chart.description = f"{headline}. {style.said(described, zip(names, means, strict=True))}"
+    values = style.list_values(described, zip(names, means, strict=True))
+    chart.description = f"{headline}. {values}"
     return style.printable(chart)
 
 
 def _only_curve(curves: list[str]) -> str | None:
     """Return the one curve by rank that is no ideal one, if there is just one."""
-    found = [name for name in curves if curve_rows.kind_of(name) == "rank"]
-    return found[0] if len(found) == 1 else None
+    by_rank = [name for name in curves if curve_rows.kind_of(name) == "rank"]
+    return by_rank[0] if len(by_rank) == 1 else None
 
 
 def _with_ranks(
@@ -211,25 +212,25 @@ def _with_known(
     table: pl.DataFrame, per_query: pl.DataFrame, colour: str, query: str
 ) -> pl.DataFrame:
     """Return the queries with a known attribute, as at most ten names."""
-    known = per_query.select(key=query, value=colour).unique()
-    known = known.join(table, on="key", how="semi", nulls_equal=True)
-    if again := known.height - known["key"].n_unique():
+    facts = per_query.select(key=query, value=colour).unique()
+    facts = facts.join(table, on="key", how="semi", nulls_equal=True)
+    if again := facts.height - facts["key"].n_unique():
         msg = (
             f"`colour` must have one value for each {query}, got several for {again} in {colour!r}"
         )
         raise ValueError(msg)
-    values = known["value"]
+    values = facts["value"]
     if values.dtype.is_numeric() and values.n_unique() > style.MAX_COLOURS:
-        known = known.with_columns(_ranges(values).alias("known"))
+        facts = facts.with_columns(_ranges(values).alias("known"))
     else:
-        known = known.with_columns(chart_rows.name_column("value").alias("known"))
-        counts = known["known"].value_counts().sort("count", "known", descending=[True, False])
+        facts = facts.with_columns(chart_rows.name_column("value").alias("known"))
+        counts = facts["known"].value_counts().sort("count", "known", descending=[True, False])
         if counts.height > style.MAX_COLOURS:
             kept = pl.col("known").is_in(counts["known"].head(style.MAX_COLOURS - 1).implode())
-            named = pl.when(kept).then("known").otherwise(pl.lit("others"))
-            known = known.with_columns(named.alias("known"))
-    known = known.select("key", "known")
-    return table.join(known, on="key", how="left", nulls_equal=True, maintain_order="left")
+            label = pl.when(kept).then("known").otherwise(pl.lit("others"))
+            facts = facts.with_columns(label.alias("known"))
+    facts = facts.select("key", "known")
+    return table.join(facts, on="key", how="left", nulls_equal=True, maintain_order="left")
 
 
 def _ranges(values: pl.Series) -> pl.Series:

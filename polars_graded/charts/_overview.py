@@ -129,8 +129,8 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     width = starts["grades"] + WIDTHS["grades"]
     step = 18 if len(names) <= MAX_FULL_HEIGHT_STRATEGIES else 13
     layers = _marks(names, headings, width)
-    said = f"what was retrieved, judged and relevant, of {len(names)} strategies"
-    words = style.Words(titles.gaps(facts.rows(named=True)), described=said)
+    description = f"what was retrieved, judged and relevant, of {len(names)} strategies"
+    words = style.Words(titles.gaps(facts.rows(named=True)), described=description)
     size: dict[str, Any] = {"width": width, "height": alt.Step(step), **style.FRAMELESS}
     return style.panels(layers, drawn, panel, words, columns=1, **size)
 
@@ -202,11 +202,11 @@ def _grades(
     if grades is None:
         return  # of a strategy whose rows have neither a score nor a grade
     total = sum(each["rows"] for each in grades)
-    known = [level for level in levels if level is not None]
+    values = [level for level in levels if level is not None]
     for each in grades:
         grade, fill = each["grade"], UNJUDGED
         if grade is not None:
-            fill = style.mixed(LOWEST, HIGHEST, known.index(grade) / max(1, len(known) - 1))
+            fill = style.mixed(LOWEST, HIGHEST, values.index(grade) / max(1, len(values) - 1))
         width = WIDTHS["grades"] * each["rows"] / total
         yield _cell(f"grade {_number(grade)}: {each['rows']:,} rows", start, width, fill)
         start += width

@@ -405,13 +405,13 @@ def measure_agreement(
             # Below each other, it is seen how far each lies to the side.
             size |= {"columns": 1} if n_groups <= MAX_LANES else {"columns": 3, "width": 200}
         words = style.Words(headline, (), f"how many queries have which difference {minus}")
-        named = ["strategy:N"] if colour else []
+        tooltip_names = ["strategy:N"] if colour else []
         bars = alt.Chart().mark_bar()
         bars = bars.encode(
             x=alt.X("low:Q", title=minus, bin="binned", axis=alt.Axis(**style.WHOLE)),
             x2="high:Q",
             y=alt.Y("queries:Q", title="queries", axis=alt.Axis(format=",d", tickMinStep=1)),
-            tooltip=[*named, *style.decimals("low", "high"), "queries:Q"],
+            tooltip=[*tooltip_names, *style.decimals("low", "high"), "queries:Q"],
             **colour,
         )
         return style.panels([bars, style.rule(x=0)], table, panel, words, **size)
@@ -424,12 +424,12 @@ def measure_agreement(
     if table.height > chart_checks.MAX_DRAWN_ROWS:
         table = curve_rows.at_equal_steps(table, "x", most, groups)
     height = minus if by_x else y
-    named = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
+    tooltip_names = [f"{name}:N" for name in ("strategy", "query") if name in table.columns]
     points = alt.Chart().mark_point(filled=True, opacity=0.6)
     points = points.encode(
         x=alt.X("x:Q", title=x, **style.between(ends[0], **style.WHOLE)),
         y=alt.Y("y:Q", title=height, **style.between(ends[1])),
-        tooltip=[*named, *style.decimals("x", "y")],
+        tooltip=[*tooltip_names, *style.decimals("x", "y")],
         **colour,
     )
     same = [style.rule(y=0)] if by_x else [marks.diagonal(ends[0])] if ends[0] == ends[1] else []

@@ -110,9 +110,11 @@ def rankings(
     )
     strategy = options.get("strategy") or "strategy"
     _, grade = settled_grade(options.get("grade", "grade"))
-    named = check_list("query", options.get("query", "query"))
-    values_of = of if len(named) > 1 else [of]
-    query = ", ".join(f"{name} {value}" for name, value in zip(named, values_of, strict=True))
+    query_columns = check_list("query", options.get("query", "query"))
+    values_of = of if len(query_columns) > 1 else [of]
+    query = ", ".join(
+        f"{name} {value}" for name, value in zip(query_columns, values_of, strict=True)
+    )
     texts = ["strategy", "doc", *(["title"] if title is not None else [])]
     documents = documents.with_columns(chart_rows.name_column(name) for name in texts)
     documents, colours = tiles.with_levels(documents, irrelevant)
@@ -121,9 +123,9 @@ def rankings(
     chart_checks.check_row_count("frame", table)
     names = pl.col("doc" if title is None else "title").str.slice(0, 80)
     table = table.with_columns(names.alias("name"), pl.col("^title$").str.slice(0, tiles.LONGEST))
-    said = {"measure": chosen.name, "grade": grade, "strategy": strategy}
-    layers, size = tiles.marks(table, n, colours, **said)
-    described = style.said(f"rankings of {query}, {chosen.name}", values.items())
+    titles_of_columns = {"measure": chosen.name, "grade": grade, "strategy": strategy}
+    layers, size = tiles.marks(table, n, colours, **titles_of_columns)
+    described = style.list_values(f"rankings of {query}, {chosen.name}", values.items())
     columns = counted(len(values), "rankings")
     number = f"+: what a document adds to {titles.measure_in_words(chosen.name)}"
     words = style.Words(f"{columns} of {query}, {chosen.name}", [number], described)

@@ -150,20 +150,20 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
     x = style.between(axis_ends.round_ends(table["mean"])) | {"title": title}
     y = style.between((0, height), reverse=True) | {"axis": None, "title": None}
     written = style.ink()
-    named, bar, dot = (
+    names, bar, dot = (
         alt.Chart().transform_filter(alt.FieldEqualPredicate(field="part", equal=part))
         for part in ("strategy", "bar", "dot")
     )
     mean = alt.X("mean:Q", axis=alt.Axis(orient="top", titleLimit=300, grid=False), **x)
     row = alt.Y("row:Q", **y)
     layers = [
-        named.mark_rule(color=style.DOUBT).encode(x=mean, y=alt.Y("axis:Q", **y), y2="row:Q"),
-        named.mark_rule(color=style.DOUBT).encode(x=mean, x2="edge:Q", y=row),
+        names.mark_rule(color=style.DOUBT).encode(x=mean, y=alt.Y("axis:Q", **y), y2="row:Q"),
+        names.mark_rule(color=style.DOUBT).encode(x=mean, x2="edge:Q", y=row),
         bar.mark_bar(size=4, color=written).encode(x=mean, x2="to:Q", y=row),
         style.dots(dot, 45, color=written).encode(x=mean, y=row),
     ]
     for side, align, dx in (("left", "right", -5), ("right", "left", 5)):
-        text: Any = named.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))
+        text: Any = names.transform_filter(alt.FieldEqualPredicate(field="side", equal=side))
         name = style.short_label("datum.strategy")
         text = text.transform_calculate(label=f"({name}) + '  ' + format(datum.mean, '.4f')")
         text = text.mark_text(align=align, dx=dx, color=written, limit=300)
@@ -193,7 +193,7 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     half = (rising.height + 1) // 2
     place = pl.int_range(pl.len())
     left = place < half
-    named = rising.select(
+    names = rising.select(
         "strategy",
         "mean",
         "rank",
@@ -204,7 +204,7 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
         row=top + LABEL * pl.when(left).then(place).otherwise(pl.len() - 1 - place) + LABEL // 2,
     )
     dots = sets.join(bars.select("set", "row"), on="set", maintain_order="left")
-    parts = {"strategy": named, "bar": bars.drop("size"), "dot": dots}
+    parts = {"strategy": names, "bar": bars.drop("size"), "dot": dots}
     rows = pl.concat(
         [rows.with_columns(part=pl.lit(part)) for part, rows in parts.items()],
         how="diagonal_relaxed",
@@ -214,9 +214,9 @@ def _diagram(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 def _stacked(spans: list[tuple[float, float]], room: float) -> list[int]:
     """Return the lowest free level of each span, in the order of their starts."""
-    ends, found = list[float](), list[int]()
+    ends, places = list[float](), list[int]()
     for low, high in spans:
         free = (level for level, end in enumerate(ends) if low > end + room)
-        found.append(level := next(free, len(ends)))
+        places.append(level := next(free, len(ends)))
         ends[level : level + 1] = [high]
-    return found
+    return places

@@ -76,39 +76,39 @@ def relevance_function(
     check_columns("frame", [*keys.values(), score], frame.columns)
     chart_checks.check_numbers("frame", frame, [score])
     # An error of φ names the column, which must not be called like another of the result.
-    named = f"score {score}" if score in {"panel", "relevance", "name"} else score
-    scores = frame.select(*chart_rows.name_columns(keys), pl.col(score).alias(named)).drop_nulls(
-        named
-    )
+    axis_name = f"score {score}" if score in {"panel", "relevance", "name"} else score
+    scores = frame.select(
+        *chart_rows.name_columns(keys), pl.col(score).alias(axis_name)
+    ).drop_nulls(axis_name)
     if scores.is_empty():
         msg = f"`frame` must have a score in {score!r}, got none"
         raise ValueError(msg)
     chart_checks.check_panels(scores, panel)
     most = max(2, chart_checks.MAX_DRAWN_ROWS // 3 // (scores["panel"].n_unique() if panel else 1))
     chosen: dict[str, Any] = {"control_points": control_points, "whisker": whisker}
-    phi = graded(named).phi_relevance(**chosen)
-    found = scores.with_columns(relevance=phi.over("panel") if panel else phi)
+    phi = graded(axis_name).phi_relevance(**chosen)
+    relevances = scores.with_columns(relevance=phi.over("panel") if panel else phi)
     chosen["query"] = "panel" if panel else None
-    points = phi_control_points(scores, named, **chosen)
+    points = phi_control_points(scores, axis_name, **chosen)
     # Points are named where they come from the scores.
     own = control_points is not None
     name = pl.lit(None, pl.String).alias("name") if own else _names_of_points([*keys])
     drawn = {
-        "φ": phi_curve(scores, named, points=min(200, most), **chosen),
-        "score": curve_rows.at_equal_steps(found, named, most, [*keys]),
+        "φ": phi_curve(scores, axis_name, points=min(200, most), **chosen),
+        "score": curve_rows.at_equal_steps(relevances, axis_name, most, [*keys]),
         "control point": points.with_columns(name),
     }
-    as_score = pl.col(named).cast(pl.Float64).alias("score")
+    as_score = pl.col(axis_name).cast(pl.Float64).alias("score")
     parts = [
         rows.select(*keys, pl.lit(part).alias("part"), as_score, "relevance", "^name$")
         for part, rows in drawn.items()
     ]
     table = pl.concat(parts, how="diagonal")
-    values = found[named].cast(pl.Float64)
+    values = relevances[axis_name].cast(pl.Float64)
     middle, top = values.median(), values.max()
     many_low = isinstance(middle, float) and isinstance(top, float) and top > 20 * middle > 0
     kind = scale or ("symlog" if many_low else "linear")
-    is_undefined = found["relevance"].null_count() == found.height
+    is_undefined = relevances["relevance"].null_count() == relevances.height
     notes = ["φ is undefined: all scores are the same"] if is_undefined else []
     ends: Any = (values.min(), top)
     spread = kind == "symlog"
@@ -130,7 +130,7 @@ def relevance_function(
         style.dots(controls, 80, color=style.ink()),
         names,
     ]
-    headline = f"Relevance φ of {counted(found.height, 'scores')}, by {name_said(score)}"
+    headline = f"Relevance φ of {counted(relevances.height, 'scores')}, by {name_said(score)}"
     words = style.Words(headline, notes, f"relevance φ by {score}")
     return style.panels(layers, table, panel, words, "independent")
 
@@ -247,10 +247,10 @@ def sample_boxes(
     if name:
         # Not `opacity`, which is the ideal curve's where charts stand side by side.
         symbol = {"symbolType": "square", "symbolFillColor": "firebrick"}
-        lines = style.named(alt.FillOpacity, box, name, **symbol)
+        lines = style.named_line(alt.FillOpacity, box, name, **symbol)
         lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")
         layers.append(lines.encode(x=line_at))
-    described = style.said(f"median {value}", zip(groups, ordered["median"], strict=True))
+    described = style.list_values(f"median {value}", zip(groups, ordered["median"], strict=True))
     notes = titles.subtitle(titles.Drawn([value], 0, 0, []), "")
     notes.append("box: quartiles and median; points: beyond 1.5 times its length")
     words = style.Words(_headline(value, groups, group, table), notes, described)

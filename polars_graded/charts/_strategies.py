@@ -11,7 +11,7 @@ from polars_graded._checks import check_choice, check_level, check_whole_number
 from polars_graded._drawing import chart_checks, chart_rows, marks, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._results.findings import count_directions, is_found, names_of_tests
+from polars_graded._results.findings import count_directions, is_significant, names_of_tests
 from polars_graded._results.per_query import best_in
 from polars_graded._sentences import name_said, titles, verdicts
 
@@ -106,24 +106,24 @@ def strategy_bars(
     axis = style.axis_of_panels(table, "mean" if show == "bars" else None)
     first = table.filter(panel=table["panel"][0]) if several else table
     where = f"mean {table['panel'][0]}" if several else title
-    said = first.select("strategy", "mean").sort("mean", descending=True)
+    means = first.select("strategy", "mean").sort("mean", descending=True)
     what = "Mean" if len(facts.measures) == 1 else "Means"
     headline = titles.of_strategies(what, facts, intervals=has_intervals)
-    words = style.Words(headline, notes, style.said(where, said.iter_rows()))
+    words = style.Words(headline, notes, style.list_values(where, means.iter_rows()))
     width = width or (200 if several else 300)
     return style.panels(layers, table, panel, words, axis, columns=2, width=width)
 
 
 def _finding(comparison: pl.DataFrame, level: float) -> str:
     """State how many differences are settled, and in which direction to a single baseline."""
-    found = count_directions(comparison, level)
+    directions = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
-    sentence = verdicts.of_pairs(found)
+    sentence = verdicts.of_pairs(directions)
     if len(baselines) == 1:
         only = name_said(strategies[0]) if comparison.height == 1 else None
         things = "differences" if comparison.height > len(strategies) else "strategies"
-        sentence = verdicts.beside_baseline(found, name_said(baselines[0]), only, things)
+        sentence = verdicts.beside_baseline(directions, name_said(baselines[0]), only, things)
     alone = comparison["measure"].n_unique() == comparison.height
     return verdicts.said_in_title(sentence, names_of_tests(comparison, alone=alone))
 
@@ -197,7 +197,7 @@ def comparison_forest(
     if several and not chart_rows.has_panels(table):
         table = pair_rows.higher_first(table)
     believed, doubted = f"corrected p ≤ {level:g}", "not significant"
-    significant = pl.when(is_found(table.columns, level)).then(pl.lit(believed))
+    significant = pl.when(is_significant(table.columns, level)).then(pl.lit(believed))
     table = table.with_columns(
         pair_rows.pair_name(versus=several).alias("pair"),
         significant.otherwise(pl.lit(doubted)).alias("significance"),
@@ -287,10 +287,10 @@ def comparison_matrix(
     keys: dict[str, Any] = {"texts": ["measure", "baseline"], "strategy": strategy, "panel": panel}
     table = chart_rows.result_rows("comparison", comparison, "difference", "p_corrected", **keys)
     finding, facts = _finding(table, level), chart_rows.facts_of(table)
-    table = table.with_columns(is_found(table.columns, level).alias("found"))
+    table = table.with_columns(is_significant(table.columns, level).alias("significant"))
     sign = pl.when(pl.col("difference") < 0).then(pl.lit(BELOW)).otherwise(pl.lit("+"))
-    mark = pl.when("found").then(sign).otherwise(pl.lit(""))
-    table = pair_rows.both_sides(table).with_columns(mark.alias("mark")).drop("found")
+    mark = pl.when("significant").then(sign).otherwise(pl.lit(""))
+    table = pair_rows.both_sides(table).with_columns(mark.alias("mark")).drop("significant")
     chart_checks.check_row_count("comparison", table)
     chart_checks.check_not_repeated("comparison", table, "pair", panel, ["strategy", "baseline"])
     to_others = table.group_by("measure", "strategy", maintain_order=True)

@@ -201,8 +201,8 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     lines = _measure_lines(table, x, y, *tooltip, few=False)
     # A large point where the queries at hand are.
     large = style.dots(alt.Chart().transform_filter("datum.at_hand"), 90)
-    said = ["measure:N", "queries:Q", *tooltip]
-    large = large.encode(x=x, y=y, color=_colours(table), tooltip=said)
+    tooltips = ["measure:N", "queries:Q", *tooltip]
+    large = large.encode(x=x, y=y, color=_colours(table), tooltip=tooltips)
     at_hand = table.filter("at_hand")
     n, amounts = at_hand["queries"].unique(), at_hand["difference"].drop_nulls().to_list()
     shares = at_hand["share_of_range"].drop_nulls().to_list()
@@ -505,9 +505,9 @@ def grading_profile(
         above.encode(x=x, y=alt.value(3), text="correlation:N"),
     ]
     if not several:
-        named = names if len(names) <= style.MAX_COLOURS else best
+        named_strategies = names if len(names) <= style.MAX_COLOURS else best
         last = pl.col("grading") == gradings[-1]
-        table = line_names.with_labels(table, last, [height], ends, named)
+        table = line_names.with_labels(table, last, [height], ends, named_strategies)
         layers += marks.line_names(x, title, "strategy", look["color"], end=height)
     notes = [f"τ: of the order of strategies with that {given}", *style.rest_named(names)]
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
@@ -590,8 +590,10 @@ def unjudged_bounds(
     if further is not None and further > SEEN * (means["high"].max() - means["low"].min()):  # type: ignore[operator]
         notes.append("thin line: and what could lie beyond the end of rankings")
         # An axis needs two ends, in a panel where nothing lies beyond too.
-        there = base.transform_calculate(end="isValid(datum.beyond) ? datum.beyond : datum.high")
-        layers.insert(0, style.interval(there, title, ("low", "end"), size=1, scale=scale))
+        bars_beyond = base.transform_calculate(
+            end="isValid(datum.beyond) ? datum.beyond : datum.high"
+        )
+        layers.insert(0, style.interval(bars_beyond, title, ("low", "end"), size=1, scale=scale))
     described = f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
     what = "Mean" if len(facts.measures) == 1 else "Means"
     headline = f"{titles.of_strategies(what, facts)}, unjudged documents irrelevant or best"
@@ -628,10 +630,10 @@ def _level(value: float) -> alt.Chart:
 
 
 def _measure_lines(
-    table: pl.DataFrame, x: alt.X, y: alt.Y, *said: Any, few: bool
+    table: pl.DataFrame, x: alt.X, y: alt.Y, *tooltips: Any, few: bool
 ) -> list[alt.Chart]:
     """Return a line for each measure, its name at its end, and points that say where they are."""
-    colour, tooltip = _colours(table), ["measure:N", x.shorthand, *said]
+    colour, tooltip = _colours(table), ["measure:N", x.shorthand, *tooltips]
     base = alt.Chart().encode(x=x, y=y, color=colour, detail="measure:N")
     points = base.mark_point(filled=True, size=25, opacity=1 if few else 0)
     end = y.shorthand.partition(":")[0]
