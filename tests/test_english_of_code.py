@@ -16,28 +16,9 @@ import pytest
 import polars_graded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
 ROOT = Path(polars_graded.__file__).parent
-
-CLEAN = (
-    "_drawing",
-    "_measuring",
-    "_report",
-    "charts",
-    "__init__.py",
-    "__main__.py",
-    "_checks.py",
-    "_door.py",
-    "_versions.py",
-    "_warnings.py",
-    "_writing.py",
-    "datasets.py",
-    "experiments.py",
-    "namespace.py",
-    "trust.py",
-)
-"""Packages and modules without participles as names; the tuple goes once it lists all of them."""
 
 MAX_SHARE = 0.01
 """Maximum share of docstrings whose first word is one of `FIRST_WORDS`."""
@@ -58,11 +39,9 @@ class Name(NamedTuple):
     text: str
 
 
-def list_files(names: Iterable[str] = (".",)) -> list[Path]:
-    """Return the files of packages and modules, by default of all."""
-    paths = [ROOT / name for name in names]
-    nested = [sorted(path.rglob("*.py")) if path.is_dir() else [path] for path in paths]
-    return [file for files in nested for file in files]
+def list_files() -> list[Path]:
+    """Return the files of the package."""
+    return sorted(ROOT.rglob("*.py"))
 
 
 def parse(path: Path) -> ast.Module:
@@ -115,9 +94,7 @@ def test_constants_are_maxima_and_minima(path: Path) -> None:
     assert [name for name in names if is_adjective(name.text)] == []
 
 
-@pytest.mark.parametrize(
-    "path", list_files(CLEAN), ids=lambda path: path.relative_to(ROOT).as_posix()
-)
+@pytest.mark.parametrize("path", list_files(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_names_are_nouns(path: Path) -> None:
     file = path.relative_to(ROOT).as_posix()
     names = find_names(parse(path), file)

@@ -102,8 +102,8 @@ def _read_runs(given: Given) -> Rows:
         tags.append(tag.to_series())
     names = [Path(run).name for run in runs]
     names = names if len(set(names)) == len(runs) else list(runs)
-    named = zip(frames, names_apart(tags, names), strict=True)
-    stacked = pl.concat([frame.with_columns(name) for frame, name in named])
+    named_runs = zip(frames, names_apart(tags, names), strict=True)
+    stacked = pl.concat([frame.with_columns(name) for frame, name in named_runs])
     judged = judge(
         stacked if is_large else stacked.collect(),
         judgments.get(None, judgments),

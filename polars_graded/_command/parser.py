@@ -227,8 +227,8 @@ class Given(argparse.Namespace):
     @cached_property
     def numbers(self) -> dict[str, Best]:
         """Return which value is best of each measure with one value per query."""
-        found = self.measures.items()
-        return {name: m.definition.best for name, m in found if not m.is_curve}
+        measures = self.measures.items()
+        return {name: m.definition.best for name, m in measures if not m.is_curve}
 
     @cached_property
     def qrels_by_grader(self) -> dict[str | None, str]:

@@ -111,7 +111,7 @@ def check_options(given: Given) -> None:
                 raise ValueError(msg)
             check_writable(value, given.inputs)
     for find, sentence in RULES:
-        if found := [*find(given)]:
-            raise ValueError(sentence.format(", ".join(found)))
+        if offenders := [*find(given)]:
+            raise ValueError(sentence.format(", ".join(offenders)))
     if given.report or given.chart:
         drawing_scripts()

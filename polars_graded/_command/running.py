@@ -154,7 +154,7 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _hold_against_baseline(
-    per_query: pl.DataFrame, given: Given, gated: Sequence[str], told: Sequence[str]
+    per_query: pl.DataFrame, given: Given, gated: Sequence[str], messages: Sequence[str]
 ) -> tuple[str, int]:
     """Return what a gate says of each strategy, and the exit status."""
     best = {name: given.numbers[name] for name in measures_by_name(gated)}
@@ -182,7 +182,7 @@ def _hold_against_baseline(
     verdicts = verdicts_of(held, given.margin, Options(given.comparison["test"], "none"))
     if given.markdown:
         with _named(given.markdown), write_atomically(given.markdown) as part:
-            part.write_text(gate_summary(held, verdicts, told), encoding="utf-8")
+            part.write_text(gate_summary(held, verdicts, messages), encoding="utf-8")
     status = next((EXIT_STATUS[each] for each in BAD if each in {*verdicts["verdict"]}), 0)
     return "\n".join(map(printable, verdicts["sentence"])), status
 
@@ -218,8 +218,8 @@ def _report_options(
     if given.unjudged_below is not None:
         settings["Judgments"] = f"none below grade {given.unjudged_below:g}"
     if given.undefined_as == "default":
-        found = given.measures.items()
-        undefined = [name for name, measure in found if measure.definition.needs_pairs]
+        measures = given.measures.items()
+        undefined = [name for name, measure in measures if measure.definition.needs_pairs]
         others = f", and are left out of {undefined[0]}" if undefined else ""
         settings["Queries without a relevant document"] = f"count as 0{others}"
     if given.trusted is not None:

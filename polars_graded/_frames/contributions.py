@@ -25,21 +25,21 @@ TIED = "tied with another"
 
 def check_sum(measure: str) -> Measure:
     """Return the measure of that name, which must be a sum over ranks, in the order of the rows."""
-    found = Measure.parse(measure)
-    if not found.definition.is_sum:
+    parsed = Measure.parse(measure)
+    if not parsed.definition.is_sum:
         sums = ", ".join(name for name, definition in DEFINITIONS.items() if definition.is_sum)
         msg = f"`measure` must be a sum over ranks, one of {sums}, got {measure!r}"
         raise ValueError(msg)
-    if found.options.get("over") == "retrieved":
+    if parsed.options.get("over") == "retrieved":
         msg = (
             f"`measure` must be a sum over ranks, got {measure!r}, which divides by how many "
             "relevant documents were retrieved"
         )
         raise ValueError(msg)
-    if found.needs_ties:
+    if parsed.needs_ties:
         msg = f"`measure` must leave tied documents in their order, got {measure!r}"
         raise ValueError(msg)
-    return found
+    return parsed
 
 
 def ranked_documents(request: Request, rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -112,9 +112,9 @@ def ranks_added(
 
 def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any) -> pl.DataFrame:
     """Return the rows of one query, of which there must be some."""
-    several, named = len(request.query) > 1, ", ".join(map(repr, request.query))
+    several, columns = len(request.query) > 1, ", ".join(map(repr, request.query))
     if several and not (isinstance(of, tuple) and len(of) == len(request.query)):
-        msg = f"`of` must be a tuple of a value of each of {named}, got {of!r}"
+        msg = f"`of` must be a tuple of a value of each of {columns}, got {of!r}"
         raise TypeError(msg)
     wanted = []
     for query, value in zip(request.query, of if several else [of], strict=True):
@@ -131,7 +131,7 @@ def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any)
     if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
         check_directions(request, frame.lazy().select(request.given_columns).collect())
     if rows.is_empty():
-        msg = f"`frame` must have a row of the query, got none for {of!r} in {named}"
+        msg = f"`frame` must have a row of the query, got none for {of!r} in {columns}"
         raise ValueError(msg)
     return rows
 

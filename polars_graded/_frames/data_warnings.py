@@ -116,8 +116,8 @@ class Noted:
         order = self.values.get_column(self.request.key).unique(maintain_order=True)
         if self.request.strategy is None:
             order = pl.Series([*self.request.by], dtype=pl.String)
-        named = order.alias("name").to_frame()
-        return named.join(
+        names = order.alias("name").to_frame()
+        return names.join(
             counts, on="name", how="inner", nulls_equal=True, maintain_order="left"
         ).to_dicts()
 
@@ -249,8 +249,8 @@ class Noted:
             query = [*self.request.query]
             queries = apart.select(query)
             of_first = apart.join(apart.head(1), on=query, how="semi", nulls_equal=True)
-            found = of_first.sort("relevant", "worth", maintain_order=True)
-            (few, least), *_, (many, most) = found.select(self.request.key, "relevant").rows()
+            ordered = of_first.sort("relevant", "worth", maintain_order=True)
+            (few, least), *_, (many, most) = ordered.select(self.request.key, "relevant").rows()
             yield (
                 f"the relevant documents of a query differ between strategies in "
                 f"{queries.n_unique()} of {self.queries} queries (of {first_few([queries.row(0)])} "
@@ -373,12 +373,12 @@ class Noted:
         column = self.request.tie_column or self.request.document
         if self.request.tie_column is None:
             decides = "the order of rows decides which comes first"
-            named = (
+            remedy = (
                 f"ties={column!r} ranks them by that column"
                 if column
                 else "ties= names the column of documents, which breaks them"
             )
-            hint = f"{named} as in trec_eval; ties='order' says that the order of rows is meant"
+            hint = f"{remedy} as in trec_eval; ties='order' says that the order of rows is meant"
         else:
             decides = f"{column!r} decides which comes first, as in trec_eval"
             hint = f"ties={column!r} says that this is meant; ties='order' keeps the order of rows"

@@ -57,13 +57,13 @@ class Directions:
         elif self.request.strategy is None:
             each = {None: RankLists.of(lists).evidence()}
         else:
-            found = RankLists.of(lists)
+            ranks = RankLists.of(lists)
             strategies = groups.keys.get_column(self.request.strategy).alias("strategy")
             sums = (
                 pl.DataFrame([strategies])
-                .hstack([pl.Series(field, mask) for field, mask in vars(found).items()])
+                .hstack([pl.Series(field, mask) for field, mask in vars(ranks).items()])
                 .group_by("strategy")
-                .agg(pl.col(*vars(found)).sum())
+                .agg(pl.col(*vars(ranks)).sum())
             )
             each = {strategy: RankEvidence(*counts) for strategy, *counts in sums.iter_rows()}
         for strategy, evidence in each.items():
@@ -90,9 +90,9 @@ class Directions:
         )
         if self.request.strategy is None:
             return hint
-        found = {key[1]: each for key, each in self.evidence.items() if key[2] == column}
-        ranked = [strategy for strategy, each in found.items() if each.is_conclusive]
-        if len(ranked) == len(found):
+        evidence = {key[1]: each for key, each in self.evidence.items() if key[2] == column}
+        ranked = [strategy for strategy, each in evidence.items() if each.is_conclusive]
+        if len(ranked) == len(evidence):
             return hint
         return (
             f"{hint}, for all strategies; to turn round the ranks of some, pass "

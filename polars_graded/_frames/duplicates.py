@@ -102,13 +102,13 @@ def _some_queries(
 
 def _hashes(rows: pl.DataFrame, columns: Sequence[str]) -> Hashes:
     """Return a hash of the values of some columns for each row."""
-    found = np.zeros(rows.height, np.uint64)
+    hashes = np.zeros(rows.height, np.uint64)
     for name in columns:
         column = rows.get_column(name)
         column = column.cast(pl.Float64) if column.dtype.is_float() else column
-        found = (found ^ column.hash(seed=0).to_numpy()) * MIXER
-        found ^= found >> np.uint64(32)
-    return found
+        hashes = (hashes ^ column.hash(seed=0).to_numpy()) * MIXER
+        hashes ^= hashes >> np.uint64(32)
+    return hashes
 
 
 def _n_unique(hashes: Hashes) -> int:

@@ -54,8 +54,8 @@ class TextFile:
         first = 1
         with _opened(self.source) as opened:
             while text := self._lines(opened):
-                known = text.removeprefix(_BYTE_ORDER_MARK) if first == 1 else text
-                yield Block(self.name, known, first)
+                content = text.removeprefix(_BYTE_ORDER_MARK) if first == 1 else text
+                yield Block(self.name, content, first)
                 first += text.count(b"\n")
 
     def _lines(self, opened: IO[bytes]) -> bytes:
@@ -107,8 +107,8 @@ def _files_of_one(source: Any) -> list[TextFile]:
         raise ValueError(msg)
     if not glob.has_magic(path) or Path(path).exists():
         return [TextFile(Path(path))]
-    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
-    if not found:
+    matches = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
+    if not matches:
         msg = f"no file has a name like {path!r}"
         raise FileNotFoundError(msg)
-    return [TextFile(Path(each)) for each in found]
+    return [TextFile(Path(each)) for each in matches]

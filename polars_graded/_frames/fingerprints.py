@@ -72,23 +72,23 @@ def fingerprints(request: Request, frame: pl.LazyFrame, doc: str) -> pl.LazyFram
     )
     text = pl.col(JUDGMENTS).map_batches(_as_text, return_dtype=pl.String(), is_elementwise=True)
     # A sum of unsigned numbers begins anew at 2 to the 64.
-    found = rows.group_by(request.keys).agg(pl.col(JUDGMENTS).sum()).with_columns(text)
+    hashes = rows.group_by(request.keys).agg(pl.col(JUDGMENTS).sum()).with_columns(text)
     if request.grader is None:
-        return found
-    return found.select(pl.lit(request.grader).alias(GRADER), "*")
+        return hashes
+    return hashes.select(pl.lit(request.grader).alias(GRADER), "*")
 
 
 def _hashed(judgments: pl.Series) -> pl.Series:
     """Return a hash of each document and its grade."""
-    found = []
+    parts = []
     for first in range(0, len(judgments), DEFAULT_CHUNK_ROWS):
         part = judgments.slice(first, DEFAULT_CHUNK_ROWS).struct.unnest()
         texts = part["doc"].cast(pl.Binary).cast(pl.List(pl.UInt8))
         lengths = texts.list.len().to_numpy().astype(np.int64)
         characters = texts.explode(empty_as_null=False, keep_nulls=False).to_numpy()
         grades = part["grade"].to_numpy().astype(np.float64)
-        found.append(hash_judgments(hash_texts(characters, lengths), grades))
-    return pl.Series(judgments.name, np.concatenate(found) if found else [], dtype=pl.UInt64)
+        parts.append(hash_judgments(hash_texts(characters, lengths), grades))
+    return pl.Series(judgments.name, np.concatenate(parts) if parts else [], dtype=pl.UInt64)
 
 
 def _as_text(hashes: pl.Series) -> pl.Series:

@@ -31,10 +31,10 @@ class Groups:
     keys: pl.DataFrame
     """What tells the groups apart, a row per group."""
     offsets: Integers
-    whole: pl.DataFrame
+    source: pl.DataFrame
     """The frame that they come from, with all of its columns."""
     rows: Integers | None = None
-    """The row of `whole` that each row was; None where they stand as they did."""
+    """The row of `source` that each row was; None where they stand as they did."""
 
     @classmethod
     def of(cls, frame: pl.DataFrame, keys: Sequence[str], columns: Sequence[str]) -> Groups:
@@ -45,18 +45,18 @@ class Groups:
         few = len(starts) < MANY_RUNS * frame.height  # or else they hardly stand together
         if are_sorted(runs) or (few and runs.group_by(keys).agg().height == runs.height):
             return cls(values, runs, np.append(starts, frame.height), frame)
-        named = [column.alias(KEY.format(column.name)) for column in _without_claims(keyed)]
+        key_columns = [column.alias(KEY.format(column.name)) for column in _without_claims(keyed)]
         row = pl.int_range(pl.len(), dtype=pl.get_index_type()).alias(ROW)
         groups = (
-            values.with_columns(*named, row)
-            .group_by([key.name for key in named])
+            values.with_columns(*key_columns, row)
+            .group_by([key.name for key in key_columns])
             .agg(*columns, ROW)
         )
         lists = [Lists.of(groups.get_column(name)) for name in columns]
-        found = groups.select(pl.col(KEY.format(key)).alias(key) for key in keys)
+        found_keys = groups.select(pl.col(KEY.format(key)).alias(key) for key in keys)
         rows = Lists.of(groups.get_column(ROW)).flat.to_numpy()
         flat = pl.DataFrame([each.flat for each in lists])
-        return cls(flat, found, lists[0].offsets, frame, rows)
+        return cls(flat, found_keys, lists[0].offsets, frame, rows)
 
     @property
     def n(self) -> int:
@@ -71,13 +71,13 @@ class Groups:
     def at(self, column: str, places: Integers) -> pl.Series:
         """Return the values of a column of the whole frame at some places."""
         rows = places if self.rows is None else self.rows[places]
-        return self.whole.get_column(column).gather(rows)
+        return self.source.get_column(column).gather(rows)
 
     def reduced(self, ufunc: np.ufunc, values: pl.Series) -> pl.Series:
         """Return the result of a NumPy reduction for each group, with null for NaN."""
         numbers = values.to_numpy()
-        found = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n else numbers
-        return pl.Series(found, nan_to_null=True)
+        results = ufunc.reduceat(numbers, self.offsets[:-1]) if self.n else numbers
+        return pl.Series(results, nan_to_null=True)
 
     def aggregated(self, column: pl.Series, expr: pl.Expr) -> pl.Series:
         """Return the result of an expression of "value" for the column in each group."""

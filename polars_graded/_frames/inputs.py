@@ -166,15 +166,17 @@ def _column(name: str, column: str, values: list[Any]) -> pl.Series:
     """Return the values of a column, which must be of one kind, with whole numbers among floats."""
     kinds = {*map(type, values)} - {type(None)}
     numbers = bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
-    whole = all(issubclass(kind, Integral) for kind in kinds)
+    are_whole = all(issubclass(kind, Integral) for kind in kinds)
     try:
-        return pl.Series(column, values, pl.Float64 if numbers and not whole else None)
+        return pl.Series(column, values, pl.Float64 if numbers and not are_whole else None)
     except OverflowError:
         msg = f"{column!r} of `{name}` must hold numbers of at most 128 bits, got a larger one"
         raise ValueError(msg) from None
     except (TypeError, pl.exceptions.PolarsError):
-        named = ", ".join(sorted(kind.__name__ for kind in kinds))
-        msg = f"{column!r} of `{name}` must hold texts or numbers, all of one kind, got {named}"
+        kind_names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        msg = (
+            f"{column!r} of `{name}` must hold texts or numbers, all of one kind, got {kind_names}"
+        )
         raise TypeError(msg) from None
 
 

@@ -153,8 +153,8 @@ class Join:
     def missed(self) -> Iterator[pl.DataFrame]:
         """Return the judgments that a strategy did not find, by strategy."""
         dtype = self._counts[0].schema[self.strategy]
-        for name, found in self._found.items():
-            rows = self.judged.filter(pl.Series(~found)).drop(PLACE)
+        for name, answered in self._found.items():
+            rows = self.judged.filter(pl.Series(~answered)).drop(PLACE)
             rows = rows.select(pl.lit(name, dtype).alias(self.strategy), pl.all())
             yield rows.drop(ALONE, strict=False)
 
@@ -167,12 +167,12 @@ class Join:
         for name in counts.get_column(self.strategy).unique(maintain_order=True):
             self.meet(name)
         self._counts.append(counts)
-        whole, *others = (frame.height for frame in self._counts)
-        if sum(others) > max(MAX_WAITING_COUNTS, whole):
+        total, *others = (frame.height for frame in self._counts)
+        if sum(others) > max(MAX_WAITING_COUNTS, total):
             self._counts = [self.counts()]
 
     def _mark(self, rows: pl.DataFrame) -> None:
         """Note which judgments are found, by each strategy."""
-        found = rows.select(self.strategy, PLACE).drop_nulls(PLACE)
-        for (name,), of_it in found.partition_by([self.strategy], as_dict=True).items():
+        places = rows.select(self.strategy, PLACE).drop_nulls(PLACE)
+        for (name,), of_it in places.partition_by([self.strategy], as_dict=True).items():
             self._found[name][of_it.get_column(PLACE).to_numpy()] = True

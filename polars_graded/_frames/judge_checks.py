@@ -30,8 +30,8 @@ def check_schemas(
         if grade not in judgments and grade in run:
             msg = f"`judgments` has no column {grade!r}, but `run` has: are the two swapped?"
             raise pl.exceptions.ColumnNotFoundError(msg)
-    named = [("query", query), ("doc", doc), *(("grade", grade) for grade in grades)]
-    for argument, name in named:
+    arguments = [("query", query), ("doc", doc), *(("grade", grade) for grade in grades)]
+    for argument, name in arguments:
         check_columns("judgments", [name], judgments, argument=argument)
     pair = [query, doc]
     key = pair if strategy is None else [strategy, *pair]
@@ -143,8 +143,8 @@ def check_overlap(join: Join) -> None:
     query, doc, judged = join.query, join.doc, join.judged
     counts = join.counts()
     judged_too = counts.join(join.queries, on=query, how="semi", maintain_order="left")
-    retrieved, found = judged_too.select(pl.col(ROWS, FOUND).sum()).row(0)
-    if counts.height and judged.height and not found:
+    retrieved, n_found = judged_too.select(pl.col(ROWS, FOUND).sum()).row(0)
+    if counts.height and judged.height and not n_found:
         what, column = ("document of a query", doc) if retrieved else ("query", query)
         ours = (join.unmatched if retrieved else counts.get_column(query))[0]
         msg = (
@@ -182,14 +182,15 @@ def check_overlap(join: Join) -> None:
         )
     asked = queries.n_unique()
     without = asked - judged_too.filter(pl.col(FOUND) > 0).get_column(query).n_unique()
-    if not len(join.unmatched) or not (2 * without > asked or _is_little(join, retrieved, found)):
+    if not len(join.unmatched) or not (2 * without > asked or _is_little(join, retrieved, n_found)):
         return
     none = f"in {without} of {asked} queries nothing that was retrieved is judged"
     missed = next((part for part in join.missed() if part.height), judged)
     warn_the_caller(
         DataWarning.ids,
         f"{none if without else 'the run and the judgments have few documents in common'}; "
-        f"of all {retrieved} retrieved documents {found} are judged ({found / retrieved:.1%})\n\n"
+        f"of all {retrieved} retrieved documents {n_found} are judged "
+        f"({n_found / retrieved:.1%})\n\n"
         f"Hint: see that {doc!r} means the same in `run` ({join.unmatched[0]!r}) "
         f"and `judgments` ({missed[doc][0]!r}); overview() shows what there is",
     )
@@ -200,14 +201,14 @@ LITTLE = 0.05
 """
 
 
-def _is_little(join: Join, retrieved: int, found: int) -> bool:
+def _is_little(join: Join, retrieved: int, n_found: int) -> bool:
     """Return whether hardly any retrieved document is judged, in all and in each query.
 
     Where a few of many are relevant, as for recommenders, what is retrieved for one user is judged
     for another: the identifiers are the same.
     """
     could = min(retrieved, join.judged.height * len(join.strategies))
-    if not could or found > LITTLE * could:
+    if not could or n_found > LITTLE * could:
         return False
     judged_for_others = join.unmatched.is_in(join.judged.get_column(join.doc).implode()).sum()
     return bool(judged_for_others <= LITTLE * min(len(join.unmatched), could))
@@ -222,11 +223,11 @@ def _lacking(answered: pl.DataFrame, join: Join) -> str:
     every = strategies.join(queries, how="cross")
     lacking = every.join(answered, on=keys, how="anti", maintain_order="left")
     by_strategy = lacking.group_by(join.strategy, maintain_order=True).agg(join.query)
-    told = [
+    parts = [
         f"{name!r} lacks {len(those)} of {asked} ({first_few(those)})"
         for name, those in by_strategy.head(MAX_SHOWN_VALUES).iter_rows()
     ]
-    return "; ".join(told if by_strategy.height <= MAX_SHOWN_VALUES else [*told, "..."])
+    return "; ".join(parts if by_strategy.height <= MAX_SHOWN_VALUES else [*parts, "..."])
 
 
 def _not_in(values: pl.Series, others: pl.Series) -> list[Any]:

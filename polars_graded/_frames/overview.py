@@ -137,8 +137,8 @@ def overview(
     )
     of_rows = pl.concat([_rows(request, rows, name) for name in request.by])
     table = counts.join(of_rows, on=STRATEGY, how="left", nulls_equal=True, maintain_order="left")
-    whole = cs.integer() & ~cs.by_name(STRATEGY)
-    table = table.with_columns(whole.cast(pl.UInt32))
+    whole_numbers = cs.integer() & ~cs.by_name(STRATEGY)
+    table = table.with_columns(whole_numbers.cast(pl.UInt32))
     return table.select(pl.col(STRATEGY).alias(request.key), *COLUMNS)
 
 
@@ -166,9 +166,9 @@ def _rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
     )
 
 
-def _share(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
+def _share(part: pl.Expr, total: pl.Expr) -> pl.Expr:
     """One sum over another, null where there is nothing."""
-    return pl.when(whole > 0).then(part / whole)
+    return pl.when(total > 0).then(part / total)
 
 
 @takes_options_of(Request.of)

@@ -78,14 +78,14 @@ class Cut:
     """How many rows there are, where it costs nothing to know."""
 
     def __str__(self) -> str:
-        named = ", ".join(map(repr, self.keys))
+        columns = ", ".join(map(repr, self.keys))
         if self.way == "sorted":
-            return f"rows stream by, sorted by {named}"
+            return f"rows stream by, sorted by {columns}"
         if self.way == "scratch":
-            return f"rows go to a scratch folder by hash of {named} where they exceed memory"
+            return f"rows go to a scratch folder by hash of {columns} where they exceed memory"
         if self.way == 1:
             return "all rows at once"
-        return f"{self.way} passes over the rows, by hash of {named}"
+        return f"{self.way} passes over the rows, by hash of {columns}"
 
     def of(self, frame: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         """Return the parts of the frame, with rows of the same keys in one part."""
@@ -104,21 +104,23 @@ def check_parts(value: Any) -> Parts:
     return "sorted" if value == "sorted" else "scratch"
 
 
-def chosen(frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, told: Parts) -> Cut:
+def chosen(
+    frame: pl.LazyFrame, query: Sequence[str], strategy: str | None, requested: Parts
+) -> Cut:
     """Choose how to cut the frame: as passed, or by its plan, its size and free memory."""
     keys = tuple(query)
     stacked = keys if strategy is None else (strategy, *query)
     rows = None
     if (steps := steps_of(frame)) and steps <= READ_AGAIN:
         rows = frame.select(pl.len()).collect().item()
-    if told is None or told == "sorted":
+    if requested is None or requested == "sorted":
         by = next((each for each in (stacked, keys) if claims_to_be_sorted(frame, each)), None)
-        if by is not None or told == "sorted":
+        if by is not None or requested == "sorted":
             return Cut("sorted", by or stacked, rows)
-    if told is None and rows is not None:
+    if requested is None and rows is not None:
         passes = max(1, -(-rows // rows_at_once(frame.head(SAMPLE_ROWS).collect())))
-        told = passes if passes <= MAX_PASSES else None
-    return Cut(told or "scratch", keys, rows)
+        requested = passes if passes <= MAX_PASSES else None
+    return Cut(requested or "scratch", keys, rows)
 
 
 def claims_to_be_sorted(frame: pl.LazyFrame, keys: Sequence[str]) -> bool:

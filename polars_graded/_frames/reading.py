@@ -446,13 +446,13 @@ def _strategies_of(files: Sequence[TextFile], runs: Iterable[pl.DataFrame]) -> l
 
 def names_apart(tags: Sequence[pl.Series], names: Sequence[str]) -> list[pl.Expr]:
     """Return the names of strategies by their tags, or by files where files share a tag."""
-    found = Counter(tag for of_file in tags for tag in of_file)
-    again = [tag for tag, n in found.items() if n > 1]
+    counts = Counter(tag for of_file in tags for tag in of_file)
+    again = [tag for tag, n in counts.items() if n > 1]
     if not again:
         return [pl.col("strategy")] * len(names)
     warn_the_caller(
         DataWarning.files,
-        f"the tag {again[0]!r} stands in {found[again[0]]} files, so that strategies are named "
+        f"the tag {again[0]!r} stands in {counts[again[0]]} files, so that strategies are named "
         f"after files: {first_few(names)}\n\n"
         "Hint: named_by='file' says that this is meant; a mapping gives strategies names of their "
         "own, also to one of several files: {'bm25': ['part1.run', 'part2.run']}",
@@ -469,12 +469,12 @@ def _tables(file: TextFile, formats: Sequence[Format]) -> Iterator[pl.DataFrame]
     """Return the rows of a file in one of the formats, a block after the other."""
     for block in file.blocks():
         if block.first == 1:
-            found = ((each, each.header.match(block.text)) for each in formats)
-            known, header = next((each, match) for each, match in found if match)
+            matches = ((each, each.header.match(block.text)) for each in formats)
+            table_format, header = next((each, match) for each, match in matches if match)
             # Its line stays, empty, so that lines are counted right.
             block = block._replace(text=block.text[header.end() :])  # noqa: PLW2901
-        table = _table_of_csv(block.text, known)
-        yield _table(block, known) if table is None else table
+        table = _table_of_csv(block.text, table_format)
+        yield _table(block, table_format) if table is None else table
 
 
 def _judgments(files: Iterable[TextFile]) -> Iterator[pl.DataFrame]:
@@ -521,7 +521,7 @@ def _documents(files: Iterable[TextFile], width: _Width) -> Iterator[pl.DataFram
 # Lines of the same fields
 
 
-def _table_of_csv(text: bytes, known: Format) -> pl.DataFrame | None:
+def _table_of_csv(text: bytes, table_format: Format) -> pl.DataFrame | None:
     """Return the rows as Polars reads CSV; None where `_table` might read them differently."""
     text = text.replace(b"\r\n", b"\n").strip(b"\n")
     tabs = b"\t" in text
@@ -535,26 +535,29 @@ def _table_of_csv(text: bytes, known: Format) -> pl.DataFrame | None:
             has_header=False,
             skip_lines=1,
             quote_char=None,
-            schema=_schema_of(known.fields),
+            schema=_schema_of(table_format.fields),
         )
     except (pl.exceptions.PolarsError, OSError):
         return None
     fine = [pl.all().is_not_null().all(), cs.float().is_finite().all()]
-    if "grade" in known.fields:
+    if "grade" in table_format.fields:
         fine.append((pl.col("grade").abs() < _EXACT).all())
     return table if table.select(pl.all_horizontal(fine)).item() else None
 
 
-def _table(block: Block, known: Format) -> pl.DataFrame:
+def _table(block: Block, table_format: Format) -> pl.DataFrame:
     """Return the rows of any block, or the first line that is malformed."""
     lines = _lines(block).filter((pl.col("line") != "") | pl.col("fault").is_not_null())
-    pattern = f"[{_BLANKS}]+".join([_FIELD] * len(known.fields))
-    rows = _taken_apart(lines, f"^{pattern}{known.rest}$", known.fields)
-    fields = f"{len(known.fields)} fields, {' '.join(known.fields)}"
+    pattern = f"[{_BLANKS}]+".join([_FIELD] * len(table_format.fields))
+    rows = _taken_apart(lines, f"^{pattern}{table_format.rest}$", table_format.fields)
+    fields = f"{len(table_format.fields)} fields, {' '.join(table_format.fields)}"
     count = pl.col("line").str.count_matches(_FIELD)
-    incomplete = pl.col("query").is_null(), pl.format(f"{known.line} has {fields}, got {{}}", count)
-    _check_lines(block.file, rows, [incomplete, *_wrong_numbers(known.fields)])
-    return rows.select(known.fields).cast(_schema_of(known.fields))
+    incomplete = (
+        pl.col("query").is_null(),
+        pl.format(f"{table_format.line} has {fields}, got {{}}", count),
+    )
+    _check_lines(block.file, rows, [incomplete, *_wrong_numbers(table_format.fields)])
+    return rows.select(table_format.fields).cast(_schema_of(table_format.fields))
 
 
 def _lines(block: Block) -> pl.DataFrame:
@@ -663,9 +666,9 @@ def _dense(features: pl.DataFrame, height: int) -> pl.DataFrame:
 
 def _with_whole_grades(frame: pl.DataFrame) -> pl.DataFrame:
     grades = frame["grade"]
-    whole = grades.cast(pl.Int64, strict=False)
-    same = (whole.cast(pl.Float64) == grades).fill_null(value=False)
-    return frame.with_columns(whole) if same.all() else frame
+    integers = grades.cast(pl.Int64, strict=False)
+    same = (integers.cast(pl.Float64) == grades).fill_null(value=False)
+    return frame.with_columns(integers) if same.all() else frame
 
 
 # What is wrong with a line
@@ -696,21 +699,21 @@ def _wrong_features(features: pl.DataFrame, most: int) -> list[Fault]:
     rule = f"a feature is number:value, a number from 1 to {_MAX_FEATURES} and a finite value"
     wrong = ~fine.fill_null(value=False), pl.format(f"{rule}, got '{{}}'", shown)
     rule = f"a feature number is at most `n_features`, {most}, got '{{}}'"
-    found = _first_fault(features, [wrong, (index > most, pl.format(rule, shown))])
+    faults = _first_fault(features, [wrong, (index > most, pl.format(rule, shown))])
     place = pl.col("row").cast(pl.Int64) * 2**16 + index
     # Counting distinct places is many times faster than finding the ones that come again.
     if features.select(place.n_unique()).item() < features.height:
         again = features.filter(index.is_not_null() & place.is_duplicated())
         sentence = pl.format("a line has a feature once, got number {} again", index)
-        found += _first_fault(again, [(pl.lit(value=True), sentence)])
-    return found
+        faults += _first_fault(again, [(pl.lit(value=True), sentence)])
+    return faults
 
 
 def _first_fault(rows: pl.DataFrame, rules: Sequence[Rule]) -> list[Fault]:
     """Return the first row that breaks a rule, and the message about it."""
     bad = rows.filter(pl.any_horizontal(wrong for wrong, _ in rules)).head(1)
-    said = [pl.when(wrong).then(sentence) for wrong, sentence in rules]
-    return bad.select("row", pl.coalesce(said)).rows()
+    sentences = [pl.when(wrong).then(sentence) for wrong, sentence in rules]
+    return bad.select("row", pl.coalesce(sentences)).rows()
 
 
 def _check_lines(
@@ -718,8 +721,8 @@ def _check_lines(
 ) -> None:
     """Raise for the first line with a fault; where it has several, the first that is given."""
     as_text = pl.col("fault").is_not_null(), pl.col("fault")
-    if found := [*_first_fault(rows, [as_text, *rules]), *others]:
-        row, sentence = min(found, key=itemgetter(0))
+    if faults := [*_first_fault(rows, [as_text, *rules]), *others]:
+        row, sentence = min(faults, key=itemgetter(0))
         _refuse(file, rows["number"][row], sentence, rows["line"][row])
 
 

@@ -146,8 +146,8 @@ class Request:
     def _check_names(self) -> None:
         """Raise where two columns of what comes out would have one name."""
         if self.strategy is not None and len(self.by) > 1:
-            named = ", ".join(self.by)
-            msg = f"`by` must name one column where `strategy` is given, got {named}"
+            names = ", ".join(self.by)
+            msg = f"`by` must name one column where `strategy` is given, got {names}"
             raise ValueError(msg)
         if self.key in self.query:
             msg = (
@@ -195,8 +195,8 @@ class Request:
     @property
     def columns(self) -> list[str]:
         """The columns of a frame that are looked at, each once."""
-        named = [name for name in (self.document, self.tie_column) if name is not None]
-        return list(dict.fromkeys([*self.keys, *self.columns_of_rows, *named]))
+        documents = [name for name in (self.document, self.tie_column) if name is not None]
+        return list(dict.fromkeys([*self.keys, *self.columns_of_rows, *documents]))
 
     @property
     def given_columns(self) -> list[str]:
@@ -485,14 +485,14 @@ def settled_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str,
     """Return the columns to rank each strategy by; expressions go to `computed`."""
     computed = {} if computed is None else computed
     several = isinstance(by, Sequence) and not isinstance(by, str)
-    named = (
+    entries = (
         by.items() if isinstance(by, Mapping) else [(None, c) for c in (by if several else [by])]
     )
-    if not named:
+    if not entries:
         msg = "`by` must name at least one column, got none"
         raise ValueError(msg)
     strategies = {}
-    for name, given in named:
+    for name, given in entries:
         if isinstance(by, Mapping) and not isinstance(name, str):
             msg = f"`by` must name each strategy by a string, got {name!r}"
             raise TypeError(msg)
@@ -506,7 +506,7 @@ def settled_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str,
             _column("by", column, f"{called} (expression {place} of by)", computed)
             for place, column in enumerate(columns, 1)
         )
-    if len(strategies) < len(named):
+    if len(strategies) < len(entries):
         msg = (
             f"`by` must name each strategy's first column once, got {by!r}\n\n"
             "Hint: a mapping gives strategies names of their own: by={'a': 'score', 'b': ['score', "

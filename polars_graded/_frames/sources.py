@@ -26,8 +26,8 @@ def read_later(schema: pl.Schema, frames: Frames) -> pl.LazyFrame:
             yield schema.to_frame().select(cs.by_name(wanted))
             return
         # What is to be chosen is so among the first rows, where these alone are wanted.
-        for whole in frames(wanted, predicate if n_rows is None else None):
-            frame = whole if n_rows is None else whole.head(n_rows)
+        for part in frames(wanted, predicate if n_rows is None else None):
+            frame = part if n_rows is None else part.head(n_rows)
             if n_rows is not None:
                 n_rows -= frame.height
             frame = frame.select(cs.by_name(wanted))

@@ -142,7 +142,7 @@ class Part:
         keys = {name: self.lists_ranked_by(name) for name in names}
         bad = {name: self.not_finite(name, keys[name]) for name in names}
         usable = [name for name, numbers in bad.items() if not numbers.any()]
-        error, found = None, dict[str, list[Computed]]()
+        error, computed = None, dict[str, list[Computed]]()
         try:
             for order, measures in group_by_order(self.request.tool, [*self.measures.values()]):
                 of_usable = (
@@ -156,12 +156,12 @@ class Part:
                     else []
                 )
                 for name, each in zip(usable, of_usable, strict=True):
-                    found.setdefault(name, []).append(each)
+                    computed.setdefault(name, []).append(each)
         except UnusableDataError as caught:
-            error, found = caught, {}
+            error, computed = caught, {}
         for name in names:
-            values, notes = self.of_strategy(name, found.get(name))
-            yield Rankings(name, values, notes, bad[name], None if name in found else error)
+            values, notes = self.of_strategy(name, computed.get(name))
+            yield Rankings(name, values, notes, bad[name], None if name in computed else error)
 
     def constant(self, value: object, dtype: pl.DataType | None = None) -> pl.Series:
         """Return a column of one value for each query."""
@@ -172,22 +172,22 @@ class Part:
         return self.request.ranking(name)
 
     def of_strategy(
-        self, name: str, found: Sequence[Computed] | None
+        self, name: str, computed: Sequence[Computed] | None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the values of a strategy and its notes, each with keys beside them."""
         request, keys = self.request, self.groups.keys
         of_measure = {
             name: self.constant(None, each.definition.dtype) for name, each in self.measures.items()
         }
-        for some in found or ():
-            named = (each.name for each in some.measures)
-            of_measure |= dict(zip(named, some.columns, strict=True))
+        for some in computed or ():
+            names = (each.name for each in some.measures)
+            of_measure |= dict(zip(names, some.columns, strict=True))
         notes = self.notes | notes_of_strategy(self, name)
         top = of_measure.get(JUDGED_AT_THE_TOP.name)
         notes["judged_at_the_top"] = self.constant(1.0, pl.Float64()) if top is None else top
         notes["decided_by_order"] = self.constant(value=False, dtype=pl.Boolean())
-        if found is not None and data_warnings.decided_by_order(request):
-            [notes["decided_by_order"]] = (some.decided_by_order for some in found)
+        if computed is not None and data_warnings.decided_by_order(request):
+            [notes["decided_by_order"]] = (some.decided_by_order for some in computed)
         strategy = keys.get_column(request.key) if request.strategy else self.constant(name)
         of_keys = [strategy.alias(request.key), *map(keys.get_column, request.query)]
         noted = [

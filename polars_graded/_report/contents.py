@@ -80,7 +80,7 @@ def queries_seen(n_queries: int, n_values: int) -> Integers:
 def measures_of(grid: Grid, seen: Integers) -> list[Measure]:
     """Return each measure as the page shows it: its means, and the packed values of queries."""
     result: list[Measure] = []
-    for name, best in grid.named(grid.measures).items():
+    for name, best in grid.directions(grid.measures).items():
         rows = summary_of(grid, 1 - ALPHA, name)
         falling = rows["mean"].round(12).to_numpy() * (1 if best == "lowest" else -1)
         values = grid.values(name)
@@ -268,7 +268,7 @@ def segments_of(
     if not own or not grid.measures:
         return None
     strategies = grid.strategies.to_list()
-    parts = check_per_query(per_query, [grid.named(grid.measures)], segments, **keys)
+    parts = check_per_query(per_query, [grid.directions(grid.measures)], segments, **keys)
     means = summary_of(parts, 1 - ALPHA)
     interactions = None if len(strategies) < 2 else interactions_of(parts)  # noqa: PLR2004
     measures: list[SegmentsOfMeasure] = []

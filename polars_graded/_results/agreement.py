@@ -189,22 +189,22 @@ def agreement(
     └─────────────────┴───────────┴──────────┘
     """
     level = check_level(confidence)
-    named = [name for each in graders for name in check_column_names("graders", each)]
-    grades = Grades.of(*grades_of(frame, named, query, doc, grader, grade))
+    grader_columns = [name for each in graders for name in check_column_names("graders", each)]
+    grades = Grades.of(*grades_of(frame, grader_columns, query, doc, grader, grade))
     if trusted is not None:
         check_choice("trusted", trusted, grades.names)
     grades.warn_of_scales(trusted)
-    found: list[dict[str, Any]] = []
+    statistics: list[dict[str, Any]] = []
     for i, name in enumerate(grades.names):
         if trusted in (None, name):
             others = [j for j in range(len(grades.names)) if (j > i if trusted is None else j != i)]
             # As many at a time as fit what is worked on.
             rows = 2 * grades.n_queries * len(grades.values) ** 2
             for part in in_parts(len(others), max(rows, len(grades.codes)), BLOCK):
-                found += grades.pairs(i, others[part], level)
+                statistics += grades.pairs(i, others[part], level)
     if len(grades.names) > 2:  # noqa: PLR2004
-        found += grades.together(level)
-    return table(found)
+        statistics += grades.together(level)
+    return table(statistics)
 
 
 def grades_of(
@@ -254,16 +254,16 @@ class Grades:
         """Return the grades in these columns."""
         rows = rows.sort("query")
         given = rows.select(names).to_numpy().reshape(rows.height, len(names))
-        there = rows.select(pl.col(names).is_not_null()).to_numpy()
-        for name, column, known in zip(names, given.T, there.T, strict=True):
-            if not np.isfinite(column[known]).all():
+        are_present = rows.select(pl.col(names).is_not_null()).to_numpy()
+        for name, column, is_present in zip(names, given.T, are_present.T, strict=True):
+            if not np.isfinite(column[is_present]).all():
                 msg = f"grade {name!r} must be finite, got NaN or infinity"
                 raise ValueError(msg)
-        values = np.unique(given[there]) if there.any() else np.zeros(1)
+        values = np.unique(given[are_present]) if are_present.any() else np.zeros(1)
         if len(values) > MAX_GRADES:
             msg = f"there must be at most {MAX_GRADES} different grades, got {len(values)}"
             raise ValueError(msg)
-        codes = np.where(there, np.searchsorted(values, np.where(there, given, 0)), -1)
+        codes = np.where(are_present, np.searchsorted(values, np.where(are_present, given, 0)), -1)
         return cls(names, values, codes, rows["query"].to_numpy())
 
     @property
@@ -281,14 +281,14 @@ class Grades:
             others = [j for j, other in enumerate(self.names) if other != name]
             if trusted is not None:
                 others = [self.names.index(trusted)]
-            known, own = (
+            others_scale, own = (
                 self.values[each[each >= 0]] for each in (self.codes[:, others], self.codes[:, i])
             )
-            low, high = known.min(initial=np.inf), known.max(initial=-np.inf)
+            low, high = others_scale.min(initial=np.inf), others_scale.max(initial=-np.inf)
             outside = own[(own < low) | (own > high)]
             if name == trusted or not len(outside) or not high > low:
                 continue
-            step = np.diff(np.unique(known)).min()
+            step = np.diff(np.unique(others_scale)).min()
             is_far = ((outside < low - step) | (outside > high + step)).any()
             is_rare = len(outside) <= MAX_STRAY_SHARE * len(own)
             if trusted is not None or is_far or is_rare:
@@ -315,9 +315,9 @@ class Grades:
                 own.sum(axis=1) + own.sum(axis=2),
                 {name: each[:, place] for name, each in every.items()},
             )
-            found = _with_intervals(of_pair, _any(counts), level)
+            estimates = _with_intervals(of_pair, _any(counts), level)
             graders = self.names[i], self.names[j]
-            yield from self._rows(graders, both[:, place], found, _telling(counts))
+            yield from self._rows(graders, both[:, place], estimates, _telling(counts))
 
     def together(self, level: float) -> Iterator[dict[str, Any]]:
         """Yield the agreement of all graders, for documents with any number of grades."""
@@ -342,26 +342,26 @@ class Grades:
         tables = _jackknifed(coincidences)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = np.array(pi).T / n_judged[:, np.newaxis]
-            found = {
+            estimates = {
                 "equal": equal / n,
                 "fleiss_kappa": _beyond(equal / n, (shares**2).sum(axis=1)),
                 **_alphas(tables, self.values),
                 "ac2": _ac2(nearly / n, shares, near),
             }
-        ends = _with_intervals(found, _any(sums), level)
+        ends = _with_intervals(estimates, _any(sums), level)
         return self._rows((None, None), several[:, 0], ends, _telling(of_query(given)))
 
     def _rows(
         self,
         graders: tuple[str | None, str | None],
         judged: Mask,
-        found: Mapping[str, tuple[float, float, float]],
+        estimates: Mapping[str, tuple[float, float, float]],
         telling: int,
     ) -> Iterator[dict[str, Any]]:
         """Return a row per coefficient."""
         queries = int(np.count_nonzero(np.bincount(self.query[judged])))
         counts = {"documents": int(judged.sum()), "queries": queries}
-        for coefficient, (value, low, high) in found.items():
+        for coefficient, (value, low, high) in estimates.items():
             note = None
             if not counts["documents"]:
                 note = "no document has grades of two"
@@ -409,7 +409,7 @@ def _telling(counts: Floats) -> int:
 
 
 def _with_intervals(
-    found: Mapping[str, Floats], counts: Mask, level: float
+    estimates: Mapping[str, Floats], counts: Mask, level: float
 ) -> dict[str, tuple[float, float, float]]:
     """Return each coefficient of all queries and the ends of its interval, NaN where unknown.
 
@@ -420,7 +420,7 @@ def _with_intervals(
     n = int(np.count_nonzero(counts))
     t = -stdtrit(max(n - 1, 1), level / 2)
     ends = {}
-    for name, (value, *others) in found.items():
+    for name, (value, *others) in estimates.items():
         without = np.array(others)[counts] if n else np.full(1, np.nan)
         bounded = name not in UNBOUNDED and value < 1
         z, each = (value, without)
@@ -471,14 +471,14 @@ def _alphas(coincidences: Floats, values: Floats) -> dict[str, Floats]:
     n_of = coincidences.sum(axis=-1)
     n = n_of.sum(axis=-1)
     ranks = n_of.cumsum(axis=-1) - n_of / 2
-    found = {}
+    alphas = {}
     for name, places in (("alpha_ordinal", ranks), ("alpha_interval", values + 0 * ranks)):
         x = places - ((n_of * places).sum(axis=-1) / n)[..., np.newaxis]
         spread = (n_of * x**2).sum(axis=-1)
         product = ((coincidences @ x[..., np.newaxis])[..., 0] * x).sum(axis=-1)
         value = 1 - (n - 1) / n * (spread - product) / spread
-        found[name] = np.where((n_of > 0).sum(axis=-1) > 1, value, np.nan)
-    return found
+        alphas[name] = np.where((n_of > 0).sum(axis=-1) > 1, value, np.nan)
+    return alphas
 
 
 def _nearness(values: Floats) -> Floats:

@@ -54,11 +54,11 @@ class Clusters:
         check_columns("per_query", [column], per_query.collect_schema(), argument="cluster")
         one = pl.col(queries[0]) if len(queries) == 1 else pl.struct(queries)
         rows = per_query.lazy().select(one.alias(QUERY), pl.col(column).alias(CLUSTER))
-        known = rows.unique(maintain_order=True).collect()
-        if nulls := known.get_column(CLUSTER).null_count():
+        distinct = rows.unique(maintain_order=True).collect()
+        if nulls := distinct.get_column(CLUSTER).null_count():
             msg = f"cluster {cluster!r} must not be null, got null for {nulls} queries"
             raise ValueError(msg)
-        several = known.filter(pl.col(QUERY).is_duplicated()).get_column(QUERY).unique()
+        several = distinct.filter(pl.col(QUERY).is_duplicated()).get_column(QUERY).unique()
         if len(several):
             msg = (
                 f"each query must have one cluster, got several in {cluster!r} for {len(several)} "
@@ -66,16 +66,16 @@ class Clusters:
             )
             raise ValueError(msg)
         number = pl.col(CLUSTER).rank("dense").cast(pl.Int64) - 1
-        return cls(known.with_columns(number))
+        return cls(distinct.with_columns(number))
 
     def numbers(self, queries: pl.Series) -> Integers:
         """Return the numbers of the clusters of some queries, from 0 without gaps."""
-        found = (
+        positions = (
             queries.alias(QUERY)
             .to_frame()
             .join(self.of_query, on=QUERY, how="left", nulls_equal=True, maintain_order="left")
         )
-        return np.unique(found.get_column(CLUSTER).to_numpy(), return_inverse=True)[1]
+        return np.unique(positions.get_column(CLUSTER).to_numpy(), return_inverse=True)[1]
 
     def sizes(self, pairs: Pairs) -> Integers:
         """Return the number of queries of each cluster."""
@@ -98,9 +98,9 @@ class Clusters:
         for part in pairs.parts(pairs.n) if count > 1 else ():
             left = pairs.differences(part) - mean[part, np.newaxis]
             sums = self._summed(left, pairs)
-            found = np.sqrt(count / (count - 1) * (sums**2).sum(axis=1)) / pairs.n
-            varies = (std[part] > 0) & (found > ROUNDING * std[part])
-            error[part] = np.where(varies, found, np.nan)
+            errors = np.sqrt(count / (count - 1) * (sums**2).sum(axis=1)) / pairs.n
+            varies = (std[part] > 0) & (errors > ROUNDING * std[part])
+            error[part] = np.where(varies, errors, np.nan)
         return Estimate(mean, error, count)
 
     def outcome_of(self, pairs: Pairs, options: Options) -> Outcome:
@@ -128,7 +128,7 @@ class Clusters:
         summed: Floats = np.add.reduceat(values[:, order], starts, axis=1)
         return summed
 
-    def told(self, segments: Sequence[Pairs], options: Options) -> Iterator[str]:
+    def find_too_few(self, segments: Sequence[Pairs], options: Options) -> Iterator[str]:
         """Say where so few clusters are tested that no difference can be found."""
         counts = [count for each in segments if (count := len(self.sizes(each))) > 1]
         if not counts:

@@ -78,18 +78,18 @@ def check_same_conditions(
     """
     for name in CHANGES:
         check_choice(name, changes.get(name, "same"), get_args(Change))
-    found = Comparability()
+    comparability = Comparability()
     settings = settings_in(rows), settings_in(older)
-    _check_judgments(found, rows, older, queries, changes)
-    _check_formulas(found, settings, formulas, changes)
-    _check_scale(found, settings, changes)
+    _check_judgments(comparability, rows, older, queries, changes)
+    _check_formulas(comparability, settings, formulas, changes)
+    _check_scale(comparability, settings, changes)
     if not beside:
-        found.unchecked.clear()
-    return found
+        comparability.unchecked.clear()
+    return comparability
 
 
 def check_queries(
-    found: Comparability,
+    comparability: Comparability,
     rows: pl.DataFrame,
     older: pl.DataFrame,
     queries: Sequence[str],
@@ -114,7 +114,7 @@ def check_queries(
             names = ", ".join(", ".join(map(str, key)) for key in keys)
             more = ", ..." if count > len(keys) else ""
             lacks = f"{name} lacks {count:,} of the {counted(n, 'queries')} of {whose}"
-            found.refuse_or_allow("missing", is_allowed, f"{lacks} ({names}{more})")
+            comparability.refuse_or_allow("missing", is_allowed, f"{lacks} ({names}{more})")
 
 
 def with_same_keys(
@@ -144,7 +144,7 @@ def _is_text(dtype: pl.DataType) -> bool:
 
 
 def _check_judgments(
-    found: Comparability,
+    comparability: Comparability,
     rows: pl.DataFrame,
     older: pl.DataFrame,
     queries: Sequence[str],
@@ -152,7 +152,7 @@ def _check_judgments(
 ) -> None:
     columns = [JUDGMENTS] if JUDGMENTS in rows.columns and JUDGMENTS in older.columns else []
     if not columns:
-        found.unchecked.append("judgments")
+        comparability.unchecked.append("judgments")
         columns = [each for each in rows.columns if each in older.columns and _of_judgments(each)]
     for column in columns:
         # Sums of the same gains in another order differ by rounding.
@@ -168,7 +168,7 @@ def _check_judgments(
             seen = "" if column == JUDGMENTS else f", as {column!r} shows"
             difference = f"other judgments in {changed:,} of {counted(n, 'queries')}{seen}"
             is_allowed = changes.get("judgments") == "changed"
-            found.refuse_or_allow("judgments", is_allowed, difference)
+            comparability.refuse_or_allow("judgments", is_allowed, difference)
 
 
 def _of_judgments(column: str) -> bool:
@@ -181,28 +181,28 @@ Settings: TypeAlias = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
 
 def _check_formulas(
-    found: Comparability,
+    comparability: Comparability,
     settings: Settings,
     formulas: Mapping[str, str | None],
     changes: Mapping[str, str],
 ) -> None:
     is_allowed = changes.get("formulas") == "changed"
     if not all(settings):
-        found.unchecked.append("formulas")
+        comparability.unchecked.append("formulas")
     for column, declared in formulas.items():
         now, then = (
             {each["measures"].get(column) for each in side if "measures" in each} - {None}
             for side in settings
         )
         # What the caller says, or else the name, stands in for results that do not say.
-        said = _formula(declared or column) or _formula(column)
+        formula = _formula(declared or column) or _formula(column)
         if declared is not None and _formula(declared):
-            now |= {said}
-        now, then = now or {said}, then or {said}
+            now |= {formula}
+        now, then = now or {formula}, then or {formula}
         if len((now | then) - {None}) > 1:
             each = [" and ".join(sorted(filter(None, side))) for side in (now, then)]
             difference = f"{column!r} is {each[0]} in `per_query` and {each[1]} in `baseline`"
-            found.refuse_or_allow("formulas", is_allowed, difference)
+            comparability.refuse_or_allow("formulas", is_allowed, difference)
 
 
 def _formula(text: str) -> str | None:
@@ -210,9 +210,11 @@ def _formula(text: str) -> str | None:
     return None if measure is None else measure.formula
 
 
-def _check_scale(found: Comparability, settings: Settings, changes: Mapping[str, str]) -> None:
+def _check_scale(
+    comparability: Comparability, settings: Settings, changes: Mapping[str, str]
+) -> None:
     if not all(settings):
-        found.unchecked.append("scale and tie order")
+        comparability.unchecked.append("scale and tie order")
         return
     for name in (*SCALE, "ties"):
         now, then = ([each.get(name) for each in side] for side in settings)
@@ -220,12 +222,12 @@ def _check_scale(found: Comparability, settings: Settings, changes: Mapping[str,
             other = next((each for each in then if each != now[0]), then[0])
             difference = f"`{name}` is {now[0]!r} in `per_query` and {other!r} in `baseline`"
             is_allowed = changes.get("scale") == "changed"
-            found.refuse_or_allow("scale", is_allowed, difference)
+            comparability.refuse_or_allow("scale", is_allowed, difference)
 
 
 def formulas_said(measures: Sequence[Named], columns: Sequence[str]) -> dict[str, str | None]:
     """Return what the caller says that each column measures, None where nothing is said."""
-    said = {
+    declared = {
         name: text for each in measures if isinstance(each, Mapping) for name, text in each.items()
     }
-    return {column: said.get(column) for column in columns}
+    return {column: declared.get(column) for column in columns}

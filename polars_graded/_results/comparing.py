@@ -550,17 +550,17 @@ def differences(
     """
     check_choice("order", order, ("difference", "query"))
     alone = isinstance(measures, str | Mapping)
-    named: list[Named] = check_list("measures", [measures] if alone else measures)
+    measure_list: list[Named] = check_list("measures", [measures] if alone else measures)
     check_free_names(["measure", "value_a", "value_b", "difference", "winner"], query=query)
-    names, _ = measures_and_curves(per_query, named, query=query, strategy=strategy)
+    names, _ = measures_and_curves(per_query, measure_list, query=query, strategy=strategy)
     rows = collected_keys(per_query, names, query=query, strategy=strategy)
-    known = rows[strategy].unique().sort()
-    both = known[[place_of(known, a), place_of(known, b)]]
+    available = rows[strategy].unique().sort()
+    both = available[[place_of(available, a), place_of(available, b)]]
     if both.n_unique() == 1:
         msg = f"`a` and `b` must be two strategies, got {a!r} twice"
         raise ValueError(msg)
     rows = rows.filter(pl.col(strategy).is_in(both.implode()))
-    grid = Grid(rows, missing, measures=named)
+    grid = Grid(rows, missing, measures=measure_list)
     i, j = place_of(grid.strategies, a), place_of(grid.strategies, b)
     tables = [values_of_both(grid.results(name), grid.strategies, i, j) for name in names]
     if order == "difference":
@@ -603,15 +603,15 @@ def comparison_of(
     """Return the result of `compare` for a grid."""
     a, b = pairs_of(grid.strategies, baseline)
     names = names_of_pairs(grid.strategies, a, b)
-    tables, told = [], dict[str, None]()
+    tables, messages = [], dict[str, None]()
     for measure in grid.measures:
         segments, each = zip(*grid.in_segments(measure), strict=True)
         pairs = [Pairs(results, a, b) for results in each]
-        found = zip(segments, _statistics(pairs, options, rope, clusters), strict=True)
-        tables += [of_measure(measure, segment, names, columns) for segment, columns in found]
-        tell = told_of_tests if clusters is None else clusters.told
-        told |= dict.fromkeys(tell(pairs, options))
-    warn_of_tests(told)
+        statistics = zip(segments, _statistics(pairs, options, rope, clusters), strict=True)
+        tables += [of_measure(measure, segment, names, columns) for segment, columns in statistics]
+        tell = told_of_tests if clusters is None else clusters.find_too_few
+        messages |= dict.fromkeys(tell(pairs, options))
+    warn_of_tests(messages)
     return pl.concat(tables)
 
 
@@ -638,9 +638,9 @@ def _statistics(
 ) -> Iterator[dict[str, Any]]:
     """Yield the statistics of each pair by segment, with the decisive ones last."""
     test = outcome_of if clusters is None else clusters.outcome_of
-    found = [test(each, options) for each in pairs]
-    tests = tests_of(found, options.correction, options.level)
-    for each, outcome, tested in zip(pairs, found, tests, strict=True):
+    outcomes = [test(each, options) for each in pairs]
+    tests = tests_of(outcomes, options.correction, options.level)
+    for each, outcome, tested in zip(pairs, outcomes, tests, strict=True):
         difference, std, higher, lower = each.statistics
         mean, baseline_mean = each.means
         low, high = outcome.interval(np.full(len(each), options.level))
@@ -673,11 +673,11 @@ def _equivalence(pairs: Pairs, rope: float, clusters: Clusters | None) -> dict[s
     from scipy.special import stdtr
 
     mean, std, *_ = pairs.statistics
-    found = estimated(pairs) if clusters is None else clusters.estimated(pairs)
-    error, ties = found.error, (std == 0) & (mean == 0)
+    estimate = estimated(pairs) if clusters is None else clusters.estimated(pairs)
+    error, ties = estimate.error, (std == 0) & (mean == 0)
     up = mean if pairs.results.higher_is_better else -mean
     better, worse = (
-        np.where(ties, 0, stdtr(found.n - 1, (way - rope) / error)) for way in (up, -up)
+        np.where(ties, 0, stdtr(estimate.n - 1, (way - rope) / error)) for way in (up, -up)
     )
     return {
         "rope": rope,
@@ -692,11 +692,11 @@ def _summary(results: Results, confidence: float) -> dict[str, Any]:
     values, n = results.values, results.n
     mean, std = mean_and_std(values)
     margin = mean_margin(np.where(std > 0, std, np.nan), n, confidence)
-    known = values if n else np.full((len(values), 1), np.nan)
+    samples = values if n else np.full((len(values), 1), np.nan)
     return {
         "queries": np.full(len(values), n),
-        "median": np.median(known, axis=1),
-        "geometric_mean": np.exp(np.log(np.maximum(known, GEOMETRIC_FLOOR)).mean(axis=1)),
+        "median": np.median(samples, axis=1),
+        "geometric_mean": np.exp(np.log(np.maximum(samples, GEOMETRIC_FLOOR)).mean(axis=1)),
         "best": [results.best] * len(values),
         "confidence": np.full(len(values), confidence),
         "mean": mean,

@@ -29,10 +29,10 @@ def is_significant(columns: Collection[str], level: float) -> pl.Expr:
     A test of ranks may find a difference whose mean lies on the other side: no statement about
     which mean is higher follows from it.
     """
-    found = pl.col("p_corrected") <= level
+    significant = pl.col("p_corrected") <= level
     if RANKS in columns:
-        found &= pl.col(RANKS).sign() == pl.col("difference").sign()
-    return found.fill_null(value=False)
+        significant &= pl.col(RANKS).sign() == pl.col("difference").sign()
+    return significant.fill_null(value=False)
 
 
 def agrees_with_means(pairs: Pairs, outcome: Outcome) -> Mask:
@@ -57,9 +57,9 @@ def names_of_tests(table: pl.DataFrame, *, alone: bool = False) -> str:
     if not {"test", "correction"} <= {*table.columns}:
         return ""
     every = table.select("test", "correction").drop_nulls().unique(maintain_order=True)
-    known = [row for row in every.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
-    named = [TESTS[test].name if alone else name_of_test(test, by) for test, by in known]
-    return "; ".join(dict.fromkeys(named))
+    pairs = [row for row in every.rows() if row[0] in TESTS and row[1] in CORRECTIONS]
+    names = [TESTS[test].name if alone else name_of_test(test, by) for test, by in pairs]
+    return "; ".join(dict.fromkeys(names))
 
 
 def tested_by(

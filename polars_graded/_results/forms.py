@@ -245,8 +245,8 @@ def paper_table(
             else trusted_table(*found_of, (baseline, options.correction))
         )
         is_tested = pairs["p_corrected"].count() > 0
-        found = pairs.filter(is_significant(pairs.columns, options.level))
-        marked = _beaten(found, parts, strategy, signs)
+        significant = pairs.filter(is_significant(pairs.columns, options.level))
+        marked = _beaten(significant, parts, strategy, signs)
     beside = means.join(
         marked, on=[*parts, strategy], how="left", nulls_equal=True, maintain_order="left"
     )
@@ -265,8 +265,8 @@ def paper_table(
         for name, *cells in zip(names, *columns, strict=True)
     ]
     stands = _meaning_of(letters, baseline) if is_tested else ""
-    said = _caption(means, options, stands, trusted) if caption else ""
-    return "\n".join(writer.whole([*map(writer.plain, head)], rows, said))
+    caption_text = _caption(means, options, stands, trusted) if caption else ""
+    return "\n".join(writer.write([*map(writer.plain, head)], rows, caption_text))
 
 
 def _meaning_of(letters: str, baseline: Any) -> str:
@@ -309,10 +309,10 @@ def _beaten(
         winner = pl.when(better > 0).then(strategy).otherwise("baseline")
         loser = pl.when(better > 0).then("baseline").otherwise(strategy)
         mark = loser.replace_strict(signs, return_dtype=pl.String)
-    found = told_apart.filter(better != 0).select(
+    losers = told_apart.filter(better != 0).select(
         *parts, winner.alias(strategy), mark.alias("mark")
     )
-    return found.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
+    return losers.group_by(*parts, strategy).agg(pl.col("mark").sort().str.join())
 
 
 def _caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | None) -> str:
@@ -329,11 +329,11 @@ def _caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | N
             f"{few}{counted(every[-1], 'queries')} as {trusted} would judge them, from grades of "
             f"{means.get_column(GRADER)[0]} for all and of {trusted} for {queries}"
         )
-    said = f"Means of {queries}, the best of each column in bold"
+    text = f"Means of {queries}, the best of each column in bold"
     if not signs:
         why = "one query cannot be" if counts == [1] else "there is nothing that could be"
-        return f"{said}; no difference is tested: {why}."
-    return f"{said}; {signs} (p of at most {options.level:g}) by {test.words}{corrected}."
+        return f"{text}; no difference is tested: {why}."
+    return f"{text}; {signs} (p of at most {options.level:g}) by {test.words}{corrected}."
 
 
 # Formats
@@ -346,7 +346,7 @@ class Writer(NamedTuple):
     """A text as it is."""
     bold: str
     raised: Callable[[str], str]
-    whole: Callable[[list[str], list[list[str]], str], list[str]]
+    write: Callable[[list[str], list[list[str]], str], list[str]]
     """The lines of a table: of the cells of its head, behind that of letters, and of its rows."""
 
     def cell(self, mean: str, best: bool, signs: str | None) -> str:  # noqa: FBT001
@@ -359,16 +359,16 @@ SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿ
 
 def _markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     first, *lines = (f"| {' | '.join(cells)} |" for cells in ([" ", *head], *rows))
-    said = ["", fill(in_markdown(caption), 92)] if caption else []
-    return [first, "|---" * (len(head) + 1) + "|", *lines, *said]
+    caption_lines = ["", fill(in_markdown(caption), 92)] if caption else []
+    return [first, "|---" * (len(head) + 1) + "|", *lines, *caption_lines]
 
 
 def _latex(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     first, *lines = (" & ".join(cells) + r" \\" for cells in (["", *head], *rows))
     lines = ["\\toprule", first, "\\midrule", *lines, "\\bottomrule"]
     lines = [f"\\begin{{tabular}}{{ll{'r' * (len(head) - 1)}}}", *lines, "\\end{tabular}"]
-    said = ["\\begin{table}", "\\centering", f"\\caption{{{_in_latex(caption)}}}"]
-    return [*said, *lines, "\\end{table}"] if caption else lines
+    table_lines = ["\\begin{table}", "\\centering", f"\\caption{{{_in_latex(caption)}}}"]
+    return [*table_lines, *lines, "\\end{table}"] if caption else lines
 
 
 def _in_latex(text: str) -> str:
@@ -383,11 +383,11 @@ IN_LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 
 
 def _html(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
-    said = [f"<caption>{escape(caption, quote=False)}</caption>"] if caption else []
+    caption_lines = [f"<caption>{escape(caption, quote=False)}</caption>"] if caption else []
     first = "".join(f"<th>{cell}</th>" for cell in ["", *head])
     lines = (f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for cells in rows)
     first = f"<thead><tr>{first}</tr></thead>"
-    return ["<table>", *said, first, "<tbody>", *lines, "</tbody>", "</table>"]
+    return ["<table>", *caption_lines, first, "<tbody>", *lines, "</tbody>", "</table>"]
 
 
 WRITERS = {

@@ -253,19 +253,19 @@ def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Option
         for (segment, results), (_, places) in segments:
             pairs = Pairs(results, held.a, held.b)
             judged = Judgement(allowed, options, level, top)
-            known = Results(measure, grid.queries[places], every[:, places])
-            verdicts = _verdicts(pairs, known, judged)
+            complete = Results(measure, grid.queries[places], every[:, places])
+            verdicts = _verdicts(pairs, complete, judged)
             of_it = measure, segment, held.names, verdicts
             tables.append(of_measure(*of_it, more_queries=pl.UInt64()))
     table = pl.concat(tables).with_columns(
         pl.col("verdict").is_in(PASSING).alias("passes"), pl.lit(held.notes).alias("notes")
     )
     strategy = held.names[0].name
-    said = [
+    sentences = [
         sentence_of(row, strategy, grid.apart, options.confidence, MIN_CHANGED_QUERIES)
         for row in table.rows(named=True)
     ]
-    return table.with_columns(pl.Series("sentence", said, dtype=pl.String))
+    return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
 
 
 def assert_no_worse(
@@ -369,21 +369,23 @@ def held_against(
     if not len(a):
         msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
         raise ValueError(msg)
-    said = formulas_said(measures, grid.measures)
+    formulas = formulas_said(measures, grid.measures)
     is_base = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_base), rows.filter(is_base)
-    comparable = check_same_conditions(*both, queries, said, changes, beside=False)
+    comparable = check_same_conditions(*both, queries, formulas, changes, beside=False)
     b = np.full(len(a), base)
     names = names_of_pairs(grid.strategies, a, b)
-    return Held(grid, a, b, names, _formulas(rows, said), comparable.notes)
+    return Held(grid, a, b, names, _formulas(rows, formulas), comparable.notes)
 
 
-def _formulas(rows: pl.DataFrame, said: Mapping[str, str | None]) -> dict[str, str]:
+def _formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) -> dict[str, str]:
     """Return the formula of each column, as the caller or the results say it."""
-    found = {name: text for name, text in said.items() if text and Measure.parsed(text)}
+    formulas = {name: text for name, text in declared.items() if text and Measure.parsed(text)}
     for settings in settings_in(rows):
-        found |= {name: text for name, text in settings["measures"].items() if name not in found}
-    return found
+        formulas |= {
+            name: text for name, text in settings["measures"].items() if name not in formulas
+        }
+    return formulas
 
 
 def _beside(
@@ -396,21 +398,21 @@ def _beside(
 ) -> Held:
     """Return each strategy and, of older results, their only one or that of the same name."""
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
-    found, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
-    columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *found]
-    older = as_numbers(results_of(baseline), found)
-    graders = [*split_by_grader(older, {**keys, "measures": found, "segments": segments})]
+    measured, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
+    columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *measured]
+    older = as_numbers(results_of(baseline), measured)
+    graders = [*split_by_grader(older, {**keys, "measures": measured, "segments": segments})]
     check_one_grader("baseline", graders, ".filter(grader={!r}) of the frame leaves those of one")
     check_columns("baseline", columns, older.schema)
     strategies = as_they_come(rows[name])
-    rows, older = with_same_keys(rows, older, [each for each in columns if each not in found])
-    now, known = strategies.cast(rows.schema[name]), as_they_come(older[name])
-    _check_same_names(now, known)
-    places = [0 if len(known) == 1 else place_of(known, each) for each in now]
-    bases = known[places].alias("baseline")
+    rows, older = with_same_keys(rows, older, [each for each in columns if each not in measured])
+    now, before = strategies.cast(rows.schema[name]), as_they_come(older[name])
+    _check_same_names(now, before)
+    places = [0 if len(before) == 1 else place_of(before, each) for each in now]
+    bases = before[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
-    said = formulas_said(measures, found)
-    comparable = check_same_conditions(rows, older, queries, said, changes, beside=True)
+    formulas = formulas_said(measures, measured)
+    comparable = check_same_conditions(rows, older, queries, formulas, changes, beside=True)
     is_allowed = changes["missing"] != "error"
     check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
     new, ending = now.cast(pl.String), OF_BASELINE
@@ -428,21 +430,23 @@ def _beside(
         for names in (new, bases.cast(pl.String) + ending)
     )
     names = [strategies, bases]
-    return Held(grid, a, b, names, _formulas(older, said) | _formulas(rows, said), comparable.notes)
+    return Held(
+        grid, a, b, names, _formulas(older, formulas) | _formulas(rows, formulas), comparable.notes
+    )
 
 
 OF_BASELINE = " of the baseline"
 """What the name of a strategy of other results ends with beside those that are held against it."""
 
 
-def _check_same_names(strategies: pl.Series, known: pl.Series) -> None:
+def _check_same_names(strategies: pl.Series, before: pl.Series) -> None:
     """Raise where older results have several strategies, and one of the new ones not."""
-    new = [each for each in strategies if each not in known.to_list()]
-    if len(known) > 1 and new:
+    new = [each for each in strategies if each not in before.to_list()]
+    if len(before) > 1 and new:
         msg = (
             f"`baseline` must have one strategy, or each of those that are held against it, got "
-            f"{first_few(known.to_list())} for {first_few(new)}\n\n"
-            f"Hint: baseline=older.filter(pl.col({known.name!r}) == {known[0]!r}) is one of them"
+            f"{first_few(before.to_list())} for {first_few(new)}\n\n"
+            f"Hint: baseline=older.filter(pl.col({before.name!r}) == {before[0]!r}) is one of them"
         )
         raise ValueError(msg)
 
@@ -488,8 +492,8 @@ def top_of(measure: str, formula: str | None, values: Floats) -> float | None:
     parsed = Measure.parsed(formula or measure)
     if parsed is None or parsed.function in HAVE_NO_TOP or parsed.definition.dtype != pl.Float64:
         return None
-    known = values[~np.isnan(values)]
-    return 1.0 if ((known >= 0) & (known <= 1)).all() else None
+    numbers = values[~np.isnan(values)]
+    return 1.0 if ((numbers >= 0) & (numbers <= 1)).all() else None
 
 
 def _known_values(grid: Grid, measure: str) -> Floats:
@@ -511,8 +515,8 @@ def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
     """Return the statistics of strategies beside their baselines, and the verdicts."""
     mean, std, *_ = pairs.statistics
     low, high, changed, verdict = decided(pairs, by)
-    known = ~np.isnan(every.values)
-    lost = (known[pairs.a] != known[pairs.b]).sum(axis=1)
+    has_value = ~np.isnan(every.values)
+    lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
     turned = np.zeros(len(pairs), bool)
     for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING)).tolist():
         *_, [counted_worst] = decided(_counted_as_worst(pairs, every, place, by.top), by)
@@ -524,10 +528,10 @@ def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
     adverse = _adverse_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
     return {
         "queries": np.full(len(pairs), pairs.n),
-        "strategy_queries": known[pairs.a].sum(axis=1),
-        "baseline_queries": known[pairs.b].sum(axis=1),
+        "strategy_queries": has_value[pairs.a].sum(axis=1),
+        "baseline_queries": has_value[pairs.b].sum(axis=1),
         "lost": lost,
-        "undefined": (~known[pairs.a] & ~known[pairs.b]).sum(axis=1),
+        "undefined": (~has_value[pairs.a] & ~has_value[pairs.b]).sum(axis=1),
         "changed": changed,
         "best": pairs.results.best,
         "baseline_mean": baseline_means,
@@ -550,20 +554,20 @@ def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
 
 def decided(pairs: Pairs, by: Judgement) -> tuple[Floats, Floats, Integers, Any]:
     """Return the interval of each pair, the number of changed queries, and the verdict."""
-    found = careful_intervals(pairs, by.options, by.level, by.top)
-    mean, low, high = pairs.statistics.mean, found.low, found.high
+    intervals = careful_intervals(pairs, by.options, by.level, by.top)
+    mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
     up = pairs.results.higher_is_better
     gain = mean if up else -mean
     # The same loss in all queries is certain enough to stop a change; the same gain is not, to
     # pass one.
-    is_loss = found.constant & (gain < 0)
+    is_loss = intervals.constant & (gain < 0)
     if up:
         high = np.where(is_loss, mean, high)
     else:
         low = np.where(is_loss, mean, low)
     least, most = (low, high) if up else (-high, -low)
     verdicts = {
-        UNCHANGED: (found.changed == 0) & (pairs.n > 0),
+        UNCHANGED: (intervals.changed == 0) & (pairs.n > 0),
         "better": least > 0,
         "worse": most < -by.margin,
         WITHIN: (most < 0) & (least > -by.margin),
@@ -571,17 +575,17 @@ def decided(pairs: Pairs, by: Judgement) -> tuple[Floats, Floats, Integers, Any]
         "no worse": least > -by.margin,
     }
     verdict = np.select([*verdicts.values()], [*verdicts], "undecided").astype(object)
-    return low, high, found.changed, verdict
+    return low, high, intervals.changed, verdict
 
 
 def _counted_as_worst(pairs: Pairs, every: Results, place: int, top: float | None) -> Pairs:
     """Return a pair whose missing values count as the worst, of the baseline as the best."""
     values = every.values[[pairs.a[place], pairs.b[place]]]
-    known = ~np.isnan(values)
-    some = known.any(axis=0)
+    has_value = ~np.isnan(values)
+    some = has_value.any(axis=0)
     ends = (0.0, top) if top is not None else (np.nanmin(every.values), np.nanmax(every.values))
     worst, best = ends if pairs.results.higher_is_better else ends[::-1]
-    filled = np.where(known, values, [[worst], [best]])[:, some]
+    filled = np.where(has_value, values, [[worst], [best]])[:, some]
     results = replace(every, values=filled, queries=every.queries.filter(pl.Series(some)))
     return Pairs(results, np.array([0]), np.array([1]))
 

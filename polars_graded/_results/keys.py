@@ -110,9 +110,9 @@ def takes_results(
     return decorated
 
 
-def _check_graders(argument: str, parts: Parts, **named: str | None) -> None:
+def _check_graders(argument: str, parts: Parts, **graders: str | None) -> None:
     """Raise where an argument names a grader that has no results."""
-    for name, grader in named.items():
+    for name, grader in graders.items():
         if grader is None:
             continue
         if None in parts:
@@ -139,19 +139,19 @@ def split_by_grader(frame: pl.DataFrame | pl.LazyFrame, keys: Mapping[str, Any])
         msg = "`per_query` must have a row per grader, strategy and query, got none"
         raise ValueError(msg)
     check_graders_named(frame, "per_query")
-    named = columns_of(*keys.get("measures", ()))
-    values = [name for name in frame.columns if name in named or Measure.parsed(name)]
-    known = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
+    measures = columns_of(*keys.get("measures", ()))
+    values = [name for name in frame.columns if name in measures or Measure.parsed(name)]
+    has_value = pl.any_horizontal(pl.col(values).is_not_null()) if values else pl.lit(value=True)
     return {
-        str(name): rows.filter(known.any().over(query)).drop(GRADER)
+        str(name): rows.filter(has_value.any().over(query)).drop(GRADER)
         for (name,), rows in frame.partition_by(GRADER, as_dict=True).items()
     }
 
 
 def _stacked(parts: Mapping[Any, Any]) -> Any:
     """Return the frames of several graders as one, behind a column of graders."""
-    named = [each.select(pl.lit(name).alias(GRADER), "*") for name, each in parts.items()]
-    return pl.concat(named, how="vertical_relaxed")
+    labelled = [each.select(pl.lit(name).alias(GRADER), "*") for name, each in parts.items()]
+    return pl.concat(labelled, how="vertical_relaxed")
 
 
 def one_part(parts: Parts, grader: str | None = None) -> tuple[str | None, pl.DataFrame]:
@@ -191,32 +191,36 @@ def find_keys(
     sought = [key for key in KEYS if key not in keys]
     taken = {GRADER, *columns_of(*keys.values()), *columns_of(given.get("segments"))}
     taken |= columns_of(*check_list("measures", given.get("measures") or [None]))
-    found = [name for name in schema if name not in taken and _may_be_a_key(name, schema[name])]
-    if found and "query" not in given and "strategy" in keys:
-        several = [name for name in schema if name in {*found, keys.get("query")}]
+    candidates = [
+        name for name in schema if name not in taken and _may_be_a_key(name, schema[name])
+    ]
+    if candidates and "query" not in given and "strategy" in keys:
+        several = [name for name in schema if name in {*candidates, keys.get("query")}]
         if len(several) > 1 and _are_the_query(frame, several, {**given, **keys}):
             return keys | {"query": several}
-    if len(found) > len(sought) > 0:
+    if len(candidates) > len(sought) > 0:
         key = sought[-1]
-        hint = hint_at_maker("per_query", f"{HINT} {_whole_call(function, sought, found)};")
+        hint = hint_at_maker("per_query", f"{HINT} {_whole_call(function, sought, candidates)};")
         msg = (
             f"`{key}` must be named where there is no column {key!r} and several could be meant, "
-            f"got {', '.join(found)}{hint}"
+            f"got {', '.join(candidates)}{hint}"
         )
         raise ValueError(msg)
-    if len(found) == len(sought):
-        keys |= zip(sought, found, strict=True)
+    if len(candidates) == len(sought):
+        keys |= zip(sought, candidates, strict=True)
     return dict(zip(KEYS, KEYS, strict=True)) | keys
 
 
-def _whole_call(function: str, sought: Sequence[str], found: Sequence[str]) -> str:
+def _whole_call(function: str, sought: Sequence[str], further: Sequence[str]) -> str:
     """Return a call that names the keys, in the order in which `evaluate` writes them."""
-    first, queries = ("", found) if len(sought) == 1 else (f"strategy={found[0]!r}, ", found[1:])
+    first, queries = (
+        ("", further) if len(sought) == 1 else (f"strategy={further[0]!r}, ", further[1:])
+    )
     if sought == ["strategy"]:
-        return f"{function}(..., strategy={found[0]!r}) names the column"
+        return f"{function}(..., strategy={further[0]!r}) names the column"
     several = "all that tell queries apart, or one of them"
-    named = repr(queries[0]) if len(queries) == 1 else repr([*queries])
-    return f"{function}(..., {first}query={named}) names {several}"
+    query_text = repr(queries[0]) if len(queries) == 1 else repr([*queries])
+    return f"{function}(..., {first}query={query_text}) names {several}"
 
 
 def _are_the_query(
@@ -263,13 +267,13 @@ def _holds_several(dtype: pl.DataType) -> bool:
 
 def columns_of(*given: Any) -> set[str]:
     """Return the names of columns in names and lists of names."""
-    found = set[str]()
+    columns = set[str]()
     for each in given:
         if isinstance(each, str):
-            found.add(each)
+            columns.add(each)
         elif isinstance(each, Iterable):
-            found |= {name for name in each if isinstance(name, str)}
-    return found
+            columns |= {name for name in each if isinstance(name, str)}
+    return columns
 
 
 def columns_of_segments(segments: Columns | None) -> list[str]:

@@ -112,8 +112,8 @@ def check_named_once(columns: Sequence[str]) -> None:
 def check_free_names(taken: Iterable[str], **keys: Columns | None) -> None:
     """Raise where a key, which an argument names, has the name of another column of the result."""
     columns = {*taken}
-    for argument, named in keys.items():
-        for name in [] if named is None else check_column_names(argument, named):
+    for argument, key_columns in keys.items():
+        for name in [] if key_columns is None else check_column_names(argument, key_columns):
             if name in columns:
                 msg = (
                     f"`{argument}` must not have the name of a column of the result, got {name!r}"
@@ -137,25 +137,25 @@ def measures_and_curves(
     numbers are what is known of a query. A Boolean column has to be named.
     """
     schema = per_query.collect_schema()
-    queries, named = check_column_names("query", query), columns_named(measures)
+    queries, requested = check_column_names("query", query), columns_named(measures)
     # One of several query columns may tell segments apart, but not all of them.
     sharing = queries if {*queries} - {*segments} else []
     apart = [name for name in segments if name not in sharing]
     keys = [check_column_name("strategy", strategy), *queries, *apart]
-    check_columns("per_query", [*keys, *named], schema)
+    check_columns("per_query", [*keys, *requested], schema)
     check_comparable(keys, schema)
     _check_single(keys[: 1 + len(queries)], schema)
-    check_named_once([*keys, *named])
+    check_named_once([*keys, *requested])
 
     def kind(name: str) -> str | None:
         dtype = schema[name]
-        if dtype.is_numeric() or (dtype == pl.Boolean and name in named):
+        if dtype.is_numeric() or (dtype == pl.Boolean and name in requested):
             return "number"
         inner = getattr(dtype, "inner", None)
         return "curve" if isinstance(dtype, pl.List) and inner and inner.is_numeric() else None
 
     wanted = ("number", "curve") if curves else ("number",)
-    for name in named:
+    for name in requested:
         if kind(name) not in wanted:
             rule = "a number or a list of them" if curves else "one number per query"
             hint = "\n\nHint: name the measure at one rank instead of its curve"
@@ -164,10 +164,10 @@ def measures_and_curves(
     numbers = [name for name in schema if name not in keys and kind(name) == "number"]
     lists = [name for name in schema if name not in keys and kind(name) == "curve"]
     measured = [name for name in numbers if Measure.parsed(name)]
-    found = [name for name in named if name in numbers] or measured
-    found_curves = [name for name in named if name in lists] or lists
-    left = [name for name in numbers if name not in found and schema[name].is_float()]
-    if left and measured and not named:
+    chosen = [name for name in requested if name in numbers] or measured
+    found_curves = [name for name in requested if name in lists] or lists
+    left = [name for name in numbers if name not in chosen and schema[name].is_float()]
+    if left and measured and not requested:
         warn_the_caller(
             DataWarning.measures,
             f"numbers whose column is not called like a measure are left out: "
@@ -175,17 +175,17 @@ def measures_and_curves(
             f"Hint: name the measures that are meant, with what they are: "
             f"{{{left[0]!r}: 'ndcg@10'}}; or drop the column",
         )
-    check_columns("per_query", [*found, *found_curves], schema)
-    if found or (curves and found_curves):
-        return found, found_curves
+    check_columns("per_query", [*chosen, *found_curves], schema)
+    if chosen or (curves and found_curves):
+        return chosen, found_curves
     if not numbers:
         msg = f"`per_query` must have a column of numbers, got {', '.join(schema)}"
         raise ValueError(msg)
     example = f"{{{numbers[0]!r}: 'ndcg@10'}}"
-    told = f"{HINT} name the columns that are meant, with what they are: {example};"
+    beginning = f"{HINT} name the columns that are meant, with what they are: {example};"
     msg = (
         f"`per_query` must have a column that is called like a measure, unless `measures` names "
-        f"one, got {first_few(numbers)}{hint_at_maker('per_query', told)}"
+        f"one, got {first_few(numbers)}{hint_at_maker('per_query', beginning)}"
     )
     raise ValueError(msg)
 
@@ -230,10 +230,10 @@ def collected_keys(
 
 def place_of(strategies: pl.Series, name: Any) -> int:
     """Return the place of a strategy among all."""
-    known = strategies.to_list()
-    if name in known:
-        return known.index(name)
-    texts = [str(each) for each in known]
+    names = strategies.to_list()
+    if name in names:
+        return names.index(name)
+    texts = [str(each) for each in names]
     meant = isinstance(name, str) and name not in texts
     hint = did_you_mean(name, texts) if meant else ""
     if meant and name.endswith((".parquet", ".csv")):
@@ -341,8 +341,8 @@ class Grid:
         counts = np.logical_not(absent.any(axis=0))
         return Results(measure, self.queries, values, self.best[measure]), counts
 
-    def named(self, measures: Sequence[str]) -> dict[str, Best]:
-        """Return which value of each measure is best; raise where that is not known."""
+    def directions(self, measures: Sequence[str]) -> dict[str, Best]:
+        """Return the end of the range that is best for each measure; raise where it is unknown."""
         return {name: check_known(name, self.best[name]) for name in measures}
 
     def several(self, strategies: int = 2) -> Iterator[Results]:
@@ -364,11 +364,11 @@ class Grid:
     def curve(self, curve: str, length: int) -> Floats:
         """Return the values of a curve, as those of a measure with a third axis for its points."""
         lists = self.frame[curve]
-        there = lists.is_not_null().to_numpy()
+        has_list = lists.is_not_null().to_numpy()
         rows = lists.drop_nulls().cast(pl.List(pl.Float64))
         points = np.full((len(lists), length), np.nan)
         flat = rows.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
-        points[there] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
+        points[has_list] = flat.reshape(-1, length) if length else flat.reshape(len(rows), 0)
         name = f"curve {curve!r}"
         self._check(np.isinf(points).any(axis=1), name, "must be finite, got infinity")
         self._check_present(np.isnan(points).any(axis=1), curve, name)
@@ -532,20 +532,20 @@ def columns_named(measures: Sequence[Named]) -> list[str]:
 def directions_of(measures: Sequence[Named]) -> dict[str, Best]:
     """Return which value is best for the columns that are named with their measure."""
     values: dict[str, Best] = {best: best for best in get_args(Best)}
-    said = [each for each in measures if isinstance(each, Mapping)]
+    mappings = [each for each in measures if isinstance(each, Mapping)]
     return {
         column: values.get(meant) or Measure.parse(meant).definition.best
-        for each in said
+        for each in mappings
         for column, meant in each.items()
     }
 
 
 def formulas_of(measures: Sequence[Named]) -> dict[str, str]:
     """Return the measure of each column that has a name of its own, where it is specified."""
-    named = [each for each in measures if isinstance(each, Mapping)]
+    mappings = [each for each in measures if isinstance(each, Mapping)]
     return {
         column: meant
-        for each in named
+        for each in mappings
         for column, meant in each.items()
         if meant not in get_args(Best)
     }
@@ -611,13 +611,13 @@ def of_measure(
 # Means
 
 
-def length_of(frame: pl.DataFrame, columns: Sequence[str], named: str) -> int:
+def length_of(frame: pl.DataFrame, columns: Sequence[str], argument: str) -> int:
     """Return the one length of all lists in some columns, 0 where there are none."""
     lengths: Any = pl.concat([frame[column].list.len().drop_nulls() for column in columns])
     if lengths.n_unique() > 1:
         msg = (
-            f"the lists of {named} must have one length, as those of a curve with a cutoff have, "
-            f"got {lengths.min()} to {lengths.max()}"
+            f"the lists of {argument} must have one length, as those of a curve with a cutoff "
+            f"have, got {lengths.min()} to {lengths.max()}"
         )
         raise ValueError(msg)
     return lengths.max() or 0

@@ -128,9 +128,9 @@ def discriminative_power(
     """
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
     options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
-    rows, told = [], dict[str, None]()
+    rows, messages = [], dict[str, None]()
     for pairs, p in _achieved(grid, options):
-        told |= dict.fromkeys(told_of_tests([pairs], options))
+        messages |= dict.fromkeys(told_of_tests([pairs], options))
         told_apart = int(np.count_nonzero(p <= options.level))
         rows.append(
             {
@@ -143,7 +143,7 @@ def discriminative_power(
                 "discriminative_power": told_apart / len(pairs),
             }
         )
-    warn_of_tests(told)
+    warn_of_tests(messages)
     return table(rows)
 
 
@@ -214,8 +214,8 @@ def significance_levels(
     └─────────┴───────┴──────────┴──────────┴─────────────┘
     """
     grid = check_per_query(per_query, measures, query=query, strategy=strategy, missing=missing)
-    named = correction_of(test, correction)
-    options = Options(test, named, seed=seed, resamples=resamples, progress=progress)
+    correction_name = correction_of(test, correction)
+    options = Options(test, correction_name, seed=seed, resamples=resamples, progress=progress)
     tables = []
     for pairs, p in _achieved(grid, options):
         falling = np.argsort(-p, kind="stable")

@@ -173,12 +173,12 @@ def _ranked(
     rounded = means["mean"].round(12)
     rank = rounded.rank("min", descending=best == "highest")
     a, b = np.triu_indices(means.height, 1)
-    found = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
+    is_apart = pairs.select(is_significant(pairs.columns, alpha)).to_series().to_numpy()
     ahead = np.zeros((means.height, means.height), dtype=bool)
     """Whether the strategy of a row is found better than that of a column."""
     places = rank.fill_null(0).to_numpy()
-    ahead[a, b] = found & (places[a] < places[b])
-    ahead[b, a] = found & (places[b] < places[a])
+    ahead[a, b] = is_apart & (places[a] < places[b])
+    ahead[b, a] = is_apart & (places[b] < places[a])
     order = np.argsort(places, kind="stable")
     falling = ahead[np.ix_(order, order)]
     ranked = means.select(
@@ -203,7 +203,7 @@ def cliques(apart: Mask) -> list[Integers]:
     """
     n = len(apart)
     open_pairs = np.triu(~apart, 1)
-    found = []
+    groups = []
     for first in range(n):
         while len(others := np.flatnonzero(open_pairs[first])):
             members = [first, int(others[-1])]
@@ -212,9 +212,9 @@ def cliques(apart: Mask) -> list[Integers]:
                     members.append(other)
             members.sort()
             open_pairs[np.ix_(members, members)] = False
-            found.append(np.array(members))
-    alone = set(range(n)).difference(*map(np.ndarray.tolist, found))
-    return sorted([*found, *(np.array([each]) for each in alone)], key=lambda each: each.tolist())
+            groups.append(np.array(members))
+    alone = set(range(n)).difference(*map(np.ndarray.tolist, groups))
+    return sorted([*groups, *(np.array([each]) for each in alone)], key=lambda each: each.tolist())
 
 
 def letters(sets: Sequence[Integers], n: int) -> list[str]:

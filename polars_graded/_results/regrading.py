@@ -321,13 +321,13 @@ def robustness_to_grading(
     each = {AS_GIVEN: evaluate(rows, asked, **settled)}
     for name, grades in others.items():
         each[name] = _quietly(rows.with_columns(grades.alias(grade)), asked, settled)
-    said = {
+    passed = {
         name: _Conclusions(values, chosen, strategy, query, confidence)
         for name, values in each.items()
     }
     return pl.concat(
-        of_one.against(said[AS_GIVEN], name, measure)
-        for name, of_one in said.items()
+        of_one.against(passed[AS_GIVEN], name, measure)
+        for name, of_one in passed.items()
         for measure in chosen
     )
 
@@ -347,12 +347,16 @@ class _Conclusions:
         query: Sequence[str],
         confidence: float,
     ) -> None:
-        named = {name: measure.definition.best for name, measure in measures.items()}
-        self.grid = check_per_query(values, [named], query=query, strategy=strategy, missing="drop")
+        directions = {name: measure.definition.best for name, measure in measures.items()}
+        self.grid = check_per_query(
+            values, [directions], query=query, strategy=strategy, missing="drop"
+        )
         options = Options("t", "holm", confidence)
         compared = comparison_of(self.grid, options)
-        found = (pl.col("p_corrected") <= options.level).fill_null(value=False)
-        signs = compared.select(found * pl.col("difference").sign().fill_null(0)).to_numpy()
+        is_significant = (pl.col("p_corrected") <= options.level).fill_null(value=False)
+        signs = compared.select(
+            is_significant * pl.col("difference").sign().fill_null(0)
+        ).to_numpy()
         self.signs = dict(zip(measures, signs.reshape(len(measures), -1), strict=True))
 
     def against(self, first: _Conclusions, name: str, measure: str) -> pl.DataFrame:
@@ -389,14 +393,14 @@ def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, A
     for name in ("parts", "progress"):
         kept.pop(name, None)
     request = Request.of(["n_relevant"], **kept).of_documents(rows.collect_schema())
-    named = {
+    renamed = {
         "by": {name: [*columns] for name, columns in request.by.items()},
         "descending": {name: [*flags] for name, flags in request.descending.items()},
         "doc": request.doc,
         "grade": request.grade,
     }
     keys = [name for name in schema if name != "n_relevant"]
-    return request.completed(rows), {**options, **named}, keys
+    return request.completed(rows), {**options, **renamed}, keys
 
 
 def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:
@@ -443,15 +447,15 @@ def _moved(
     """Return the grades with a share of documents moved by one level, equal in all rows."""
     document = pl.struct(unit).rank("dense") - 1 if unit else pl.int_range(pl.len())
     place = pl.col(grade).rank("dense").cast(pl.Int64) - 1
-    found = rows.select(document.cast(pl.Int64).alias("document"), place.alias("place"))
+    documents = rows.select(document.cast(pl.Int64).alias("document"), place.alias("place"))
     rng = np.random.default_rng(seed)
-    count = found.select(pl.col("document").max().fill_null(-1) + 1).item()
+    count = documents.select(pl.col("document").max().fill_null(-1) + 1).item()
     steps = np.where(rng.random(count) < share, rng.choice([-1, 1], count), 0)
     step = pl.lit(pl.Series(steps, dtype=pl.Int64)).gather("document")
     top = max(len(levels) - 1, 0)
-    there = (pl.col("place") + step).is_between(0, top)
-    moved = pl.col("place") + pl.when(there).then(step).otherwise(-step)
-    places = found.select(moved.clip(0, top)).to_series()
+    is_inside = (pl.col("place") + step).is_between(0, top)
+    moved = pl.col("place") + pl.when(is_inside).then(step).otherwise(-step)
+    places = documents.select(moved.clip(0, top)).to_series()
     return pl.Series(grade, levels, dtype=rows.schema[grade]).gather(places)
 
 

@@ -138,8 +138,8 @@ def swap_rate(
                 classes = np.floor(np.abs(first) / step + 1e-9).astype(np.int64)
                 pairs = pl.DataFrame({"place": classes, "swaps": first * second < 0})
                 counts.append(pairs.group_by("place").agg(swaps.sum(), comparisons=pl.len()))
-            found = pl.concat(counts).group_by("place").sum().sort("place")
-            rows = found.select(
+            totals = pl.concat(counts).group_by("place").sum().sort("place")
+            rows = totals.select(
                 pl.lit(results.measure).alias("measure"),
                 pl.lit(size, pl.UInt32).alias("queries"),
                 (place * step).alias("difference_from"),
@@ -295,14 +295,14 @@ def _signs(results: Results, drawn: Integers) -> Floats:
     return np.sign(_differences(results, drawn)) * (1 if results.higher_is_better else -1)
 
 
-def _taus_ap(signs: Floats, whole: Floats) -> Floats:
+def _taus_ap(signs: Floats, full: Floats) -> Floats:
     """AP correlation of each sample's order with that of all queries, NaN where one has none."""
-    count = len(whole)
+    count = len(full)
     square = np.zeros((len(signs), count, count))
     a, b = np.triu_indices(count, 1)
     square[:, a, b], square[:, b, a] = signs, -signs
     places = (square > 0).sum(axis=2).astype(np.float64)
-    return np.array([tau_ap(sample, whole) for sample in places])
+    return np.array([tau_ap(sample, full) for sample in places])
 
 
 # Correlations of orders

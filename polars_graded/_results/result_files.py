@@ -191,16 +191,18 @@ def _read_csv(file: Path) -> tuple[pl.DataFrame, dict[str, Any] | None]:
     return as_numbers(frame, formulas), about
 
 
-def as_numbers(frame: pl.DataFrame, named: Sequence[str] | dict[str, str]) -> pl.DataFrame:
+def as_numbers(frame: pl.DataFrame, columns: Sequence[str] | dict[str, str]) -> pl.DataFrame:
     """Return text columns that are measures, by name or because they are named, as numbers."""
     numbers: dict[str, Any] = {}
     for name in frame.select(cs.string()).columns:
-        measure = Measure.parsed(named[name] if isinstance(named, dict) and name in named else name)
+        measure = Measure.parsed(
+            columns[name] if isinstance(columns, dict) and name in columns else name
+        )
         if measure is not None and measure.is_curve:
             continue
         if measure is not None:
             numbers[name] = measure.definition.dtype
-        elif name in named:
+        elif name in columns:
             numbers[name] = pl.Float64()
     try:
         return frame.with_columns(pl.col(name).cast(dtype) for name, dtype in numbers.items())

@@ -127,12 +127,12 @@ def interactions_of(
             for name in ("mean", "std")
         )
         f, df, p = _welch(n, mean, std)
-        known = mean if each else np.full((1, len(a)), np.nan)
+        means = mean if each else np.full((1, len(a)), np.nan)
         statistics = {
             "segments": np.full(len(a), len(each)),
             "queries": int(n.sum()),
-            "smallest": known.min(axis=0),
-            "largest": known.max(axis=0),
+            "smallest": means.min(axis=0),
+            "largest": means.max(axis=0),
             "f": f,
             "df": df,
             "p_value": p,

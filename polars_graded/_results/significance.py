@@ -409,9 +409,9 @@ def told_of_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
         )
 
 
-def warn_of_tests(told: Iterable[str]) -> None:
+def warn_of_tests(messages: Iterable[str]) -> None:
     """Warn of what is to be told of tests."""
-    for sentence in told:
+    for sentence in messages:
         warn_the_caller(DataWarning.tests, sentence)
 
 
@@ -603,26 +603,26 @@ def corrected(correction: CorrectionName, p: Floats) -> Floats:
 
 def agreeing_levels(correction: CorrectionName, p: Floats, level: float) -> Floats:
     """Return the error rate of intervals that agree with corrected p; 0 without a p value."""
-    return _of_known(p, lambda known: CORRECTIONS[correction].levels(known, level), 0)
+    return _of_known(p, lambda values: CORRECTIONS[correction].levels(values, level), 0)
 
 
 def _of_known(p: Floats, of: Callable[[Floats], Floats], otherwise: float) -> Floats:
     """Return the result of a function for the p values that exist."""
-    result, there = np.full(len(p), otherwise, dtype=np.float64), ~np.isnan(p)
-    if there.any():
-        result[there] = of(p[there])
+    result, has_value = np.full(len(p), otherwise, dtype=np.float64), ~np.isnan(p)
+    if has_value.any():
+        result[has_value] = of(p[has_value])
     return result
 
 
 def tests_of(
-    found: Sequence[Outcome], correction: CorrectionName, level: float
+    outcomes: Sequence[Outcome], correction: CorrectionName, level: float
 ) -> list[dict[str, Floats]]:
     """The p values of each segment, corrected for those of all, and intervals that agree."""
-    every = np.array([each.p for each in found])
+    every = np.array([each.p for each in outcomes])
     p_corrected = corrected(correction, every.ravel()).reshape(every.shape)
     levels = agreeing_levels(correction, every.ravel(), level).reshape(every.shape)
     tests = []
-    for place, each in enumerate(found):
+    for place, each in enumerate(outcomes):
         low, high = each.agreeing(levels[place])
         ends = {"simultaneous_low": low, "simultaneous_high": high}
         ranks = {} if each.rank_biserial is None else {RANKS: each.rank_biserial}

@@ -75,13 +75,13 @@ def corrected_means(y: Floats, f: Floats, rest: Floats) -> Corrected:
         weights = np.clip(ratio, 0, 1)
     weight = weights.sum(axis=1) / max(n, 1)
     moved = np.nan_to_num(of_rest.mean)[:, np.newaxis]  # of no other queries, whose weight is 0
-    found = _estimated(y - weights * (f - moved))
-    error = np.hypot(np.nan_to_num(found.error), weight * np.nan_to_num(of_rest.error))
+    estimate = _estimated(y - weights * (f - moved))
+    error = np.hypot(np.nan_to_num(estimate.error), weight * np.nan_to_num(of_rest.error))
     correlation = np.full(len(y), np.nan)
     product = trusted.error * own.error * n
     np.divide(_covariance(y, f), product, out=correlation, where=varies)
-    known = (trusted.error > 0) & (error > 0)
-    both = Estimate(found.mean, np.where(known, error, np.nan), n)
+    has_errors = (trusted.error > 0) & (error > 0)
+    both = Estimate(estimate.mean, np.where(has_errors, error, np.nan), n)
     return Corrected(both, trusted, model, weight, correlation)
 
 
@@ -117,17 +117,18 @@ def trusted_table(
             a, b = pairs_of(strategies, compared[0])
             names = names_of_pairs(strategies, a, b)
             each = [shared.compared(a, b) for shared in segments]
-        found = [corrected_means(*(of.values for of in shared.results)) for shared in each]
-        told = _told_of_selection(trusted, model, each)
-        if told is not None:
-            warn_the_caller(DataWarning.selection, told)
+        corrected = [corrected_means(*(of.values for of in shared.results)) for shared in each]
+        selection_note = _told_of_selection(trusted, model, each)
+        if selection_note is not None:
+            warn_the_caller(DataWarning.selection, selection_note)
         tests: list[dict[str, Any]] = [{} for _ in each]
         if compared is not None:
-            named = {"test": "t", "correction": compared[1]}
+            test_names = {"test": "t", "correction": compared[1]}
             tests = [
-                named | of for of in tests_of([of.both.outcome for of in found], compared[1], level)
+                test_names | of
+                for of in tests_of([of.both.outcome for of in corrected], compared[1], level)
             ]
-        for shared, of, tested in zip(each, found, tests, strict=True):
+        for shared, of, tested in zip(each, corrected, tests, strict=True):
             y, _, rest = shared.results
             worth = y.n * (of.trusted.error / of.both.error) ** 2 - y.n
             columns = {
@@ -142,7 +143,9 @@ def trusted_table(
                 "confidence": confidence,
                 **tested,
                 **_with_ends(what, "ci", of.both, level),
-                "note": _notes(trusted, shared, of.correlation, worth, is_selected=bool(told)),
+                "note": _notes(
+                    trusted, shared, of.correlation, worth, is_selected=bool(selection_note)
+                ),
             }
             rows = of_measure(y.measure, shared.segment, names, columns)
             tables.append(rows.select(pl.lit(model).alias(GRADER), "*"))
@@ -158,10 +161,10 @@ def median_width_change(estimates: pl.DataFrame) -> float | None:
     return None if median is None else float(median)
 
 
-def _with_ends(name: str, ends: str, found: Estimate, level: float) -> dict[str, Floats]:
+def _with_ends(name: str, ends: str, estimate: Estimate, level: float) -> dict[str, Floats]:
     """Return the columns of an estimate and its interval."""
-    low, high = found.ends(level)
-    return {name: found.mean, f"{ends}_low": low, f"{ends}_high": high}
+    low, high = estimate.ends(level)
+    return {name: estimate.mean, f"{ends}_low": low, f"{ends}_high": high}
 
 
 class Shared(NamedTuple):
@@ -192,20 +195,20 @@ def _shared(
         order = check_same_strategies(model, trusted, grid.strategies, own.strategies)
         for measure in grid.measures:
             people, guesses = (
-                {tuple(key.rows()): (key, found) for key, found in each.in_segments(measure)}
+                {tuple(key.rows()): (key, results) for key, results in each.in_segments(measure)}
                 for each in (own, grid)
             )
             shared = []
             for key, (segment, _) in (guesses | people).items():
                 y, f = (
-                    each[key][1] if key in each else whole.results(measure).at(np.arange(0))
-                    for each, whole in ((people, own), (guesses, grid))
+                    each[key][1] if key in each else source.results(measure).at(np.arange(0))
+                    for each, source in ((people, own), (guesses, grid))
                 )
                 y = replace(y, values=y.values[order])
-                known = y.among(f.queries)
-                both = known, f.among(y.queries), f.among(y.queries, inside=False)
+                is_shared = y.among(f.queries)
+                both = is_shared, f.among(y.queries), f.among(y.queries, inside=False)
                 if segment.height:
-                    shared.append(Shared(segment, both, y.n - known.n))
+                    shared.append(Shared(segment, both, y.n - is_shared.n))
             if not any(each.results[0].n for each in shared):
                 msg = f"{trusted!r} and {model!r} must have a query of {measure!r} in common"
                 raise ValueError(msg)
@@ -232,10 +235,10 @@ def _told_of_selection(trusted: str, model: str, segments: list[Shared]) -> str 
     if where is None or least * rows > MAX_CHANCE:
         return None
     (_, (_, f, rest), _), row = where
-    there, elsewhere = (short(of.values[row].mean()) for of in (f, rest))
+    inside, elsewhere = (short(of.values[row].mean()) for of in (f, rest))
     return (
         f"queries that {trusted!r} judged are hardly a random sample: by {f.measure!r}, {model!r} "
-        f"has a mean of {there} there and of {elsewhere} in "
+        f"has a mean of {inside} there and of {elsewhere} in "
         f"{counted(rest.n, 'other queries')} (p {p_said(least * rows)} by Mann and Whitney's "
         "test), so that means and intervals may be wrong\n\n"
         "Hint: queries that are drawn at random and then judged have none of this"
@@ -246,8 +249,8 @@ def _uncertain_gain(correlation: float, n: int) -> str | None:
     """Say that a gain by the model is none, or not certain, as its correlation has it."""
     needed = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
     if not correlation > needed:
-        told = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
-        return f"no gain is to be had: correlation {told}, gains from {needed:.2f} on"
+        text = "unknown" if np.isnan(correlation) else f"{correlation:.2f}"
+        return f"no gain is to be had: correlation {text}, gains from {needed:.2f} on"
     if n > 3 and correlation < 1 - ROUNDING:  # noqa: PLR2004
         z, margin = np.arctanh(correlation), NORMAL / np.sqrt(n - 3)
         low, high = np.tanh([z - margin, z + margin])
@@ -265,23 +268,23 @@ def _notes(
 ) -> list[str | None]:
     """Return the notes of each row in a sentence."""
     y, _, rest = shared.results
-    known = []
+    counts = []
     if is_selected:
-        known.append(f"the queries that {trusted!r} judged are hardly a random sample")
+        counts.append(f"the queries that {trusted!r} judged are hardly a random sample")
     if y.n < 2:  # noqa: PLR2004
-        said = "no query was" if y.n == 0 else "only one query was"
-        known.append(f"{said} judged by {trusted!r}, so there is no interval")
+        subject = "no query was" if y.n == 0 else "only one query was"
+        counts.append(f"{subject} judged by {trusted!r}, so there is no interval")
     elif y.n < MIN_TRUSTED_QUERIES:
-        known.append(f"only {y.n} queries judged by {trusted!r}, which is few")
+        counts.append(f"only {y.n} queries judged by {trusted!r}, which is few")
     if shared.left_out:
         count = counted(shared.left_out, "queries")
-        known.append(f"left out: {count} that the model did not judge")
+        counts.append(f"left out: {count} that the model did not judge")
     if not rest.n:
-        known.append("the model judged no other queries, so it adds nothing")
+        counts.append("the model judged no other queries, so it adds nothing")
     notes: list[str | None] = []
     for correlation, worth in zip(correlations, worths, strict=True):
         own = [_uncertain_gain(correlation, y.n)] if rest.n and y.n > 1 else []
         if worth < 0:
             own.append("the model makes the answer less sure")
-        notes.append("; ".join([*known, *filter(None, own)]) or None)
+        notes.append("; ".join([*counts, *filter(None, own)]) or None)
     return notes

@@ -41,10 +41,10 @@ def in_markdown(text: Any) -> str:
 
 def listed(names: Sequence[Any]) -> str:
     """Names in a row: "a", "a and b", "a, b and 4 others"."""
-    said = [name_said(name) for name in names]
-    if len(said) > MAX_LISTED_NAMES:
-        said = [*said[: MAX_LISTED_NAMES - 1], f"{len(said) - MAX_LISTED_NAMES + 1} others"]
-    return in_a_row(said)
+    texts = [name_said(name) for name in names]
+    if len(texts) > MAX_LISTED_NAMES:
+        texts = [*texts[: MAX_LISTED_NAMES - 1], f"{len(texts) - MAX_LISTED_NAMES + 1} others"]
+    return in_a_row(texts)
 
 
 def in_a_row(words: Sequence[str], last: str = "and") -> str:

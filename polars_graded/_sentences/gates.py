@@ -155,7 +155,7 @@ def summary_of_gate(
     warnings: Sequence[str] = (),
 ) -> str:
     """Return what a gate found in Markdown: verdicts, a table, and the queries that lost most."""
-    found = {*verdicts["verdict"]}
+    kinds = {*verdicts["verdict"]}
     headlines = {
         "worse": "Worse than the baseline",
         BEYOND: "Worse than the baseline; whether by more than the margin is undecided",
@@ -165,10 +165,10 @@ def summary_of_gate(
         "better": "Better than the baseline",
         UNCHANGED: "Unchanged from the baseline",
     }
-    if found == {"better", UNCHANGED}:
-        found = {"no worse"}
+    if kinds == {"better", UNCHANGED}:
+        kinds = {"no worse"}
     lines = [
-        f"## {next(text for verdict, text in headlines.items() if verdict in found)}",
+        f"## {next(text for verdict, text in headlines.items() if verdict in kinds)}",
         "",
         *(f"- {in_markdown(sentence)}" for sentence in verdicts["sentence"]),
         *(f"- **Warning:** {in_markdown(each)}" for each in warnings),

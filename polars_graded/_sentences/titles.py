@@ -114,8 +114,8 @@ def subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
     measure = (
         f"{what} {measure_in_words(drawn.measures[0])}".strip() if len(drawn.measures) == 1 else ""
     )
-    said = ", ".join(filter(None, [measure, _queries(drawn)]))
-    return [said] if said else []
+    text = ", ".join(filter(None, [measure, _queries(drawn)]))
+    return [text] if text else []
 
 
 def _queries(drawn: Drawn) -> str:
@@ -133,14 +133,14 @@ def of_strategies(what: str, drawn: Drawn, *, intervals: bool = False) -> str:
     """Return what is drawn of how many strategies: "Mean ap of 3 strategies, 95 % intervals"."""
     one = len(drawn.measures) == 1
     measure = f" {name_said(drawn.measures[0])}" if one else ""
-    said = f"{what}{measure} of {counted(drawn.strategies, 'strategies')}"
+    text = f"{what}{measure} of {counted(drawn.strategies, 'strategies')}"
     if len(drawn.measures) > 1:
-        said += f" by {counted(len(drawn.measures), 'measures')}"
+        text += f" by {counted(len(drawn.measures), 'measures')}"
     if drawn.panels > 1:
-        said += f" in {drawn.panels:,} panels"
+        text += f" in {drawn.panels:,} panels"
     if not intervals:
-        return said
-    return f"{said}, {'' if drawn.confidence is None else percent(drawn.confidence) + ' '}intervals"
+        return text
+    return f"{text}, {'' if drawn.confidence is None else percent(drawn.confidence) + ' '}intervals"
 
 
 def of_measures(what: str, drawn: Drawn, between: str = "of") -> str:
@@ -234,15 +234,15 @@ def equivalence(rope: float, inside: int, n: int, probability: float) -> list[st
 
 def gaps(rows: Sequence[Mapping[str, Any]]) -> str:
     """State what makes means wrong: queries with nothing to rank or to find, and tied scores."""
-    said = [part for what, verb in GAPS.items() if (part := _gap(rows, what, verb))]
+    sentences = [part for what, verb in GAPS.items() if (part := _gap(rows, what, verb))]
     tied = [row for row in rows if (row.get("tied") or 0) > MANY_TIED]
     if tied:
         most = percent(max(row["tied"] for row in tied), 0)
         up_to = "up to " if len(tied) > 1 else ""
         who = listed([row["strategy"] for row in tied])
-        said.append(f"{up_to}{most} of the scores of {who} are tied")
+        sentences.append(f"{up_to}{most} of the scores of {who} are tied")
     return (
-        capitalised("; ".join(said))
+        capitalised("; ".join(sentences))
         or "Every query has documents retrieved, judged relevant and judged not"
     )
 

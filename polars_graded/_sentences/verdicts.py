@@ -110,14 +110,14 @@ def said_in_title(sentence: Sentence, tests: str) -> str:
 
 
 def beside_baseline(
-    found: Directions, baseline: Part, only: Part | None = None, things: str = "strategies"
+    directions: Directions, baseline: Part, only: Part | None = None, things: str = "strategies"
 ) -> Sentence:
     """State how many strategies are better than the baseline, worse, and undecided.
 
     `only` names the strategy if there is a single one. If strategies are compared by several
     measures, the `things` that are counted are differences.
     """
-    better, worse, undecided, (up, down) = found
+    better, worse, undecided, (up, down) = directions
     n = better + worse + undecided
     if only is not None:
         if undecided:
@@ -125,22 +125,22 @@ def beside_baseline(
         return [only, f" is {up if better else down} ", baseline]
     first = of_all(better, n, things) if better else f"none of {n:,} {things}"
     are = does(better or 1, "are")
-    said: Sentence = [f"{capitalised(first)} to ", baseline, f" {are} {up.split()[0]}"]
+    sentence: Sentence = [f"{capitalised(first)} to ", baseline, f" {are} {up.split()[0]}"]
     if things == "strategies":
-        said = [f"{capitalised(first.removesuffix(' strategies'))} {are} {up} ", baseline]
+        sentence = [f"{capitalised(first.removesuffix(' strategies'))} {are} {up} ", baseline]
     others = [f"{worse:,} {does(worse, 'are')} {down.split()[0]}"] if worse else []
     others += [f"{undecided:,} undecided"] if undecided else []
-    return [*said, *(f", {other}" for other in others)]
+    return [*sentence, *(f", {other}" for other in others)]
 
 
-def of_pairs(found: Directions) -> Sentence:
+def of_pairs(directions: Directions) -> Sentence:
     """State how many differences of several pairs are settled."""
-    settled, n = found.better + found.worse, sum(found[:3])
+    settled, n = directions.better + directions.worse, sum(directions[:3])
     if not settled:
         return [f"None of {n:,} differences is settled" if n > 1 else "The difference is undecided"]
-    said = capitalised(of_all(settled, n, "differences"))
-    rest = f", {found.undecided:,} undecided" if found.undecided else ""
-    return [f"{said} {does(settled, 'are')} settled{rest}"]
+    sentence = capitalised(of_all(settled, n, "differences"))
+    rest = f", {directions.undecided:,} undecided" if directions.undecided else ""
+    return [f"{sentence} {does(settled, 'are')} settled{rest}"]
 
 
 NO_FIRST = "No strategy is clearly first"
@@ -160,10 +160,10 @@ def names(strategies: Sequence[Part]) -> Sentence:
     shown: Sentence = list(strategies[:MAX_NAMED_STRATEGIES])
     if others > 0:
         shown.append(counted(others, "others"))
-    said = shown[:1]
+    sentence = shown[:1]
     for place, each in enumerate(shown[1:], start=2):
-        said += [" and " if place == len(shown) else ", ", each]
-    return said
+        sentence += [" and " if place == len(shown) else ", ", each]
+    return sentence
 
 
 # The verdict of the report
@@ -314,10 +314,10 @@ def _others(facts: Facts, leader: int) -> Sentence:
         for pair in mine
         if not pair["significant"]
     ]
-    said = f" is significantly better than {len(mine) - len(undecided)} of the {len(mine)} others"
+    text = f" is significantly better than {len(mine) - len(undecided)} of the {len(mine)} others"
     if not undecided:
-        return [leader, f"{said}. "]
-    return [leader, f"{said}; undecided: ", *names(undecided), ". "]
+        return [leader, f"{text}. "]
+    return [leader, f"{text}; undecided: ", *names(undecided), ". "]
 
 
 def _by_measures(facts: Facts) -> Sentence:
