@@ -56,7 +56,7 @@ def test_no_chart_and_no_page_claims_what_ranks_contradict(tmp_path):
     page = payload(report(SKEWED, tmp_path / "page.html", test="wilcoxon"))
     said = "".join(str(part) for part in page["measures"][0]["verdict"])
     assert "undecided: the ranks of differences lie on the other side" in said
-    found = page["comparison"]["columns"].index("found")
+    found = page["comparison"]["columns"].index("significant")
     assert page["comparison"]["rows"][0][0][found] is False
 
 

@@ -262,7 +262,9 @@ def _drawn(
     if not several:
         place = pl.col(at).min() if named_at == "start" else pl.col(at).max()
         is_named = pl.col(at) == place.over("strategy")
-        table = line_names.with_labels(table, is_named, ["value"], ends, best)
+        # Means that differ in rounding alone keep the order of their names.
+        height = pl.col("value").round(12)
+        table = line_names.with_labels(table, is_named, [height], ends, best)
         facts |= {"named_at": named_at, "ends": ends}
     layers = [*([] if several else behind), *marks.curves(x, title, look, **facts)]
     return style.panels(layers, table, panel, words._replace(described=described), **size)
