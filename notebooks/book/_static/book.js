@@ -26,8 +26,6 @@ function searchWords() {
 async function draw(holder) {
   const spec = JSON.parse(holder.querySelector("script").textContent);
   const { view } = await vegaEmbed(holder, spec, { actions: false, renderer: "svg" });
-  // A rectangle that is drawn would not go with a picture that is shrunk.
-  if (!spec.vconcat) holder.classList.add("fits");
   return view;
 }
 
