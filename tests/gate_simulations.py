@@ -13,7 +13,7 @@ import polars as pl
 from scipy.optimize import brentq
 
 from polars_graded._results.careful_intervals import queries_to_decide, skewness_of
-from polars_graded._results.gating import BAD, PASSING, Judgement, decided
+from polars_graded._results.gating import BAD, PASSING, Judgement, decide_pairs
 from polars_graded._results.pairs import Pairs
 from polars_graded._results.per_query import Results
 from polars_graded._results.significance import Options
@@ -100,7 +100,7 @@ def verdicts(differences, measures):
         np.arange(1, count + 1),
         np.zeros(count, np.int64),
     )
-    *_, found = decided(pairs, Judgement(MARGIN, Options("t", "none"), LEVEL / measures, 1.0))
+    *_, found = decide_pairs(pairs, Judgement(MARGIN, Options("t", "none"), LEVEL / measures, 1.0))
     return found
 
 
@@ -136,7 +136,7 @@ def decided_of_needed(kind, effect, margin, changes):
         np.arange(1, changes + 1),
         np.zeros(changes, np.int64),
     )
-    *_, found = decided(pairs, Judgement(margin, Options("t", "none"), LEVEL, 1.0))
+    *_, found = decide_pairs(pairs, Judgement(margin, Options("t", "none"), LEVEL, 1.0))
     return n, float(np.mean((found != "undecided") & (found != BAD[1])))
 
 

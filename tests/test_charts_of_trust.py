@@ -17,7 +17,7 @@ from test_charts import ROWS, assert_drawn, drawn_marks, encodings, levels_of, s
 import polars_graded as pg
 from polars_graded import charts
 from polars_graded._drawing import chart_checks, style
-from polars_graded._sentences import percent
+from polars_graded._sentences import format_percent
 from polars_graded.charts import _overview
 
 
@@ -406,7 +406,7 @@ def test_every_cell_has_its_heading():
     ],
 )
 def test_nearly_all_is_not_all_and_hardly_any_is_not_none(share, text):
-    assert percent(share, decimals=0) == text
+    assert format_percent(share, decimals=0) == text
 
 
 @pytest.mark.parametrize("count", [1, 5, 46])

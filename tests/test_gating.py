@@ -30,7 +30,7 @@ from polars_graded import (
     write_results,
 )
 from polars_graded.__main__ import main
-from polars_graded._results.gating import PASSING, top_of
+from polars_graded._results.gating import PASSING, find_maximum
 from polars_graded._sentences.gates import BEYOND, WITHIN
 
 
@@ -220,7 +220,7 @@ def test_measures_without_a_highest_value_are_those_of_the_registry():
         if row.dtype == pl.Float64:
             values = np.array([0.0, 0.5])
             bounded = row.bounds[1] == 1
-            assert top_of(row.name, None, values) == (1.0 if bounded else None), row.name
+            assert find_maximum(row.name, None, values) == (1.0 if bounded else None), row.name
 
 
 def test_a_gate_has_the_numbers_of_compare():

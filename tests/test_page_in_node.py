@@ -16,7 +16,7 @@ from helpers import needed
 from report_page import payload
 
 from polars_graded import compare, datasets, differences, evaluate, report, summarise
-from polars_graded._sentences import four_decimals
+from polars_graded._sentences import format_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,7 +188,7 @@ def test_numbers_are_written_as_python_writes_them(page):
         large="[written(1234.56), written(-1234.56)]",
         signed="[signed(0.5), signed(-0.5), signed(0)]",
     )
-    assert found["numbers"] == [four_decimals(value) for value in values]
+    assert found["numbers"] == [format_number(value) for value in values]
     assert found["none"] == ["–"] * 2
     minus = "\N{MINUS SIGN}"
     assert found["large"] == ["1234.6", f"{minus}1234.6"]

@@ -24,11 +24,11 @@ from polars_graded._frames.evaluating import evaluate
 from polars_graded._report.page import report
 from polars_graded._results.comparability import CHANGES, NotComparableError
 from polars_graded._results.comparing import compare, summarise
-from polars_graded._results.gating import BAD, gate_summary, held_against, verdicts_of
+from polars_graded._results.gating import BAD, decide_verdicts, gate_summary, pair_with_baseline
 from polars_graded._results.keys import Keys
 from polars_graded._results.result_files import write_results
 from polars_graded._results.significance import Options
-from polars_graded._sentences.gates import summary_of_refusal
+from polars_graded._sentences.gates import write_refusal
 from polars_graded._warnings import DataWarning
 from polars_graded._writing import write_atomically
 
@@ -80,7 +80,7 @@ def _refusal_in(markdown: Path | None) -> Iterator[None]:
         if markdown is not None:
             reason = format_on_one_line(error).split("\n", maxsplit=1)[0]
             with _named(markdown), write_atomically(markdown) as part:
-                part.write_text(summary_of_refusal(reason), encoding="utf-8")
+                part.write_text(write_refusal(reason), encoding="utf-8")
         raise
 
 
@@ -168,7 +168,7 @@ def _hold_against_baseline(
     changes["missing"] = given.missing or "error"
     baseline = given.baseline_file or given.baseline
     try:
-        held = held_against(per_query, [best], baseline, None, keys, changes)
+        held = pair_with_baseline(per_query, [best], baseline, None, keys, changes)
     except NotComparableError as error:
         difference = error.difference.replace("`per_query` lacks", "the runs lack").replace(
             "`per_query`", "the runs"
@@ -179,7 +179,7 @@ def _hold_against_baseline(
             f"--{error.argument} {error.value} allows it"
         )
         raise ValueError(msg) from None
-    verdicts = verdicts_of(held, given.margin, Options(given.comparison["test"], "none"))
+    verdicts = decide_verdicts(held, given.margin, Options(given.comparison["test"], "none"))
     if given.markdown:
         with _named(given.markdown), write_atomically(given.markdown) as part:
             part.write_text(gate_summary(held, verdicts, messages), encoding="utf-8")

@@ -16,7 +16,7 @@ from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.forms import paper_table
 from polars_graded._results.keys import GRADER, split_by_grader
 from polars_graded._results.per_query import bests, curve_means
-from polars_graded._sentences import listed, p_said
+from polars_graded._sentences import format_p, list_names
 
 LINES: Literal["UTF8_FULL_CONDENSED"] = "UTF8_FULL_CONDENSED"
 PLAIN: Literal["ASCII_FULL_CONDENSED"] = "ASCII_FULL_CONDENSED"
@@ -75,7 +75,7 @@ def _table_of_trusted(per_query: pl.DataFrame, given: Given) -> str:
     notes = []
     for (note,), rows in means.drop_nulls("note").group_by("note", maintain_order=True):
         names = [" of ".join(row) for row in rows.select("measure", "strategy").iter_rows()]
-        subject = f" on {listed(names)}" if rows.height < means.height else ""
+        subject = f" on {list_names(names)}" if rows.height < means.height else ""
         notes.append(printable(f"Note{subject}: {note}."))
     source = (
         f"Means as {given.trusted} would have them of all queries, if theirs are a random sample."
@@ -104,7 +104,7 @@ def _table_of_differences(per_query: pl.DataFrame, given: Given) -> str:
     values, p_values = ["difference", "ci_low", "ci_high"], ["p_value", "p_corrected"]
     keys = [name for name in ("grader", "measure", "strategy", "baseline") if name in result]
     table = _written(result.select(*keys, *values, *p_values, *counts), values).with_columns(
-        pl.Series(name, [p_said(p) for p in result[name]]) for name in p_values
+        pl.Series(name, [format_p(p) for p in result[name]]) for name in p_values
     )
     return (
         f"{printed_table(table)}\nDifferences with their 95 % intervals, test {options['test']}, "

@@ -14,7 +14,7 @@ from altair.expr.core import Expression
 
 from polars_graded._drawing.printing import printed_text
 from polars_graded._results.per_query import natural_order
-from polars_graded._sentences import LARGEST_P, SMALLEST_P, p_said
+from polars_graded._sentences import LARGEST_P, SMALLEST_P, format_p
 
 Chart: TypeAlias = alt.LayerChart | alt.FacetChart
 Data: TypeAlias = pl.DataFrame | alt.NamedData
@@ -470,10 +470,12 @@ def decimals(*fields: str) -> list[Any]:
 
 def with_p(chart: alt.Chart) -> tuple[alt.Chart, alt.Tooltip]:
     """Return the chart with its corrected p values in words, and what says them."""
-    smallest = f"datum.p_corrected < {SMALLEST_P} ? '{p_said(0)}'"
-    largest = f"datum.p_corrected > {LARGEST_P} ? '{p_said(1)}'"
+    smallest = f"datum.p_corrected < {SMALLEST_P} ? '{format_p(0)}'"
+    largest = f"datum.p_corrected > {LARGEST_P} ? '{format_p(1)}'"
     number = f"{smallest} : {largest} : format(datum.p_corrected, '.4f')"
-    chart = chart.transform_calculate(p=f"isValid(datum.p_corrected) ? {number} : '{p_said(None)}'")
+    chart = chart.transform_calculate(
+        p=f"isValid(datum.p_corrected) ? {number} : '{format_p(None)}'"
+    )
     return chart, alt.Tooltip("p:N", title="corrected p")
 
 

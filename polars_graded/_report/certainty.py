@@ -21,7 +21,7 @@ from polars_graded._sentences.verdicts import (
     Facts,
     Needed,
     Tested,
-    note_on_power,
+    write_power,
 )
 
 SHARE = 0.05
@@ -128,7 +128,7 @@ def certainty(
                 "tau": stability["tau"],
                 "tau_low": stability["tau_low"],
                 "tau_high": stability["tau_high"],
-                "note": note_on_power(measure["name"], results.n, smallest, step, SHARE, needed),
+                "note": write_power(measure["name"], results.n, smallest, step, SHARE, needed),
             }
         )
     return rows

@@ -34,8 +34,8 @@ from polars_graded._results.keys import columns_of_segments
 from polars_graded._results.per_query import Grid, bests, check_per_query
 from polars_graded._results.segments import interactions_of
 from polars_graded._results.significance import Options
-from polars_graded._sentences import counted, listed, p_said, percent, together
-from polars_graded._sentences.titles import axis_title
+from polars_graded._sentences import format_all, format_count, format_p, format_percent, list_names
+from polars_graded._sentences.titles import write_axis_title
 from polars_graded._sentences.verdicts import ALPHA, Tested
 
 MAX_POINTS = 1_200_000
@@ -53,7 +53,7 @@ MIN_POINTS = 20
 
 def about(n_strategies: int, n_queries: int, n_seen: int, drawn: list[Curve]) -> str:
     """Return a sentence about the data of the page, and what it leaves out."""
-    sentence = f"{counted(n_strategies, 'strategies')}, {counted(n_queries, 'queries')}."
+    sentence = f"{format_count(n_strategies, 'strategies')}, {format_count(n_queries, 'queries')}."
     lengths = [len(curve["inspected"]) for curve in drawn if curve["inspected"]]
     with_curves = min(lengths, default=n_seen)
     if n_seen < n_queries:
@@ -158,7 +158,7 @@ def curves_of(grid: Grid, seen: Integers) -> list[Curve]:
                 "packed": packed,
                 "ideal": ideal_packed[0] if ideals else None,
                 "specs": specs.curve_specs(
-                    axis_title(name),
+                    write_axis_title(name),
                     kind,
                     int(at[-1]),
                     few=len(kept) <= MAX_MARKED_POINTS and len(everything) <= MAX_COLOURS,
@@ -224,7 +224,9 @@ def compared_pairs(grid: Grid, options: Options, baseline: Any) -> list[list[Pai
             "strategy": place[row[grid.strategies.name]],
             "baseline": place[row["baseline"]],
         }
-        return both | numbers | {"p": p_said(row["p_corrected"]), "significant": row["significant"]}
+        return (
+            both | numbers | {"p": format_p(row["p_corrected"]), "significant": row["significant"]}
+        )
 
     return [
         [*map(pair, result.filter(measure=name).iter_rows(named=True))] for name in grid.measures
@@ -243,7 +245,7 @@ def comparison_shown(pairs: list[list[Pair]], tested: Tested) -> Comparison:
         "note": f"Means of one strategy minus those of another over the same queries, tested by "
         f"{tested.words}. p of at most {ALPHA:g} is in bold and filled in the chart"
         f"{', unless ranks and means disagree' if tested.of_ranks else ''}.",
-        "held": f"{percent(1 - ALPHA)} interval {_held(every, tested)}",
+        "held": f"{format_percent(1 - ALPHA)} interval {_held(every, tested)}",
     }
 
 
@@ -252,7 +254,7 @@ def _held(pairs: list[Pair], tested: Tested) -> str:
     if all(pair["simultaneous_low"] is None for pair in pairs):
         return "of one difference, apart from p"
     if tested.joint:
-        return f"of {together(tested.pairs, 'differences')}, which agrees with p"
+        return f"of {format_all(tested.pairs, 'differences')}, which agrees with p"
     same = all(
         pair["ci_low"] == pair["simultaneous_low"] and pair["ci_high"] == pair["simultaneous_high"]
         for pair in pairs
@@ -300,7 +302,9 @@ def _differing(interactions: pl.DataFrame, name: str, keys: Mapping[str, Any]) -
     rows = interactions.filter(pl.col("measure") == name, pl.col("p_corrected") <= ALPHA)
     pairs = rows.sort("p_corrected").select(keys["strategy"], "baseline").iter_rows()
     apart = (
-        listed([f"{one} \N{MINUS SIGN} {other}" for one, other in pairs]) if rows.height else "none"
+        list_names([f"{one} \N{MINUS SIGN} {other}" for one, other in pairs])
+        if rows.height
+        else "none"
     )
     return (
         f"Differences found not to be the same in all segments: {apart} (Welch's analysis of "

@@ -23,7 +23,7 @@ from polars_graded._report.packing import all_rounded, cell, rounded
 from polars_graded._report.payload import Overview, Rankings
 from polars_graded._results.per_query import Grid
 from polars_graded._results.regrading import unjudged_bounds
-from polars_graded._sentences import counted
+from polars_graded._sentences import format_count
 
 RANKS = 10
 """How many documents of a ranking are shown."""
@@ -137,12 +137,12 @@ class RankedFrame:
         """Return the result of `overview` in words."""
         table = self.table
         key, *columns = table.columns
-        note = f"{counted(self.frame.height, 'rows')} of documents."
+        note = f"{format_count(self.frame.height, 'rows')} of documents."
         for name, concern in CONCERNS.items():
             most: Any = table[name].max()
             if most:
                 up_to = "Up to " if table[name].n_unique() > 1 else ""
-                note += f" {up_to}{counted(most, 'queries')} {concern}."
+                note += f" {up_to}{format_count(most, 'queries')} {concern}."
         rows = table.with_columns(pl.col(key).cast(pl.String)).iter_rows()
         return {
             "note": note,

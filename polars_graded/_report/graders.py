@@ -12,7 +12,7 @@ from polars_graded._report.specs import CONFIG
 from polars_graded._results.comparing import compare, summarise
 from polars_graded._results.keys import GRADER
 from polars_graded._results.per_query import bests
-from polars_graded._sentences import does, listed
+from polars_graded._sentences import conjugate, list_names
 from polars_graded.charts import grader_orders, trusted_forest
 
 
@@ -36,7 +36,7 @@ def add_graders(
         for (other,), its in rows.group_by(GRADER, maintain_order=True):
             strategies = its[keys["strategy"]].cast(pl.String).to_list()
             names = [strategies[place] for place in bests(its["mean"], measure["best"])]
-            leads = f"{listed(names)} {does(len(names), 'have')} the best mean"
+            leads = f"{list_names(names)} {conjugate(len(names), 'have')} the best mean"
             all_best = len(names) in (0, len(strategies))
             measure["verdict"] += [] if all_best else [f" By those of {other}, {leads}."]
     charts: list[Any] = [grader_orders(means, strategy=keys["strategy"])]

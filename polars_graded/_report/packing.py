@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from polars_graded._measuring.kernels.ragged import Floats
 from polars_graded._report.payload import Number, Points
-from polars_graded._sentences import counted
+from polars_graded._sentences import format_count
 
 STEPS = 2**16 - 2
 """How many steps lie between a query's lowest and highest value of a curve."""
@@ -25,7 +25,7 @@ def check_size(name: str, values: Floats) -> None:
     if (wrong := np.abs(values) > LARGEST).any():
         msg = (
             f"{name!r} must lie within ±3.4e38 to be shown, got {values[wrong][0]:g} among "
-            f"{counted(int(wrong.sum()), 'values')} beyond"
+            f"{format_count(int(wrong.sum()), 'values')} beyond"
         )
         raise ValueError(msg)
 

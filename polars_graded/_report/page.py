@@ -46,8 +46,8 @@ from polars_graded._results.per_query import (
     place_of,
 )
 from polars_graded._results.significance import CorrectionName, Options, TestName, correction_of
-from polars_graded._sentences import percent
-from polars_graded._sentences.verdicts import ALPHA, verdict
+from polars_graded._sentences import format_percent
+from polars_graded._sentences.verdicts import ALPHA, write_verdict
 from polars_graded._versions import __version__
 from polars_graded._writing import check_writable, write_atomically
 
@@ -358,7 +358,7 @@ def _payload(
     place = None if baseline is None else place_of(grid.strategies, baseline)
     tested = tested_by(tests.test, tests.correction, place, max(map(len, pairs), default=0))
     for measure, facts in zip(measured, facts_of(grid, measured, pairs, tested), strict=True):
-        measure["verdict"] = verdict(facts)
+        measure["verdict"] = write_verdict(facts)
     return {
         "about": about(len(strategies), len(grid.queries), len(queries), drawn),
         "strategies": strategies,
@@ -386,7 +386,7 @@ def _payload(
         },
         "comparison": comparison_shown(pairs, tested),
         "certainty": certainty(grid, measured, pairs),
-        "share": percent(SHARE),
+        "share": format_percent(SHARE),
         "segments": None,
         "overview": None,
         "unjudged": {},

@@ -24,7 +24,7 @@ from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.keys import Columns
 from polars_graded._results.pairs import in_parts
 from polars_graded._results.per_query import ROUNDING, check_named_once, table
-from polars_graded._sentences import counted
+from polars_graded._sentences import format_count
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 __all__ = ["agreement"]
@@ -377,7 +377,7 @@ class Grades:
             elif telling < MIN_TELLING_QUERIES:
                 have = "has" if telling == 1 else "have"
                 note = (
-                    f"only {counted(telling, 'queries')} {have} another grade than the most "
+                    f"only {format_count(telling, 'queries')} {have} another grade than the most "
                     "common one, which is few for an interval"
                 )
             yield {

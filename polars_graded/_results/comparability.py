@@ -14,7 +14,7 @@ from polars_graded._measuring.definitions import NOTHING
 from polars_graded._measuring.names import Measure
 from polars_graded._results.per_query import Named
 from polars_graded._results.result_files import settings_in
-from polars_graded._sentences import counted
+from polars_graded._sentences import format_count
 
 Change: TypeAlias = Literal["same", "changed"]
 
@@ -113,7 +113,7 @@ def check_queries(
             keys = lost.select(queries).unique(maintain_order=True).head(MAX_NAMED_QUERIES).rows()
             names = ", ".join(", ".join(map(str, key)) for key in keys)
             more = ", ..." if count > len(keys) else ""
-            lacks = f"{name} lacks {count:,} of the {counted(n, 'queries')} of {whose}"
+            lacks = f"{name} lacks {count:,} of the {format_count(n, 'queries')} of {whose}"
             comparability.refuse_or_allow("missing", is_allowed, f"{lacks} ({names}{more})")
 
 
@@ -166,7 +166,7 @@ def _check_judgments(
         changed = beside.filter(differs).select(queries).n_unique() if n else 0
         if changed:
             seen = "" if column == JUDGMENTS else f", as {column!r} shows"
-            difference = f"other judgments in {changed:,} of {counted(n, 'queries')}{seen}"
+            difference = f"other judgments in {changed:,} of {format_count(n, 'queries')}{seen}"
             is_allowed = changes.get("judgments") == "changed"
             comparability.refuse_or_allow("judgments", is_allowed, difference)
 
@@ -225,7 +225,7 @@ def _check_scale(
             comparability.refuse_or_allow("scale", is_allowed, difference)
 
 
-def formulas_said(measures: Sequence[Named], columns: Sequence[str]) -> dict[str, str | None]:
+def find_formulas(measures: Sequence[Named], columns: Sequence[str]) -> dict[str, str | None]:
     """Return what the caller says that each column measures, None where nothing is said."""
     declared = {
         name: text for each in measures if isinstance(each, Mapping) for name, text in each.items()

@@ -38,9 +38,9 @@ from polars_graded._results.significance import (
     TestName,
     correction_of,
     estimated,
+    find_weak_tests,
     outcome_of,
     tests_of,
-    told_of_tests,
     warn_of_tests,
 )
 from polars_graded._results.trusting import trusted_table
@@ -609,7 +609,7 @@ def comparison_of(
         pairs = [Pairs(results, a, b) for results in each]
         statistics = zip(segments, _statistics(pairs, options, rope, clusters), strict=True)
         tables += [of_measure(measure, segment, names, columns) for segment, columns in statistics]
-        tell = told_of_tests if clusters is None else clusters.find_too_few
+        tell = find_weak_tests if clusters is None else clusters.find_too_few
         messages |= dict.fromkeys(tell(pairs, options))
     warn_of_tests(messages)
     return pl.concat(tables)

@@ -39,7 +39,7 @@ from polars_graded._results.significance import (
     correction_of,
 )
 from polars_graded._results.trusting import trusted_table
-from polars_graded._sentences import counted, in_markdown
+from polars_graded._sentences import escape_markdown, format_count
 
 __all__ = ["long_form", "paper_table"]
 
@@ -319,14 +319,15 @@ def _caption(means: pl.DataFrame, options: Options, signs: str, trusted: str | N
     """Return the caption: the meaning of bold numbers and raised signs."""
     counts = means.get_column("queries").unique().sort().to_list()
     few = "" if len(counts) == 1 else f"{counts[0]:,} to "
-    queries = few + counted(counts[-1], "queries")
+    queries = few + format_count(counts[-1], "queries")
     test, correction = TESTS[options.test], CORRECTIONS[options.correction]
     corrected = "" if test.simultaneous else f", p values {correction.words}"
     if trusted is not None:
         every = (means.get_column("queries") + means.get_column("model_queries")).unique().sort()
         few = "" if len(every) == 1 else f"{every[0]:,} to "
         queries = (
-            f"{few}{counted(every[-1], 'queries')} as {trusted} would judge them, from grades of "
+            f"{few}{format_count(every[-1], 'queries')} as {trusted} would judge them, "
+            "from grades of "
             f"{means.get_column(GRADER)[0]} for all and of {trusted} for {queries}"
         )
     text = f"Means of {queries}, the best of each column in bold"
@@ -359,7 +360,7 @@ SUPERSCRIPTS = dict(zip(f"{LETTERS}+-", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿ
 
 def _markdown(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
     first, *lines = (f"| {' | '.join(cells)} |" for cells in ([" ", *head], *rows))
-    caption_lines = ["", fill(in_markdown(caption), 92)] if caption else []
+    caption_lines = ["", fill(escape_markdown(caption), 92)] if caption else []
     return [first, "|---" * (len(head) + 1) + "|", *lines, *caption_lines]
 
 
@@ -392,7 +393,7 @@ def _html(head: list[str], rows: list[list[str]], caption: str) -> list[str]:
 
 WRITERS = {
     "markdown": Writer(
-        in_markdown,
+        escape_markdown,
         "**{}**",
         lambda signs: "".join(map(SUPERSCRIPTS.__getitem__, signs)),
         _markdown,

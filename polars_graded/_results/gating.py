@@ -30,7 +30,7 @@ from polars_graded._results.comparability import (
     Change,
     check_queries,
     check_same_conditions,
-    formulas_said,
+    find_formulas,
     with_same_keys,
 )
 from polars_graded._results.comparing import values_of_both
@@ -64,9 +64,9 @@ from polars_graded._sentences.gates import (
     UNCHANGED,
     WITHIN,
     Losses,
-    failure_message,
-    sentence_of,
-    summary_of_gate,
+    write_failure,
+    write_sentence,
+    write_summary,
 )
 
 __all__ = ["assert_no_worse", "gate"]
@@ -234,11 +234,13 @@ def gate(
     changes: dict[str, str] = {"judgments": judgments, "formulas": formulas, "scale": scale}
     changes["missing"] = missing
     keys: Keys = {"query": query, "strategy": strategy, "missing": missing}
-    held = held_against(per_query, measures, baseline, segments, keys, changes)
-    return verdicts_of(held, margin, options)
+    held = pair_with_baseline(per_query, measures, baseline, segments, keys, changes)
+    return decide_verdicts(held, margin, options)
 
 
-def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Options) -> pl.DataFrame:
+def decide_verdicts(
+    held: Held, margin: float | Mapping[str, float], options: Options
+) -> pl.DataFrame:
     """Return what `gate` says of strategies and what they are held against."""
     check_choice("test", options.test, GATE_TESTS)
     grid = held.grid
@@ -246,15 +248,15 @@ def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Option
     tables = []
     for measure in grid.measures:
         check_has_best(measure, grid.best[measure], "say what is worse")
-        every = _known_values(grid, measure)
-        top = top_of(measure, held.formulas.get(measure), every)
-        allowed = _margin_of(measure, margin, top)
+        every = _get_values(grid, measure)
+        top = find_maximum(measure, held.formulas.get(measure), every)
+        allowed = _check_margin(measure, margin, top)
         segments = zip(grid.in_segments(measure), grid.segments, strict=True)
         for (segment, results), (_, places) in segments:
             pairs = Pairs(results, held.a, held.b)
             judged = Judgement(allowed, options, level, top)
             complete = Results(measure, grid.queries[places], every[:, places])
-            verdicts = _verdicts(pairs, complete, judged)
+            verdicts = _compute_verdicts(pairs, complete, judged)
             of_it = measure, segment, held.names, verdicts
             tables.append(of_measure(*of_it, more_queries=pl.UInt64()))
     table = pl.concat(tables).with_columns(
@@ -262,7 +264,7 @@ def verdicts_of(held: Held, margin: float | Mapping[str, float], options: Option
     )
     strategy = held.names[0].name
     sentences = [
-        sentence_of(row, strategy, grid.apart, options.confidence, MIN_CHANGED_QUERIES)
+        write_sentence(row, strategy, grid.apart, options.confidence, MIN_CHANGED_QUERIES)
         for row in table.rows(named=True)
     ]
     return table.with_columns(pl.Series("sentence", sentences, dtype=pl.String))
@@ -305,7 +307,7 @@ def assert_no_worse(
     verdicts = gate(per_query, *measures, baseline=baseline, margin=margin, **options)
     bad = verdicts.filter(pl.col("verdict").is_in(BAD[: 2 if undecided else 3]))
     if bad.height:
-        raise AssertionError(failure_message(bad))
+        raise AssertionError(write_failure(bad))
 
 
 # Which strategies are held against which
@@ -328,12 +330,12 @@ class Held(NamedTuple):
 
 def gate_summary(held: Held, verdicts: pl.DataFrame, warnings: Sequence[str] = ()) -> str:
     """Return what a gate found in Markdown: verdicts, a table, and the queries that lost most."""
-    return summary_of_gate(
-        verdicts, held.names[0].name, held.grid.apart, held.notes, _losses_of(held), warnings
+    return write_summary(
+        verdicts, held.names[0].name, held.grid.apart, held.notes, _find_losses(held), warnings
     )
 
 
-def _losses_of(held: Held) -> list[Losses]:
+def _find_losses(held: Held) -> list[Losses]:
     """Return the queries that each strategy lost most by the first measure."""
     results = held.grid.results(held.grid.measures[0])
     gain = pl.col("difference") * (1 if results.higher_is_better else -1)
@@ -350,7 +352,7 @@ def _losses_of(held: Held) -> list[Losses]:
     return losses
 
 
-def held_against(
+def pair_with_baseline(
     per_query: pl.DataFrame | pl.LazyFrame,
     measures: Sequence[Named],
     baseline: Any,
@@ -361,7 +363,7 @@ def held_against(
     """Return each strategy and what it is held against: one beside it, or one of other results."""
     rows = per_query.lazy().collect()
     if _are_results(baseline):
-        return _beside(rows, measures, baseline, segments, keys, changes)
+        return _pair_with_results(rows, measures, baseline, segments, keys, changes)
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     grid = check_per_query(rows, measures, segments, **keys)
     base = place_of(grid.strategies, baseline)
@@ -369,16 +371,16 @@ def held_against(
     if not len(a):
         msg = f"there must be another strategy than the baseline {baseline!r} to hold against it"
         raise ValueError(msg)
-    formulas = formulas_said(measures, grid.measures)
+    formulas = find_formulas(measures, grid.measures)
     is_base = pl.col(name) == pl.lit(baseline)
     both = rows.filter(~is_base), rows.filter(is_base)
     comparable = check_same_conditions(*both, queries, formulas, changes, beside=False)
     b = np.full(len(a), base)
     names = names_of_pairs(grid.strategies, a, b)
-    return Held(grid, a, b, names, _formulas(rows, formulas), comparable.notes)
+    return Held(grid, a, b, names, _collect_formulas(rows, formulas), comparable.notes)
 
 
-def _formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) -> dict[str, str]:
+def _collect_formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) -> dict[str, str]:
     """Return the formula of each column, as the caller or the results say it."""
     formulas = {name: text for name, text in declared.items() if text and Measure.parsed(text)}
     for settings in settings_in(rows):
@@ -388,7 +390,7 @@ def _formulas(rows: pl.DataFrame, declared: Mapping[str, str | None]) -> dict[st
     return formulas
 
 
-def _beside(
+def _pair_with_results(
     rows: pl.DataFrame,
     measures: Sequence[Named],
     baseline: Any,
@@ -400,7 +402,7 @@ def _beside(
     name, queries = keys["strategy"], check_column_names("query", keys["query"])
     measured, _ = measures_and_curves(rows, measures, query=queries, strategy=name)
     columns = [name, *dict.fromkeys([*queries, *columns_of_segments(segments)]), *measured]
-    older = as_numbers(results_of(baseline), measured)
+    older = as_numbers(_read_baseline(baseline), measured)
     graders = [*split_by_grader(older, {**keys, "measures": measured, "segments": segments})]
     check_one_grader("baseline", graders, ".filter(grader={!r}) of the frame leaves those of one")
     check_columns("baseline", columns, older.schema)
@@ -411,7 +413,7 @@ def _beside(
     places = [0 if len(before) == 1 else place_of(before, each) for each in now]
     bases = before[places].alias("baseline")
     older = older.filter(pl.col(name).is_in(bases.implode()))
-    formulas = formulas_said(measures, measured)
+    formulas = find_formulas(measures, measured)
     comparable = check_same_conditions(rows, older, queries, formulas, changes, beside=True)
     is_allowed = changes["missing"] != "error"
     check_queries(comparable, rows, older, queries, is_allowed=is_allowed)
@@ -431,7 +433,12 @@ def _beside(
     )
     names = [strategies, bases]
     return Held(
-        grid, a, b, names, _formulas(older, formulas) | _formulas(rows, formulas), comparable.notes
+        grid,
+        a,
+        b,
+        names,
+        _collect_formulas(older, formulas) | _collect_formulas(rows, formulas),
+        comparable.notes,
     )
 
 
@@ -456,7 +463,7 @@ def _are_results(baseline: Any) -> bool:
     return isinstance(baseline, Path) or hasattr(baseline, "columns")
 
 
-def results_of(baseline: Any) -> pl.DataFrame:
+def _read_baseline(baseline: Any) -> pl.DataFrame:
     """Return results of another day."""
     if isinstance(baseline, Path):
         return read_results(baseline)
@@ -466,7 +473,7 @@ def results_of(baseline: Any) -> pl.DataFrame:
 # What is said of them
 
 
-def _margin_of(measure: str, margin: float | Mapping[str, float], top: float | None) -> float:
+def _check_margin(measure: str, margin: float | Mapping[str, float], top: float | None) -> float:
     """Return the margin of a measure, which must be smaller than the range of the measure."""
     if isinstance(margin, Mapping):
         if measure not in margin:
@@ -487,7 +494,7 @@ HAVE_NO_TOP = {"cg", "dcg", "ideal_cg", "ideal_dcg", "relative_recall", "recall_
 """Measures without a highest value, beside counts. The others lie between 0 and 1."""
 
 
-def top_of(measure: str, formula: str | None, values: Floats) -> float | None:
+def find_maximum(measure: str, formula: str | None, values: Floats) -> float | None:
     """Return the highest value of a measure whose lowest is 0, None if there is none."""
     parsed = Measure.parsed(formula or measure)
     if parsed is None or parsed.function in HAVE_NO_TOP or parsed.definition.dtype != pl.Float64:
@@ -496,7 +503,7 @@ def top_of(measure: str, formula: str | None, values: Floats) -> float | None:
     return 1.0 if ((numbers >= 0) & (numbers <= 1)).all() else None
 
 
-def _known_values(grid: Grid, measure: str) -> Floats:
+def _get_values(grid: Grid, measure: str) -> Floats:
     """Return the values of each strategy for each query as they came, NaN where there is none."""
     column = grid.frame[measure].cast(pl.Float64).fill_null(float("nan"))
     return column.to_numpy().reshape(grid.shape)
@@ -511,21 +518,21 @@ class Judgement(NamedTuple):
     top: float | None
 
 
-def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
+def _compute_verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
     """Return the statistics of strategies beside their baselines, and the verdicts."""
     mean, std, *_ = pairs.statistics
-    low, high, changed, verdict = decided(pairs, by)
+    low, high, changed, verdict = decide_pairs(pairs, by)
     has_value = ~np.isnan(every.values)
     lost = (has_value[pairs.a] != has_value[pairs.b]).sum(axis=1)
     turned = np.zeros(len(pairs), bool)
     for place in np.flatnonzero((lost > 0) & np.isin(verdict, PASSING)).tolist():
-        *_, [counted_worst] = decided(_counted_as_worst(pairs, every, place, by.top), by)
+        *_, [counted_worst] = decide_pairs(_fill_with_worst(pairs, every, place, by.top), by)
         turned[place] = counted_worst not in PASSING
     verdict[turned] = "undecided"
     gap = np.abs((mean if pairs.results.higher_is_better else -mean) + by.margin)
     means, baseline_means = pairs.means
     open_ones = np.isin(verdict, OPEN) & ~turned
-    adverse = _adverse_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
+    adverse = _compute_skewness(pairs, by) if pairs.n else np.zeros(len(pairs))
     return {
         "queries": np.full(len(pairs), pairs.n),
         "strategy_queries": has_value[pairs.a].sum(axis=1),
@@ -537,7 +544,9 @@ def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
         "baseline_mean": baseline_means,
         "mean": means,
         "more_queries": [
-            _more_queries(effect, skewness, n_changed, pairs.n, by.level) if is_open else None
+            _compute_more_queries(effect, skewness, n_changed, pairs.n, by.level)
+            if is_open
+            else None
             for is_open, effect, skewness, n_changed in zip(
                 open_ones, ratio(gap, std), adverse, changed, strict=True
             )
@@ -552,7 +561,7 @@ def _verdicts(pairs: Pairs, every: Results, by: Judgement) -> dict[str, Any]:
     }
 
 
-def decided(pairs: Pairs, by: Judgement) -> tuple[Floats, Floats, Integers, Any]:
+def decide_pairs(pairs: Pairs, by: Judgement) -> tuple[Floats, Floats, Integers, Any]:
     """Return the interval of each pair, the number of changed queries, and the verdict."""
     intervals = careful_intervals(pairs, by.options, by.level, by.top)
     mean, low, high = pairs.statistics.mean, intervals.low, intervals.high
@@ -578,7 +587,7 @@ def decided(pairs: Pairs, by: Judgement) -> tuple[Floats, Floats, Integers, Any]
     return low, high, intervals.changed, verdict
 
 
-def _counted_as_worst(pairs: Pairs, every: Results, place: int, top: float | None) -> Pairs:
+def _fill_with_worst(pairs: Pairs, every: Results, place: int, top: float | None) -> Pairs:
     """Return a pair whose missing values count as the worst, of the baseline as the best."""
     values = every.values[[pairs.a[place], pairs.b[place]]]
     has_value = ~np.isnan(values)
@@ -594,7 +603,7 @@ MAX_QUERIES_RATIO = 100
 """More queries than this multiple of those at hand are not recommended."""
 
 
-def _adverse_skewness(pairs: Pairs, by: Judgement) -> Floats:
+def _compute_skewness(pairs: Pairs, by: Judgement) -> Floats:
     """Return the skewness of differences where it widens the interval on the side of the margin."""
     gain = pairs.statistics.mean * (1 if pairs.results.higher_is_better else -1)
     skewness = [skewness_of(pairs.differences(part)) for part in pairs.parts(pairs.n)]
@@ -602,7 +611,9 @@ def _adverse_skewness(pairs: Pairs, by: Judgement) -> Floats:
     return np.maximum(np.where(gain > -by.margin, -gained, gained), 0)
 
 
-def _more_queries(effect: float, skewness: float, changed: int, n: int, level: float) -> int | None:
+def _compute_more_queries(
+    effect: float, skewness: float, changed: int, n: int, level: float
+) -> int | None:
     """Return how many more queries decide, None where that is not known or far too many."""
     needed = queries_to_decide(effect, level, skewness, changed / n) if n else None
     if needed is None or needed > MAX_QUERIES_RATIO * n:

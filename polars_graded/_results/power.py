@@ -36,8 +36,8 @@ from polars_graded._results.significance import (
     TestName,
     corrected,
     correction_of,
+    find_weak_tests,
     outcome_of,
-    told_of_tests,
     warn_of_tests,
 )
 
@@ -130,7 +130,7 @@ def discriminative_power(
     options = Options(test, correction_of(test, correction), confidence, seed, resamples, progress)
     rows, messages = [], dict[str, None]()
     for pairs, p in _achieved(grid, options):
-        messages |= dict.fromkeys(told_of_tests([pairs], options))
+        messages |= dict.fromkeys(find_weak_tests([pairs], options))
         told_apart = int(np.count_nonzero(p <= options.level))
         rows.append(
             {

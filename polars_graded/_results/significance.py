@@ -376,7 +376,7 @@ TESTS: Mapping[TestName, Test] = {
 }
 
 
-def told_of_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
+def find_weak_tests(segments: Sequence[Pairs], options: Options) -> Iterator[str]:
     """Yield reasons why a test of a measure cannot reject, or has no p value."""
     test, resamples, level = TESTS[options.test], options.resamples, options.level
     size = sum(map(len, segments))

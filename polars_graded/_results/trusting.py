@@ -22,7 +22,7 @@ from polars_graded._results.per_query import (
     of_measure,
 )
 from polars_graded._results.significance import CorrectionName, Estimate, tests_of
-from polars_graded._sentences import counted, p_said, short
+from polars_graded._sentences import format_count, format_p, format_short
 from polars_graded._warnings import DataWarning, warn_the_caller
 
 NORMAL = 1.959963984540054
@@ -118,7 +118,7 @@ def trusted_table(
             names = names_of_pairs(strategies, a, b)
             each = [shared.compared(a, b) for shared in segments]
         corrected = [corrected_means(*(of.values for of in shared.results)) for shared in each]
-        selection_note = _told_of_selection(trusted, model, each)
+        selection_note = _describe_selection(trusted, model, each)
         if selection_note is not None:
             warn_the_caller(DataWarning.selection, selection_note)
         tests: list[dict[str, Any]] = [{} for _ in each]
@@ -143,7 +143,7 @@ def trusted_table(
                 "confidence": confidence,
                 **tested,
                 **_with_ends(what, "ci", of.both, level),
-                "note": _notes(
+                "note": _describe_values(
                     trusted, shared, of.correlation, worth, is_selected=bool(selection_note)
                 ),
             }
@@ -215,7 +215,7 @@ def _shared(
             yield model, grid.strategies, shared
 
 
-def _told_of_selection(trusted: str, model: str, segments: list[Shared]) -> str | None:
+def _describe_selection(trusted: str, model: str, segments: list[Shared]) -> str | None:
     """Say that the model's values of trusted queries differ from its others, if they do.
 
     Of a random sample they differ by chance alone: each row by the test of Mann and Whitney, and
@@ -235,17 +235,18 @@ def _told_of_selection(trusted: str, model: str, segments: list[Shared]) -> str 
     if where is None or least * rows > MAX_CHANCE:
         return None
     (_, (_, f, rest), _), row = where
-    inside, elsewhere = (short(of.values[row].mean()) for of in (f, rest))
+    inside, elsewhere = (format_short(of.values[row].mean()) for of in (f, rest))
     return (
         f"queries that {trusted!r} judged are hardly a random sample: by {f.measure!r}, {model!r} "
         f"has a mean of {inside} there and of {elsewhere} in "
-        f"{counted(rest.n, 'other queries')} (p {p_said(least * rows)} by Mann and Whitney's "
+        f"{format_count(rest.n, 'other queries')} "
+        f"(p {format_p(least * rows)} by Mann and Whitney's "
         "test), so that means and intervals may be wrong\n\n"
         "Hint: queries that are drawn at random and then judged have none of this"
     )
 
 
-def _uncertain_gain(correlation: float, n: int) -> str | None:
+def _describe_gain(correlation: float, n: int) -> str | None:
     """Say that a gain by the model is none, or not certain, as its correlation has it."""
     needed = 1 / np.sqrt(n - 2) if n > 2 else 1.0  # noqa: PLR2004
     if not correlation > needed:
@@ -263,7 +264,7 @@ def _uncertain_gain(correlation: float, n: int) -> str | None:
     return None
 
 
-def _notes(
+def _describe_values(
     trusted: str, shared: Shared, correlations: Floats, worths: Floats, *, is_selected: bool
 ) -> list[str | None]:
     """Return the notes of each row in a sentence."""
@@ -277,13 +278,13 @@ def _notes(
     elif y.n < MIN_TRUSTED_QUERIES:
         counts.append(f"only {y.n} queries judged by {trusted!r}, which is few")
     if shared.left_out:
-        count = counted(shared.left_out, "queries")
+        count = format_count(shared.left_out, "queries")
         counts.append(f"left out: {count} that the model did not judge")
     if not rest.n:
         counts.append("the model judged no other queries, so it adds nothing")
     notes: list[str | None] = []
     for correlation, worth in zip(correlations, worths, strict=True):
-        own = [_uncertain_gain(correlation, y.n)] if rest.n and y.n > 1 else []
+        own = [_describe_gain(correlation, y.n)] if rest.n and y.n > 1 else []
         if worth < 0:
             own.append("the model makes the answer less sure")
         notes.append("; ".join([*counts, *filter(None, own)]) or None)

@@ -24,7 +24,7 @@ ONE = {"queries": "query", "strategies": "strategy"}
 """What one of some things is called, where it is not by its last letter."""
 
 
-def name_said(name: Any) -> str:
+def shorten_name(name: Any) -> str:
     """Return a name in one line, without its middle if it is long."""
     line = " ".join(str(name).split()) or "''"
     if len(line) <= MAX_NAME_LETTERS:
@@ -34,60 +34,60 @@ def name_said(name: Any) -> str:
     return f"{line[: MAX_NAME_LETTERS - end - 1]}…{line[-end:]}"
 
 
-def in_markdown(text: Any) -> str:
+def escape_markdown(text: Any) -> str:
     """Return a text in one line, escaped for Markdown and its tables."""
     return re.sub(r"([\\|*`<>\[\]~]|(?<![^\W_])_)", r"\\\1", " ".join(str(text).split()))
 
 
-def listed(names: Sequence[Any]) -> str:
+def list_names(names: Sequence[Any]) -> str:
     """Names in a row: "a", "a and b", "a, b and 4 others"."""
-    texts = [name_said(name) for name in names]
+    texts = [shorten_name(name) for name in names]
     if len(texts) > MAX_LISTED_NAMES:
         texts = [*texts[: MAX_LISTED_NAMES - 1], f"{len(texts) - MAX_LISTED_NAMES + 1} others"]
-    return in_a_row(texts)
+    return join_words(texts)
 
 
-def in_a_row(words: Sequence[str], last: str = "and") -> str:
+def join_words(words: Sequence[str], last: str = "and") -> str:
     """Words in a row: "a", "a and b", "a, b and c"."""
     return f" {last} ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-def four_decimals(value: float) -> str:
+def format_number(value: float) -> str:
     """Format a number with four decimals, as the tables of the report do."""
     return f"{value:.4f}".replace("-", "\N{MINUS SIGN}")
 
 
-def capitalised(text: str) -> str:
+def capitalise(text: str) -> str:
     """Return the text with a capital as its first letter."""
     return text[:1].upper() + text[1:]
 
 
-def short(value: float) -> str:
+def format_short(value: float) -> str:
     """Return a number with three significant digits."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004
 
 
-def one_of(things: str) -> str:
+def name_one(things: str) -> str:
     """Return the singular of a noun."""
     return ONE.get(things, things.removesuffix("s"))
 
 
-def counted(n: int, things: str) -> str:
+def format_count(n: int, things: str) -> str:
     """Return a count with its noun: "1 query", "3,000 queries"."""
-    return f"{n:,} {one_of(things) if n == 1 else things}"
+    return f"{n:,} {name_one(things) if n == 1 else things}"
 
 
-def together(n: int, things: str) -> str:
+def format_all(n: int, things: str) -> str:
     """Return a joint phrase: "both pairs together"."""
-    return f"{of_all(n, n, things)} together"
+    return f"{format_part(n, n, things)} together"
 
 
-def of_all(n: int, total: int, things: str) -> str:
+def format_part(n: int, total: int, things: str) -> str:
     """Return a share in words: "3 of 4 measures", "all 4 measures", "the measure"."""
     if n < total:
         return f"{n:,} of {total:,} {things}"
     if total == 1:
-        return f"the {one_of(things)}"
+        return f"the {name_one(things)}"
     return f"both {things}" if total == BOTH else f"all {total:,} {things}"
 
 
@@ -95,7 +95,7 @@ OF_ONE = {"are": "is", "have": "has", "retrieved": "retrieved"}
 """Verbs of one thing, where no s is added to those of several."""
 
 
-def does(n: int, verb: str) -> str:
+def conjugate(n: int, verb: str) -> str:
     """Return the verb in singular or plural: "leads at" for "lead at"."""
     first, *others = verb.split(" ")
     return verb if n != 1 else " ".join([OF_ONE.get(first, f"{first}s"), *others])
@@ -109,7 +109,7 @@ LARGEST_P = 0.99995
 """Larger p values are 1 at four decimals, which a correction limits them to."""
 
 
-def p_said(p: float | None) -> str:
+def format_p(p: float | None) -> str:
     """Return a p value in words: "0.0123", "< 0.001", and "1" after a correction."""
     if p is None:
         return "–"
@@ -118,7 +118,7 @@ def p_said(p: float | None) -> str:
     return f"< {SMALLEST_P:g}" if p < SMALLEST_P else f"{p:.4f}"
 
 
-def percent(share: float, decimals: int = 1) -> str:
+def format_percent(share: float, decimals: int = 1) -> str:
     """Return a share as a percentage, never rounded to 0 % or 100 % unless exact."""
     least, of_100 = 10.0**-decimals, round(100 * share, decimals)
     if share > 0 and of_100 == 0:

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 
 from polars_graded._measuring.names import Measure
 from polars_graded._sentences import (
-    capitalised,
-    counted,
-    does,
-    four_decimals,
-    in_a_row,
-    listed,
-    name_said,
-    of_all,
-    percent,
-    short,
+    capitalise,
+    conjugate,
+    format_count,
+    format_number,
+    format_part,
+    format_percent,
+    format_short,
+    join_words,
+    list_names,
+    shorten_name,
 )
 
 ACRONYMS = ("ap", "gap", "cg", "dcg", "ndcg", "ncg", "ndcng")
@@ -74,24 +74,26 @@ class Drawn(NamedTuple):
 # Measures
 
 
-def axis_title(name: str) -> str:
+def write_axis_title(name: str) -> str:
     """Return the title of the axis of a curve: its measure in words, or the name of a column."""
     measure = Measure.parsed(name)
     if measure is None or not measure.is_curve:
         return name
-    return f"{_words(measure)} at rank" if _is_by_rank(measure) else _words(measure)
+    return (
+        f"{_write_function(measure)} at rank" if _is_by_rank(measure) else _write_function(measure)
+    )
 
 
 def measure_in_words(name: str) -> str:
     """Return a measure in words: "NDCG of the first 10 documents", "DCG at each rank"."""
     measure = Measure.parsed(name)
     if measure is None:
-        return name_said(name)
-    words = _words(measure)
+        return shorten_name(name)
+    words = _write_function(measure)
     if measure.is_curve:
         return f"{words} at each {'rank' if _is_by_rank(measure) else 'level of recall'}"
     if measure.n is not None:
-        words = f"{words} of the first {counted(measure.n, 'documents').removeprefix('1 ')}"
+        words = f"{words} of the first {format_count(measure.n, 'documents').removeprefix('1 ')}"
     threshold = measure.options.get("threshold")
     return words if threshold is None else f"{words}, relevant from grade {threshold:g} on"
 
@@ -100,7 +102,7 @@ def _is_by_rank(measure: Measure) -> bool:
     return measure.function.endswith("_curve")
 
 
-def _words(measure: Measure) -> str:
+def _write_function(measure: Measure) -> str:
     """Return the function of a measure in words."""
     function = measure.function.removesuffix("_curve")
     if function in IN_WORDS and not measure.is_curve:
@@ -109,145 +111,149 @@ def _words(measure: Measure) -> str:
     return " ".join(word.upper() if word in ACRONYMS else word for word in words)
 
 
-def subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
+def write_subtitle(drawn: Drawn, what: str = "mean") -> list[str]:
     """Return the measure in words and the number of queries, as one line; none if unknown."""
     measure = (
         f"{what} {measure_in_words(drawn.measures[0])}".strip() if len(drawn.measures) == 1 else ""
     )
-    text = ", ".join(filter(None, [measure, _queries(drawn)]))
+    text = ", ".join(filter(None, [measure, _count_queries(drawn)]))
     return [text] if text else []
 
 
-def _queries(drawn: Drawn) -> str:
+def _count_queries(drawn: Drawn) -> str:
     """Return the number of queries, or the least and the most of it."""
     if not drawn.queries:
         return ""
     low, high = drawn.queries[0], drawn.queries[-1]
-    return counted(high, "queries") if low == high else f"{low:,} to {high:,} queries"
+    return format_count(high, "queries") if low == high else f"{low:,} to {high:,} queries"
 
 
 # Titles
 
 
-def of_strategies(what: str, drawn: Drawn, *, intervals: bool = False) -> str:
+def title_strategies(what: str, drawn: Drawn, *, intervals: bool = False) -> str:
     """Return what is drawn of how many strategies: "Mean ap of 3 strategies, 95 % intervals"."""
     one = len(drawn.measures) == 1
-    measure = f" {name_said(drawn.measures[0])}" if one else ""
-    text = f"{what}{measure} of {counted(drawn.strategies, 'strategies')}"
+    measure = f" {shorten_name(drawn.measures[0])}" if one else ""
+    text = f"{what}{measure} of {format_count(drawn.strategies, 'strategies')}"
     if len(drawn.measures) > 1:
-        text += f" by {counted(len(drawn.measures), 'measures')}"
+        text += f" by {format_count(len(drawn.measures), 'measures')}"
     if drawn.panels > 1:
         text += f" in {drawn.panels:,} panels"
     if not intervals:
         return text
-    return f"{text}, {'' if drawn.confidence is None else percent(drawn.confidence) + ' '}intervals"
+    share = "" if drawn.confidence is None else f"{format_percent(drawn.confidence)} "
+    return f"{text}, {share}intervals"
 
 
-def of_measures(what: str, drawn: Drawn, between: str = "of") -> str:
+def title_measures(what: str, drawn: Drawn, between: str = "of") -> str:
     """Return what is drawn of which measures: "τ of ap and ndcg", "τ of 5 measures"."""
     few = len(drawn.measures) <= 3  # noqa: PLR2004
-    measures = listed(drawn.measures) if few else counted(len(drawn.measures), "measures")
+    measures = list_names(drawn.measures) if few else format_count(len(drawn.measures), "measures")
     return f"{what} {between} {measures}"
 
 
-def curves(name: str, drawn: Drawn, at: str) -> str:
+def title_curves(name: str, drawn: Drawn, at: str) -> str:
     """Return which curve is drawn of how many strategies."""
     where = f", {drawn.panels:,} panels" if drawn.panels > 1 else ""
-    return f"{name_said(name)} of {counted(drawn.strategies, 'strategies')} by {at}{where}"
+    return f"{shorten_name(name)} of {format_count(drawn.strategies, 'strategies')} by {at}{where}"
 
 
-def curves_beside(name: str, drawn: Drawn, at: str, baseline: str, confidence: float) -> str:
+def title_differences_of_curves(
+    name: str, drawn: Drawn, at: str, baseline: str, confidence: float
+) -> str:
     """Return which differences to a baseline are drawn, each with a band of its own."""
-    bands = f"{percent(confidence)} {'band' if drawn.strategies == 1 else 'bands, each by itself'}"
-    n = counted(drawn.strategies, "strategies")
-    return f"{name_said(name)} of {n} minus {name_said(baseline)} by {at} ({bands})"
+    kind = "band" if drawn.strategies == 1 else "bands, each by itself"
+    bands = f"{format_percent(confidence)} {kind}"
+    n = format_count(drawn.strategies, "strategies")
+    return f"{shorten_name(name)} of {n} minus {shorten_name(baseline)} by {at} ({bands})"
 
 
-def query_by_query(measure: str, both: Sequence[str]) -> str:
+def title_query_by_query(measure: str, both: Sequence[str]) -> str:
     """Return which two strategies are set against each other."""
-    one, other = map(name_said, both)
-    return f"{name_said(measure)} of {one} minus {other}, query by query"
+    one, other = map(shorten_name, both)
+    return f"{shorten_name(measure)} of {one} minus {other}, query by query"
 
 
-def mean_difference(mean: float, low: float | None, high: float | None) -> str:
+def write_mean_difference(mean: float, low: float | None, high: float | None) -> str:
     """Return a mean difference and its interval: "mean difference −0.0123 (95 %: −0.0310 to …)"."""
-    numbers = f"mean difference {four_decimals(mean)}"
+    numbers = f"mean difference {format_number(mean)}"
     if low is None or high is None:
         return numbers
-    return f"{numbers} (95 % interval {four_decimals(low)} to {four_decimals(high)})"
+    return f"{numbers} (95 % interval {format_number(low)} to {format_number(high)})"
 
 
-def wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
+def write_wins(both: Sequence[str], more: int, fewer: int, n: int) -> str:
     """Return in how many queries each is better: "ours better in 61 of 106 queries, bm25 in 32"."""
-    one, other = map(name_said, both)
-    ties = counted(n - more - fewer, "ties")
-    return f"{one} better in {more:,} of {counted(n, 'queries')}, {other} in {fewer:,}, {ties}"
+    one, other = map(shorten_name, both)
+    ties = format_count(n - more - fewer, "ties")
+    return f"{one} better in {more:,} of {format_count(n, 'queries')}, {other} in {fewer:,}, {ties}"
 
 
-def width_change(median: float | None) -> list[str]:
+def write_width_change(median: float | None) -> list[str]:
     """Return how much narrower the intervals of both are than those of trusted grades alone."""
     if median is None:
         return []
     if abs(median) < SMALLEST_CHANGE:
         return ["intervals of both are as wide as those of trusted grades alone (median)"]
     comparison = "narrower" if median < 0 else "wider"
-    return [
-        f"intervals of both are {percent(abs(median), 0)} {comparison} (median) than trusted alone"
-    ]
+    share = format_percent(abs(median), 0)
+    return [f"intervals of both are {share} {comparison} (median) than trusted alone"]
 
 
-def left_out(n: int) -> str:
+def write_left_out(n: int) -> str:
     """Return how many queries without a relevant document are not drawn."""
-    return f"without {counted(n, 'queries')} that {does(n, 'have')} no relevant document"
+    return f"without {format_count(n, 'queries')} that {conjugate(n, 'have')} no relevant document"
 
 
-def extremes(strategy: str, queries: Sequence[str]) -> str:
+def write_extremes(strategy: str, queries: Sequence[str]) -> str:
     """Name the queries with the largest differences in favour of a strategy."""
-    return f"{name_said(strategy)} is better by most with {in_a_row([*map(name_said, queries)])}"
+    names = join_words([*map(shorten_name, queries)])
+    return f"{shorten_name(strategy)} is better by most with {names}"
 
 
-def looked_for(amounts: Sequence[float], shares: Sequence[float]) -> str:
+def write_target(amounts: Sequence[float], shares: Sequence[float]) -> str:
     """Return the differences that lines of power are of, and their shares of the range of means."""
-    share = _span(shares, percent)
+    share = _format_span(shares, format_percent)
     share = f"{share} of the range of means" if share else ""
-    if len({short(amount) for amount in amounts}) == 1:
-        return f"a difference of {short(amounts[0])}" + (f" ({share})" if share else "")
+    if len({format_short(amount) for amount in amounts}) == 1:
+        return f"a difference of {format_short(amounts[0])}" + (f" ({share})" if share else "")
     if share and " to " not in share and len(shares) == len(amounts):
         return f"a difference of {share}"
-    return f"differences of {_span(amounts, short)}"
+    return f"differences of {_format_span(amounts, format_short)}"
 
 
-def _span(values: Sequence[float], form: Any) -> str:
+def _format_span(values: Sequence[float], form: Any) -> str:
     """Return the lowest and the highest of some values in words, which can be the same."""
     ends = [form(end) for end in (min(values), max(values))] if values else []
     return " to ".join(dict.fromkeys(ends))
 
 
-def equivalence(rope: float, inside: int, n: int, probability: float) -> list[str]:
+def write_equivalence(rope: float, inside: int, n: int, probability: float) -> list[str]:
     """Return how many differences are negligible with a given probability."""
-    chance = f"with a probability of at least {percent(probability)}"
+    chance = f"with a probability of at least {format_percent(probability)}"
     return [
-        f"shaded: differences up to {short(rope)}, which count as none",
-        f"{inside:,} of {counted(n, 'differences')} there {chance}",
+        f"shaded: differences up to {format_short(rope)}, which count as none",
+        f"{inside:,} of {format_count(n, 'differences')} there {chance}",
     ]
 
 
-def gaps(rows: Sequence[Mapping[str, Any]]) -> str:
+def title_gaps(rows: Sequence[Mapping[str, Any]]) -> str:
     """State what makes means wrong: queries with nothing to rank or to find, and tied scores."""
-    sentences = [part for what, verb in GAPS.items() if (part := _gap(rows, what, verb))]
+    sentences = [part for what, verb in GAPS.items() if (part := _write_gap(rows, what, verb))]
     tied = [row for row in rows if (row.get("tied") or 0) > MANY_TIED]
     if tied:
-        most = percent(max(row["tied"] for row in tied), 0)
+        most = format_percent(max(row["tied"] for row in tied), 0)
         up_to = "up to " if len(tied) > 1 else ""
-        who = listed([row["strategy"] for row in tied])
+        who = list_names([row["strategy"] for row in tied])
         sentences.append(f"{up_to}{most} of the scores of {who} are tied")
     return (
-        capitalised("; ".join(sentences))
+        capitalise("; ".join(sentences))
         or "Every query has documents retrieved, judged relevant and judged not"
     )
 
 
-def _gap(rows: Sequence[Mapping[str, Any]], what: str, verb: str) -> str:
+def _write_gap(rows: Sequence[Mapping[str, Any]], what: str, verb: str) -> str:
     """State how many queries have a gap, of the strategies that have most; nothing if none has."""
     n = int(max(row[what] or 0 for row in rows))
     if not n:
@@ -255,6 +261,10 @@ def _gap(rows: Sequence[Mapping[str, Any]], what: str, verb: str) -> str:
     worst = [row for row in rows if (row[what] or 0) == n]
     totals = {int(row["queries"]) for row in rows}
     # Strategies of other numbers of queries have no share in common.
-    share = of_all(n, min(totals), "queries") if len(totals) == 1 else counted(n, "queries")
-    whose = "" if len(worst) == len(rows) else f" for {listed([row['strategy'] for row in worst])}"
-    return f"{share} {does(n, verb)}{whose}"
+    share = (
+        format_part(n, min(totals), "queries") if len(totals) == 1 else format_count(n, "queries")
+    )
+    whose = (
+        "" if len(worst) == len(rows) else f" for {list_names([row['strategy'] for row in worst])}"
+    )
+    return f"{share} {conjugate(n, verb)}{whose}"

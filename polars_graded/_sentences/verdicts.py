@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from polars_graded._sentences import (
-    capitalised,
-    counted,
-    does,
-    four_decimals,
-    of_all,
-    p_said,
-    percent,
-    together,
+    capitalise,
+    conjugate,
+    format_all,
+    format_count,
+    format_number,
+    format_p,
+    format_part,
+    format_percent,
 )
 
 Part: TypeAlias = "str | int"
@@ -97,11 +97,11 @@ class Tested(NamedTuple):
             "Compared": "every pair" if one is None else f"all with {strategies[one]}",
             "Test": self.test,
             "Correction": "none, since there is one pair" if alone else self.corrected,
-            "Level": f"p ≤ {ALPHA:g}; intervals of {percent(1 - ALPHA)} confidence",
+            "Level": f"p ≤ {ALPHA:g}; intervals of {format_percent(1 - ALPHA)} confidence",
         }
 
 
-def said_in_title(sentence: Sentence, tests: str) -> str:
+def write_title(sentence: Sentence, tests: str) -> str:
     """Return a sentence as a title, followed by the tests that found it."""
     return "".join(map(str, sentence)) + (f" ({tests})" if tests else "")
 
@@ -109,7 +109,7 @@ def said_in_title(sentence: Sentence, tests: str) -> str:
 # Answers
 
 
-def beside_baseline(
+def compare_with_baseline(
     directions: Directions, baseline: Part, only: Part | None = None, things: str = "strategies"
 ) -> Sentence:
     """State how many strategies are better than the baseline, worse, and undecided.
@@ -123,43 +123,43 @@ def beside_baseline(
         if undecided:
             return ["Undecided whether ", only, f" is {up} ", baseline]
         return [only, f" is {up if better else down} ", baseline]
-    first = of_all(better, n, things) if better else f"none of {n:,} {things}"
-    are = does(better or 1, "are")
-    sentence: Sentence = [f"{capitalised(first)} to ", baseline, f" {are} {up.split()[0]}"]
+    first = format_part(better, n, things) if better else f"none of {n:,} {things}"
+    are = conjugate(better or 1, "are")
+    sentence: Sentence = [f"{capitalise(first)} to ", baseline, f" {are} {up.split()[0]}"]
     if things == "strategies":
-        sentence = [f"{capitalised(first.removesuffix(' strategies'))} {are} {up} ", baseline]
-    others = [f"{worse:,} {does(worse, 'are')} {down.split()[0]}"] if worse else []
+        sentence = [f"{capitalise(first.removesuffix(' strategies'))} {are} {up} ", baseline]
+    others = [f"{worse:,} {conjugate(worse, 'are')} {down.split()[0]}"] if worse else []
     others += [f"{undecided:,} undecided"] if undecided else []
     return [*sentence, *(f", {other}" for other in others)]
 
 
-def of_pairs(directions: Directions) -> Sentence:
+def count_settled(directions: Directions) -> Sentence:
     """State how many differences of several pairs are settled."""
     settled, n = directions.better + directions.worse, sum(directions[:3])
     if not settled:
         return [f"None of {n:,} differences is settled" if n > 1 else "The difference is undecided"]
-    sentence = capitalised(of_all(settled, n, "differences"))
+    sentence = capitalise(format_part(settled, n, "differences"))
     rest = f", {directions.undecided:,} undecided" if directions.undecided else ""
-    return [f"{sentence} {does(settled, 'are')} settled{rest}"]
+    return [f"{sentence} {conjugate(settled, 'are')} settled{rest}"]
 
 
 NO_FIRST = "No strategy is clearly first"
 
 
-def first_place(may_be_first: Sequence[Part], n: int) -> Sentence:
+def name_first(may_be_first: Sequence[Part], n: int) -> Sentence:
     """State whether one strategy is clearly first, or which may be: nobody is better than they."""
     if len(may_be_first) == 1:
         return [may_be_first[0], " is clearly first"]
-    which = of_all(len(may_be_first), n, "strategies").removesuffix(" strategies")
-    return [f"{NO_FIRST}: {which} may be, ", *names(may_be_first)]
+    which = format_part(len(may_be_first), n, "strategies").removesuffix(" strategies")
+    return [f"{NO_FIRST}: {which} may be, ", *list_strategies(may_be_first)]
 
 
-def names(strategies: Sequence[Part]) -> Sentence:
+def list_strategies(strategies: Sequence[Part]) -> Sentence:
     """Name some strategies in a row: "a", "a and b", "a, b, c and 4 others"."""
     others = len(strategies) - MAX_NAMED_STRATEGIES
     shown: Sentence = list(strategies[:MAX_NAMED_STRATEGIES])
     if others > 0:
-        shown.append(counted(others, "others"))
+        shown.append(format_count(others, "others"))
     sentence = shown[:1]
     for place, each in enumerate(shown[1:], start=2):
         sentence += [" and " if place == len(shown) else ", ", each]
@@ -196,28 +196,28 @@ class Facts(NamedTuple):
     """Number of measures that have a better side."""
 
 
-def verdict(facts: Facts) -> Sentence:
+def write_verdict(facts: Facts) -> Sentence:
     """Return the answer of one measure, and then what it rests on."""
     measure, tested = facts.measure, facts.tested
     name, n, means = measure["name"], measure["queries"], measure["means"]
     if not n:
         return [f"There is no query in which every strategy has a value of {name}."]
-    over = f"over {counted(n, 'queries')}"
+    over = f"over {format_count(n, 'queries')}"
     if measure["best"] == "none":
         return [f"{name} counts: neither more nor less of it is better."]
     if len(means) == 1:
         margin = measure["margins"][0]
-        reach = "" if margin is None else f" ± {four_decimals(margin)} (95 % interval)"
-        mean = f"{four_decimals(means[0])}{reach} {over}"
+        reach = "" if margin is None else f" ± {format_number(margin)} (95 % interval)"
+        mean = f"{format_number(means[0])}{reach} {over}"
         return [0, f" is the only strategy: its mean {name} is {mean}."]
     leaders = measure["bests"]
     if len(leaders) > 1 and tested.baseline is None:
-        best = f"{four_decimals(means[leaders[0]])} {over}"
-        return [f"{NO_FIRST}: ", *names(leaders), f" share the best mean {name}, {best}."]
-    return [*_answer(facts), *_lead(facts, leaders, over), *_by_measures(facts)]
+        best = f"{format_number(means[leaders[0]])} {over}"
+        return [f"{NO_FIRST}: ", *list_strategies(leaders), f" share the best mean {name}, {best}."]
+    return [*_write_answer(facts), *_write_lead(facts, leaders, over), *_write_by_measures(facts)]
 
 
-def _answer(facts: Facts) -> Sentence:
+def _write_answer(facts: Facts) -> Sentence:
     """State what the tests found, of the baseline or of the first place."""
     baseline = facts.tested.baseline
     if baseline is not None:
@@ -225,38 +225,38 @@ def _answer(facts: Facts) -> Sentence:
         if len(facts.pairs) == 1:
             [pair] = facts.pairs
             only = next(each for each in (pair["strategy"], pair["baseline"]) if each != baseline)
-        return [*beside_baseline(facts.directions, baseline, only), ": "]
+        return [*compare_with_baseline(facts.directions, baseline, only), ": "]
     if facts.may_be_first == [facts.measure["order"][0]]:
         return [facts.measure["order"][0], " is clearly first: "]
     return [f"{NO_FIRST}: "]
 
 
-def _lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
+def _write_lead(facts: Facts, leaders: Sequence[int], over: str) -> Sentence:
     """State the best mean, the difference to the next, and whether that is settled."""
     measure, pair, tested = facts.measure, facts.beside, facts.tested
     name, means = measure["name"], measure["means"]
-    best = f" the best mean {name}, {four_decimals(means[leaders[0]])} {over}"
+    best = f" the best mean {name}, {format_number(means[leaders[0]])} {over}"
     if len(leaders) > 1 or pair is None:
-        return [*names(leaders), f" share{best}. "]
+        return [*list_strategies(leaders), f" share{best}. "]
     [leader] = leaders
     other = pair["baseline"] if pair["strategy"] == leader else pair["strategy"]
     side = "below" if measure["best"] == "lowest" else "above"
     role = "the baseline " if other == tested.baseline else ""
-    gap = f"{four_decimals(abs(means[leader] - means[other]))} {side} that of {role}"
+    gap = f"{format_number(abs(means[leader] - means[other]))} {side} that of {role}"
     return [
         leader,
         f" has{best}, {gap}",
         other,
-        f"{_interval(pair, leader, side, tested)}. ",
-        *_settled(facts, pair, leader),
-        *_others(facts, leader),
+        f"{_write_interval(pair, leader, side, tested)}. ",
+        *_write_settled(facts, pair, leader),
+        *_write_others(facts, leader),
     ]
 
 
-def _interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
+def _write_interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -> str:
     """Return the interval of a lead: the one that agrees with p, or that of one difference."""
     low, high = pair["simultaneous_low"], pair["simultaneous_high"]
-    held = together(tested.pairs, "pairs") if tested.joint else tested.corrected
+    held = format_all(tested.pairs, "pairs") if tested.joint else tested.corrected
     held = f", {held}" if tested.together > 1 and low is not None else ""
     if low is None:
         low, high = pair["ci_low"], pair["ci_high"]
@@ -264,18 +264,18 @@ def _interval(pair: Mapping[str, Any], leader: int, side: str, tested: Tested) -
         return ""
     if (side == "below") == (leader == pair["strategy"]):
         low, high = -high, -low
-    return f" (95 % interval {four_decimals(low)} to {four_decimals(high)}{held})"
+    return f" (95 % interval {format_number(low)} to {format_number(high)}{held})"
 
 
-def _settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
+def _write_settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
     """State whether a lead is settled, by how many queries, and how many more would settle it."""
     tested, n = facts.tested, facts.measure["queries"]
     more, fewer = pair["wins"], pair["losses"]
     if leader != pair["strategy"]:
         more, fewer = fewer, more
-    better = f"better in {counted(more, 'queries')}, worse in {fewer}"
+    better = f"better in {format_count(more, 'queries')}, worse in {fewer}"
     counts: Sentence = [leader, f" is {better}, and as good in {pair['ties']}. "]
-    p = p_said(pair["p_corrected"])
+    p = format_p(pair["p_corrected"])
     p = f"{tested.p} {p}" if p.startswith("<") else f"{tested.p} = {p}"
     if pair["p_corrected"] is None:
         why = "one query cannot be tested" if n == 1 else "there is no test of it"
@@ -286,10 +286,10 @@ def _settled(facts: Facts, pair: Mapping[str, Any], leader: int) -> Sentence:
     if pair["p_corrected"] <= ALPHA:
         why = f"the ranks of differences lie on the other side ({p})"
         return [f"That difference is undecided: {why}. ", *counts]
-    return [f"That difference is undecided ({p}). ", *counts, *_more(facts, n)]
+    return [f"That difference is undecided ({p}). ", *counts, *_write_more_queries(facts, n)]
 
 
-def _more(facts: Facts, n: int) -> Sentence:
+def _write_more_queries(facts: Facts, n: int) -> Sentence:
     """State how many more queries would settle a difference that is as large as it seems."""
     if facts.needed is None:
         return []
@@ -300,11 +300,11 @@ def _more(facts: Facts, n: int) -> Sentence:
         return []
     count = facts.tested.together
     level = f"{ALPHA:g} / {count}" if count > 1 else f"{ALPHA:g}"
-    chance = f"with a probability of {percent(POWER)} (paired t test at {level})"
+    chance = f"with a probability of {format_percent(POWER)} (paired t test at {level})"
     return [f"{supposed} {total:,} queries would settle it {chance}: {total - n:,} more. "]
 
 
-def _others(facts: Facts, leader: int) -> Sentence:
+def _write_others(facts: Facts, leader: int) -> Sentence:
     """State from how many strategies the leader is told apart."""
     if facts.tested.baseline is not None or len(facts.pairs) == 1:
         return []
@@ -317,14 +317,14 @@ def _others(facts: Facts, leader: int) -> Sentence:
     text = f" is significantly better than {len(mine) - len(undecided)} of the {len(mine)} others"
     if not undecided:
         return [leader, f"{text}. "]
-    return [leader, f"{text}; undecided: ", *names(undecided), ". "]
+    return [leader, f"{text}; undecided: ", *list_strategies(undecided), ". "]
 
 
-def _by_measures(facts: Facts) -> Sentence:
+def _write_by_measures(facts: Facts) -> Sentence:
     """State by how many of the measures the answer is settled."""
     if facts.measures < 2:  # noqa: PLR2004
         return []
-    by = of_all(facts.settled_by, facts.measures, "measures")
+    by = format_part(facts.settled_by, facts.measures, "measures")
     by_none = f"by any of {facts.measures} measures"
     if facts.tested.baseline is not None:
         if not facts.settled_by:
@@ -335,15 +335,17 @@ def _by_measures(facts: Facts) -> Sentence:
     return [facts.measure["order"][0], f" is clearly first by {by}."]
 
 
-def note_on_power(
+def write_power(
     name: str, queries: int, smallest: float, step: float, share: float, needed: int | None
 ) -> str:
     """Return which differences the queries show, and what a share of the best mean takes."""
-    takes = "more queries than there are" if needed is None else counted(needed, "queries")
-    of_best = f"; one of {four_decimals(step)}, {percent(share)} of the best mean, takes {takes}"
+    takes = "more queries than there are" if needed is None else format_count(needed, "queries")
+    of_best = (
+        f"; one of {format_number(step)}, {format_percent(share)} of the best mean, takes {takes}"
+    )
     return (
-        f"With {counted(queries, 'queries')}, {name} shows a difference of "
-        f"{four_decimals(smallest)} or more with a probability of {percent(POWER)}"
+        f"With {format_count(queries, 'queries')}, {name} shows a difference of "
+        f"{format_number(smallest)} or more with a probability of {format_percent(POWER)}"
         f"{of_best if step else ''} (paired t test of one pair at {ALPHA:g}, with the variance of "
         "these strategies)."
     )

@@ -24,7 +24,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.keys import Columns
 from polars_graded._results.per_query import natural_order
-from polars_graded._sentences import name_said, titles
+from polars_graded._sentences import shorten_name, titles
 
 CURVE_WIDTH = 300
 """Width of a curve whose names need room beside it, in pixels."""
@@ -125,10 +125,10 @@ def dcg_curves(
     x = marks.places_axis("rank:Q", rank, max(table["rank"]))
     title = curve_rows.title_of(curve, frame, each_query=panel == query)
     facts = _facts_of(frame, table, curve, query)
-    headline, behind = titles.curves(curve, facts, rank), list[alt.Chart]()
+    headline, behind = titles.title_curves(curve, facts, rank), list[alt.Chart]()
     if baseline is not None:
-        title, behind = f"{curve}: difference to {name_said(baseline)}", [style.rule(y=0)]
-        headline = titles.curves_beside(curve, facts, rank, baseline, confidence or 0)
+        title, behind = f"{curve}: difference to {shorten_name(baseline)}", [style.rule(y=0)]
+        headline = titles.title_differences_of_curves(curve, facts, rank, baseline, confidence or 0)
     drawn = table.select("value", "^ideal$", "^ci_(low|high)$").get_columns()
     ends = axis_ends.round_ends(pl.concat(drawn).drop_nulls())
     described = None if chart_rows.has_panels(table) else _ends_said(table, "rank", title)
@@ -150,8 +150,8 @@ def _facts_of(frame: pl.DataFrame, table: pl.DataFrame, curve: str, query: str) 
 def _subtitle(facts: titles.Drawn, baseline: Any, each_query: bool) -> list[str]:  # noqa: FBT001
     """Return the measure in words, and the number of queries."""
     if each_query:
-        return titles.subtitle(facts._replace(queries=[]), "")
-    return titles.subtitle(facts, "mean" if baseline is None else "mean difference of")
+        return titles.write_subtitle(facts._replace(queries=[]), "")
+    return titles.write_subtitle(facts, "mean" if baseline is None else "mean difference of")
 
 
 def recall_precision_curves(
@@ -219,7 +219,7 @@ def recall_precision_curves(
     names = table["strategy"].unique().to_list()
     facts = _facts_of(frame, table, curve, query)
     notes = [*_subtitle(facts, None, panel == query), *style.rest_named(names)]
-    words = style.Words(titles.curves(curve, facts, recall), notes)
+    words = style.Words(titles.title_curves(curve, facts, recall), notes)
     ends = _unit_ends(table["value"])
     if chart_rows.has_panels(table):
         x = marks.recall_axis(recall)
@@ -383,7 +383,7 @@ def threshold_profile(
         style.dots(base, 40).encode(y=y, tooltip=tooltip),
     ]
     facts = chart_rows.facts_of(table)._replace(measures=[])
-    headline = titles.of_strategies("Means at each threshold", facts)
+    headline = titles.title_strategies("Means at each threshold", facts)
     notes = [
         "mean average precision of documents from each grade on",
         *style.rest_named(strategies),
@@ -448,6 +448,6 @@ def robustness_curves(
         tooltip=["levels:O", "swaps:Q", *style.decimals("mean")],
     )
     measures = sorted(set(table["measure"])) if "measure" in table.columns else []
-    what = titles.of_measures("Mean", titles.Drawn(measures, 0, 0, [])) if measures else "Mean"
+    what = titles.title_measures("Mean", titles.Drawn(measures, 0, 0, [])) if measures else "Mean"
     words = style.Words(f"{what} by {swapped}, one line per number of levels")
     return style.panels([lines], table, panel, words)

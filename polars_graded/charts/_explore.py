@@ -164,7 +164,7 @@ def explore(
     chart.data = table
     means = table.select(pl.col("value_a", "value_b", "difference").mean()).row(0)
     names = [*both, queries.minus]
-    headline, described = titles.query_by_query(measure, both), wins_of(both, table)
+    headline, described = titles.title_query_by_query(measure, both), wins_of(both, table)
     chart.title = style.title(headline, [described])
     described = f"mean {measure} of {table.height} queries"
     values = style.list_values(described, zip(names, means, strict=True))

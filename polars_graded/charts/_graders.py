@@ -14,7 +14,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.agreement import grades_of
 from polars_graded._results.trusting import median_width_change
-from polars_graded._sentences import counted, name_said, titles
+from polars_graded._sentences import format_count, shorten_name, titles
 
 SOURCES = {"trusted": "trusted alone", "model": "model alone", "ci": "both"}
 """Whose grades an estimate is of, by how the columns of its ends begin."""
@@ -105,8 +105,8 @@ def agreement(
         same.mark_rect(fillOpacity=0, strokeWidth=2, stroke=style.INK),
         base.mark_text().encode(text=alt.Text("share:Q", format=".0%"), color=on_dark),
     ]
-    documents = counted(both.height, "documents")
-    headline = f"Grades of {name_said(other)} by grade of {name_said(one)}, {documents}"
+    documents = format_count(both.height, "documents")
+    headline = f"Grades of {shorten_name(other)} by grade of {shorten_name(one)}, {documents}"
     described = f"grades of {other} for {both.height:,} documents by their grade of {one}"
     words, side = (
         style.Words(headline, ["shares of a row, which make 1"], described),
@@ -190,8 +190,8 @@ def grader_orders(
     ]
     described = f"place of {len(names)} strategies under {', '.join(graders)}"
     facts = chart_rows.facts_of(table)
-    headline = f"{titles.of_strategies('Places by mean', facts)} under {len(graders)} graders"
-    words = style.Words(headline, titles.subtitle(facts), described)
+    headline = f"{titles.title_strategies('Places by mean', facts)} under {len(graders)} graders"
+    words = style.Words(headline, titles.write_subtitle(facts), described)
     size: dict[str, Any] = {"width": alt.Step(110), "height": min(360, max(120, 24 * len(names)))}
     return style.panels(layers, table, panel, words, columns=2, **size)
 
@@ -286,9 +286,9 @@ def trusted_forest(
     key = ", ".join(f"{mark} {name}" for mark, name in zip("○◇□", order, strict=True))
     facts = chart_rows.facts_of(wide)
     what = "Difference of mean" if pairs else "Mean" if len(facts.measures) == 1 else "Means"
-    headline = titles.of_strategies(what, facts, intervals=True)
-    change = titles.width_change(median_width_change(wide))
-    words = style.Words(headline, [*titles.subtitle(facts, what.lower()), *change, key])
+    headline = titles.title_strategies(what, facts, intervals=True)
+    change = titles.write_width_change(median_width_change(wide))
+    words = style.Words(headline, [*titles.write_subtitle(facts, what.lower()), *change, key])
     shared = style.axis_of_panels(table, "value")
     size: dict[str, Any] = {"width": 260, "height": alt.Step(16)}
     return style.panels(layers, table, panel, words, shared, columns=2, **size)

@@ -12,7 +12,7 @@ from polars_graded._checks import check_collected, check_columns
 from polars_graded._drawing import chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
-from polars_graded._sentences import percent, titles
+from polars_graded._sentences import format_percent, titles
 
 HEADINGS = {
     "queries": ("", "", "queries"),
@@ -130,7 +130,7 @@ def overview(table: Frame, *, panel: str | None = None, strategy: str = "strateg
     step = 18 if len(names) <= MAX_FULL_HEIGHT_STRATEGIES else 13
     layers = _marks(names, headings, width)
     description = f"what was retrieved, judged and relevant, of {len(names)} strategies"
-    words = style.Words(titles.gaps(facts.rows(named=True)), described=description)
+    words = style.Words(titles.title_gaps(facts.rows(named=True)), described=description)
     size: dict[str, Any] = {"width": width, "height": alt.Step(step), **style.FRAMELESS}
     return style.panels(layers, drawn, panel, words, columns=1, **size)
 
@@ -183,7 +183,7 @@ def _cells(fact: dict[str, Any], starts: dict[str, int]) -> Iterator[dict[str, A
         share = value if what in SHARES or value is None else value / queries
         share = min(1, value or 0) if what in ROWS else share  # one row is an error
         is_share = what in SHARES and value is not None
-        text = percent(value, decimals=0) if is_share else _number(value)
+        text = format_percent(value, decimals=0) if is_share else _number(value)
         yield _cell(what, start, WIDTH, EMPTY)
         is_alarm = what in HARM or (what == "tied" and (share or 0) > titles.MANY_TIED)
         yield _cell(what, start, WIDTH * (share or 0), ALARM if is_alarm else FULL, text)

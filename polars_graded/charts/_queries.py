@@ -30,7 +30,7 @@ from polars_graded._results.per_query import (
     columns_named,
     interval_of_mean,
 )
-from polars_graded._sentences import counted, name_said, titles
+from polars_graded._sentences import format_count, shorten_name, titles
 
 N_RELEVANT = "n_relevant"
 """The measure that counts the relevant documents of a query."""
@@ -127,9 +127,9 @@ def precision_histogram(
     rows = bins.shared_bars(table, size)
     colour = better_look(table, per_query, both, strategy=strategy)["color"]
     mean = interval_of_mean(table["difference"].to_numpy())
-    y_title = f"{measure}: {name_said(both[0])} \N{MINUS SIGN} {name_said(both[1])}"
-    headline = titles.query_by_query(measure, both)
-    notes = [titles.mean_difference(*mean), wins_of(both, table)]
+    y_title = f"{measure}: {shorten_name(both[0])} \N{MINUS SIGN} {shorten_name(both[1])}"
+    headline = titles.title_query_by_query(measure, both)
+    notes = [titles.write_mean_difference(*mean), wins_of(both, table)]
     names_of_sides = marks.better_sides(*better_of(table), colour)
     if n <= style.MAX_NAMED_QUERIES:
         step, names = style.name_step(n), rows["query"].to_list()
@@ -146,7 +146,7 @@ def precision_histogram(
     falling = table.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     for name in both:
         queries = falling.filter(better=name)["query"].head(MAX_EXTREMES).to_list()
-        notes += [titles.extremes(name, queries)] if queries else []
+        notes += [titles.write_extremes(name, queries)] if queries else []
     words = style.Words(headline, notes)
     return style.layered(layers, rows, words, apart=["color", "stroke"])
 
@@ -154,7 +154,7 @@ def precision_histogram(
 def wins_of(both: list[str], table: pl.DataFrame) -> str:
     """Return in how many of the queries that are drawn each of both is better."""
     more, fewer = (table.filter(better=name).height for name in both)
-    return titles.wins(both, more, fewer, table.height)
+    return titles.write_wins(both, more, fewer, table.height)
 
 
 def compared(
@@ -275,9 +275,9 @@ def query_heatmap(
     n, n_rows, size = len(queries), table["position"].n_unique(), table["queries"][0]
     facts = titles.Drawn([measure], len(order), 0, [n])
     row = "a row is one query" if size == 1 else f"a row is the mean of {size} queries"
-    notes = [*titles.subtitle(facts, ""), f"{row}, the hardest first"]
+    notes = [*titles.write_subtitle(facts, ""), f"{row}, the hardest first"]
     if n_undefined:
-        notes.append(titles.left_out(n_undefined))
+        notes.append(titles.write_left_out(n_undefined))
     few, base = n <= style.MAX_NAMED_QUERIES, alt.Chart()
     if few:
         field, axis = "query:N", style.in_order(queries, labelLimit=120)
@@ -299,7 +299,7 @@ def query_heatmap(
     # As many whole pixels for each row, or seams would show as stripes.
     height = alt.Step(max(10, min(20, 400 // n))) if few else round(400 / n_rows) * n_rows
     described = f"{measure} of {n:,} queries for {len(order)} strategies"
-    words = style.Words(titles.of_strategies("Values of", facts), notes, described)
+    words = style.Words(titles.title_strategies("Values of", facts), notes, described)
     size = {"width": alt.Step(step), "height": height}
     return style.layered([fields], table, words, apart=["fill"], **size)
 
@@ -393,8 +393,8 @@ def measure_agreement(
         colour = style.strategy_look(table["strategy"], strategy, legends=not lanes)
     minus = f"{x} \N{MINUS SIGN} {y}"
     things = "queries" if "strategy" not in keys or table["strategy"].n_unique() == 1 else "results"
-    against = f"{name_said(y)} against {name_said(x)}" if show == "agreement" else minus
-    headline = f"{against}, {counted(table.height, things)}"
+    against = f"{shorten_name(y)} against {shorten_name(x)}" if show == "agreement" else minus
+    headline = f"{against}, {format_count(table.height, things)}"
     n_groups = table.n_unique(groups) if groups else 1
     most = curve_rows.most_points(n_groups)
     if show == "difference":

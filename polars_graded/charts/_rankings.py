@@ -13,7 +13,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.contributions import check_sum, ranks_added
 from polars_graded._frames.request import Request, RequestOptions, settled_grade
 from polars_graded._measuring.keywords import takes_options_of
-from polars_graded._sentences import counted, titles
+from polars_graded._sentences import format_count, titles
 
 
 @takes_options_of(Request.of)
@@ -126,7 +126,7 @@ def rankings(
     titles_of_columns = {"measure": chosen.name, "grade": grade, "strategy": strategy}
     layers, size = tiles.marks(table, n, colours, **titles_of_columns)
     described = style.list_values(f"rankings of {query}, {chosen.name}", values.items())
-    columns = counted(len(values), "rankings")
+    columns = format_count(len(values), "rankings")
     number = f"+: what a document adds to {titles.measure_in_words(chosen.name)}"
     words = style.Words(f"{columns} of {query}, {chosen.name}", [number], described)
     return style.layered(layers, table, words, apart=["fill"], **size, **style.FRAMELESS)

@@ -11,7 +11,7 @@ from polars_graded._drawing import axis_ends, chart_checks, chart_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import names_of_tests
-from polars_graded._sentences import name_said, of_all, titles, verdicts
+from polars_graded._sentences import format_part, shorten_name, titles, verdicts
 
 BAR, LABEL = 8, 16
 """How far apart the bars of groups are, and the names of strategies, in pixels."""
@@ -62,7 +62,7 @@ def strategy_ranks(
     line = base.mark_bar(size=2, color=style.DOUBT)
     level = chart_rows.confidence(table)
     together = "" if level is None else f", together at {100 * level:g} %"
-    notes = titles.subtitle(chart_rows.facts_of(table), "rank by mean")
+    notes = titles.write_subtitle(chart_rows.facts_of(table), "rank by mean")
     notes += [f"line: ranks it may have{together}", style.SHARED_LETTERS]
     size: dict[str, Any] = {"height": alt.Step(10)} if many else {}
     layers = [
@@ -81,14 +81,14 @@ def _finding(ranks: pl.DataFrame) -> str:
     firsts = [rows.sort("rank").filter(rank_low=1)["strategy"].to_list() for rows in groups]
     tests = names_of_tests(ranks, alone=ranks["strategy"].n_unique() == 2)  # noqa: PLR2004
     if len(groups) == 1:
-        sentence = verdicts.first_place([name_said(name) for name in firsts[0]], ranks.height)
-        return verdicts.said_in_title(sentence, tests)
+        sentence = verdicts.name_first([shorten_name(name) for name in firsts[0]], ranks.height)
+        return verdicts.write_title(sentence, tests)
     things = "measures" if (ranks[key] == ranks["measure"]).all() else "panels"
     clear = sum(len(first) == 1 for first in firsts)
-    finding = f"One strategy is clearly first by {of_all(clear, len(groups), things)}"
+    finding = f"One strategy is clearly first by {format_part(clear, len(groups), things)}"
     if not clear:
         finding = f"No strategy is clearly first by any of {len(groups)} {things}"
-    return verdicts.said_in_title([finding], tests)
+    return verdicts.write_title([finding], tests)
 
 
 def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.LayerChart:
@@ -169,7 +169,7 @@ def critical_differences(ranks: Frame, *, strategy: str = "strategy") -> alt.Lay
         text = text.mark_text(align=align, dx=dx, color=written, limit=300)
         tooltip = ["strategy:N", *style.decimals("mean"), "rank:Q", "group:N"]
         layers.append(text.encode(x=alt.X("edge:Q", **x), y=row, text="label:N", tooltip=tooltip))
-    notes = titles.subtitle(chart_rows.facts_of(table))
+    notes = titles.write_subtitle(chart_rows.facts_of(table))
     notes.append("bar with dots: strategies of which no two are told apart")
     words = style.Words(_finding(table), notes)
     return style.layered(layers, rows, words, width=360, height=height, **style.FRAMELESS)

@@ -14,7 +14,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._measuring.phi import ControlPoints, phi_control_points, phi_curve
 from polars_graded._results.per_query import natural_order
-from polars_graded._sentences import counted, name_said, titles
+from polars_graded._sentences import format_count, shorten_name, titles
 from polars_graded.namespace import graded
 
 
@@ -130,7 +130,9 @@ def relevance_function(
         style.dots(controls, 80, color=style.ink()),
         names,
     ]
-    headline = f"Relevance φ of {counted(relevances.height, 'scores')}, by {name_said(score)}"
+    headline = (
+        f"Relevance φ of {format_count(relevances.height, 'scores')}, by {shorten_name(score)}"
+    )
     words = style.Words(headline, notes, f"relevance φ by {score}")
     return style.panels(layers, table, panel, words, "independent")
 
@@ -155,7 +157,7 @@ def _headline(value: str, groups: list[str], group: str, table: pl.DataFrame) ->
     things = "strategies" if group == "strategy" else f"values of {group}"
     panels = table["panel"].n_unique() if chart_rows.has_panels(table) else 0
     where = f" in {panels} panels" if panels else ""
-    return f"Distribution of {name_said(value)}, {counted(len(groups), things)}{where}"
+    return f"Distribution of {shorten_name(value)}, {format_count(len(groups), things)}{where}"
 
 
 def sample_boxes(
@@ -251,7 +253,7 @@ def sample_boxes(
         lines = lines.mark_tick(**upright, size=step * 0.9, thickness=2, color="firebrick")
         layers.append(lines.encode(x=line_at))
     described = style.list_values(f"median {value}", zip(groups, ordered["median"], strict=True))
-    notes = titles.subtitle(titles.Drawn([value], 0, 0, []), "")
+    notes = titles.write_subtitle(titles.Drawn([value], 0, 0, []), "")
     notes.append("box: quartiles and median; points: beyond 1.5 times its length")
     words = style.Words(_headline(value, groups, group, table), notes, described)
     return style.panels(layers, table, panel, words, height=alt.Step(step))

@@ -13,7 +13,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import count_directions, is_significant, names_of_tests
 from polars_graded._results.per_query import best_in
-from polars_graded._sentences import name_said, titles, verdicts
+from polars_graded._sentences import shorten_name, titles, verdicts
 
 BELOW = "\u2212"
 """The sign of a number below 0."""
@@ -86,7 +86,7 @@ def strategy_bars(
     title, scale = style.mean_title(table), alt.Scale(zero=show == "bars")
     facts = chart_rows.facts_of(table)
     has_intervals = bool(ends) and table["ci_low"].null_count() < table.height
-    notes = titles.subtitle(facts)
+    notes = titles.write_subtitle(facts)
     if has_intervals:
         notes.append("line: interval of one mean; that two overlap is no test")
     y = style.names_down("strategy", names)
@@ -108,7 +108,7 @@ def strategy_bars(
     where = f"mean {table['panel'][0]}" if several else title
     means = first.select("strategy", "mean").sort("mean", descending=True)
     what = "Mean" if len(facts.measures) == 1 else "Means"
-    headline = titles.of_strategies(what, facts, intervals=has_intervals)
+    headline = titles.title_strategies(what, facts, intervals=has_intervals)
     words = style.Words(headline, notes, style.list_values(where, means.iter_rows()))
     width = width or (200 if several else 300)
     return style.panels(layers, table, panel, words, axis, columns=2, width=width)
@@ -119,13 +119,15 @@ def _finding(comparison: pl.DataFrame, level: float) -> str:
     directions = count_directions(comparison, level)
     baselines = comparison["baseline"].unique().to_list()
     strategies = comparison["strategy"].unique().to_list()
-    sentence = verdicts.of_pairs(directions)
+    sentence = verdicts.count_settled(directions)
     if len(baselines) == 1:
-        only = name_said(strategies[0]) if comparison.height == 1 else None
+        only = shorten_name(strategies[0]) if comparison.height == 1 else None
         things = "differences" if comparison.height > len(strategies) else "strategies"
-        sentence = verdicts.beside_baseline(directions, name_said(baselines[0]), only, things)
+        sentence = verdicts.compare_with_baseline(
+            directions, shorten_name(baselines[0]), only, things
+        )
     alone = comparison["measure"].n_unique() == comparison.height
-    return verdicts.said_in_title(sentence, names_of_tests(comparison, alone=alone))
+    return verdicts.write_title(sentence, names_of_tests(comparison, alone=alone))
 
 
 def _sides(comparison: pl.DataFrame) -> list[str]:
@@ -207,11 +209,11 @@ def comparison_forest(
     many = len(pairs) > style.MAX_NAMED_QUERIES
     title: Any = style.mean_title(table, "difference of ", "difference of means")
     if not several:
-        title = [*_sides(table), f"{title}, to {name_said(table['baseline'][0])}"]
+        title = [*_sides(table), f"{title}, to {shorten_name(table['baseline'][0])}"]
     axis = alt.Axis(labelLimit=600, labelFontSize=8 if many else alt.Undefined)
     facts = chart_rows.facts_of(table)
     notes = [
-        *titles.subtitle(facts, "difference of mean"),
+        *titles.write_subtitle(facts, "difference of mean"),
         marks.significance_key(believed, doubted),
     ]
     ends, stated = pair_rows.interval_ends(table), chart_rows.confidence(table)
@@ -224,7 +226,7 @@ def comparison_forest(
     rope: Any = table["rope"].max() if "rope" in table.columns else 0.0
     if rope:
         inside = int((table["probability_equal"] >= PROBABLE).sum())
-        notes += titles.equivalence(rope, inside, table.height, PROBABLE)
+        notes += titles.write_equivalence(rope, inside, table.height, PROBABLE)
     size = 40 if many else 60
     layers = marks.forest(title, pairs, axis, believed, size, ends, rope or 0)
     words, shared = style.Words(finding, notes), style.axis_of_panels(table, "difference")
@@ -300,7 +302,7 @@ def comparison_matrix(
     down = style.in_order(names, labelLimit=250)
     across = style.in_order(names, labelLimit=250, labelAngle=-90, orient="top")
     key = f"row minus column; + and {BELOW} where corrected p ≤ {level:g}, else pale"
-    notes = [*titles.subtitle(facts, "difference of mean"), key]
+    notes = [*titles.write_subtitle(facts, "difference of mean"), key]
     base, p = style.with_p(alt.Chart())
     base = base.encode(
         x=alt.X("baseline:N", title="baseline", **across),

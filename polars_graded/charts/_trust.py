@@ -24,7 +24,7 @@ from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
 from polars_graded._results.findings import names_of_tests
 from polars_graded._results.regrading import AS_GIVEN, mean_bounds
-from polars_graded._sentences import percent, titles
+from polars_graded._sentences import format_percent, titles
 
 SMALL_P = 0.001
 """Below it, levels of significance are drawn in proportion, and above it as their logarithms."""
@@ -133,7 +133,7 @@ def significance_curves(
     points, p = style.with_p(points)
     points = points.encode(tooltip=["measure:N", "place:Q", "strategy:N", "baseline:N", p])
     layers, tests = [_level(level), line, points, *names], names_of_tests(table)
-    headline = titles.of_measures("p values of all pairs", chart_rows.facts_of(table), "by")
+    headline = titles.title_measures("p values of all pairs", chart_rows.facts_of(table), "by")
     headline += f" ({tests})" if tests else ""
     note = f"pairs below the dashed line, p ≤ {level:g}, are told apart"
     return _drawn(table, panel, layers, headline, note, "p of all pairs in falling order")
@@ -206,7 +206,7 @@ def power_curves(curve: Frame, *, power: float = 0.8, panel: str | None = None) 
     at_hand = table.filter("at_hand")
     n, amounts = at_hand["queries"].unique(), at_hand["difference"].drop_nulls().to_list()
     shares = at_hand["share_of_range"].drop_nulls().to_list()
-    looked_for = titles.looked_for(amounts, shares) if amounts else "a difference"
+    looked_for = titles.write_target(amounts, shares) if amounts else "a difference"
     headline = f"Power to find {looked_for}, by number of queries"
     layers = [_level(power), *lines, large]
     hand = f"the {n[0]:,g} queries at hand" if len(n) == 1 and n[0] > 1 else "the queries at hand"
@@ -384,8 +384,8 @@ def swap_rates(rates: Frame, *, rate: float = 0.05, panel: str | None = "measure
         _described("rate of swaps by size of difference", table),
         chart_rows.facts_of(table),
     )
-    notes = [f"number on a line: queries in a sample; dashed: {percent(rate)}"]
-    headline = titles.of_measures("Rate at which other queries contradict a difference", facts)
+    notes = [f"number on a line: queries in a sample; dashed: {format_percent(rate)}"]
+    headline = titles.title_measures("Rate at which other queries contradict a difference", facts)
     words = style.Words(headline, notes, described)
     shared = style.axis_of_panels(table, "difference")
     return style.panels(layers, table, panel, words, shared, apart=["stroke"], columns=2)
@@ -513,9 +513,9 @@ def grading_profile(
     described = f"{show} of {len(names)} strategies under {len(gradings)} gradings"
     facts = chart_rows.facts_of(table)
     what = "Mean" if len(facts.measures) == 1 else "Means"
-    headline = titles.of_strategies(what, facts) + f" under {len(gradings)} gradings"
+    headline = titles.title_strategies(what, facts) + f" under {len(gradings)} gradings"
     words = style.Words(
-        headline, [*titles.subtitle(facts, show.removesuffix("s")), *notes], described
+        headline, [*titles.write_subtitle(facts, show.removesuffix("s")), *notes], described
     )
     chart = style.panels(layers, table, panel, words, columns=2, width=alt.Step(step))
     return chart.resolve_scale(y=style.axis_of_panels(table)) if several else chart
@@ -572,7 +572,7 @@ def unjudged_bounds(
     chart_checks.check_row_count("bounds", means)
     names = chart_rows.by_falling(means, "mean", "strategy")
     facts = chart_rows.facts_of(means)
-    title, notes = style.mean_title(means), titles.subtitle(facts)
+    title, notes = style.mean_title(means), titles.write_subtitle(facts)
     if (means["low"] != means["high"]).any():
         notes.append("line: to the mean with unjudged documents of the highest grade; no interval")
     base = alt.Chart().encode(
@@ -596,7 +596,7 @@ def unjudged_bounds(
         layers.insert(0, style.interval(bars_beyond, title, ("low", "end"), size=1, scale=scale))
     described = f"means of {len(names)} strategies with unjudged documents irrelevant, or best"
     what = "Mean" if len(facts.measures) == 1 else "Means"
-    headline = f"{titles.of_strategies(what, facts)}, unjudged documents irrelevant or best"
+    headline = f"{titles.title_strategies(what, facts)}, unjudged documents irrelevant or best"
     words = style.Words(headline, notes, described)
     size: dict[str, Any] = {"height": alt.Step(12)} if len(names) > MAX_LINES else {}
     size["width"] = 240 if chart_rows.has_panels(means) else 300
