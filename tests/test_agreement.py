@@ -111,6 +111,26 @@ def test_ac2_by_hand_where_nearly_all_grades_are_equal():
     assert found["ac2"] == close((0.9 - chance) / (1 - chance))
 
 
+def test_ac2_by_hand_weighs_grades_by_their_squared_distance():
+    """Gwet (2014), chapter 4, with quadratic weights: 1 for equal grades, 3/4 for neighbours."""
+    frame = pl.DataFrame({"query": range(4), "a": [0, 1, 2, 0], "b": [0, 2, 2, 1]})
+    found = values(agreement(frame, "a", "b"), "a", "b")
+    observed = (1 + 0.75 + 1 + 0.75) / 4
+    shares = [3 / 8, 2 / 8, 3 / 8]
+    weights = 3 * 1 + 4 * 0.75 + 2 * 0
+    chance = weights / (3 * 2) * sum(share * (1 - share) for share in shares)
+    assert found["ac2"] == close((observed - chance) / (1 - chance))
+
+
+@pytest.mark.parametrize("trusted", ["a", "b", "c"])
+def test_a_trusted_grader_is_compared_with_all_others_wherever_it_stands(trusted):
+    result = agreement(graded(6), "a", "b", "c", trusted=trusted)
+    pairs = {frozenset(pair) for pair in result.select("grader", "other").unique().rows()}
+    others = {frozenset((trusted, name)) for name in "abc" if name != trusted}
+    assert others <= pairs
+    assert frozenset("abc") - {trusted} not in pairs
+
+
 def test_published_numbers_of_models_that_graded(data):
     folder = data / "llmjudge"
     with (folder / "published.csv").open() as lines:
@@ -245,6 +265,15 @@ def test_a_grade_outside_the_scale_of_others_is_told():
     with pytest.warns(DataWarning.scale, match="'model' gives 1 of 3 doc.* 0 to 3: 4.0"):
         agreement(near, "people", "model", trusted="people")
     agreement(near, "people", "model")
+
+
+@pytest.mark.parametrize("stray", [-10, 15])
+def test_a_grade_far_below_or_above_the_scale_of_others_is_told(stray):
+    # Three of ten grades are outside, so that they are not rare, and only their distance tells.
+    frame = pl.DataFrame({"query": range(10), "people": [1, 2, 3, 4, 5] * 2})
+    frame = frame.with_columns(model=pl.when(pl.col("query") < 3).then(stray).otherwise("people"))
+    with pytest.warns(DataWarning.scale, match="'model' gives 3 of 10 doc"):
+        agreement(frame, "people", "model")
 
 
 def test_two_stray_grades_that_lift_a_model_are_told_without_a_trusted_grader(data):
