@@ -69,14 +69,14 @@ MUTANTS = [
     ),
     Mutant(
         "_frames/joining.py",
-        "self.judged.filter(pl.Series(~found))",
-        "self.judged.filter(pl.Series(~found)).head(1)",
+        "self.judged.filter(pl.Series(~answered))",
+        "self.judged.filter(pl.Series(~answered)).head(1)",
         JUDGED,
     ),
     Mutant(
         "_frames/joining.py",
-        "for (name,), of_it in found.partition_by",
-        "for (_,), of_it in found.head(1).partition_by",
+        "for (name,), of_it in places.partition_by",
+        "for (_,), of_it in places.head(1).partition_by",
         JUDGED,
     ),
     Mutant(
