@@ -315,6 +315,16 @@ def test_what_cannot_be_answered_is_said(arguments, options, said):
         agreement(graded(7), *arguments, **options)
 
 
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("columns", [["grader", "grade"], ["a", "b"]])
+def test_a_query_that_is_the_document_is_refused(columns, rows):
+    frame = pl.DataFrame({"doc": ["x", "y"], "query": [1, 2]} | {key: [0, 1] for key in columns})
+    with pytest.raises(
+        ValueError, match="`doc` must name a column of its own beside `query`, got 'doc'"
+    ):
+        agreement(frame.head(rows), query="doc")
+
+
 def test_a_document_that_was_graded_twice_is_refused():
     frame = pl.DataFrame({"query": [1, 1], "doc": ["d", "d"], "a": [0, 1], "b": [0, 1]})
     with pytest.raises(ValueError, match="once, got 1 more than once"):

@@ -181,6 +181,7 @@ def test_calls_of_results_end_in_a_result_or_a_sentence(name, column, kind, rows
 @example("robustness_to_grading", "doc", "as it is", 8, {"query": "doc", "strategy": "strategy"})
 @example("agreement", "grader", "numbers", 8, {})
 @example("agreement", "grader", "lists", 8, {})
+@example("agreement", "strategy", "as it is", 0, {"query": "doc"})
 def test_calls_of_rankings_end_in_a_result_or_a_sentence(name, column, kind, rows, options):
     call = OF_RANKINGS[name]
     error = called(call, changed(RANKED, column, kind, rows), supported(call, options))

@@ -215,6 +215,11 @@ def grades_of(
     queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
     long = grader or (GRADER if not {*graders} & {*rows.columns} else None)
+    columns = {"doc": doc} | ({} if long is None else {GRADER: long, "grade": grade})
+    for argument, name in columns.items():
+        if [*queries, *columns.values()].count(name) > 1:
+            msg = f"`{argument}` must name a column of its own beside `query`, got {name!r}"
+            raise ValueError(msg)
     if long is not None:
         for argument, name in ((GRADER, long), ("doc", doc), ("grade", grade)):
             check_columns("frame", [name], rows.columns, argument=argument)
