@@ -19,7 +19,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.evaluating import evaluate
-from polars_graded._frames.request import of_one_value
+from polars_graded._frames.request import parse_scalar_measures
 from polars_graded._measuring.names import Measure
 from polars_graded.datasets import popularity_rankings, reference_rankings, swapped_rankings
 from polars_graded.namespace import graded
@@ -91,7 +91,7 @@ def robustness_to_levels(
     │ 50     ┆ 0     ┆ ndcg    ┆ 1.0  │
     └────────┴───────┴─────────┴──────┘
     """
-    names, numbers = of_one_value([measures]), check_list("swaps", swaps)
+    names, numbers = parse_scalar_measures([measures]), check_list("swaps", swaps)
     queries = check_whole_number("runs", runs)
     parts = []
     for count in check_list("levels", levels):
@@ -165,7 +165,7 @@ def threshold_profile(
     for judge in judges:
         at = _find_levels(frame.get_column(judge)) if chosen is None else chosen
         precisions = [Measure.of("ap", threshold=threshold).name for threshold in at]
-        names = of_one_value([precisions, measures])
+        names = parse_scalar_measures([precisions, measures])
         per_query = evaluate(frame, *names, query=query, grade=judge, by=by, ties="order")
         means = _compute_means(per_query.drop(query), "strategy")
         parts.append(means.select(pl.lit(judge).alias("grade"), pl.all()))

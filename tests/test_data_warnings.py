@@ -125,8 +125,8 @@ def test_a_lazy_frame_of_stacked_strategies_is_refused_before_anything_runs(call
 
     lazy = STACKED.lazy().map_batches(must_not_run, schema=STACKED.schema)
     sentence = (
-        "`frame` has a column 'strategy', of which no argument speaks: strategies, which would be "
-        "ranked as one\n\nHint: say strategy='strategy', or drop the column"
+        "`frame` has a column 'strategy' that no argument names; its strategies would be ranked as "
+        "one\n\nHint: pass strategy='strategy', or drop the column"
     )
     with pytest.raises(ValueError, match=re.escape(sentence)):
         call(lazy, *named)
@@ -515,7 +515,7 @@ def test_what_is_asked_for_can_be_pickled_and_measures_parts_of_whole_queries():
     for part in parts:
         gathered.add(grouped([request], part))
     assert_frame_equal(finished([gathered]), evaluate(frame, "ap", "ndcg@10", highest=2))
-    assert request.schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
+    assert request.build_schema(frame.schema) == evaluate(frame, "ap", "ndcg@10").schema
 
 
 def test_measures_come_alone_in_lists_or_under_names_of_ones_own():

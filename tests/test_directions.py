@@ -186,9 +186,9 @@ def test_engines_refuse_the_ranks_of_a_bucket():
     table = LOG.to_arrow()
     request = Request.of(["ap"], by=["old_rank", "model"])
     with pytest.raises(ValueError, match=REFUSED.format("old_rank")):
-        Worker(request, checked_schema(request, table.schema))(table.select(request.given_columns))
+        Worker(request, checked_schema(request, table.schema))(table.select(request.input_columns))
     computed = Request.of(["ap"], by={"old": -pl.col("old_rank")})
-    rows = table.select(computed.given_columns)
+    rows = table.select(computed.input_columns)
     values = pl.DataFrame(Worker(computed, checked_schema(computed, table.schema))(rows))
     expected = evaluate(LOG, "ap", by={"old": "old_rank"}, descending=False)
     assert_frame_equal(values.sort("query"), expected, check_dtypes=False)

@@ -180,7 +180,7 @@ def test_engines_refuse_them_in_a_bucket():
     table = frame.to_arrow()
     request = Request.of(["ap"], doc="sku")
     with pytest.raises(ValueError, match=REFUSED.format("sku", count, 9)):
-        Worker(request, checked_schema(request, table.schema))(table.select(request.given_columns))
+        Worker(request, checked_schema(request, table.schema))(table.select(request.input_columns))
 
 
 # More than a million rows.

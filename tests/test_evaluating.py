@@ -469,15 +469,25 @@ ERRORS = [
         ["ap"],
         {"by": [[]]},
         TypeError,
-        "`by` takes column names, expressions and lists of them, got",
+        "`by` must be column names, expressions or lists of them, got",
     ),
-    (["ap"], {"by": [3]}, TypeError, "`by` takes column names, expressions and lists of them, got"),
-    (["ap"], {"by": 3}, TypeError, "`by` takes column names, expressions and lists of them, got 3"),
+    (
+        ["ap"],
+        {"by": [3]},
+        TypeError,
+        "`by` must be column names, expressions or lists of them, got",
+    ),
+    (
+        ["ap"],
+        {"by": 3},
+        TypeError,
+        "`by` must be column names, expressions or lists of them, got 3",
+    ),
     (
         ["ap"],
         {"by": [["score", 3]]},
         TypeError,
-        "`by` takes column names, expressions and lists of them, got",
+        "`by` must be column names, expressions or lists of them, got",
     ),
     (["ap"], {"by": ["score", "score"]}, ValueError, "`by` must name each .* once, got"),
     (["ap"], {"by": ["score", ["score", "doc"]]}, ValueError, "`by` must name each .* once, got"),
@@ -485,7 +495,7 @@ ERRORS = [
         ["ap"],
         {"by": ["score", "worse"], "strategy": "doc"},
         ValueError,
-        "`by` must name one column where `strategy` is given, got score, worse",
+        "`by` must name one column if `strategy` is passed, got score, worse",
     ),
     (["ap"], {"descending": [True, True]}, ValueError, "one entry per strategy, got 2 for 1"),
     (["ap"], {"descending": [[True, False]]}, ValueError, "one entry per column, got 2 for 1"),
@@ -529,7 +539,7 @@ def test_stacked_strategies_are_not_ranked_as_one():
     two = stacked.filter(pl.col("strategy") != pl.col("strategy").max())
     for n, frame in ((3, stacked), (2, two)):
         with pytest.raises(
-            ValueError, match=rf"`frame` has {n} strategies (.|\n)* say strategy='strategy'"
+            ValueError, match=rf"`frame` has {n} strategies (.|\n)* pass strategy='strategy'"
         ):
             evaluate(frame, "ap")
     one = evaluate(FRAME.with_columns(strategy=pl.lit("mine")), "ap")
@@ -582,7 +592,7 @@ def test_a_forgotten_list_around_a_column_that_breaks_ties_is_pointed_out():
         ({"query": 3}, TypeError, "`query` must be the name of a column, got 3"),
         ({"query": []}, ValueError, "`query` must not be empty"),
         ({"query": ["query"] * 2}, ValueError, "`query` must name each column once, got .*"),
-        ({"query": "strategy"}, ValueError, "`query` must be another column than the one of .*"),
+        ({"query": "strategy"}, ValueError, "`query` must not be the column of strategies.*"),
     ],
 )
 def test_what_cannot_tell_queries_apart_is_refused(arguments, error, sentence):

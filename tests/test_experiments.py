@@ -432,7 +432,7 @@ REFUSED = [
         "`query` must not have the name of a measure, got 'ndcg'",
     ),
     *(
-        (call, TypeError, "`by` takes column names, expressions and lists of them, got")
+        (call, TypeError, "`by` must be column names, expressions or lists of them, got")
         for call in (
             lambda: threshold_profile(JUDGED, **(PROFILE | {"by": [["score", 1]]})),
             lambda: ndcg_by_relevance(DAYS, by=None, grade="doc"),

@@ -238,7 +238,7 @@ def test_graders_may_have_panels():
     "call", [pg.overview, lambda *a, **o: pg.trust.unjudged_bounds(*a, "ap", **o)]
 )
 def test_what_looks_at_grades_asks_for_those_of_one(call):
-    said = "must (name the grades of one grader here|be the name of a column), got"
+    said = "must (name one grader here|be the name of a column), got"
     with pytest.raises((ValueError, TypeError), match=said):
         call(FRAME, by=BY, grade=GRADERS)
 
@@ -254,7 +254,7 @@ def test_what_looks_at_grades_asks_for_those_of_one(call):
 def test_graders_that_cannot_be_are_refused(grade, said):
     with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=said):
         evaluated(grade=grade)
-    with pytest.raises(ValueError, match="another column than that of graders"):
+    with pytest.raises(ValueError, match="must not be the result column of graders"):
         evaluated(frame=FRAME.rename({"query": "grader"}), query="grader")
 
 

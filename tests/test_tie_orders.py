@@ -243,9 +243,9 @@ def test_column_of_documents_of_a_tool_is_named():
     assert pg.evaluate(frame, "success@1", ties="trec_eval").equals(found)
     with pytest.raises(ValueError, match="ties='trec_eval' needs the column of documents, got no"):
         pg.evaluate(frame.rename({"item": "thing"}), "success@1", ties="trec_eval")
-    with pytest.raises(ValueError, match="`ties` takes a mapping of one of trec_eval, ir_measures"):
+    with pytest.raises(ValueError, match="`ties` must map one of trec_eval, ir_measures"):
         pg.evaluate(frame, "success@1", ties={"ndeval": "item"})
-    with pytest.raises(ValueError, match="'trec_eval' where documents are shown, got 'ranx'"):
+    with pytest.raises(ValueError, match="'trec_eval' to show documents by rank, got 'ranx'"):
         pg.side_by_side(frame, 1, doc="item", ties="ranx")
     shown = pg.side_by_side(frame, 1, doc="item", ties={"trec_eval": "item"})
     assert shown["score"].to_list() == ["b", "a"]

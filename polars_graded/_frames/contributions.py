@@ -50,7 +50,7 @@ def ranked_documents(request: Request, rows: pl.DataFrame) -> Iterator[tuple[str
         its = rows if stacked is None else rows.filter(pl.col(stacked).eq_missing(name))
         ranks, tied = (
             rank_rows(each).over(request.query)
-            for each in (request.ranking_by_document(name), request.ranking(name))
+            for each in (request.build_document_ranking(name), request.build_ranking(name))
         )
         ranked = its.with_columns(
             ranks.struct.field("rank").alias(RANK), tied.struct.field("tied").alias(TIED)
@@ -77,9 +77,9 @@ def ranks_added(
     """
     check_whole_number("n", n)
     request = Request.of([measure.name], **options)
-    opened = request.opened(frame, doc=doc, **others)
+    opened = request.open_frame(frame, doc=doc, **others)
     check_comparable([doc], opened.collect_schema())
-    request = request.of_documents(opened.collect_schema())
+    request = request.with_document_column(opened.collect_schema())
     rows = rows_of_query(request, opened, of)
     parts, values = [], {}
     for name, its in ranked_documents(request, rows):
@@ -98,7 +98,7 @@ def ranks_added(
         measures = [measure]
         if "gain" in measure.options:
             measures.append(Measure.of("cg", measure.n, gain=_written(measure.options["gain"])))
-        values[name] = its.select(measure_one(measure, request.ranking(name))).item()
+        values[name] = its.select(measure_one(measure, request.build_ranking(name))).item()
         added = _added(table, request, measures, n)
         parts.append(table.join(added, on="rank", how="left", maintain_order="left"))
     if not sum(part.height for part in parts):
@@ -126,10 +126,10 @@ def rows_of_query(request: Request, frame: pl.DataFrame | pl.LazyFrame, of: Any)
             msg = f"`of` must be a value of {query!r}, which is of type {dtype}, got {value!r}"
             raise TypeError(msg) from None
         wanted.append(is_it)
-    rows = request.completed(frame.lazy().filter(*wanted).collect())
+    rows = request.add_computed_columns(frame.lazy().filter(*wanted).collect())
     # Of a lazy frame the other queries are read only where the scores of this one look like ranks.
     if isinstance(frame, pl.DataFrame) or may_be_ranks(request, rows):
-        check_directions(request, frame.lazy().select(request.given_columns).collect())
+        check_directions(request, frame.lazy().select(request.input_columns).collect())
     if rows.is_empty():
         msg = f"`frame` must have a row of the query, got none for {of!r} in {columns}"
         raise ValueError(msg)

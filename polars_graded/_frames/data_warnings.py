@@ -148,8 +148,8 @@ class Noted:
             lacks = pl.col(name).is_null()
             if not self.values.get_column(name).null_count():
                 continue
-            others = [key for key in self.request.keys_of_values if key != name]
-            keys = self.values.select(self.request.keys_of_values)
+            others = [key for key in self.request.result_keys if key != name]
+            keys = self.values.select(self.request.result_keys)
             lacking, complete = keys.filter(lacks), keys.filter(~lacks)
             if parted := lacking.join(complete, on=others, how="semi", nulls_equal=True).height:
                 these = "1 query is" if parted == 1 else f"{parted} queries are"
@@ -277,7 +277,7 @@ class Noted:
 
     def _judged_apart(self) -> pl.DataFrame:
         """Return the rows of queries whose relevant documents differ between stacked strategies."""
-        keys, query = self.request.keys_of_values, self.request.query
+        keys, query = self.request.result_keys, self.request.query
         rows = self.values.select(*keys, pl.col(NOTES).struct.unnest()).drop_nulls(keys)
         n, worth = pl.col("relevant"), pl.col("worth")
         return rows.filter(
@@ -341,7 +341,7 @@ class Noted:
     def ranked_upside_down(self) -> Iterator[str]:
         """Return the first strategy that is ranked by ranks with the highest first."""
         for each in self.strategies:
-            column = self.request.columns_of(each["name"])[0]
+            column = self.request.find_columns(each["name"])[0]
             if each["some_count_up"]:
                 several = self.request.strategy is None and len(self.request.by) > 1
                 lowest = f"{{{each['name']!r}: False}}" if several else "False"

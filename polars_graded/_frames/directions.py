@@ -14,7 +14,7 @@ from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence, RankL
 
 def check_directions(request: Request, frame: pl.DataFrame) -> None:
     """Raise where a frame has a score that may hold ranks and its direction is not passed."""
-    rows = request.completed(frame.select(request.given_columns))
+    rows = request.add_computed_columns(frame.select(request.input_columns))
     directions = Directions(request, is_whole=True)
     directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
     directions.check()

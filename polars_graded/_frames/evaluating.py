@@ -217,8 +217,8 @@ def evaluate(
         each = [engine.evaluated(request, frame, parts) for request in requests]
         return reduce(lambda one, other: one.union(other), each)
     for number, request in enumerate(requests):
-        frame = request.opened(frame)
-        requests[number] = request.of_documents(frame.collect_schema())
+        frame = request.open_frame(frame)
+        requests[number] = request.with_document_column(frame.collect_schema())
     measure = measured_later if isinstance(frame, pl.LazyFrame) else measured
     if fingerprint is None:
         return measure(requests, frame, parts, shown=shown)

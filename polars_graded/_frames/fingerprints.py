@@ -29,7 +29,7 @@ def check_fingerprint(requests: Sequence[Request], doc: Any, schema: pl.Schema) 
     if schema[column].is_nested():
         msg = f"`fingerprint` must name a column of ids, got {schema[column]} in {column!r}"
         raise TypeError(msg)
-    for name in (*requests[0].keys_of_values, *requests[0].measures):
+    for name in (*requests[0].result_keys, *requests[0].measures):
         if name in (JUDGMENTS, SETTINGS):
             msg = (
                 f"`fingerprint` makes columns {JUDGMENTS!r} and {SETTINGS!r}, "
@@ -47,7 +47,7 @@ def with_fingerprints(
     """Return the values of `evaluate` with a fingerprint of the judgments, and the settings."""
     first = requests[0]
     settings = settings_of(first, frame.collect_schema())
-    parts = [fingerprints(each, each.completed(frame.lazy()), doc) for each in requests]
+    parts = [fingerprints(each, each.add_computed_columns(frame.lazy()), doc) for each in requests]
     on = [*([] if first.grader is None else [GRADER]), *first.keys]
     none = pl.lit(_as_text(pl.Series([0], dtype=pl.UInt64))[0])
     described = (
@@ -106,7 +106,7 @@ def settings_of(request: Request, schema: Mapping[str, pl.DataType]) -> str:
         name: [*(_say_order(column, schema) for column in columns[1:]), *last]
         for name, columns in request.by.items()
     }
-    directions = {name: [*request.directions_of(name)] for name in request.by}
+    directions = {name: [*request.find_directions(name)] for name in request.by}
     for flags in directions.values():
         while flags[1:] and flags[-1]:  # as columns that break ties are ranked by default
             flags.pop()

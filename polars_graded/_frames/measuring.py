@@ -33,7 +33,7 @@ def measured(
         cut, at_hand = Cut(1, request.query, frame.height), [frame]
     else:
         rows = frame.lazy().select(
-            *dict.fromkeys(name for each in requests for name in each.given_columns)
+            *dict.fromkeys(name for each in requests for name in each.input_columns)
         )
         cut = chosen(rows, request.query, request.strategy, parts)
         at_hand = cut.of(rows)
@@ -44,7 +44,7 @@ def measured(
     duplicates = Duplicates(requests)
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in at_hand:
-            rows_of_part = completed(requests, part)
+            rows_of_part = add_computed_columns(requests, part)
             groups = grouped(requests, rows_of_part)
             directions.add(groups)
             duplicates.check(rows_of_part, groups)
@@ -53,14 +53,14 @@ def measured(
     directions.check()
     result = finished(gathered)
     if cut.way == "sorted":
-        check_together(result.select(request.keys_of_values), request.keys_of_values)
+        check_together(result.select(request.result_keys), request.result_keys)
     return result
 
 
-def completed(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
+def add_computed_columns(requests: Sequence[Request], frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of whole queries with the computed columns of all requests."""
     for request in requests:
-        frame = request.completed(frame)
+        frame = request.add_computed_columns(frame)
     return frame
 
 
@@ -78,7 +78,7 @@ def measured_later(
 
     given = frame.collect_schema()
     check_without_rows(requests, given)
-    return read_later(requests[0].schema(given), values)
+    return read_later(requests[0].build_schema(given), values)
 
 
 def check_without_rows(requests: Sequence[Request], schema: pl.Schema) -> None:

@@ -67,7 +67,7 @@ class Notes:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.strategy, *self.query = (KEY.format(key) for key in request.keys_of_values)
+        self.strategy, *self.query = (KEY.format(key) for key in request.result_keys)
         self.n_decided = 0
         """The number of rankings that the order of rows decides. Strategies that rank the same rows
         by columns of their own share a query, which counts once."""

@@ -107,9 +107,9 @@ def overview(
     if request.key in COLUMNS:
         msg = f"`strategy` must not have the name of a column of an overview, got {request.key!r}"
         raise ValueError(msg)
-    opened = request.opened(frame)
-    request = request.of_documents(opened.collect_schema())
-    rows = request.completed(opened.lazy().select(request.given_columns).collect())
+    opened = request.open_frame(frame)
+    request = request.with_document_column(opened.collect_schema())
+    rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = grouped([request], rows)
     directions = Directions(request, is_whole=True)
     directions.add(groups)
@@ -145,7 +145,7 @@ def overview(
 def _rows(request: Request, rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return the counts of the rows of an entry of `by`, for each strategy."""
     strategy = pl.lit(name) if request.strategy is None else pl.col(request.strategy)
-    grade, tied = pl.col(request.grade), rank_rows(request.ranking(name)).over(request.keys)
+    grade, tied = pl.col(request.grade), rank_rows(request.build_ranking(name)).over(request.keys)
     doc = pl.lit(None) if request.document is None else pl.col(request.document)
     documents = pl.when(doc.is_not_null()).then(pl.struct(*request.keys, doc.alias(DOCUMENT)))
     counted = rows.select(
@@ -224,8 +224,8 @@ def side_by_side(
     """
     request = Request.of(["n_relevant"], **options)
     check_whole_number("n", n)
-    opened = request.opened(frame, doc=doc)
-    request = request.of_documents(opened.collect_schema())
+    opened = request.open_frame(frame, doc=doc)
+    request = request.with_document_column(opened.collect_schema())
     rows = rows_of_query(request, opened, of)
     ranked, tied = [*ranked_documents(request, rows)], {}
     last = min(n, max(its.get_column(RANK).count() for _, its in ranked))

@@ -36,11 +36,11 @@ Ties: TypeAlias = "Columns | Mapping[Tool, str] | None"
 Measures: TypeAlias = "str | Iterable[str] | Mapping[str, str]"
 
 
-Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 
 class RowOptions(TypedDict, total=False):
-    """Arguments of `evaluate` that define the meaning of rows, without the graders."""
+    """Arguments of `evaluate` that define the meaning of rows, without `query` and `strategy`."""
 
     grade: Grade
     by: By
@@ -65,30 +65,29 @@ class Request:
     """Request of an `evaluate` call, checked."""
 
     measures: Mapping[str, Measure]
-    """The measure of each column that comes out, under the column's name."""
+    """The measure of each result column, by the name of the column."""
     by: Mapping[str, tuple[str, ...]]
-    """The columns to rank by of each strategy, under its name; one entry where they are stacked."""
+    """The columns to rank by, by the name of the strategy; one entry for stacked strategies."""
     query: tuple[str, ...]
     grade: str
     strategy: str | None
     """The column of stacked strategies."""
     ties: tuple[str, ...] | None
-    """The columns that break ties, none to keep the order of rows; None where none was named."""
+    """The columns that break ties; empty for the order of rows, None if `ties` is not passed."""
     descending: Mapping[str, tuple[bool, ...]]
-    """Whether the highest value of each column comes first, for the strategies of which this was
-    passed."""
+    """Whether the highest value comes first, for each column of the strategies in `descending=`."""
     scale: Ranking
-    """What the grades mean; the columns to rank by are those of `by`."""
+    """The scale of the grades; its columns to rank by are not used, `by` holds them."""
     computed: Mapping[str, pl.Expr] = field(default_factory=dict)
-    """The expressions of `by` and `grade`, under the names of the columns that they make."""
+    """The expressions of `by` and `grade`, by the name of the column that they compute."""
     doc: str | None = DEFAULT_DOC
-    """The column of documents; None for none, and the default until a frame is known."""
+    """The column of documents, None for none; the default until a frame is known."""
     grader: str | None = None
-    """Whose grades these are, where there may be others: they judged what they judged."""
+    """Name of the grader, if there are several."""
     tool: Tool | None = None
-    """The tool whose order of tied documents is meant."""
+    """The tool whose order of tied documents applies."""
     tie_column: str | None = None
-    """The column of documents that orders what is tied, where no column is named to break ties."""
+    """The column of documents that orders tied documents, if `ties` names no column."""
 
     @classmethod
     @checks_keywords
@@ -109,21 +108,21 @@ class Request:
         undefined_as: Undefined = "default",
         condensed: bool = False,
     ) -> Request:
-        """Return the request of these arguments of `evaluate`."""
+        """Check the arguments of `evaluate` and return their request."""
         computed: dict[str, pl.Expr] = {}
-        grader, grade = settled_grade(grade, computed)
-        strategies = settled_by(by, computed)
-        tool, tie_column = settled_tool(ties)
+        grader, grade = parse_grade(grade, computed)
+        strategies = parse_by(by, computed)
+        tool, tie_column = parse_tool(ties)
         scale = Ranking(pl.col(grade))
         scale = replace(scale, condensed=check_flag("condensed", condensed))
         request = cls(
-            settled_measures(measures),
+            parse_measures(measures),
             strategies,
             tuple(check_column_names("query", query)),
             grade,
             None if strategy is None else check_column_name("strategy", strategy),
-            None if tool is not None else settled_ties(ties),
-            settled_descending(descending, strategies),
+            None if tool is not None else parse_ties(ties),
+            parse_descending(descending, strategies),
             scale.scaled(irrelevant, highest, relevant_from).undefined_as(undefined_as),
             computed,
             None if doc is None else check_column_name("doc", doc),
@@ -136,28 +135,25 @@ class Request:
 
     @classmethod
     def of_graders(cls, measures: Sequence[Measures], **options: Any) -> list[Request]:
-        """Return the request of each grader that these arguments name."""
-        graders = settled_graders(options.get("grade", "grade"))
+        """Return one request for each grader in `grade`."""
+        graders = parse_graders(options.get("grade", "grade"))
         if graders is None:
             return [cls.of(measures, **options)]
-        each = ({"grade": {grader: column}} for grader, column in graders.items())
-        return [cls.of(measures, **options | grade) for grade in each]
+        grades = ({"grade": {grader: column}} for grader, column in graders.items())
+        return [cls.of(measures, **options | grade) for grade in grades]
 
     def _check_names(self) -> None:
-        """Raise where two columns of what comes out would have one name."""
+        """Raise if two columns of the result would have the same name."""
         if self.strategy is not None and len(self.by) > 1:
             names = ", ".join(self.by)
-            msg = f"`by` must name one column where `strategy` is given, got {names}"
+            msg = f"`by` must name one column if `strategy` is passed, got {names}"
             raise ValueError(msg)
         if self.key in self.query:
-            msg = (
-                "`query` must be another column than the one of strategies, "
-                f"got {self.key!r} for both"
-            )
+            msg = f"`query` must not be the column of strategies, got {self.key!r} for both"
             raise ValueError(msg)
         for argument, name in (("strategy", self.key), *(("query", name) for name in self.query)):
             if name == GRADER and self.grader is not None:
-                msg = f"`{argument}` must be another column than that of graders, got {name!r}"
+                msg = f"`{argument}` must not be the result column of graders, got {name!r}"
                 raise ValueError(msg)
             if name in self.measures:
                 msg = f"`{argument}` must not have the name of a measure, got {name!r}"
@@ -165,42 +161,42 @@ class Request:
 
     @property
     def key(self) -> str:
-        """The column of strategies in what comes out."""
+        """The column of strategies in the result."""
         return "strategy" if self.strategy is None else self.strategy
 
     @property
     def keys(self) -> list[str]:
-        """The columns whose values tell rankings apart."""
+        """The columns whose values identify a ranking."""
         return [*self.query] if self.strategy is None else [self.strategy, *self.query]
 
     @property
-    def keys_of_values(self) -> list[str]:
-        """The columns of strategies and queries in what comes out."""
+    def result_keys(self) -> list[str]:
+        """The columns of strategies and queries in the result."""
         return [self.key, *self.query]
 
-    def columns_of(self, strategy: str) -> tuple[str, ...]:
-        """Return the columns to rank a strategy by, which are the same for all that are stacked."""
+    def find_columns(self, strategy: str) -> tuple[str, ...]:
+        """Return the columns to rank a strategy by; stacked strategies share them."""
         return self.by[strategy] if self.strategy is None else next(iter(self.by.values()))
 
-    def directions_of(self, strategy: str) -> tuple[bool, ...]:
-        """Return whether the highest value comes first, for each column of a strategy."""
+    def find_directions(self, strategy: str) -> tuple[bool, ...]:
+        """Return the flags of a strategy: whether the highest value comes first, by column."""
         name = strategy if self.strategy is None else next(iter(self.by))
         return self.descending.get(name, (True,) * len(self.by[name]))
 
     @property
     def document(self) -> str | None:
-        """The column of documents, once it is known."""
+        """The column of documents; None before a frame is known, or without one."""
         return None if self.doc == DEFAULT_DOC else self.doc
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a frame that are looked at, each once."""
+        """The distinct columns that are used, computed ones included."""
         documents = [name for name in (self.document, self.tie_column) if name is not None]
-        return list(dict.fromkeys([*self.keys, *self.columns_of_rows, *documents]))
+        return list(dict.fromkeys([*self.keys, *self.row_columns, *documents]))
 
     @property
-    def given_columns(self) -> list[str]:
-        """The columns that a frame must have: in place of computed ones those they are made of."""
+    def input_columns(self) -> list[str]:
+        """The columns that a frame must have: those of expressions replace computed columns."""
         names = []
         for name in self.columns:
             expr = self.computed.get(name)
@@ -208,17 +204,17 @@ class Request:
         return list(dict.fromkeys(names))
 
     @property
-    def columns_of_rows(self) -> list[str]:
-        """Those of them that say something of each document, each once."""
+    def row_columns(self) -> list[str]:
+        """The distinct columns of grades, scores and ties, which describe one document each."""
         return list(dict.fromkeys([self.grade, *self.scores, *(self.ties or ())]))
 
     @property
     def scores(self) -> list[str]:
-        """The columns to rank by of all strategies."""
+        """The columns to rank by, of all strategies."""
         return [name for columns in self.by.values() for name in columns]
 
-    def opened(self, frame: Any, **others: str) -> pl.DataFrame | pl.LazyFrame:
-        """Return the frame as a Polars frame with the requested columns."""
+    def open_frame(self, frame: Any, **others: str) -> pl.DataFrame | pl.LazyFrame:
+        """Return the frame as a Polars frame; raise if it does not fit the request."""
         checked = check_frame("frame", frame)
         schema = checked.collect_schema()
         self.check_schema(schema)
@@ -227,26 +223,26 @@ class Request:
         self.check_not_stacked(checked)
         return checked
 
-    def of_documents(self, schema: Mapping[str, pl.DataType]) -> Request:
-        """Return the request with the column of documents of a frame, which orders ties by default.
+    def with_document_column(self, schema: Mapping[str, pl.DataType]) -> Request:
+        """Return the request with the document column of a frame, which breaks ties by default.
 
-        It orders ties where it holds texts or numbers, and no other column was named to do so.
+        It breaks ties if it holds texts or numbers, and if `ties` names no other column.
         """
         request = self
         if self.doc == DEFAULT_DOC:
-            others = {*self.keys, self.grade, *(columns[0] for columns in self.by.values())}
-            doc = find_document_column(schema, others) or self._last_text_of_ties(schema)
+            used = {*self.keys, self.grade, *(columns[0] for columns in self.by.values())}
+            doc = find_document_column(schema, used) or self._find_text_tie_column(schema)
             request = replace(self, doc=doc)
-        return replace(request, tie_column=request.column_of_ties(schema))
+        return replace(request, tie_column=request.find_tie_column(schema))
 
-    def _last_text_of_ties(self, schema: Mapping[str, pl.DataType]) -> str | None:
-        """Return the last column that breaks ties if it holds texts, as ids of documents do."""
+    def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
+        """Return the last column that breaks ties, if it holds texts as ids do."""
         columns = [*(self.ties or ()), *(name for by in self.by.values() for name in by[1:])]
         is_text = columns and schema.get(columns[-1]) in (pl.String, pl.Categorical, pl.Enum)
         return columns[-1] if is_text and columns[-1] not in self.keys else None
 
-    def column_of_ties(self, schema: Mapping[str, pl.DataType]) -> str | None:
-        """Return the column of documents that orders what is tied."""
+    def find_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:
+        """Return the column of documents that breaks ties, or None."""
         if self.ties is not None or self.tool == "ranx":
             return None
         column = self.tie_column or self.document
@@ -258,27 +254,27 @@ class Request:
                 f"Hint: ties={{{self.tool!r}: 'item'}} names the column"
             )
             raise ValueError(msg)
-        is_key = column in (*self.keys, *self.columns_of_rows)
+        is_key = column in (*self.keys, *self.row_columns)
         if dtype is None or (is_key and self.tool is None) or not can_be_text(dtype):
             return None
         return column
 
-    def completed(self, frame: Frame) -> Frame:
-        """Return the frame with the columns that expressions make of the rows of each ranking."""
+    def add_computed_columns(self, frame: FrameT) -> FrameT:
+        """Return the frame with the columns that expressions compute within each ranking."""
         if not self.computed:
             return frame
         exprs = (expr.over(self.keys).alias(name) for name, expr in self.computed.items())
         return frame.with_columns(*exprs)
 
     def check_schema(self, schema: Mapping[str, pl.DataType]) -> None:
-        """Raise where a column is missing or of the wrong kind."""
+        """Raise if a column is missing or of the wrong type."""
         stacked = [] if self.strategy is None else [self.strategy]
         check_columns("frame", self.query, schema, argument="query")
         check_columns("frame", stacked, schema, argument="strategy")
         for name, expr in self.computed.items():
             argument = "grade" if name == self.grade else "by"
             check_columns("frame", expr.meta.root_names(), schema, argument=argument)
-        schema = self.completed(pl.LazyFrame(schema=schema)).collect_schema()
+        schema = self.add_computed_columns(pl.LazyFrame(schema=schema)).collect_schema()
         doc = [] if self.document is None else [self.document]
         for argument, names in (
             ("query", self.query),
@@ -295,17 +291,17 @@ class Request:
             if schema[first] == pl.String and len(self.by) > 1:
                 msg = (
                     f"score {first!r} must be a number to rank by, got String\n\n"
-                    f"Hint: a column that breaks ties is named by ties={first!r}, or in a list: "
+                    f"Hint: ties={first!r} breaks ties by this column; so does a list in `by`: "
                     "by=[['score', 'doc']]"
                 )
                 raise TypeError(msg)
             check_score(f"score {first!r}", schema[first])
 
     def check_not_stacked(self, frame: pl.DataFrame | pl.LazyFrame) -> None:
-        """Raise where several strategies would be ranked as one.
+        """Raise if several strategies would be ranked as one.
 
-        A column "strategy" that no argument names may hold one value only; how many it holds cannot
-        be seen in a lazy frame, so there it must be named.
+        A column "strategy" that no argument names may hold one value only. A lazy frame does not
+        show how many it holds, so there an argument must name it.
         """
         used = {*self.keys, self.grade, *self.scores}
         if "strategy" in used or "strategy" not in frame.collect_schema():
@@ -314,55 +310,56 @@ class Request:
             n = frame.get_column("strategy").n_unique()
             if n <= 1:
                 return
-            holds = f"{n} strategies in its column 'strategy'"
+            problem = f"has {n} strategies in its column 'strategy', which would be ranked as one"
         else:
-            holds = "a column 'strategy', of which no argument speaks: strategies"
-        msg = (
-            f"`frame` has {holds}, which would be ranked as one\n\n"
-            "Hint: say strategy='strategy', or drop the column"
-        )
+            problem = (
+                "has a column 'strategy' that no argument names; its strategies would be ranked as "
+                "one"
+            )
+        msg = f"`frame` {problem}\n\nHint: pass strategy='strategy', or drop the column"
         raise ValueError(msg)
 
-    def schema(self, given: Mapping[str, pl.DataType]) -> pl.Schema:
-        """Return the schema of the result for a frame of that schema."""
+    def build_schema(self, schema: Mapping[str, pl.DataType]) -> pl.Schema:
+        """Return the schema of the result for a frame of a schema."""
         keys: dict[str, Any] = {} if self.grader is None else {GRADER: pl.String()}
-        keys |= {name: given.get(name, pl.String()) for name in self.keys_of_values}
-        keys[self.key] = pl.String() if self.strategy is None else given[self.strategy]
+        keys |= {name: schema.get(name, pl.String()) for name in self.result_keys}
+        keys[self.key] = pl.String() if self.strategy is None else schema[self.strategy]
         return pl.Schema(keys | {c: m.definition.dtype for c, m in self.measures.items()})
 
-    def ranking_by_document(self, strategy: str) -> Ranking:
-        """Return the ranking of a strategy, whose ties the document breaks.
+    def build_document_ranking(self, strategy: str) -> Ranking:
+        """Return the ranking of a strategy with the document as last key.
 
-        It is that of `ranking` where columns were named to break ties, or the order of rows.
+        It equals that of `build_ranking` if `ties` names columns or the order of rows.
         """
         if self.tool not in (None, "trec_eval"):
             msg = (
-                f"`ties` must name a column or 'trec_eval' where documents are shown, got "
-                f"{self.tool!r}, whose order depends on more than documents"
+                f"`ties` must name a column or 'trec_eval' to show documents by rank, got "
+                f"{self.tool!r}, whose order also depends on the measure or the order of rows"
             )
             raise ValueError(msg)
-        plain = self.ranking(strategy)
+        plain = self.build_ranking(strategy)
         if self.tie_column is None:
             return plain
-        first, *others = plain.by
-        single = first.cast(pl.Float32) if self.tool else first
-        by = [single, *others, pl.col(self.tie_column).cast(pl.String)]
+        score, *further = plain.by
+        # trec_eval holds scores in 32 bits, so that nearly equal ones are tied.
+        single = score.cast(pl.Float32) if self.tool else score
+        by = [single, *further, pl.col(self.tie_column).cast(pl.String)]
         return self.scale.ranked_by(by, descending=[*plain.descending, True])
 
-    def ranking(self, strategy: str) -> Ranking:
+    def build_ranking(self, strategy: str) -> Ranking:
         """Return the ranking of a strategy by its columns."""
         ties = self.ties or ()
-        flags = [*self.directions_of(strategy), *(True for _ in ties)]
-        return self.scale.ranked_by([*self.columns_of(strategy), *ties], descending=flags)
+        flags = [*self.find_directions(strategy), *(True for _ in ties)]
+        return self.scale.ranked_by([*self.find_columns(strategy), *ties], descending=flags)
 
 
-# Arguments, each settled in one form
+# Parsing of arguments
 
 
-def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
+def parse_measures(entries: Sequence[Measures]) -> dict[str, Measure]:
     """Return the measure of each column: `"ap"`, `["ap", "ndcg"]` or `{"nDCG": "ndcg@10"}`."""
     columns: list[tuple[str, Measure]] = []
-    for entry in given:
+    for entry in entries:
         _check_no_frame(entry)
         if isinstance(entry, Mapping):
             for column, text in entry.items():
@@ -375,9 +372,9 @@ def settled_measures(given: Sequence[Measures]) -> dict[str, Measure]:
     return dict(columns)
 
 
-def of_one_value(given: Sequence[Measures]) -> dict[str, Measure]:
-    """Return the measure of each column, which must have one value per query."""
-    measures = settled_measures(given)
+def parse_scalar_measures(entries: Sequence[Measures]) -> dict[str, Measure]:
+    """Return the measure of each column; raise for curves, which have several values per query."""
+    measures = parse_measures(entries)
     for measure in measures.values():
         if measure.is_curve:
             msg = f"`measures` must have one value per query, got the curve {measure.name}"
@@ -385,60 +382,59 @@ def of_one_value(given: Sequence[Measures]) -> dict[str, Measure]:
     return measures
 
 
-def settled_graders(given: Grade) -> dict[str, str | pl.Expr] | None:
+def parse_graders(grade: Grade) -> dict[str, str | pl.Expr] | None:
     """Return the grades of each grader by name; None for a single grader."""
-    if isinstance(given, str | pl.Expr):
+    if isinstance(grade, str | pl.Expr):
         return None
-    columns: Any = given
-    if not isinstance(given, Mapping):
-        every = check_list("grade", given)
-        check_column_names("grade", [_name_of(each) for each in every])
-        columns = dict(zip(map(_name_of, every), every, strict=True))
+    columns: Any = grade
+    if not isinstance(grade, Mapping):
+        entries = check_list("grade", grade)
+        names = [_find_name(entry) for entry in entries]
+        check_column_names("grade", names)
+        columns = dict(zip(names, entries, strict=True))
     check_column_names("grade", [*columns])
     return {
-        name: each if isinstance(each, pl.Expr) else check_column_name("grade", each)
-        for name, each in columns.items()
+        name: column if isinstance(column, pl.Expr) else check_column_name("grade", column)
+        for name, column in columns.items()
     }
 
 
-def settled_grade(
-    given: Grade, computed: dict[str, pl.Expr] | None = None
-) -> tuple[str | None, str]:
-    """Return the column of grades, and the name of the grader if there is one."""
-    graders = settled_graders(given)
+def parse_grade(grade: Grade, computed: dict[str, pl.Expr] | None = None) -> tuple[str | None, str]:
+    """Return the name of the grader, or None, and the column of grades."""
+    graders = parse_graders(grade)
     computed = {} if computed is None else computed
     if graders is None:
-        graders = {_name_of(given): given}  # type: ignore[dict-item]
+        graders = {_find_name(grade): grade}  # type: ignore[dict-item]
         name: str | None = None
     elif len(graders) > 1:
-        msg = f"`grade` must name the grades of one grader here, got {', '.join(graders)}"
+        msg = f"`grade` must name one grader here, got {len(graders)}: {', '.join(graders)}"
         raise ValueError(msg)
     else:
         name = next(iter(graders))
-    [(called, column)] = graders.items()
-    return name, _column("grade", column, f"{called} (expression of grade)", computed)
+    [(grader, column)] = graders.items()
+    return name, _parse_column("grade", column, f"{grader} (expression of grade)", computed)
 
 
-def _name_of(given: Any) -> Any:
+def _find_name(column: Any) -> Any:
     """Return the name of a column, or of the result of an expression."""
-    if not isinstance(given, pl.Expr):
-        return given
-    return given.meta.output_name(raise_if_undetermined=False) or "expression"
+    if not isinstance(column, pl.Expr):
+        return column
+    return column.meta.output_name(raise_if_undetermined=False) or "expression"
 
 
-def _column(argument: str, given: Any, called: str, computed: dict[str, pl.Expr]) -> str:
-    """Return the name of a column; an expression is stored under `called` to be computed."""
-    if not isinstance(given, pl.Expr):
-        return check_column_name(argument, given)
-    if given.meta.has_multiple_outputs():
-        msg = f"an expression of `{argument}` must be one column, got {given}"
+def _parse_column(argument: str, column: Any, alias: str, computed: dict[str, pl.Expr]) -> str:
+    """Return the name of a column; add an expression to `computed` under its alias."""
+    if not isinstance(column, pl.Expr):
+        return check_column_name(argument, column)
+    if column.meta.has_multiple_outputs():
+        msg = f"an expression of `{argument}` must be one column, got {column}"
         raise ValueError(msg)
-    computed[called] = given
-    return called
+    computed[alias] = column
+    return alias
 
 
 def _check_no_frame(entry: Any) -> None:
-    """Raise where a run or judgments stand in the place of a measure."""
+    """Raise if a run or judgments are passed in place of a measure."""
     texts = entry.values() if isinstance(entry, Mapping) else []
     if hasattr(entry, "columns") or any(isinstance(each, Mapping | list) for each in texts):
         msg = (
@@ -448,41 +444,34 @@ def _check_no_frame(entry: Any) -> None:
         raise TypeError(msg)
 
 
-DOCUMENT = "doc"
-"""The column of documents, where no argument names another."""
-
-
 def can_be_text(dtype: pl.DataType) -> bool:
-    """Return whether values are compared as text, as a tool does with documents."""
+    """Return whether values can be compared as text, as tools compare documents."""
     return not (dtype.is_nested() or dtype in (pl.Object, pl.Binary, pl.Null))
 
 
-def settled_tool(given: Any) -> tuple[Tool | None, str | None]:
-    """Return the tool whose order of ties is meant, and the column that it is given, if any."""
-    if isinstance(given, str):
-        return next((tool for tool in TOOLS if tool == given), None), None
-    if not isinstance(given, Mapping):
+def parse_tool(ties: Any) -> tuple[Tool | None, str | None]:
+    """Return the tool that `ties` names, and the document column of a mapping, if any."""
+    if isinstance(ties, str):
+        return next((tool for tool in TOOLS if tool == ties), None), None
+    if not isinstance(ties, Mapping):
         return None, None
-    if len(given) != 1 or not {*given} <= {*TOOLS}:
-        msg = (
-            f"`ties` takes a mapping of one of {', '.join(TOOLS)} to the column of documents, "
-            f"got {given!r}"
-        )
+    if len(ties) != 1 or not {*ties} <= {*TOOLS}:
+        msg = f"`ties` must map one of {', '.join(TOOLS)} to the column of documents, got {ties!r}"
         raise ValueError(msg)
-    [(tool, column)] = given.items()
+    [(tool, column)] = ties.items()
     return tool, check_column_name("ties", column)
 
 
-def settled_ties(given: Any) -> tuple[str, ...] | None:
-    """Return the columns that break ties, none for row order; None if nothing is passed."""
-    if given is None:
+def parse_ties(ties: Any) -> tuple[str, ...] | None:
+    """Return the columns that break ties: empty for row order, None if nothing is passed."""
+    if ties is None:
         return None
-    is_order = isinstance(given, str) and given == "order"
-    return () if is_order else tuple(check_column_names("ties", given))
+    is_order = isinstance(ties, str) and ties == "order"
+    return () if is_order else tuple(check_column_names("ties", ties))
 
 
-def settled_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the columns to rank each strategy by; expressions go to `computed`."""
+def parse_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str, tuple[str, ...]]:
+    """Return the columns to rank each strategy by; add expressions to `computed`."""
     computed = {} if computed is None else computed
     several = isinstance(by, Sequence) and not isinstance(by, str)
     entries = (
@@ -492,62 +481,62 @@ def settled_by(by: Any, computed: dict[str, pl.Expr] | None = None) -> dict[str,
         msg = "`by` must name at least one column, got none"
         raise ValueError(msg)
     strategies = {}
-    for name, given in entries:
+    for name, entry in entries:
         if isinstance(by, Mapping) and not isinstance(name, str):
             msg = f"`by` must name each strategy by a string, got {name!r}"
             raise TypeError(msg)
-        columns = [given] if isinstance(given, str | pl.Expr) else given
-        of_columns = isinstance(columns, list | tuple) and len(columns) > 0
-        if not of_columns or not all(isinstance(column, str | pl.Expr) for column in columns):
-            msg = f"`by` takes column names, expressions and lists of them, got {by!r}"
+        columns = [entry] if isinstance(entry, str | pl.Expr) else entry
+        is_filled = isinstance(columns, list | tuple) and len(columns) > 0
+        if not is_filled or not all(isinstance(column, str | pl.Expr) for column in columns):
+            msg = f"`by` must be column names, expressions or lists of them, got {by!r}"
             raise TypeError(msg)
-        called = _name_of(columns[0]) if name is None else name
-        strategies[called] = tuple(
-            _column("by", column, f"{called} (expression {place} of by)", computed)
+        strategy = _find_name(columns[0]) if name is None else name
+        strategies[strategy] = tuple(
+            _parse_column("by", column, f"{strategy} (expression {place} of by)", computed)
             for place, column in enumerate(columns, 1)
         )
     if len(strategies) < len(entries):
         msg = (
             f"`by` must name each strategy's first column once, got {by!r}\n\n"
-            "Hint: a mapping gives strategies names of their own: by={'a': 'score', 'b': ['score', "
-            "'doc']}"
+            "Hint: a mapping names the strategies: by={'a': 'score', 'b': ['score', 'doc']}"
         )
         raise ValueError(msg)
     return strategies
 
 
-def settled_descending(
-    given: Any, by: Mapping[str, tuple[str, ...]]
+def parse_descending(
+    descending: Any, by: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[bool, ...]]:
-    """Return whether the highest value comes first, for each column where it is passed."""
-    if given is None:
+    """Return the flags of each strategy that `descending` covers, one per column."""
+    if descending is None:
         return {}
-    if isinstance(given, bool):
-        given = dict.fromkeys(by, given)
-    elif isinstance(given, Mapping):
-        for name in given:
+    if isinstance(descending, bool):
+        descending = dict.fromkeys(by, descending)
+    elif isinstance(descending, Mapping):
+        for name in descending:
             if name not in by:
                 msg = (
                     f"`descending` must map strategies of `by`, {', '.join(map(repr, by))}, to "
                     f"True or False, got {name!r}"
                 )
                 raise ValueError(msg + (did_you_mean(name, by) if isinstance(name, str) else ""))
-    elif isinstance(given, list | tuple):
-        if len(given) != len(by):
-            msg = f"`descending` must have one entry per strategy, got {len(given)} for {len(by)}"
+    elif isinstance(descending, list | tuple):
+        n = len(descending)
+        if n != len(by):
+            msg = f"`descending` must have one entry per strategy, got {n} for {len(by)}"
             raise ValueError(msg)
-        given = dict(zip(by, given, strict=True))
+        descending = dict(zip(by, descending, strict=True))
     else:
-        msg = f"`descending` must be True, False, a list of them or a mapping, got {given!r}"
+        msg = f"`descending` must be True, False, a list of them or a mapping, got {descending!r}"
         raise TypeError(msg)
-    return {name: _flags(name, flags, len(by[name])) for name, flags in given.items()}
+    return {name: _parse_flags(name, entry, len(by[name])) for name, entry in descending.items()}
 
 
-def _flags(name: str, given: Any, n: int) -> tuple[bool, ...]:
-    """Return whether the highest value comes first, for each of n columns."""
-    flags = given if isinstance(given, list | tuple) else [given] * n
+def _parse_flags(name: str, entry: Any, n: int) -> tuple[bool, ...]:
+    """Return one flag for each of n columns: whether the highest value comes first."""
+    flags = entry if isinstance(entry, list | tuple) else [entry] * n
     if not all(isinstance(flag, bool) for flag in flags):
-        msg = f"`descending` of {name!r} must be True, False or a list of them, got {given!r}"
+        msg = f"`descending` of {name!r} must be True, False or a list of them, got {entry!r}"
         raise TypeError(msg)
     if len(flags) != n:
         msg = f"`descending` of {name!r} must have one entry per column, got {len(flags)} for {n}"

@@ -48,7 +48,7 @@ once; of more, progress shows in between."""
 
 def grouped(requests: Sequence[Request], frame: pl.DataFrame) -> Groups:
     """Return the rows of each query, for the same request of several graders."""
-    columns = dict.fromkeys(name for request in requests for name in request.columns_of_rows)
+    columns = dict.fromkeys(name for request in requests for name in request.row_columns)
     return Groups.of(frame, requests[0].keys, [*columns])
 
 
@@ -111,7 +111,7 @@ class Part:
 
     def lists_ranked_by(self, name: str) -> list[Lists]:
         """Return the columns that a strategy is ranked by, as lists."""
-        columns = [*self.request.columns_of(name), *(self.request.ties or ())]
+        columns = [*self.request.find_columns(name), *(self.request.ties or ())]
         return [*map(self.groups.lists, columns)]
 
     def documents(
@@ -121,8 +121,8 @@ class Part:
         if find_depth(measures) == 0:
             return DocumentLists(self.grades, None, None)
         if self.request.ties is not None:
-            return DocumentLists.of(self.ranking(name), self.grades, keys)
-        return DocumentLists.of(self.ranking(name), self.grades, keys, order, self.names)
+            return DocumentLists.of(self.build_ranking(name), self.grades, keys)
+        return DocumentLists.of(self.build_ranking(name), self.grades, keys, order, self.names)
 
     @property
     def names(self) -> Callable[[Integers], pl.Series] | None:
@@ -134,7 +134,7 @@ class Part:
 
     def not_finite(self, name: str, keys: Sequence[Lists]) -> Integers:
         """Return for each query the number of a column with NaN or infinity, or 0."""
-        check_ranked_by(self.ranking(name), self.grades, keys)
+        check_ranked_by(self.build_ranking(name), self.grades, keys)
         return find_not_finite([self.grades, *keys])
 
     def rankings(self, names: Sequence[str]) -> Iterator[Rankings]:
@@ -148,7 +148,7 @@ class Part:
                 of_usable = (
                     compute(
                         measures,
-                        self.ranking(usable[0]),
+                        self.build_ranking(usable[0]),
                         [self.documents(name, keys[name], measures, order) for name in usable],
                         ordered=data_warnings.decided_by_order(self.request),
                     )
@@ -167,9 +167,9 @@ class Part:
         """Return a column of one value for each query."""
         return pl.Series([value], dtype=dtype).new_from_index(0, self.groups.n)
 
-    def ranking(self, name: str) -> Ranking:
+    def build_ranking(self, name: str) -> Ranking:
         """Return the ranking of a strategy."""
-        return self.request.ranking(name)
+        return self.request.build_ranking(name)
 
     def of_strategy(
         self, name: str, computed: Sequence[Computed] | None
@@ -245,7 +245,7 @@ def notes_of_grades(grades: pl.Series) -> dict[str, object]:
 
 def notes_of_strategy(part: Part, name: str) -> dict[str, pl.Series]:
     """Return the notes of each query and a strategy that do not need its values."""
-    scores = part.groups.lists(part.request.columns_of(name)[0])
+    scores = part.groups.lists(part.request.find_columns(name)[0])
     retrieved = scores.flat.is_not_null()
     return {
         "retrieved": pl.Series(scores.count(retrieved)),
@@ -289,7 +289,7 @@ class Gathered:
         """Return the values of all queries, checked and in order, with kept notes beside them."""
         request = self.request
         for name, faults in self._faults.items():
-            faults.check(request.ranking(name), stacked=bool(request.strategy))
+            faults.check(request.build_ranking(name), stacked=bool(request.strategy))
         strategies = [_by_query(request, pl.concat(self.values.pop(name))) for name in request.by]
         if request.strategy is not None:
             [values] = strategies
@@ -354,6 +354,6 @@ def _finished(gathered: Gathered, values: pl.DataFrame) -> pl.DataFrame:
     data_warnings.warn(request, gathered.notes, values.filter(judged))
     return values.select(
         pl.lit(request.grader).alias(GRADER),
-        *request.keys_of_values,
+        *request.result_keys,
         *(pl.when(judged).then(pl.col(name)).alias(name) for name in request.measures),
     )

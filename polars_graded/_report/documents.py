@@ -17,7 +17,7 @@ from polars_graded._drawing.chart_rows import one_query
 from polars_graded._drawing.curve_rows import equal_steps
 from polars_graded._frames.contributions import RANK, ranked_documents
 from polars_graded._frames.overview import overview
-from polars_graded._frames.request import Request, settled_by
+from polars_graded._frames.request import Request, parse_by
 from polars_graded._measuring.names import Measure
 from polars_graded._report.packing import all_rounded, cell, rounded
 from polars_graded._report.payload import Overview, Rankings
@@ -90,16 +90,16 @@ class RankedFrame:
         """Return the frame with its strategies, in a column if it has one, or else by scores."""
         frame = check_frame("frame", frame)
         # One score of a frame that has the column of strategies ranks each of them.
-        is_one = len(settled_by(options.get("by", "score"))) == 1
+        is_one = len(parse_by(options.get("by", "score"))) == 1
         if is_one and strategy in frame.collect_schema():
             options["strategy"] = strategy
         request = Request.of(["n_relevant"], **options)
         given = {"doc": doc, "titles": titles}
         columns = {argument: name for argument, name in given.items() if name is not None}
-        opened = request.opened(frame, **columns)
+        opened = request.open_frame(frame, **columns)
         schema = opened.collect_schema()
         check_comparable(columns.values(), schema)
-        request = request.of_documents(schema)
+        request = request.with_document_column(schema)
         chosen = opened.lazy().select(*dict.fromkeys([*request.columns, *columns.values()]))
         collected, query = one_query("frame", chosen, request.query, strategy)
         return cls(collected, options | {"query": query}, replace(request, query=(query,)), columns)

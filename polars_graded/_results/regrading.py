@@ -20,7 +20,7 @@ from polars_graded._checks import (
     check_whole_number,
 )
 from polars_graded._frames.evaluating import FrameOptions, evaluate
-from polars_graded._frames.request import Measures, Request, of_one_value
+from polars_graded._frames.request import Measures, Request, parse_scalar_measures
 from polars_graded._measuring.names import Measure
 from polars_graded._results.comparing import comparison_of
 from polars_graded._results.pairs import pairs_of
@@ -141,7 +141,7 @@ def unjudged_bounds(
         raise ValueError(msg)
     rows, settled, keys = _found(frame, options)
     grade = settled["grade"]
-    chosen = of_one_value(measures)
+    chosen = parse_scalar_measures(measures)
     asked = {name: each.name for name, each in chosen.items()}
     check_free_names(BOUNDS, strategy=keys[0], query=keys[1:])
     highest = settled.get("highest")
@@ -298,7 +298,7 @@ def robustness_to_grading(
     """
     rows, settled, (strategy, *query) = _found(frame, options)
     grade = settled["grade"]
-    chosen = of_one_value(measures)
+    chosen = parse_scalar_measures(measures)
     check_free_names(["grading"], strategy=strategy)
     check_level(confidence)
     share = check_number("moved", moved, at_least=0, at_most=1)
@@ -392,7 +392,7 @@ def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, A
     kept: dict[str, Any] = {**options}
     for name in ("parts", "progress"):
         kept.pop(name, None)
-    request = Request.of(["n_relevant"], **kept).of_documents(rows.collect_schema())
+    request = Request.of(["n_relevant"], **kept).with_document_column(rows.collect_schema())
     renamed = {
         "by": {name: [*columns] for name, columns in request.by.items()},
         "descending": {name: [*flags] for name, flags in request.descending.items()},
@@ -400,7 +400,7 @@ def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, A
         "grade": request.grade,
     }
     keys = [name for name in schema if name != "n_relevant"]
-    return request.completed(rows), {**options, **renamed}, keys
+    return request.add_computed_columns(rows), {**options, **renamed}, keys
 
 
 def _quietly(rows: pl.DataFrame, asked: Mapping[str, str], options: Any) -> pl.DataFrame:

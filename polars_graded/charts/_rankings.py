@@ -11,7 +11,7 @@ from polars_graded._checks import check_list, check_number, check_whole_number
 from polars_graded._drawing import chart_checks, chart_rows, style, tiles
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._frames.contributions import check_sum, ranks_added
-from polars_graded._frames.request import Request, RequestOptions, settled_grade
+from polars_graded._frames.request import Request, RequestOptions, parse_grade
 from polars_graded._measuring.keywords import takes_options_of
 from polars_graded._sentences import format_count, titles
 
@@ -109,7 +109,7 @@ def rankings(
         frame, of, chosen, n, doc=doc, others={} if title is None else {"title": title}, **options
     )
     strategy = options.get("strategy") or "strategy"
-    _, grade = settled_grade(options.get("grade", "grade"))
+    _, grade = parse_grade(options.get("grade", "grade"))
     query_columns = check_list("query", options.get("query", "query"))
     values_of = of if len(query_columns) > 1 else [of]
     query = ", ".join(

@@ -30,7 +30,7 @@ class Worker:
 
         They may have any names, since engines do not take all that Polars does.
         """
-        columns = self.request.given_columns
+        columns = self.request.input_columns
         frame = pl.DataFrame(table.select(range(len(columns))).rename_columns(columns))
         # What is noticed of some of the queries need not be true of all.
         with warnings.catch_warnings():
@@ -93,14 +93,14 @@ def _schema_of_values(request: Request, given: pa.Schema) -> pa.Schema:
     }
     return pa.schema(
         given.field(name) if name in request.keys else pa.field(name, types[dtype])
-        for name, dtype in request.schema(schema_of(given)).items()
+        for name, dtype in request.build_schema(schema_of(given)).items()
     )
 
 
 def _with_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
     """Return the error with the queries that contain NaN or infinity."""
     sentence, *_ = str(error).split("\n\n")
-    frame = request.completed(frame)
+    frame = request.add_computed_columns(frame)
     scores = [columns[0] for columns in request.by.values()]
     floats = [name for name in (request.grade, *scores) if frame.schema[name].is_float()]
     bad = frame.filter(~pl.all_horizontal(pl.col(name).is_finite() for name in floats))

@@ -21,8 +21,8 @@ def evaluated(request: Request, dataset: Any, parts: Parts) -> Any:
     buckets = check_buckets("Ray Data", request, parts) or BUCKETS
     given = _arrow_schema(dataset)
     schema = checked_schema(request, given)
-    request = request.of_documents(schema_of(given))
-    columns = request.given_columns
+    request = request.with_document_column(schema_of(given))
+    columns = request.input_columns
     rows = dataset.map_batches(
         _bucketed,
         batch_format="pyarrow",

@@ -26,9 +26,9 @@ def evaluated(request: Request, frame: Any, parts: Parts) -> Any:
     buckets = buckets or int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     given = _arrow_schema(frame)
     schema = checked_schema(request, given)
-    request = request.of_documents(schema_of(given))
+    request = request.with_document_column(schema_of(given))
     rows = frame.selectExpr(
-        *(f"{_quoted(name)} AS column_{n}" for n, name in enumerate(request.given_columns)),
+        *(f"{_quoted(name)} AS column_{n}" for n, name in enumerate(request.input_columns)),
         f"pmod(xxhash64({', '.join(map(_quoted, request.query))}), {buckets}) AS bucket",
     )
     worker = Worker(request, schema)
@@ -91,7 +91,7 @@ def _check_not_stacked(schema: pl.Schema, key: list[str]) -> None:
     if "strategy" in schema and "strategy" not in key:
         msg = (
             "`run` has a column 'strategy' that no argument names; its strategies would be "
-            "merged\n\nHint: say strategy='strategy', or drop the column"
+            "merged\n\nHint: pass strategy='strategy', or drop the column"
         )
         raise ValueError(msg)
 
