@@ -47,8 +47,8 @@ Number = TypeVar("Number", np.int64, np.float64)
 STRATEGIES = {"strong": 5, "fair": 20, "weak": 60}
 """Number of pairs that each strategy of `example` swaps."""
 
-STEP = 10
-"""Difference between the scores of neighbouring ranks."""
+SCORES_PER_UNIT = 10
+"""Scores of neighbouring ranks in each unit of scores, whose fractions no rank has."""
 
 TOP = 10
 """Rank that scenario 1 of Moniz, Torgo and Vinagre swaps with the next; 2 inverts down to it."""
@@ -151,8 +151,8 @@ def swapped_rankings(
     -------
     DataFrame
         The rows of `rankings` for each number of swaps, in ideal order, between columns `swaps`
-        and `score`. Scores are 10 n for the first rank down to 10 for the last of n documents, in
-        steps of 10, so that they are not mistaken for ranks.
+        and `score`. Scores are n / 10 for the first rank down to 0.1 for the last of n documents,
+        so that they are not mistaken for ranks.
 
     Examples
     --------
@@ -161,12 +161,12 @@ def swapped_rankings(
     ┌───────┬───────┬─────┬───────┬───────┐
     │ swaps ┆ query ┆ doc ┆ grade ┆ score │
     │ ---   ┆ ---   ┆ --- ┆ ---   ┆ ---   │
-    │ i64   ┆ i64   ┆ i64 ┆ i64   ┆ i64   │
+    │ i64   ┆ i64   ┆ i64 ┆ i64   ┆ f64   │
     ╞═══════╪═══════╪═════╪═══════╪═══════╡
-    │ 0     ┆ 1     ┆ 1   ┆ 1     ┆ 20    │
-    │ 0     ┆ 1     ┆ 2   ┆ 0     ┆ 10    │
-    │ 1     ┆ 1     ┆ 1   ┆ 1     ┆ 10    │
-    │ 1     ┆ 1     ┆ 2   ┆ 0     ┆ 20    │
+    │ 0     ┆ 1     ┆ 1   ┆ 1     ┆ 0.2   │
+    │ 0     ┆ 1     ┆ 2   ┆ 0     ┆ 0.1   │
+    │ 1     ┆ 1     ┆ 1   ┆ 1     ┆ 0.1   │
+    │ 1     ┆ 1     ┆ 2   ┆ 0     ┆ 0.2   │
     └───────┴───────┴─────┴───────┴───────┘
     """
     rankings = check_collected("rankings", rankings)
@@ -191,7 +191,7 @@ def swapped_rankings(
     return copies.select(
         pl.Series("swaps", np.repeat(np.array(numbers, np.int64), ideal.height)),
         pl.exclude("swaps", "score"),
-        pl.Series("score", STEP * scores),
+        pl.Series("score", scores / SCORES_PER_UNIT),
     )
 
 
@@ -233,12 +233,12 @@ def example(queries: int = 300, *, documents: int = 100, seed: int = 0) -> pl.Da
     ┌───────┬─────┬───────┬────────┬──────┬──────┐
     │ query ┆ doc ┆ grade ┆ strong ┆ fair ┆ weak │
     │ ---   ┆ --- ┆ ---   ┆ ---    ┆ ---  ┆ ---  │
-    │ i64   ┆ i64 ┆ i64   ┆ i64    ┆ i64  ┆ i64  │
+    │ i64   ┆ i64 ┆ i64   ┆ f64    ┆ f64  ┆ f64  │
     ╞═══════╪═════╪═══════╪════════╪══════╪══════╡
-    │ 1     ┆ 1   ┆ 4     ┆ 30     ┆ 20   ┆ 10   │
-    │ 1     ┆ 2   ┆ 4     ┆ 40     ┆ 30   ┆ 30   │
-    │ 1     ┆ 3   ┆ 3     ┆ 20     ┆ 10   ┆ 40   │
-    │ 1     ┆ 4   ┆ 0     ┆ 10     ┆ 40   ┆ 20   │
+    │ 1     ┆ 1   ┆ 4     ┆ 0.3    ┆ 0.2  ┆ 0.1  │
+    │ 1     ┆ 2   ┆ 4     ┆ 0.4    ┆ 0.3  ┆ 0.3  │
+    │ 1     ┆ 3   ┆ 3     ┆ 0.2    ┆ 0.1  ┆ 0.4  │
+    │ 1     ┆ 4   ┆ 0     ┆ 0.1    ┆ 0.4  ┆ 0.2  │
     └───────┴─────┴───────┴────────┴──────┴──────┘
     """
     judged = reference_rankings(queries, documents=documents, uniform=False, seed=seed)
@@ -284,11 +284,11 @@ def popularity_rankings(
     ┌───────┬─────┬────────────┬───────┬────────────┬────────────┐
     │ query ┆ doc ┆ popularity ┆ grade ┆ scenario_1 ┆ scenario_2 │
     │ ---   ┆ --- ┆ ---        ┆ ---   ┆ ---        ┆ ---        │
-    │ i64   ┆ i64 ┆ f64        ┆ i64   ┆ i64        ┆ i64        │
+    │ i64   ┆ i64 ┆ f64        ┆ i64   ┆ f64        ┆ f64        │
     ╞═══════╪═════╪════════════╪═══════╪════════════╪════════════╡
-    │ 1     ┆ 9   ┆ 270.516927 ┆ 3     ┆ 30         ┆ 100        │
-    │ 1     ┆ 10  ┆ 41.93255   ┆ 3     ┆ 10         ┆ 110        │
-    │ 1     ┆ 11  ┆ 17.511108  ┆ 2     ┆ 20         ┆ 10         │
+    │ 1     ┆ 9   ┆ 270.516927 ┆ 3     ┆ 0.3        ┆ 1.0        │
+    │ 1     ┆ 10  ┆ 41.93255   ┆ 3     ┆ 0.1        ┆ 1.1        │
+    │ 1     ┆ 11  ┆ 17.511108  ┆ 2     ┆ 0.2        ┆ 0.1        │
     └───────┴─────┴────────────┴───────┴────────────┴────────────┘
     """
     n_queries = check_whole_number("queries", queries)
@@ -306,7 +306,7 @@ def popularity_rankings(
     else:
         popularity = rng.uniform(1, 1000, (n_queries, n_documents))
 
-    ideal = STEP * np.arange(n_documents, 0, -1)
+    ideal = np.arange(n_documents, 0, -1) / SCORES_PER_UNIT
     swapped, inverted = ideal.copy(), ideal.copy()
     swapped[[TOP - 1, TOP]] = ideal[[TOP, TOP - 1]]
     inverted[:TOP] = ideal[:TOP][::-1]

@@ -131,8 +131,7 @@ class Graded:
         Raises
         ------
         ValueError
-            If `descending` is not passed and the values of a column are 1 to n, or 0 to n - 1,
-            each once, in nine of ten queries, and in ten queries or more: these may be ranks. An
+            If `descending` is not passed and a column may hold ranks, as in `evaluate`. An
             expression without `group_by` or `over` sees one query, and notices nothing. A further
             column `"doc"` may hold any numbers.
 

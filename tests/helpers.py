@@ -46,7 +46,7 @@ ODD_QUERIES: dict[str, Query] = {
     "all grades equal": [(3, 2), (2, 2), (1, 2)],
 }
 
-GRADED = graded("grade").ranked_by("score")
+GRADED = graded("grade").ranked_by("score", descending=True)
 
 
 def frame_of(queries: Sequence[Query], dtype: Any = pl.Float64) -> pl.DataFrame:

@@ -776,8 +776,8 @@ def test_many_levels_of_one_query_are_equation_4():
 def test_real_valued_grades_are_measured_alike_whatever_other_queries_there_are(magnitude, name):
     rng = random.Random(12)
     # What was retrieved is next to nothing beside the best document, which was missed.
-    small = [*((rank + 0.5, rng.random() * magnitude) for rank in range(40)), (None, 1.0)]
-    others = [[(rank + 0.5, rng.random()) for rank in range(30)] for _ in range(2000)]
+    small = [*((rank + 0.25, rng.random() * magnitude) for rank in range(40)), (None, 1.0)]
+    others = [[(rank + 0.25, rng.random()) for rank in range(30)] for _ in range(2000)]
     expr = GRADED.measures(name)
     (alone,) = values(expr, frame_of([small]))
     among = values(expr, frame_of([*others, small, *others]))[len(others)]

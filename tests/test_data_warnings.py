@@ -167,7 +167,7 @@ def test_strategies_that_are_not_judged_alike_are_warned_of(lazily):
             (query, doc, None if doc >= 10 else doc % 2, pooled, new)
             for query in range(10)
             for doc in range(14)
-            for pooled, new in [(-doc if doc < 10 else None, doc if doc >= 4 else None)]
+            for pooled, new in [(-doc / 4 if doc < 10 else None, doc / 4 if doc >= 4 else None)]
         ],
         schema=["query", "doc", "grade", "pooled", "new"],
         orient="row",

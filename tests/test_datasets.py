@@ -97,18 +97,18 @@ def test_every_number_of_swaps_ranks_all_documents_of_every_query(queries, swaps
     for (number, query), ranking in got.group_by("swaps", "query", maintain_order=True):
         n = len(queries[query])
         assert number in swaps
-        assert sorted(ranking["score"]) == [*range(10, 10 * n + 1, 10)]
+        assert sorted(ranking["score"]) == [rank / 10 for rank in range(1, n + 1)]
         grades = [-1 if grade is None else grade for grade in queries[query]]
         assert ranking["doc"].to_list() == sorted(range(n), key=lambda doc: -grades[doc])
         assert ranking["grade"].fill_null(-1).to_list() == sorted(grades, reverse=True)
         if number == 0 or n == 1:
-            assert ranking["score"].to_list() == [*range(10 * n, 0, -10)]
+            assert ranking["score"].to_list() == [rank / 10 for rank in range(n, 0, -1)]
 
 
 def test_a_swap_moves_two_documents_and_any_two_as_likely():
     frame = swapped_rankings(reference_rankings(6000, documents=4, levels=2), 1)
     scores = frame["score"].to_numpy().reshape(-1, 4)
-    moved = scores != [40, 30, 20, 10]
+    moved = scores != [0.4, 0.3, 0.2, 0.1]
     assert set(moved.sum(axis=1)) == {2}
     pairs, counts = np.unique(moved, axis=0, return_counts=True)
     assert len(pairs) == 6
@@ -117,8 +117,8 @@ def test_a_swap_moves_two_documents_and_any_two_as_likely():
 
 def test_each_number_of_swaps_starts_from_the_ideal_order():
     frame = swapped_rankings(reference_rankings(50, documents=30, levels=5), [1, 2])
-    moved = frame.with_columns(ideal=310 - 10 * pl.col("doc")).filter(
-        pl.col("score") != pl.col("ideal")
+    moved = frame.with_columns(ideal=(31 - pl.col("doc")) / 10).filter(
+        (pl.col("score") - pl.col("ideal")).abs() > 0.01
     )
     first, second = (set(moved.filter(pl.col("swaps") == n)["doc"].head(4)) for n in (1, 2))
     assert first != second
@@ -145,7 +145,11 @@ def test_swaps_keep_other_columns_and_take_other_names():
         }
     )
     got = swapped_rankings(frame, 0, query="topic", grade="gain")
-    assert got.rows() == [(0, "a", None, "y", 10), (0, "b", 1.5, "z", 20), (0, "b", 0.0, "x", 10)]
+    assert got.rows() == [
+        (0, "a", None, "y", 0.1),
+        (0, "b", 1.5, "z", 0.2),
+        (0, "b", 0.0, "x", 0.1),
+    ]
 
 
 def test_the_seed_decides():
@@ -246,10 +250,10 @@ def test_popularity_is_balanced_or_not(imbalance):
 def test_scenarios_are_permutations_of_the_first_ranks():
     frame = popularity_rankings(1, documents=12)
     assert frame["scenario_1"].to_list() == [
-        10 * n for n in (12, 11, 10, 9, 8, 7, 6, 5, 4, 2, 3, 1)
+        n / 10 for n in (12, 11, 10, 9, 8, 7, 6, 5, 4, 2, 3, 1)
     ]
     assert frame["scenario_2"].to_list() == [
-        10 * n for n in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2, 1)
+        n / 10 for n in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 2, 1)
     ]
 
 

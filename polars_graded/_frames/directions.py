@@ -9,22 +9,28 @@ import polars as pl
 
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
-from polars_graded._measuring.rank_columns import DOCUMENTS, RankEvidence, RankLists, may_hold_ranks
+from polars_graded._measuring.rank_columns import (
+    DOCUMENTS,
+    RankEvidence,
+    find_evidence,
+    may_hold_ranks,
+    sample_lists,
+)
 
 
 def check_directions(request: Request, frame: pl.DataFrame) -> None:
     """Raise where a frame has a score that may hold ranks and its direction is not passed."""
     rows = request.add_computed_columns(frame.select(request.input_columns))
-    directions = Directions(request, is_whole=True)
+    directions = Directions(request)
     directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
     directions.check()
 
 
 def may_be_ranks(request: Request, rows: pl.DataFrame) -> bool:
-    """Return whether a score without a direction counts the documents of any of some queries."""
+    """Return whether a score without a direction may hold the ranks of any of some queries."""
     directions = Directions(request)
     directions.add(Groups.of(rows, request.keys, list(dict.fromkeys(request.scores))))
-    return any(evidence.counting for evidence in directions.evidence.values())
+    return any(evidence.spread for evidence in directions.evidence.values())
 
 
 @dataclass(frozen=True)
@@ -32,16 +38,14 @@ class Directions:
     """The evidence, from part to part, that scores without a direction are ranks."""
 
     request: Request
-    is_whole: bool = False
-    """Whether all queries come in one part, so that a look at some may be enough."""
     evidence: dict[tuple[str, Any, str], RankEvidence] = field(default_factory=dict)
     """By entry of `by`, stacked strategy if there are any, and column."""
 
     def add(self, groups: Groups) -> None:
-        """Look at whole queries."""
+        """Add the evidence of whole queries."""
         request = self.request
         for name, columns in request.by.items():
-            if name in request.descending:
+            if name in request.descending and not request.all_ascending:
                 continue
             for place, column in enumerate(columns):
                 if place and column in {request.document, DOCUMENTS}:
@@ -52,18 +56,17 @@ class Directions:
     def _add(self, name: str, column: str, groups: Groups) -> None:
         """Add the evidence of queries, of each stacked strategy by itself."""
         lists = groups.lists(column)
-        if self.is_whole and self.request.strategy is None:
-            each = {None: RankEvidence.of_all(lists)}
-        elif self.request.strategy is None:
-            each = {None: RankLists.of(lists).evidence()}
+        if self.request.strategy is None:
+            each = {None: RankEvidence.of(lists)}
         else:
-            ranks = RankLists.of(lists)
-            strategies = groups.keys.get_column(self.request.strategy).alias("strategy")
+            some, places = sample_lists(lists)
+            strategies = groups.keys.get_column(self.request.strategy)[places].alias("strategy")
+            numbers = find_evidence(some)
             sums = (
                 pl.DataFrame([strategies])
-                .hstack([pl.Series(field, mask) for field, mask in vars(ranks).items()])
+                .hstack([pl.Series(field, values) for field, values in numbers._asdict().items()])
                 .group_by("strategy")
-                .agg(pl.col(*vars(ranks)).sum())
+                .agg(pl.col(*numbers._fields).sum())
             )
             each = {strategy: RankEvidence(*counts) for strategy, *counts in sums.iter_rows()}
         for strategy, evidence in each.items():
@@ -71,19 +74,52 @@ class Directions:
             self.evidence[key] = self.evidence.get(key, RankEvidence()) + evidence
 
     def check(self) -> None:
-        """Raise where a score may hold ranks and its direction is not passed."""
+        """Raise if a score may hold ranks and its direction is not passed."""
+        if self.request.all_ascending:
+            self._check_all_ascending()
+            return
         for (name, strategy, column), evidence in self.evidence.items():
-            if evidence.is_conclusive:
+            is_first = column == self.request.by[name][0]
+            # Ids, which only break ties, hardly repeat either.
+            if evidence.is_conclusive if is_first else evidence.counts_documents:
                 of = "" if self.request.strategy is None else f" of strategy {strategy!r}"
                 msg = (
                     f"`descending` must be passed for score {column!r}{of}, {evidence}\n\n"
-                    f"Hint: {self._hint(name, column)}"
+                    f"Hint: {self._write_hint(name, column)}"
                 )
                 raise ValueError(msg)
 
-    def _hint(self, name: str, column: str) -> str:
+    def _check_all_ascending(self) -> None:
+        """Raise if `descending=False` would turn round scores beside ranks."""
+        by, stacked = self.request.by, self.request.strategy is not None
+        first = {key: each for key, each in self.evidence.items() if key[2] == by[key[0]][0]}
+        ranks = [key for key, each in first.items() if each.is_conclusive]
+        others = [key for key in first if key not in ranks]
+        if not ranks or not others:
+            return
+        name, _, column = ranks[0]
+        if stacked:
+            hint = self._write_turned(name, column, [key[1] for key in ranks])
+        else:
+            entries = ", ".join(self._write_entry(key[0], key[2], flag=False) for key in ranks)
+            hint = f"descending={{{entries}}}"
+        names = [", ".join(repr(key[stacked]) for key in keys) for keys in (ranks, others)]
+        msg = (
+            f"`descending=False` must not cover scores and ranks alike: {names[0]} may hold ranks, "
+            f"and {names[1]} does not look like ranks\n\n"
+            f"Hint: {hint} turns round {names[0]} alone; descending={[False] * len(by)} ranks all "
+            "by their lowest value"
+        )
+        raise ValueError(msg)
+
+    def _write_hint(self, name: str, column: str) -> str:
         """Return both ways to pass the direction."""
-        lowest, highest = (self._passed(name, column, flag=flag) for flag in (False, True))
+        is_alone = len(self.request.by) == len(self.request.by[name]) == 1
+        lowest, highest = (self._write_entry(name, column, flag=flag) for flag in (False, True))
+        if is_alone:
+            lowest, highest = "False", "True"
+        else:
+            lowest, highest = f"{{{lowest}}}", f"{{{highest}}}"
         hint = (
             f"descending={lowest} ranks its lowest value first, as ranks mean; "
             f"descending={highest} ranks its highest value first"
@@ -95,15 +131,19 @@ class Directions:
         if len(ranked) == len(evidence):
             return hint
         return (
-            f"{hint}, for all strategies; to turn round the ranks of some, pass "
+            f"{self._write_turned(name, column, ranked)} turns round the ranks and leaves other "
+            f"strategies as they are; descending={highest} ranks the highest value first for all"
+        )
+
+    def _write_turned(self, name: str, column: str, ranked: list[Any]) -> str:
+        """Return how to turn round the ranks of some stacked strategies."""
+        return (
             f"by={{{name!r}: pl.when(pl.col({self.request.strategy!r}).is_in({ranked!r}))"
             f".then(-pl.col({column!r})).otherwise({column!r})}}"
         )
 
-    def _passed(self, name: str, column: str, *, flag: bool) -> str:
-        """Return how to write the direction of one column of a strategy."""
-        columns, given = self.request.by[name], repr(flag)
-        if len(columns) > 1:
-            given = repr([flag if each == column else True for each in columns])
-        is_alone = len(self.request.by) == len(columns) == 1
-        return given if is_alone else f"{{{name!r}: {given}}}"
+    def _write_entry(self, name: str, column: str, *, flag: bool) -> str:
+        """Return the entry of `descending` for one column of a strategy."""
+        columns = self.request.by[name]
+        flags = [flag if each == column else True for each in columns]
+        return f"{name!r}: {flags if len(columns) > 1 else flag}"

@@ -93,7 +93,8 @@ def evaluate(
         Whether the highest value comes first: a Boolean for all strategies; a list of one entry per
         strategy; or a mapping for some of them, `descending={"old_rank": False}`. Of a strategy
         with several columns an entry may be a list. By default the highest comes first, and a
-        column that may hold ranks is refused. What `ties` names has its highest value first in any
+        column that may hold ranks is refused. One False for ranks beside scores is refused, too;
+        `[False, False]` is not. What `ties` names has its highest value first in any
         case.
     doc
         The column of documents, which each ranking must have once. By default it is the column
@@ -137,15 +138,22 @@ def evaluate(
     Raises
     ------
     ValueError
-        If `descending` is not passed for a column to rank by that may hold ranks: its values are 1
-        to n, or 0 to n - 1, each once, in nine of ten queries, and in ten queries or more. If a
-        document is twice in a ranking, or has different grades for two stacked strategies. Up to a
-        million rows all are checked for that, of more half a million or a twentieth, in whole
-        queries spread over the frame (`overview` counts in all rows). Spark and Ray check each
-        bucket by itself. If two strategies have one name; if the frame has a column "strategy" of
-        several values, or is lazy and has one, that no argument names; if a grade or a score is NaN
-        or infinite, or rows said to be sorted have a query in several places, of a LazyFrame when
-        it is collected.
+        If `descending` is not passed for a column to rank by that may hold ranks. Its numbers are
+        whole, from 0, and hardly repeat within a query, in nine of ten queries and in ten or more:
+        they are 1 to n, or 0 to n - 1; or the pairs of equal numbers are at most 0.7 of those that
+        unrelated numbers would have, and fewer by five standard deviations, and the lowest number
+        is at most twice the distance to the highest. Halves are rounded
+        down, as the means of tied ranks are halves. If one `descending=False` covers columns of
+        which only some may hold ranks.
+
+        If a document is twice in a ranking, or has different grades for two stacked strategies. Up
+        to a million rows all are checked for ranks and documents. Of more, half a million or a
+        twentieth are, in whole queries spread over the frame (`overview` counts in all rows). Spark
+        and Ray check each bucket by itself.
+
+        If two strategies have one name; if the frame has a column "strategy" of several values, or
+        is lazy and has one, that no argument names; if a grade or a score is NaN or infinite, or
+        rows said to be sorted have a query in several places, of a LazyFrame when it is collected.
 
     Warns
     -----

@@ -40,7 +40,7 @@ def measured(
         LOGGER.info("%s", cut)
     total = None if cut.rows is None else cut.rows * len(request.by) * len(requests)
     gathered = [Gathered(each) for each in requests]
-    directions = Directions(request, is_whole=isinstance(at_hand, list))
+    directions = Directions(request)
     duplicates = Duplicates(requests)
     with progress(str(cut), "rows", total, shown=shown) as more:
         for part in at_hand:

@@ -111,7 +111,7 @@ def overview(
     request = request.with_document_column(opened.collect_schema())
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = grouped([request], rows)
-    directions = Directions(request, is_whole=True)
+    directions = Directions(request)
     directions.add(groups)
     directions.check()
     gathered = Gathered(request, kept=["retrieved", "retrieved_and_judged", "judged"])

@@ -82,6 +82,8 @@ class Request:
     """The expressions of `by` and `grade`, by the name of the column that they compute."""
     doc: str | None = DEFAULT_DOC
     """The column of documents, None for none; the default until a frame is known."""
+    all_ascending: bool = False
+    """Whether one `descending=False` is passed for several strategies."""
     grader: str | None = None
     """Name of the grader, if there are several."""
     tool: Tool | None = None
@@ -126,7 +128,8 @@ class Request:
             scale.scaled(irrelevant, highest, relevant_from).undefined_as(undefined_as),
             computed,
             None if doc is None else check_column_name("doc", doc),
-            grader,
+            all_ascending=descending is False and (len(strategies) > 1 or strategy is not None),
+            grader=grader,
             tool=tool,
             tie_column=tie_column,
         )

@@ -220,7 +220,7 @@ def check_directions(ranking: Ranking, keys: Sequence[Lists]) -> None:
         column = ranking.column(number)
         if number > 2 and _may_number_documents(ranking.by[number - 2]):  # noqa: PLR2004, the first
             continue
-        evidence = RankEvidence.of_all(key)
+        evidence = RankEvidence.of(key)
         if evidence.is_conclusive:
             flags = [["True"] * len(keys), ["True"] * len(keys)]
             flags[1][number - 2] = "False"

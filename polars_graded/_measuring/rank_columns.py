@@ -1,35 +1,40 @@
 """Detection of columns of ranks, of which the lowest comes first.
 
-The numbers of a column decide whether it holds ranks, independent of its name and the order of its
-rows.
+The numbers of a column decide whether it may hold ranks, independent of its name and the order of
+its rows. Ranks avoid each other: a query has hardly a rank twice. That is seen also where documents
+were removed or come twice, on the second page of results, and where a few documents share a rank.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
-from polars_graded._measuring.batches import CHUNK_ROWS, Lists
-from polars_graded._measuring.kernels.ragged import Integers, Mask, offsets_of
-from polars_graded._measuring.kernels.rank_numbers import find_rank_lists
+from polars_graded._measuring.batches import Lists
+from polars_graded._measuring.kernels.ragged import Integers, offsets_of
+from polars_graded._measuring.kernels.rank_numbers import RankNumbers, find_rank_numbers
 
 MIN_QUERIES = 10
-"""Minimum number of queries of several documents that must count from 1."""
+"""Minimum number of queries with evidence."""
 
 MIN_SHARE = 0.9
-"""Minimum share of the queries that must count from 1."""
+"""Minimum share of the queries whose numbers may be ranks."""
 
-PROBES = (1, 4, 16)
-"""Numbers of a list that are checked before the complete list, in turn."""
+MAX_TIED_RATIO = 0.7
+"""Maximum ratio of the tied pairs to those that are expected of unrelated numbers."""
 
-STRETCHES = 8
-"""Parts of the queries of a column that are checked in turn."""
+MIN_DEVIATIONS = 5
+"""Minimum number of standard deviations by which tied pairs are fewer than expected."""
 
-MIN_ADDED_SHARE = 0.1
-"""Minimum share of candidate lists for which all sums are computed."""
+MAX_OFFSET = 2
+"""Maximum ratio of the lowest number to the numbers from it to the highest: the third page of
+results passes, and scores of 100 less a rank do not."""
+
+MAX_ROWS = 1 << 20
+"""Maximum rows of which all queries are checked; of more, whole queries spread over them."""
 
 DOCUMENTS = "doc"
 """Default name of the column of documents, whose numbers have no direction."""
@@ -37,84 +42,60 @@ DOCUMENTS = "doc"
 
 @dataclass(frozen=True)
 class RankEvidence:
-    """Numbers of queries that show whether a column holds ranks."""
+    """Sums of `RankNumbers` over queries, which show whether a column may hold ranks."""
 
     queries: int = 0
-    """Queries with a retrieved document."""
     counting: int = 0
-    """Queries whose numbers are 1 to n, or 0 to n - 1, each once."""
     telling: int = 0
-    """Counting queries with so many documents that chance is unlikely."""
+    spread: int = 0
+    lowest: float = 0.0
+    slots: float = 0.0
+    informative: int = 0
+    tied: int = 0
+    expected: float = 0.0
 
     def __add__(self, other: RankEvidence) -> RankEvidence:
         """Return the evidence of both sets of queries."""
-        return RankEvidence(
-            self.queries + other.queries,
-            self.counting + other.counting,
-            self.telling + other.telling,
-        )
+        mine, others = vars(self), vars(other)
+        return RankEvidence(**{name: mine[name] + others[name] for name in mine})
 
     @classmethod
-    def of_all(cls, lists: Lists) -> RankEvidence:
-        """Return the evidence of all queries, stopping once it is inconclusive.
+    def of(cls, lists: Lists) -> RankEvidence:
+        """Return the evidence of a column of lists."""
+        return cls(*(each.sum().item() for each in find_evidence(sample_lists(lists)[0])))
 
-        A column of scores shows that in little more than a tenth of its queries. The remaining
-        queries are then assumed to count, which is an upper bound.
-        """
-        n = len(lists)
-        queries = int(np.count_nonzero(np.diff(lists.offsets)))
-        total, left = cls(), queries
-        for first, last in pairwise(np.linspace(0, n, STRETCHES + 1).astype(np.int64).tolist()):
-            start, stop = lists.offsets[first], lists.offsets[last]
-            offsets = lists.offsets[first : last + 1] - start
-            total += RankLists.of(Lists(lists.flat.slice(start, stop - start), offsets)).evidence()
-            left -= int(np.count_nonzero(np.diff(offsets)))
-            if total.counting + left < MIN_SHARE * queries:
-                return cls(queries, total.counting + left, total.telling)
-        return total
+    @property
+    def counts_documents(self) -> bool:
+        """Return whether nearly all queries count their documents from 1, or 0."""
+        return self.telling >= MIN_QUERIES and self.counting >= MIN_SHARE * self.queries
+
+    @property
+    def hardly_repeats(self) -> bool:
+        """Return whether nearly all queries hold whole numbers that avoid each other."""
+        return (
+            self.informative >= MIN_QUERIES
+            and self.spread >= MIN_SHARE * self.queries
+            and self.lowest <= MAX_OFFSET * self.slots
+            and self.tied <= MAX_TIED_RATIO * self.expected
+            and self.expected - self.tied >= MIN_DEVIATIONS * math.sqrt(self.expected)
+        )
 
     @property
     def is_conclusive(self) -> bool:
         """Return whether the column may hold ranks, so that it needs a direction."""
-        return self.telling >= MIN_QUERIES and self.counting >= MIN_SHARE * self.queries
+        return self.counts_documents or self.hardly_repeats
 
     def __str__(self) -> str:
         """Return the evidence as a clause after the name of the column."""
+        if self.counts_documents:
+            return (
+                f"whose values count the documents from 1, or 0, in {self.counting} of "
+                f"{self.queries} queries, as ranks do"
+            )
         return (
-            f"whose values count the documents from 1, or 0, in {self.counting} of "
-            f"{self.queries} queries, as ranks do"
+            f"whose numbers hardly repeat within a query, as ranks do: {self.tied} pairs of "
+            f"documents share one, where about {self.expected:.0f} would by chance"
         )
-
-
-@dataclass(frozen=True)
-class RankLists:
-    """Masks of queries by the fields of `RankEvidence`."""
-
-    queries: Mask
-    counting: Mask
-    telling: Mask
-
-    @classmethod
-    def of(cls, lists: Lists) -> RankLists:
-        """Return the masks of lists that hold ranks.
-
-        A few numbers of each query rule out most columns of scores. Only queries that pass are
-        checked completely.
-        """
-        filled = np.diff(lists.offsets) > 0
-        masks = filled.copy(), np.zeros(len(lists), bool), np.zeros(len(lists), bool)
-        if may_hold_ranks(lists.flat.dtype) and len(candidates := _find_candidates(lists, filled)):
-            for places in _split_into_chunks(candidates, np.diff(lists.offsets)):
-                some = _select(lists, places)
-                with np.errstate(invalid="ignore"):  # infinity is not a rank
-                    results = find_rank_lists(some.between(0, len(some)))
-                for mask, values in zip(masks, results, strict=True):
-                    mask[places] = values
-        return cls(*masks)
-
-    def evidence(self) -> RankEvidence:
-        """Return the number of queries of each kind."""
-        return RankEvidence(*(int(mask.sum()) for mask in vars(self).values()))
 
 
 def may_hold_ranks(dtype: pl.DataType) -> bool:
@@ -122,47 +103,34 @@ def may_hold_ranks(dtype: pl.DataType) -> bool:
     return dtype.is_numeric()
 
 
-def _find_candidates(lists: Lists, filled: Mask) -> Integers:
-    """Return the lists whose first numbers may be ranks.
+def sample_lists(lists: Lists) -> tuple[Lists, Integers]:
+    """Return about `MAX_ROWS` values of whole lists spread over the column, and their places."""
+    n, rows = len(lists), len(lists.flat)
+    if rows <= MAX_ROWS:
+        return lists, np.arange(n)
+    places = np.unique(np.linspace(0, n - 1, max(MIN_QUERIES, n * MAX_ROWS // rows)).astype(int))
+    return _select(lists, places), places
 
-    The more numbers are probed, the fewer lists remain: no rank comes twice in a list.
+
+def find_evidence(lists: Lists) -> RankNumbers:
+    """Return the evidence of each list.
+
+    The first number of each rules out most columns of scores.
     """
-    lists_left = np.flatnonzero(filled)
-    for probes in PROBES:
-        if probes == PROBES[-1]:
-            lists_left = lists_left[_find_rank_sums(lists, lists_left)]
-        first, last = lists.offsets[lists_left], lists.offsets[lists_left + 1] - 1
-        probed = lists_left[last - first >= probes - 1]
-        if not len(probed):
-            continue
-        first, length = lists.offsets[probed], np.diff(lists.offsets)[probed]
-        places = first[:, np.newaxis] + np.arange(probes)
-        numbers = lists.flat.gather(places.ravel()).cast(pl.Float64).to_numpy().reshape(-1, probes)
-        is_rank = (numbers == np.floor(numbers)) & (numbers >= 0)
-        is_rank &= numbers <= length[:, np.newaxis]
-        passes = (is_rank | np.isnan(numbers)).all(axis=1)
-        numbers = np.sort(numbers, axis=1)  # NaN equals nothing
-        passes &= (numbers[:, 1:] != numbers[:, :-1]).all(axis=1)
-        lists_left = lists_left[~np.isin(lists_left, probed[~passes], assume_unique=True)]
-    return lists_left
-
-
-def _find_rank_sums(lists: Lists, places: Integers) -> Mask:
-    """Return the mask of lists that have the sum of ranks, or nulls."""
-    n = np.diff(lists.offsets)
-    if len(places) < MIN_ADDED_SHARE * len(n) or lists.flat.null_count() or not n.all():
-        return np.ones(len(places), bool)
-    values = lists.flat.cast(pl.Float64).to_numpy()
-    with np.errstate(invalid="ignore", over="ignore"):  # infinity is not a rank
-        sums, n = np.add.reduceat(values, lists.offsets[:-1])[places], n[places]
-    is_sum: Mask = (sums == n * (n + 1) / 2) | (sums == n * (n - 1) / 2)
-    return is_sum
-
-
-def _split_into_chunks(places: Integers, lengths: Integers) -> list[Integers]:
-    """Return the lists in parts of about `CHUNK_ROWS` values, to bound memory."""
-    ends = np.cumsum(lengths[places])
-    return np.split(places, np.searchsorted(ends, np.arange(CHUNK_ROWS, ends[-1], CHUNK_ROWS)))
+    filled = np.diff(lists.offsets) > 0
+    places = np.flatnonzero(filled)
+    if not may_hold_ranks(lists.flat.dtype):
+        places = places[:0]
+    first = lists.flat.gather(lists.offsets[places]).cast(pl.Float64)
+    is_rank = ((first >= 0) & (2 * first % 1 == 0)).fill_null(value=True).to_numpy()
+    places = places[is_rank]
+    some = _select(lists, places)
+    of_some = find_rank_numbers(some.between(0, len(some)))
+    every = RankNumbers.empty(len(lists))
+    every.queries[:] = filled
+    for values, each in zip(every, of_some, strict=True):
+        values[places] = each
+    return every
 
 
 def _select(lists: Lists, places: Integers) -> Lists:

@@ -19,6 +19,7 @@ from polars_graded._checks import (
     check_number,
     check_whole_number,
 )
+from polars_graded._frames.directions import check_directions
 from polars_graded._frames.evaluating import FrameOptions, evaluate
 from polars_graded._frames.request import Measures, Request, parse_scalar_measures
 from polars_graded._measuring.names import Measure
@@ -393,6 +394,8 @@ def _found(frame: Any, options: FrameOptions) -> tuple[pl.DataFrame, dict[str, A
     for name in ("parts", "progress"):
         kept.pop(name, None)
     request = Request.of(["n_relevant"], **kept).with_document_column(rows.collect_schema())
+    if request.all_ascending:  # which the flags of each strategy do not show
+        check_directions(request, rows)
     renamed = {
         "by": {name: [*columns] for name, columns in request.by.items()},
         "descending": {name: [*flags] for name, flags in request.descending.items()},

@@ -57,15 +57,15 @@ def named_rankings(rows: int, first: int = 0) -> pl.DataFrame:
     """`rankings` with names as ids, which is what peers take, and what files give.
 
     Names are of one length, since ranx compiles its code anew for every length, and count from
-    `first` on, so that rows are sorted by query. Scores are whole numbers, each once, since
-    trec_eval holds them in single precision and would see ties.
+    `first` on, so that rows are sorted by query. Scores are whole numbers below 0, each once,
+    since trec_eval holds them in single precision and would see ties.
     """
     query = pl.col("query") + first // DOCUMENTS
     return rankings(rows).select(
         query=_name("q{}", query),
         doc=_name("d{}", pl.int_range(first, first + rows)),
         grade="grade",
-        score=pl.col("score").rank("ordinal").cast(pl.Float64),
+        score=-pl.col("score").rank("ordinal", descending=True).cast(pl.Float64),
     )
 
 

@@ -1,31 +1,103 @@
-"""Detection of lists of numbers that count their documents, as ranks do."""
+"""Evidence in lists of numbers that they are ranks of their documents."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from polars_graded._measuring.kernels.ragged import Mask, Ragged, repeat_each
+from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask, Ragged
+
+MAX_SLOTS = 50
+"""Maximum number of ranks per document of a list; most documents may be missing from it."""
 
 
-def find_rank_lists(values: Ragged) -> tuple[Mask, Mask, Mask]:
-    """Return masks of lists with numbers, of ranks, and of conclusive ranks.
+class RankNumbers(NamedTuple):
+    """Evidence of each list that its numbers are ranks."""
 
-    A list of ranks contains 1 to n, or 0 to n - 1. NaN counts as no number. A single number, and 0
-    beside 1, count their documents by chance: they are not conclusive.
+    queries: Mask
+    """Whether the list has a number."""
+    counting: Mask
+    """Whether its numbers are 1 to n, or 0 to n - 1, each once."""
+    telling: Mask
+    """Whether it counts so many documents that chance is unlikely."""
+    spread: Mask
+    """Whether its numbers are whole or halves, from 0, of at most `MAX_SLOTS` ranks a document."""
+    lowest: Floats
+    """Lowest of these numbers, rounded down."""
+    slots: Floats
+    """Whole numbers from the lowest to the highest of them."""
+    informative: Mask
+    """Whether ties are counted: in lists of three numbers or more that are not all equal."""
+    tied: Integers
+    """Pairs of equal numbers in the list."""
+    expected: Floats
+    """Expected pairs of equal numbers if they were unrelated."""
+
+    @classmethod
+    def empty(cls, n: int) -> RankNumbers:
+        """Return the evidence of n lists without numbers."""
+        queries, counting, telling, spread, informative = np.zeros((5, n), bool)
+        lowest, slots, expected = np.zeros((3, n))
+        tied = np.zeros(n, np.int64)
+        return cls(queries, counting, telling, spread, lowest, slots, informative, tied, expected)
+
+
+def find_rank_numbers(values: Ragged) -> RankNumbers:
+    """Return the evidence of each list; NaN counts as no number.
+
+    A single number, and 0 beside 1, count their documents by chance.
     """
-    is_number = ~np.isnan(values.values)
-    n = values.count(is_number)
-    lowest = -values.max(np.where(is_number, -values.values, -np.inf))
-    lowest = np.where(np.isfinite(lowest), lowest, 0)
-    slot = values.values - repeat_each(lowest, values.lengths)
-    is_slot = (
-        is_number & (slot >= 0) & (slot < repeat_each(n, values.lengths)) & (slot == np.floor(slot))
+    numbers = values.sort_ascending()
+    # Some tools give documents that share ranks the mean of them, as 5.5 for the fifth and sixth.
+    ranks = numbers.of(np.floor(numbers.values))
+    n, lowest = numbers.lengths, ranks.first()
+    has_halves = numbers.count(numbers.values != ranks.values) > 0
+    with np.errstate(invalid="ignore"):  # infinity is not a rank
+        is_rank = (lowest >= 0) & (numbers.count(2 * numbers.values % 1 != 0) == 0)
+        slots = ranks.last() - lowest + 1
+        spread = is_rank & (slots <= MAX_SLOTS * n)
+    tied = _count_tied_pairs(ranks)
+    counting = spread & (tied == 0) & (slots == n) & (lowest <= 1) & ~has_halves
+    informative = spread & (n > 2) & (slots > 1)  # noqa: PLR2004, the lowest and highest
+    expected = np.zeros(len(n))
+    expected[informative] = _expect_tied_pairs(n[informative], slots[informative])
+    return RankNumbers(
+        n > 0,
+        counting,
+        counting & (n >= np.where(lowest == 0, 3, 2)),
+        spread,
+        np.where(spread, lowest, 0),
+        np.where(spread, slots, 0),
+        informative,
+        np.where(informative, tied, 0),
+        expected,
     )
-    taken = np.zeros(len(slot), bool)
-    places = repeat_each(values.offsets[:-1], values.lengths)[is_slot] + slot[is_slot].astype(
-        np.int64
-    )
-    taken[places] = True
-    # n numbers that fill n slots take each slot once.
-    counts = (n > 0) & (values.count(taken) == n) & ((lowest == 0) | (lowest == 1))
-    return n > 0, counts, counts & (n >= np.where(lowest == 0, 3, 2))
+
+
+def _count_tied_pairs(numbers: Ragged) -> Integers:
+    """Return the pairs of equal numbers in each sorted list."""
+    values, place = numbers.values, np.arange(len(numbers.values))
+    is_new = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=is_new[1:])
+    is_new[numbers.offsets[:-1][numbers.lengths > 0]] = True
+    # Each number makes a pair with each of the equal ones before it.
+    equal_before = place - np.maximum.accumulate(np.where(is_new, place, 0))
+    return numbers.sum(equal_before).astype(np.int64)
+
+
+def _expect_tied_pairs(n: Integers, slots: Floats) -> Floats:
+    """Return the expected pairs of equal numbers among `n` that fall on `slots` at random.
+
+    Given that the first and last slot are taken, that is n (n - 1) / 2 times S(n - 1) / S(n), where
+    S(n) = slots^n - 2 (slots - 1)^n + (slots - 2)^n lists of n numbers take both. Numbers that are
+    not spread evenly have more ties.
+    """
+
+    def share_that_takes_both(n: Integers) -> Floats:
+        share: Floats = 1 - 2 * (1 - 1 / slots) ** n + (1 - 2 / slots) ** n
+        return share
+
+    pairs = n * (n - 1) / 2
+    expected: Floats = pairs / slots * share_that_takes_both(n - 1) / share_that_takes_both(n)
+    return expected
