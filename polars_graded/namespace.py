@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_graded._checks import check_column, did_you_mean
 from polars_graded._measuring.expression import measure_one, measure_several
-from polars_graded._measuring.foreign_names import find_own_measure
+from polars_graded._measuring.foreign_names import find_own_measures
 from polars_graded._measuring.kernels.gains import Discount, GainName
 from polars_graded._measuring.kernels.queries import Over, TieOrder, Ties
 from polars_graded._measuring.names import Measure
@@ -328,7 +328,8 @@ class Graded:
     def __getattr__(self, name: str) -> NoReturn:
         """Raise the error for a misspelt measure, with the nearest name."""
         methods = [each for each in dir(type(self)) if not each.startswith("_")]
-        hint = did_you_mean(find_own_measure(name) or name, methods)
+        meant = next((each.measure for each in find_own_measures(name, methods)), name)
+        hint = did_you_mean(meant.partition("(")[0].partition("@")[0], methods)
         msg = f"`.graded` has no method {name!r}{hint}"
         raise AttributeError(msg, name=name, obj=None)
 

@@ -319,10 +319,31 @@ def test_what_cannot_be_answered_is_said(arguments, options, said):
 @pytest.mark.parametrize("columns", [["grader", "grade"], ["a", "b"]])
 def test_a_query_that_is_the_document_is_refused(columns, rows):
     frame = pl.DataFrame({"doc": ["x", "y"], "query": [1, 2]} | {key: [0, 1] for key in columns})
+    graders = [name for name in columns if name in {"a", "b"}]
     with pytest.raises(
         ValueError, match="`doc` must name a column of its own beside `query`, got 'doc'"
     ):
-        agreement(frame.head(rows), query="doc")
+        agreement(frame.head(rows), *graders, query="doc", doc="doc")
+
+
+@pytest.mark.parametrize("name", ["product_id", "sku", "x", "title"])
+def test_a_document_that_comes_twice_counts_once_or_is_refused(name):
+    number = pl.int_range(pl.len()).over("query").cast(pl.String)
+    frame = graded(7, documents=120).with_columns(("p" + number).alias(name))
+    expected = agreement(frame.drop(name), "a", "b")
+    assert_frame_equal(agreement(frame, "a", "b"), expected)
+    twice = pl.concat([frame, frame.head(9)])
+    if name in {"x", "title"}:
+        with pytest.raises(ValueError, match=f"`doc` must be passed: '{name}' may hold documents"):
+            agreement(twice, "a", "b")
+    assert_frame_equal(agreement(twice, "a", "b", doc=name), expected)
+    counted = agreement(twice, "a", "b", doc=None)
+    assert counted["documents"][0] == expected["documents"][0] + 9
+    long = frame.unpivot(["a", "b"], index=["query", name], variable_name="grader")
+    if name in {"x", "title"}:
+        with pytest.raises(ValueError, match="`doc` must name the column of documents"):
+            agreement(long, grade="value")
+    assert_frame_equal(agreement(long, doc=name, grade="value"), expected)
 
 
 def test_a_document_that_was_graded_twice_is_refused():

@@ -102,10 +102,65 @@ def test_a_column_called_as_ids_are_is_looked_at_unless_told_otherwise(name):
     evaluate(frame.drop(name), "ap")
 
 
-@pytest.mark.parametrize("name", ["page", "article", "category_id", "price"])
-def test_a_column_that_may_be_something_else_is_not_taken(name):
-    frame, _ = doubled(log(50, doc=name), 20)
-    evaluate(frame, "ndcg@10", ties="order")
+UNKNOWN = ["x", "id", "title", "article", "page", "c7"]
+MAY_BE_DOCUMENTS = "`doc` must be passed: '{}' may hold documents"
+
+
+@pytest.mark.parametrize("way", [evaluate, overview])
+@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize("ids", ["texts", "numbers", "small numbers"])
+def test_rows_that_come_twice_are_refused_whatever_the_column_is_called(way, name, ids):
+    measures = ["ndcg@10"] if way is evaluate else []
+    frame = log(200, doc=name)
+    if ids != "texts":
+        of_query = pl.col("query") * (ids == "numbers")
+        frame = frame.with_columns(pl.col(name).str.slice(1).cast(pl.Int64) * 7 + of_query)
+    twice = frame.filter(pl.col("query") < 40)
+    both = pl.concat([frame, twice]).sample(fraction=1, shuffle=True, seed=1)
+    message = f"{MAY_BE_DOCUMENTS.format(name)}.* {twice.height} rows in 40 of 200 queries repeat"
+    with pytest.raises(ValueError, match=message) as caught:
+        way(both, *measures)
+    call = str(caught.value).partition("and .unique(")[2].partition(") keeps")[0]
+    keys = eval(call.partition(", maintain")[0])  # noqa: S307
+    values = way(both.unique(keys, maintain_order=True), *measures)
+    assert_frame_equal(values, way(frame, *measures))
+    way(both, *measures, doc=None)
+    with warnings.catch_warnings(action="ignore"):
+        evaluate(both.lazy(), "ap").collect()  # of which other columns are not read
+
+
+@pytest.mark.parametrize("name", ["device", "market"])
+@pytest.mark.parametrize("doc", ["product_id", "x"])
+def test_rankings_of_several_devices_are_not_taken_for_one(name, doc):
+    frame = log(100, doc=doc)
+    both = pl.concat(
+        frame.with_columns(pl.lit(label).alias(name), score=pl.col("score") + len(label))
+        for label in ("phone", "desktop", "tv")
+    ).sample(fraction=1, shuffle=True, seed=0)
+    with pytest.raises(ValueError, match=f"strategy='{name}' compares") as caught:
+        evaluate(both, "ndcg@10")
+    assert f"query=['query', '{name}'] makes each" in str(caught.value)
+    values = evaluate(both, "ndcg@10", query=["query", name])
+    assert values.height == 300
+    assert values["ndcg@10"].mean() == pytest.approx(evaluate(frame, "ndcg@10")["ndcg@10"].mean())
+    evaluate(both, "ndcg@10", strategy=name)
+
+
+@pytest.mark.parametrize("name", ["brand", "price", "clicks", "stars", "split", "text"])
+def test_a_further_column_that_holds_no_documents_is_passed_over(name):
+    draw = np.random.default_rng(0)
+    frame = log(100).drop("doc")
+    n = frame.height
+    further = {
+        "brand": [f"brand {each}" for each in draw.integers(0, 12, n)],
+        "price": draw.integers(1, 300, n),
+        "clicks": draw.poisson(1, n),
+        "stars": draw.integers(1, 6, n),
+        "split": ["test"] * n,
+        "text": [f"query {each}" for each in frame["query"]],
+    }
+    with warnings.catch_warnings(action="error"):
+        evaluate(frame.with_columns(pl.Series(name, further[name])), "ndcg@10", ties="order")
 
 
 @pytest.mark.parametrize("options", [{"ties": "thing"}, {"by": [["score", "thing"]]}])
@@ -124,9 +179,11 @@ def test_a_hint_names_the_column_of_stacked_strategies():
         frame.select("query", "doc", "grade", score=name, run=pl.lit(name))
         for name in ("score", "model")
     )
-    with pytest.raises(ValueError, match="Hint: strategy='run' tells stacked strategies apart"):
+    with pytest.raises(ValueError, match="Hint: strategy='run' compares its values as strategies"):
         evaluate(stacked, "ap")
     evaluate(stacked, "ap", strategy="run")
+    with pytest.raises(ValueError, match="Hint: strategy='run' compares its values as strategies"):
+        evaluate(pl.concat([stacked, stacked.head(2)]), "ap")  # with duplicates, too
     twice, _ = doubled(frame, 50)
     with pytest.raises(ValueError, match=r"Hint: \.unique\(\['query', 'doc'\]"):
         evaluate(twice, "ap")

@@ -13,7 +13,8 @@ from helpers import needed
 
 import polars_graded as pg
 from polars_graded import evaluate, graded, judge
-from polars_graded._measuring.foreign_names import translate_foreign_name
+from polars_graded._measuring.definitions import DEFINITIONS
+from polars_graded._measuring.foreign_names import _read_tables, translate_foreign_name
 from polars_graded._measuring.names import Measure
 
 TREC_EVAL = {
@@ -244,10 +245,10 @@ def test_our_own_names_mean_ours(name):
     ("name", "meant"),
     [
         ("precision_at_10", "'precision@10' here"),
-        ("recall_at_k", "'recall' here with k after an @, as in 'ap@10'"),
+        ("recall_at_k", "'recall@10' here for k = 10"),
         ("map_at_5", r"'ap\(over=cutoff\)@5' here"),
         ("ndcg_at_10", r"'ndcg\(gain=linear\)@10' here"),
-        ("apk", r"'ap\(over=cutoff\)' here with k after an @"),
+        ("apk", r"'ap\(over=cutoff\)@10' here for k = 10"),
         ("apk@10", r"'ap\(over=cutoff\)@10' here"),
         ("mapk@10", r"'ap\(over=cutoff\)@10' here"),
         ("mrr_at_10", "'reciprocal_rank@10' here"),
@@ -475,3 +476,70 @@ def test_the_hint_and_the_warning_of_err_name_both_scales_and_which_is_whose():
     }
     assert theirs == pytest.approx(ours[4], abs=1e-5)
     assert all(abs(theirs[query] - ours[3][query]) > 1e-3 for query in theirs)
+
+
+SPELLINGS = {
+    "mean_average_precision": "'ap'?",
+    "MeanAveragePrecision": "'ap'?",
+    "rank_biased_precision@10": "'rbp@10'?",
+    "expected_reciprocal_rank@5": "'err@5'?",
+    "recall10": "'recall@10'?",
+    "precision5": "'precision@5'?",
+    "err_at_10": "'err@10'?",
+    "mrr10": "'reciprocal_rank@10'?",
+    "recip_rank_cut_10": "'reciprocal_rank@10'?",
+    "P5": "'precision@5'?",
+    "R_10": "'recall@10'?",
+    "prec@10": "'precision@10'?",
+    "f1_10": "'f_measure@10'?",
+    "Q": "'q_measure'?",
+    "hit_rate_10": "'success@10'?",
+    "success_at_k": "'success@10'?",
+    "ndcg_linear@10": "'ndcg(gain=linear)@10'?",
+    "ndcg_exp@10": "'ndcg(gain=exp2)@10'?",
+    "map10": "'ap@10' (",
+    "AP_10": "'ap@10' (",
+    "ndcg10": "'ndcg@10' (gains 2^grade - 1) or 'ndcg(gain=linear)@10' (",
+    "NDCG_10": "'ndcg@10' (gains 2^grade - 1) or 'ndcg(gain=linear)@10' (",
+    "ndcgAt10": "'ndcg@10' (gains 2^grade - 1) or 'ndcg(gain=linear)@10' (",
+    "ndcg_cut@10": "'ndcg@10' (gains 2^grade - 1) or 'ndcg(gain=linear)@10' (",
+    "ndcg_at": "'ndcg' (gains 2^grade - 1) or 'ndcg(gain=linear)' (",
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_another_spelling_is_answered_with_the_measure_and_its_cutoff(name):
+    with pytest.raises(ValueError, match="there is no measure") as caught:
+        Measure.parse(name)
+    hint = str(caught.value).partition("Hint: did you mean ")[2]
+    assert hint.startswith(SPELLINGS[name])
+    for measure in re.findall("'([^']*)'", hint):
+        Measure.parse(measure)
+
+
+def test_every_alias_and_definition_is_a_measure():
+    tables = _read_tables()
+    assert list(tables["aliases"]) == sorted(tables["aliases"])
+    for name, measure in tables["aliases"].items():
+        assert name not in DEFINITIONS
+        assert Measure.parsed(measure)
+    for name, calls in tables["definitions"].items():
+        cutoff = name.partition("@")[1] and "@10"
+        assert all(Measure.parsed(measure + cutoff) for measure, _ in calls)
+
+
+def test_methods_are_suggested_by_the_same_names():
+    for name, method in {
+        "average_precision": "ap",
+        "ndcg_cut": "ndcg",
+        "mrr": "reciprocal_rank",
+    }.items():
+        with pytest.raises(AttributeError, match=f"did you mean '{method}'"):
+            getattr(graded("grade"), name)
+
+
+def test_the_measures_that_are_listed_can_be_named():
+    with pytest.raises(ValueError, match="there is no measure 'kendall_tau'; there are ") as caught:
+        Measure.parse("kendall_tau")
+    for name in str(caught.value).partition("there are ")[2].split(", "):
+        evaluate(pl.DataFrame({"query": [1], "grade": [1], "score": [1.0]}), name)

@@ -13,12 +13,16 @@ import polars as pl
 from polars_graded._checks import first_few
 from polars_graded._frames.grouping import Groups
 from polars_graded._frames.request import Request
+from polars_graded._frames.unnamed_documents import MAX_LABELS, TEXTS, check_unnamed_documents
 
 MAX_CHECKED_ROWS = 1_000_000
 """Up to so many rows all are looked at; of more, whole queries with about half as many."""
 
 STRETCH_ROWS = 1 << 14
 """Rows that are looked at together."""
+
+MAX_LEFT_SHARE = 0.2
+"""Maximum share of the repeated rows that are repeated for one strategy, or device, as well."""
 
 CHECKED_SHARE = 0.05
 """Share of the rows beyond that is looked at in whole queries, where rows come in parts."""
@@ -41,6 +45,9 @@ class Duplicates:
         """Raise where a document is twice in a ranking of whole queries, or has two grades."""
         request, before = self.requests[0], self.rows
         self.rows += part.height
+        if request.may_be_unnamed:
+            used = [each for some in self.requests for each in (*some.columns, *some.input_columns)]
+            check_unnamed_documents(part, request.query, request.strategy, used)
         if request.document is None or part.is_empty():
             return
         allowed = part.height
@@ -143,16 +150,12 @@ def check_once(request: Request, rows: pl.DataFrame) -> None:
     doc, query = request.document, list(request.query)
     first = again.unique([*request.keys, doc], keep="first", maintain_order=True)
     queries, all_queries = again.select(query).n_unique(), rows.select(query).n_unique()
-    apart = [
-        name
-        for name, dtype in again.schema.items()
-        if name not in request.columns
-        and dtype in (pl.String, pl.Categorical, pl.Enum)
-        and not again.select(pl.struct(*request.keys, doc, name).is_duplicated().any()).item()
-    ]
     hint = f".unique({[*request.keys, doc]!r}, maintain_order=True) keeps the first row of each"
-    if apart:
-        hint = f"strategy={apart[0]!r} tells stacked strategies apart"
+    if label := _find_label(request, rows, again):
+        queries_apart = f"query={[*query, label]!r} makes each value of {label!r} a query"
+        hint = queries_apart
+        if request.strategy is None:
+            hint = f"strategy={label!r} compares its values as strategies; {queries_apart}"
     msg = (
         f"`frame` must have each document of {doc!r} once per ranking, got "
         f"{again.height - first.height} rows too many in {queries} of {all_queries} queries: "
@@ -161,6 +164,19 @@ def check_once(request: Request, rows: pl.DataFrame) -> None:
         "document"
     )
     raise ValueError(msg)
+
+
+def _find_label(request: Request, rows: pl.DataFrame, again: pl.DataFrame) -> str | None:
+    """Return the column of a few values that tells nearly all repeated rows apart, or None."""
+    keys = [*request.keys, request.document]
+    for name, dtype in again.schema.items():
+        if name in request.columns or not (dtype in TEXTS or dtype.is_integer()):
+            continue
+        left = again.select(pl.struct(*keys, name).is_duplicated().sum()).item()
+        n = rows.get_column(name).n_unique()
+        if 1 < n <= MAX_LABELS and left <= MAX_LEFT_SHARE * again.height:
+            return name
+    return None
 
 
 def _has_two_grades(request: Request, rows: pl.DataFrame) -> bool:

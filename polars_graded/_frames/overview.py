@@ -15,6 +15,7 @@ from polars_graded._frames.directions import Directions
 from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._frames.notes import NOTES
 from polars_graded._frames.request import Request, RequestOptions
+from polars_graded._frames.unnamed_documents import check_unnamed_documents
 from polars_graded._frames.values import Gathered, grouped
 from polars_graded._measuring.expression import rank_rows
 from polars_graded._measuring.keywords import takes_options_of
@@ -109,6 +110,9 @@ def overview(
         raise ValueError(msg)
     opened = request.open_frame(frame)
     request = request.with_document_column(opened.collect_schema())
+    if request.may_be_unnamed and isinstance(opened, pl.DataFrame):
+        used = [*request.columns, *request.input_columns]
+        check_unnamed_documents(opened, request.query, request.strategy, used)
     rows = request.add_computed_columns(opened.lazy().select(request.input_columns).collect())
     groups = grouped([request], rows)
     directions = Directions(request)

@@ -82,6 +82,8 @@ class Request:
     """The expressions of `by` and `grade`, by the name of the column that they compute."""
     doc: str | None = DEFAULT_DOC
     """The column of documents, None for none; the default until a frame is known."""
+    may_be_unnamed: bool = False
+    """Whether a frame may have a column of documents that no argument and no name shows."""
     all_ascending: bool = False
     """Whether one `descending=False` is passed for several strategies."""
     grader: str | None = None
@@ -235,7 +237,7 @@ class Request:
         if self.doc == DEFAULT_DOC:
             used = {*self.keys, self.grade, *(columns[0] for columns in self.by.values())}
             doc = find_document_column(schema, used) or self._find_text_tie_column(schema)
-            request = replace(self, doc=doc)
+            request = replace(self, doc=doc, may_be_unnamed=doc is None)
         return replace(request, tie_column=request.find_tie_column(schema))
 
     def _find_text_tie_column(self, schema: Mapping[str, pl.DataType]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from collections.abc import Collection
 from importlib import resources
 from typing import Any, NamedTuple
 
@@ -31,10 +32,31 @@ def _read_tables() -> dict[str, Any]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
-def find_own_measure(name: str) -> str | None:
-    """Return the measure here that has another short name elsewhere."""
-    alias: str | None = _read_tables()["aliases"].get(name.lower())
-    return alias
+class Definition(NamedTuple):
+    """One of the calls here that a name may mean, and how it differs from the others."""
+
+    measure: str
+    difference: str = ""
+
+
+def find_own_measures(text: str, own: Collection[str]) -> list[Definition]:
+    """Return what a name in another spelling may mean here: `ap@10` for `MAP_10`.
+
+    Names in `own` are those of measures here.
+    """
+    tables = _read_tables()
+    names = {name: name for name in own} | tables["aliases"]
+    stem, cutoff = re.sub("(?<=[a-z])(?=[A-Z][a-z])", "_", text.strip()).lower(), ""
+    if stem not in names:
+        match = re.fullmatch(r"(.*?)[_@.]*(?:at|cut)?[_@.]*(\d+|k)", stem)
+        if match:
+            stem, cutoff = match[1], "@10" if match[2] == "k" else f"@{match[2]}"
+        stem = stem if stem in names else re.sub("_(at|cut|score)$", "", stem)
+    if stem not in names:
+        return []
+    measure, definitions = names[stem], tables["definitions"]
+    several = definitions.get(measure) or (definitions.get(f"{measure}@n") if cutoff else None)
+    return [Definition(each + cutoff, differs) for each, differs in several or [(measure, "")]]
 
 
 def find_own_argument(name: str) -> str:

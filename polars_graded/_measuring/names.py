@@ -14,7 +14,7 @@ from polars_graded._checks import check_whole_number, nearest
 from polars_graded._measuring.definitions import DEFINITIONS, MAX_CURVE_VALUES, Definition
 from polars_graded._measuring.foreign_names import (
     explain_foreign_name,
-    find_own_measure,
+    find_own_measures,
     translate_foreign_name,
 )
 from polars_graded._measuring.kernels.precision import list_recall_levels
@@ -156,9 +156,16 @@ class Measure:
 
 def _make_unknown_error(text: str, function: str) -> ValueError:
     """Return the error for an unknown measure, with the nearest name if any."""
-    meant = find_own_measure(function) or nearest(function, DEFINITIONS)
+    if definitions := find_own_measures(text, DEFINITIONS):
+        choices = " or ".join(
+            f"{each.measure!r}{f' ({each.difference})' if each.difference else ''}"
+            for each in definitions
+        )
+        return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {choices}?")
+    meant = nearest(function, DEFINITIONS)
     if meant is None:
-        return ValueError(f"there is no measure {text!r}; there are {', '.join(DEFINITIONS)}")
+        names = ", ".join(name for name, each in DEFINITIONS.items() if not each.needs_known)
+        return ValueError(f"there is no measure {text!r}; there are {names}")
     instead = text.strip().replace(function, meant, 1)
     suggestion = instead if Measure.parsed(instead) else meant
     return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {suggestion!r}?")

@@ -12,13 +12,16 @@ import polars as pl
 from polars_graded._checks import (
     check_choice,
     check_collected,
+    check_column_name,
     check_column_names,
     check_columns,
     check_level,
     first_few,
 )
+from polars_graded._frames.document_columns import DEFAULT_DOC, find_document_column
 from polars_graded._frames.inputs import GRADER, graders_apart
 from polars_graded._frames.judge_checks import check_distinct
+from polars_graded._frames.unnamed_documents import check_unnamed_documents
 from polars_graded._measuring.kernels.ragged import Floats, Integers, Mask
 from polars_graded._measuring.ranking import check_grade
 from polars_graded._results.keys import Columns
@@ -53,7 +56,7 @@ def agreement(
     *graders: Columns,
     trusted: str | None = None,
     query: Columns = "query",
-    doc: str = "doc",
+    doc: str | None = DEFAULT_DOC,
     grader: str | None = None,
     grade: str = "grade",
     confidence: float = 0.95,
@@ -87,8 +90,9 @@ def agreement(
     query
         The column that tells the queries apart, or several.
     doc
-        The column that tells the documents of a query apart. A wide frame without it has one row
-        per document.
+        The column that tells the documents of a query apart. By default it is the column "doc", or
+        one whose name means the same, such as "product_id" or "sku". Each row of a wide frame is
+        another document for None, and without such a column.
     grader, grade
         The columns of a long frame: who judged, by default `"grader"` where no argument names
         columns of grades, and the grades.
@@ -208,21 +212,33 @@ def agreement(
 
 
 def grades_of(
-    frame: Any, graders: Sequence[str], query: Columns, doc: str, grader: str | None, grade: str
+    frame: Any,
+    graders: Sequence[str],
+    query: Columns,
+    doc: str | None,
+    grader: str | None,
+    grade: str,
 ) -> tuple[pl.DataFrame, list[str]]:
     """Return the number of the query of each document, and a column of grades per grader."""
     rows = check_collected("frame", frame)
     queries = check_column_names("query", query)
     check_columns("frame", queries, rows.columns, argument="query")
     long = grader or (GRADER if not {*graders} & {*rows.columns} else None)
-    columns = {"doc": doc} | ({} if long is None else {GRADER: long, "grade": grade})
+    is_found = doc == DEFAULT_DOC
+    if is_found:
+        others = {*queries, *graders} | (set() if long is None else {long, grade})
+        doc = find_document_column(rows.schema, others)
+    columns = {} if long is None else {GRADER: long, "grade": grade}
+    columns |= {} if doc is None else {"doc": doc}
     for argument, name in columns.items():
         if [*queries, *columns.values()].count(name) > 1:
             msg = f"`{argument}` must name a column of its own beside `query`, got {name!r}"
             raise ValueError(msg)
+        check_columns("frame", [check_column_name(argument, name)], rows.columns, argument=argument)
     if long is not None:
-        for argument, name in ((GRADER, long), ("doc", doc), ("grade", grade)):
-            check_columns("frame", [name], rows.columns, argument=argument)
+        if doc is None:
+            msg = "`doc` must name the column of documents of a frame with a row per grader"
+            raise ValueError(msg)
         rows = graders_apart("frame", rows, [*queries, doc], long, grade)
         graders = graders or [name for name in rows.columns if name not in {*queries, doc}]
     names = [*graders]
@@ -231,11 +247,11 @@ def grades_of(
         raise ValueError(msg)
     check_columns("frame", names, rows.columns)
     check_named_once([*queries, *names])
-    keys = [*queries, doc] if doc in rows.columns else queries
-    rows = rows.select(*keys, *names)
-    if doc in rows.columns:
-        rows = rows.unique(maintain_order=True)
-        check_distinct(rows, "frame", keys)
+    if doc is not None:
+        rows = rows.select(*queries, doc, *names).unique(maintain_order=True)
+        check_distinct(rows, "frame", [*queries, doc])
+    elif is_found:
+        check_unnamed_documents(rows, queries, None, names)
     for name in names:
         check_grade(f"grade {name!r}", rows.schema[name])
     number = pl.struct(queries).rank("dense").cast(pl.Int64) - 1

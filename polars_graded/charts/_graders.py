@@ -12,6 +12,7 @@ from polars_graded._checks import check_collected
 from polars_graded._drawing import chart_checks, chart_rows, pair_rows, style
 from polars_graded._drawing.chart_rows import Frame
 from polars_graded._drawing.style import Chart
+from polars_graded._frames.document_columns import DEFAULT_DOC
 from polars_graded._results.agreement import grades_of
 from polars_graded._results.trusting import median_width_change
 from polars_graded._sentences import format_count, shorten_name, titles
@@ -29,7 +30,7 @@ def agreement(
     other: str,
     *,
     query: str | Sequence[str] = "query",
-    doc: str = "doc",
+    doc: str | None = DEFAULT_DOC,
     grader: str | None = None,
     grade: str = "grade",
 ) -> Chart:

@@ -1,0 +1,149 @@
+"""Duplicates in a frame whose column of documents has no name that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+import polars as pl
+
+from polars_graded._checks import first_few
+from polars_graded._measuring.rank_columns import MAX_TIED_RATIO
+
+MAX_CHECKED_ROWS = 1_000_000
+"""Maximum rows of which all queries are checked; of more, those whose hash is a multiple."""
+
+MIN_RANKINGS = 10
+"""Minimum number of rankings from which a column is known to hold ids."""
+
+MAX_REPEATED_SHARE = 0.2
+"""Maximum share of texts that repeat one of their ranking, if they are ids and not names."""
+
+MAX_SHARED_SHARE = 0.7
+"""Maximum share if several rankings are taken for one, as those of two or three devices."""
+
+MAX_LABELS = 100
+"""Maximum number of values of a column that tells rankings apart."""
+
+TEXTS = (pl.String, pl.Categorical, pl.Enum)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A column that no argument names, and how often it repeats a value within a ranking."""
+
+    name: str
+    values: int
+    repeated: int
+
+    @property
+    def repeated_share(self) -> float:
+        """Return the share of values that repeat one of their ranking."""
+        return self.repeated / self.values
+
+
+def check_unnamed_documents(
+    frame: pl.DataFrame, query: Sequence[str], strategy: str | None, used: Sequence[str]
+) -> None:
+    """Raise if a column that no argument names seems to repeat documents within rankings.
+
+    A column without a repeated value tells documents apart. If a column repeats some, and none
+    beside the values of a further column, several rankings are taken for one. Else the repeated
+    values are duplicates: all of a text that hardly repeats any, and of other texts and of whole
+    numbers, such as prices, those in rows that are equal in all columns.
+    """
+    keys = [*query] if strategy is None else [strategy, *query]
+    if frame.height > MAX_CHECKED_ROWS:
+        step = -(-frame.height // MAX_CHECKED_ROWS)
+        frame = frame.filter(pl.struct(keys).hash(seed=0) % step == 0)
+    candidates = _find_candidates(frame, keys, used)
+    best = min(candidates, key=attrgetter("repeated_share"), default=None)
+    if best is None or not best.repeated:
+        return
+    if best.repeated_share > MAX_SHARED_SHARE:
+        return
+    _check_not_shared(frame, query, keys, best.name, used)
+    is_text = frame.schema[best.name] in TEXTS and best.repeated_share <= MAX_REPEATED_SHARE
+    _check_once(frame, query, keys, best.name, [*keys, best.name] if is_text else frame.columns)
+
+
+def _find_candidates(
+    frame: pl.DataFrame, keys: Sequence[str], used: Sequence[str]
+) -> list[Candidate]:
+    """Return the columns that may hold ids: texts and whole numbers that vary within rankings."""
+    names = [
+        name
+        for name, dtype in frame.schema.items()
+        if name not in {*keys, *used}
+        and (dtype in TEXTS or dtype.is_integer())
+        and not _numbers_rows(frame.get_column(name))
+    ]
+    if not names:
+        return []
+    counts = frame.group_by(keys).agg(
+        *(pl.col(name).count().alias(f"values {name}") for name in names),
+        *(pl.col(name).drop_nulls().n_unique().alias(f"distinct {name}") for name in names),
+    )
+    if counts.height < MIN_RANKINGS:
+        return []
+    candidates = []
+    for name in names:
+        values, distinct = (counts.get_column(f"{each} {name}") for each in ("values", "distinct"))
+        n, repeated = int(values.sum()), int((values - distinct).sum())
+        if (distinct > 1).any() and _may_be_ids(frame.get_column(name), values, repeated):
+            candidates.append(Candidate(name, n, repeated))
+    return candidates
+
+
+def _numbers_rows(column: pl.Series) -> bool:
+    """Return whether a column numbers the rows of the frame."""
+    return column.dtype.is_integer() and bool((column.diff() == 1).all())
+
+
+def _may_be_ids(column: pl.Series, counts: pl.Series, repeated: int) -> bool:
+    """Return whether whole numbers repeat less within rankings than if they were unrelated."""
+    n = column.drop_nulls().n_unique()
+    if not column.dtype.is_integer() or n > MAX_LABELS:
+        return True
+    lengths = counts.to_numpy()
+    expected = float((lengths - n * (1 - (1 - 1 / n) ** lengths)).sum())
+    return repeated <= MAX_TIED_RATIO * expected
+
+
+def _check_once(
+    frame: pl.DataFrame, query: Sequence[str], keys: Sequence[str], doc: str, equal: Sequence[str]
+) -> None:
+    """Raise if rows with a document are equal in some columns."""
+    again = frame.filter(pl.col(doc).is_not_null(), pl.struct(equal).is_duplicated())
+    if again.is_empty():
+        return
+    first = again.unique([*keys, doc], keep="first", maintain_order=True)
+    queries, all_queries = again.select(query).n_unique(), frame.select(query).n_unique()
+    msg = (
+        f"`doc` must be passed: {doc!r} may hold documents, since most rankings have each of "
+        f"its values once, and {again.height - first.height} rows in {queries} of {all_queries} "
+        f"queries repeat one: {first_few(first.select(*query, doc).rows())}\n\n"
+        f"Hint: doc={doc!r} counts these rows, and .unique({[*keys, doc]!r}, maintain_order=True) "
+        "keeps the first of each; doc=None ranks each row as a document"
+    )
+    raise ValueError(msg)
+
+
+def _check_not_shared(
+    frame: pl.DataFrame, query: Sequence[str], keys: Sequence[str], doc: str, used: Sequence[str]
+) -> None:
+    """Raise if a further column tells several rankings of the same documents apart."""
+    rows = frame.filter(pl.col(doc).is_not_null())
+    for name, dtype in rows.schema.items():
+        if name in {*keys, doc, *used} or not (dtype in TEXTS or dtype.is_integer()):
+            continue
+        n = rows.get_column(name).n_unique()
+        if 1 < n <= MAX_LABELS and not rows.select([*keys, doc, name]).is_duplicated().any():
+            msg = (
+                f"`query` must tell rankings apart, got rankings with the same {doc!r} for {n} "
+                f"values of {name!r}\n\n"
+                f"Hint: query={[*query, name]!r} makes each a query; strategy={name!r} compares "
+                "them as strategies; doc=None ranks each row as a document"
+            )
+            raise ValueError(msg)
