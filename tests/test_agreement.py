@@ -365,3 +365,29 @@ def test_a_grade_that_is_no_number_is_refused(wrong):
     many = pl.DataFrame({"query": range(200), "a": range(200), "b": range(200)})
     with pytest.raises(ValueError, match="at most 101 different grades, got 200"):
         agreement(many, "a", "b")
+
+
+def test_stray_grades_that_several_share_are_warned_of():
+    """One 9 of each grader, for the same documents, makes AC2 nearly 1."""
+    frame = graded(7, documents=600, graders=2)
+    stray = frame.with_columns(
+        pl.when(pl.int_range(pl.len()).is_in([3, 77])).then(9).otherwise(name).alias(name)
+        for name in "ab"
+    )
+    with pytest.warns(DataWarning.scale, match="'a', 'b' give 4 of 1200 grades apart") as caught:
+        agreement(stray, "a", "b")
+    assert "0 to 3: 9.0" in str(caught[0].message)
+    assert ".then(pl.col('grader')) leaves them out" in str(caught[0].message)
+    cleaned = stray.with_columns(
+        pl.when(pl.col(name).is_between(0, 3)).then(pl.col(name)).alias(name) for name in "ab"
+    )
+    with warnings.catch_warnings(action="error"):
+        agreement(cleaned, "a", "b")
+        agreement(frame, "a", "b")
+
+
+@pytest.mark.parametrize("grades", [(0, 1), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)])
+def test_common_grades_are_not_stray(grades):
+    for seed in range(20):
+        with warnings.catch_warnings(action="error"):
+            agreement(graded(seed, documents=120, grades=grades), "a", "b", "c")

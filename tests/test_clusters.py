@@ -38,6 +38,14 @@ def differences(results: pl.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     return (wide["s0"] - wide["s1"]).to_numpy(), wide["term"].to_numpy()
 
 
+def test_few_clusters_are_warned_of_with_the_t_test_alone():
+    few, enough = world(0, clusters=2), world(0, clusters=40)
+    with pytest.warns(pg.DataWarning.tests, match="with 2 clusters the t test finds"):
+        compare(few, "ap", cluster="term")
+    compare(enough, "ap", cluster="term")
+
+
+@pytest.mark.filterwarnings("ignore:with .* clusters the t test")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("confidence", [0.95, 0.8])
 def test_t_is_that_of_statsmodels(seed, confidence):

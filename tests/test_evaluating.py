@@ -128,6 +128,7 @@ def test_a_scale_and_a_value_for_undefined_queries_are_passed_on():
     assert None in result["mu_ap"]
 
 
+@pytest.mark.filterwarnings("ignore:.* below 0 count")
 def test_condensed_rankings_are_without_the_unjudged():
     frame = frame_of([*ODD_QUERIES.values(), *random_queries(0, 20)])
     with pytest.warns(UserWarning, match="no document is judged in 4 of 33 queries"):

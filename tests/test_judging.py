@@ -582,6 +582,7 @@ def test_lists_of_several_strategies_are_stacked():
 POOLED = frame_of("query doc grade", ("q", "x", -1), ("q", "a", 1), ("q", "n", 0), ("q", "b", 1))
 
 
+@pytest.mark.filterwarnings("ignore:.* below 0 count")
 def test_grades_below_the_least_are_no_judgments():
     run = frame_of("query doc score", *(("q", doc, -i) for i, doc in enumerate("xanb")))
     with pytest.warns(UserWarning, match="^1 of 4 judgments have a grade below 0, and count as"):

@@ -857,7 +857,7 @@ ERRORS = [
     (["--qrels", "qrels.txt", "good.run", "good.run"], r".*more than once.*good\.run.*"),
     # Measures.
     (["--measure", "ndgc"], "there is no measure 'ndgc'; did you mean 'ndcg'.*"),
-    (["--measure", "foo"], f"there is no measure 'foo'; there are {', '.join(DEFINITIONS)}"),
+    (["--measure", "foo"], "there is no measure 'foo'; there are precision, recall, .*"),
     (["--letor", "absent.txt", "--measure", "foo"], "there is no measure 'foo'; there are .*"),
     (["--measure", "ndcg@0"], "`n` must be at least 1, got 0"),
     (["--measure", "ndcg@ten"], "a measure is written like 'ndcg@10' or .*, got 'ndcg@ten'"),
@@ -876,7 +876,7 @@ ERRORS = [
     (["--grade", "doc"], "--(strategy|grade) needs --frame or --letor"),
     ([*JUDGED, "--strategy", "good"], "--(strategy|grade) needs --frame or --letor"),
     ([*LETOR_FILE, "--strategy", "f9"], "`frame` has no column 'f9'.*; it has query, doc, .*"),
-    ([*LETOR_FILE, "--strategy", "doc"], "score 'doc' must be a number to rank by, got String"),
+    ([*LETOR_FILE, "--strategy", "doc"], "score 'doc' must be a number to rank by, got String; .*"),
     ([*LETOR_FILE, "--strategy", "f1", "f1"], r".*strategy.* once, got .*f1.*"),
     ([*LETOR_FILE, "--grade", "gade"], "`frame` has no column 'gade'; .*did you mean 'grade'.*"),
     ([*LETOR_FILE, "--grade", "doc"], "grade 'doc' must be a number or a Boolean, got String"),

@@ -751,7 +751,11 @@ WRONG_NAMES = [
     (["ap", "ndcg", "ap"], ValueError, "each measure must be named once, got ap more often"),
     (["ap()", "ap()"], ValueError, r"each measure must be named once, got ap\(\) more often"),
     (["mapp"], ValueError, "there is no measure 'mapp'.*; there are precision, recall, "),
-    (["ndcg_10"], ValueError, "there is no measure 'ndcg_10'\n\nHint: did you mean 'ndcg'"),
+    (
+        ["ndcg_10"],
+        ValueError,
+        "there is no measure 'ndcg_10'\n\nHint: did you mean 'ndcg@10' .gains",
+    ),
     (["AP"], ValueError, "there is no measure 'AP'"),
     (["ndcg@"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@'"),
     (["ndcg@k"], ValueError, f"{WRITTEN_LIKE}.*, got 'ndcg@k'"),

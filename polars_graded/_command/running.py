@@ -90,6 +90,8 @@ def _run(parser: Parser, given: Given) -> int:
         warnings.simplefilter("always", UserWarning)
         if given.qrels:  # the command joins runs and judgments itself, and loses no document
             warnings.simplefilter("ignore", DataWarning.join)
+        if given.unjudged_below is not None:
+            warnings.filterwarnings("ignore", ".* below 0 counts? as judged", DataWarning.scale)
         check_options(given)
         with _refusal_in(given.markdown):
             printed, status = _evaluate(given, caught)
@@ -202,7 +204,7 @@ def _write_chart(per_query: pl.DataFrame, given: Given, file: Path) -> None:
         chart = charts.strategy_bars(summarise(per_query, given.numbers, **keys))
     with _named(file), write_atomically(file) as part:
         kind = file.suffix.lower().removeprefix(".")
-        chart.save(str(part), format=kind, inline=True)
+        chart.save(str(part), format=kind, **({"inline": True} if kind == "html" else {}))
 
 
 def _report_options(

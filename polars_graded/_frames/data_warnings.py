@@ -14,6 +14,7 @@ from polars_graded._checks import MAX_SHOWN_VALUES, first_few
 from polars_graded._frames.document_columns import words_of
 from polars_graded._frames.notes import (
     AT_HIGHEST,
+    BELOW_ZERO,
     HALVES,
     HIGHEST,
     LOWEST,
@@ -217,6 +218,19 @@ class Noted:
                 f"relevant_from={low:g} that all are"
             )
 
+    def below_zero(self) -> Iterator[str]:
+        """Yield how many grades are below 0, which files of judgments use for unjudged ones."""
+        scale, grade = self.request.scale, self.request.grade
+        n = max((each[BELOW_ZERO] for each in self.strategies), default=0)
+        if n and not scale.irrelevant and scale.relevant_from is None:
+            low = min(each[LOWEST] for each in self.strategies if each[LOWEST] is not None)
+            these = "1 grade below 0 counts" if n == 1 else f"{n} grades below 0 count"
+            yield (
+                f"{these} as judged and irrelevant; the lowest is {low:g}\n\n"
+                f"Hint: pl.when(pl.col({grade!r}) >= 0).then({grade!r}) leaves these documents "
+                "unjudged, as trec_eval does; relevant_from= silences this"
+            )
+
     def broken_by_the_grade(self) -> Iterator[str]:
         """Warn that what is measured decides the order of what is tied."""
         if self.request.grade in (self.request.ties or ()):
@@ -393,6 +407,7 @@ RULES = (
     (DataWarning.nulls, Noted.of_no_key),
     (DataWarning.scale, Noted.on_scales_of_their_own),
     (DataWarning.scale, Noted.that_count_from_one),
+    (DataWarning.scale, Noted.below_zero),
     (DataWarning.ties, Noted.broken_by_the_grade),
     (DataWarning.unjudged, Noted.not_judged),
     (DataWarning.join, Noted.lost_by_a_join),

@@ -102,14 +102,19 @@ def settings_of(request: Request, schema: Mapping[str, pl.DataType]) -> str:
     last = [_say_order(name, schema) for name in request.ties or ()]
     if request.tie_column is not None or request.tool is not None:
         last = [each for each in (request.tool, request.tie_column) if each is not None]
+    # A score may be a rank for one strategy, so its direction is no setting; that of a tie is.
     further = {
-        name: [*(_say_order(column, schema) for column in columns[1:]), *last]
+        name: [
+            *(
+                _say_order(column, schema) + ("" if highest_first else " ascending")
+                for column, highest_first in zip(
+                    columns[1:], request.find_directions(name)[1:], strict=True
+                )
+            ),
+            *last,
+        ]
         for name, columns in request.by.items()
     }
-    directions = {name: [*request.find_directions(name)] for name in request.by}
-    for flags in directions.values():
-        while flags[1:] and flags[-1]:  # as columns that break ties are ranked by default
-            flags.pop()
     undefined = scale.undefined if scale.undefined_is_passed else "default"
     return json.dumps(
         {
@@ -120,7 +125,6 @@ def settings_of(request: Request, schema: Mapping[str, pl.DataType]) -> str:
             "relevant_from": scale.relevant_from,
             "undefined_as": undefined,
             "condensed": scale.condensed,
-            "descending": _alike(directions),
             "ties": _alike(further),
         },
         ensure_ascii=False,

@@ -43,7 +43,8 @@ COUNTS: Mapping[str, tuple[pl.Expr, str]] = {
 """For each count of a strategy's rankings its expression, and how the counts of parts combine."""
 
 LOWEST, HIGHEST, HALVES = "lowest_grade", "highest_grade", "grades_are_halves"
-GRADES: Mapping[str, str] = {LOWEST: "min", HIGHEST: "max", HALVES: "all"}
+BELOW_ZERO = "grades_below_zero"
+GRADES: Mapping[str, str] = {LOWEST: "min", HIGHEST: "max", HALVES: "all", BELOW_ZERO: "sum"}
 """For each note of all grades of a part how the notes of parts combine."""
 
 AT_HIGHEST = "relevant_at_highest"

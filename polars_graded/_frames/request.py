@@ -293,12 +293,16 @@ class Request:
         check_comparable([*self.keys, *(self.ties or ()), *doc], schema)
         check_grade(f"grade {self.grade!r}", schema[self.grade])
         for first, *_ in self.by.values():
-            if schema[first] == pl.String and len(self.by) > 1:
+            if schema[first] == pl.String:
                 msg = (
                     f"score {first!r} must be a number to rank by, got String\n\n"
-                    f"Hint: ties={first!r} breaks ties by this column; so does a list in `by`: "
-                    "by=[['score', 'doc']]"
+                    f"Hint: numbers that are texts, pl.col({first!r}).cast(pl.Float64) reads"
                 )
+                if len(self.by) > 1:
+                    msg += (
+                        f"; ids, ties={first!r} ranks tied documents by, and so does a list in "
+                        "`by`: by=[['score', 'doc']]"
+                    )
                 raise TypeError(msg)
             check_score(f"score {first!r}", schema[first])
 

@@ -18,7 +18,16 @@ from polars_graded._frames import data_warnings, sorting
 from polars_graded._frames.data_warnings import JUDGED_AT_THE_TOP
 from polars_graded._frames.grouping import Groups, are_sorted
 from polars_graded._frames.inputs import GRADER
-from polars_graded._frames.notes import HALVES, HIGHEST, KEY, LOWEST, NOTES, Notes, kept_notes
+from polars_graded._frames.notes import (
+    BELOW_ZERO,
+    HALVES,
+    HIGHEST,
+    KEY,
+    LOWEST,
+    NOTES,
+    Notes,
+    kept_notes,
+)
 from polars_graded._frames.request import Request
 from polars_graded._measuring.batches import Lists
 from polars_graded._measuring.computing import (
@@ -234,13 +243,14 @@ def notes_of_queries(part: Part) -> dict[str, pl.Series]:
 
 
 def notes_of_grades(grades: pl.Series) -> dict[str, object]:
-    """Return the ends of grades, and whether they are stars."""
+    """Return the ends of grades, whether they are stars, and how many are below 0."""
     low, high = (float(end) if end is not None else None for end in (grades.min(), grades.max()))  # type: ignore[arg-type]
     halves = False
     if low is not None and low >= data_warnings.HALF:  # or else it does not matter
         twice = 2 * grades.cast(pl.Float64)
         halves = bool((twice == twice.floor()).all())
-    return {LOWEST: low, HIGHEST: high, HALVES: halves}
+    below = int((grades < 0).sum()) if low is not None and low < 0 else 0
+    return {LOWEST: low, HIGHEST: high, HALVES: halves, BELOW_ZERO: below}
 
 
 def notes_of_strategy(part: Part, name: str) -> dict[str, pl.Series]:

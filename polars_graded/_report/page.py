@@ -290,7 +290,7 @@ def drawing_scripts() -> str:
         import vl_convert
     except ImportError:
         msg = (
-            "a report needs vl-convert, which has the scripts that draw its charts: "
+            "reports and chart files need vl-convert, which has the scripts that draw charts: "
             'pip install "vl-convert-python>=1.9"'
         )
         raise ImportError(msg) from None

@@ -135,8 +135,9 @@ def agreement(
     DataWarning
         If one gives grades outside those of the trusted grader (`scale`). Where nobody is trusted,
         if one gives grades outside those of all others that are more than one step beyond them, or
-        at most 1 % of its own: a 5 beside grades from 0 to 3. Few such grades stretch the scale of
-        `ac2` and the other coefficients, which makes graders look alike.
+        at most 1 % of its own: a 5 beside grades from 0 to 3; and if several give rare grades, at
+        most 1 % of all, that are more than one step beyond the common ones. Few such grades stretch
+        the scale of `ac2` and the other coefficients, which makes graders look alike.
 
     See Also
     --------
@@ -258,6 +259,16 @@ def grades_of(
     return rows.select(number.alias("query"), pl.col(names).cast(pl.Float64)), names
 
 
+def _hint_at_strays(low: float, high: float, grader: str = "grader") -> str:
+    """Return how to make stray grades null, or the nearest grade."""
+    column = f"pl.col({grader!r})"
+    return (
+        f"Hint: pl.when({column}.is_between({low:g}, {high:g})).then({column}) leaves them out, as "
+        f"codes for no grade, such as -1 and 99, should be; {column}.clip({low:g}, {high:g}) takes "
+        "them for the nearest grade"
+    )
+
+
 @dataclass(frozen=True)
 class Grades:
     """The grades of all documents, those of a query below one another."""
@@ -297,7 +308,10 @@ class Grades:
 
         Where nobody is trusted, a grade outside all others' is stray if it lies more than one step
         beyond them, or if it is rare. One step beyond may be a grade that the others never gave.
+        So is a rare grade of several graders that lies more than one step beyond all that are not.
         """
+        if trusted is None:
+            self._warn_of_shared_strays()
         for i, name in enumerate(self.names):
             others = [j for j, other in enumerate(self.names) if other != name]
             if trusted is not None:
@@ -318,8 +332,31 @@ class Grades:
                     DataWarning.scale,
                     f"{name!r} gives {len(outside)} of {len(own)} documents grades outside those "
                     f"of {of}, {low:g} to {high:g}: {first_few(np.unique(outside).tolist())}\n\n"
-                    f"Hint: pl.col({name!r}).clip({low:g}, {high:g}) takes them for the nearest",
+                    f"{_hint_at_strays(low, high, name)}",
                 )
+
+    def _warn_of_shared_strays(self) -> None:
+        """Warn of rare grades that lie apart from all common ones and that several gave."""
+        given = self.codes[self.codes >= 0]
+        counts = np.bincount(given, minlength=len(self.values))
+        common = np.flatnonzero(counts > MAX_STRAY_SHARE * len(given))
+        if len(common) < 2:  # noqa: PLR2004
+            return
+        low, high = self.values[common[[0, -1]]]
+        step = np.diff(self.values[common]).min()
+        is_stray = (self.values < low - step) | (self.values > high + step)
+        graders = [
+            name
+            for name, codes in zip(self.names, self.codes.T, strict=True)
+            if is_stray[codes[codes >= 0]].any()
+        ]
+        if len(graders) > 1:
+            warn_the_caller(
+                DataWarning.scale,
+                f"{first_few(graders)} give {counts[is_stray].sum()} of {len(given)} grades apart "
+                f"from all common ones, {low:g} to {high:g}: "
+                f"{first_few(self.values[is_stray].tolist())}\n\n{_hint_at_strays(low, high)}",
+            )
 
     def pairs(self, i: int, others: Sequence[int], level: float) -> Iterator[dict[str, Any]]:
         """Yield the agreement of one grader with some others."""

@@ -27,6 +27,9 @@ from polars_graded._results.significance import (
     permuted,
 )
 
+MIN_CLUSTERS = 20
+"""Number of clusters below which a t test is warned of: it finds differences too often."""
+
 CLUSTER, QUERY = "cluster", "query"
 """The columns of `Clusters.of_query`."""
 
@@ -141,4 +144,10 @@ class Clusters:
                 f"no difference, however large, can be found at {options.level:.3g}: of "
                 f"{max(counts)} clusters the smallest p value by {TESTS[options.test].words} is "
                 f"{min(least):.3g}\n\nHint: more clusters can show one, or test='t'"
+            )
+        elif options.test == "t" and min(counts) < MIN_CLUSTERS:
+            yield (
+                f"with {min(counts)} clusters the t test finds differences too often\n\n"
+                "Hint: cluster= names the column of what is independent, such as the search term "
+                "and not the device; test='permutation' keeps its level"
             )
