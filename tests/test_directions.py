@@ -110,7 +110,7 @@ def test_one_false_for_scores_beside_ranks_is_refused(way):
         WAYS[way](LOG, by=["old_rank", "model"], descending=False)
     hint = str(caught.value).partition("Hint: ")[2]
     assert hint.startswith("descending={'old_rank': False} turns round 'old_rank' alone; ")
-    assert "descending=[False, False] ranks all" in hint
+    assert "descending={'old_rank': False, 'model': False} ranks all" in hint
     WAYS[way](LOG, by=["old_rank", "model"], descending=[False, False])
     distances = LOG.select("query", "doc", "grade", far=pl.col("model"), near=pl.col("model") * 2)
     WAYS[way](distances, by=["far", "near"], descending=False)  # nothing looks like ranks

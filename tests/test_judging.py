@@ -614,6 +614,7 @@ def test_a_query_that_trec_eval_results_lack_is_there_once_judged(data):
     assert frame["strategy"].unique().to_list() == ["STANDARD"]
 
 
+@pytest.mark.filterwarnings("ignore:.* below 0 count")
 def test_documents_that_were_pooled_and_not_judged_are_as_in_trec_eval(data):
     pytrec_eval = needed("pytrec_eval", ".[peers]")
     run = read_run(data / "trec_eval/results.test.gz")

@@ -40,6 +40,7 @@ from polars_graded import (
 from polars_graded.__main__ import main
 from polars_graded._command import files as command_files
 from polars_graded._command.parser import MEASURES
+from polars_graded._command.sentences import write_for_the_shell
 from polars_graded._measuring.definitions import DEFINITIONS
 from polars_graded._report.page import drawing_scripts
 
@@ -879,7 +880,7 @@ ERRORS = [
     ([*LETOR_FILE, "--strategy", "doc"], "score 'doc' must be a number to rank by, got String; .*"),
     ([*LETOR_FILE, "--strategy", "f1", "f1"], r".*strategy.* once, got .*f1.*"),
     ([*LETOR_FILE, "--grade", "gade"], "`frame` has no column 'gade'; .*did you mean 'grade'.*"),
-    ([*LETOR_FILE, "--grade", "doc"], "grade 'doc' must be a number or a Boolean, got String"),
+    ([*LETOR_FILE, "--grade", "doc"], "grade 'doc' must be a number or a Boolean, got String; .*"),
     (["--irrelevant", "low"], "argument --irrelevant: invalid float value: 'low'"),
     (["--irrelevant", "nan"], "`irrelevant` must be finite, got nan"),
     (["--irrelevant", "2", "--highest", "1"], "`highest` must be above 2.*, got 1.*"),
@@ -1136,3 +1137,57 @@ def test_graders_that_are_not_clear_are_refused(refusal, given, said):
 def test_a_file_may_have_an_equals_sign_in_its_name(table, tmp_path):
     (tmp_path / "a=b.txt").write_text(QRELS)
     assert table("--qrels", "a=b.txt", "good.run") == table("--qrels", "qrels.txt", "good.run")
+
+
+HINTS_ON_THE_SHELL = {
+    "descending={'old_rank': False} ranks": "--descending old_rank=false ranks",
+    "descending=False ranks": "--descending false ranks",
+    "condensed=True leaves": "--condensed leaves",
+    "highest=3 measures": "--highest 3 measures",
+    "relevant_from=0.5 that": "--relevant-from 0.5 that",
+    "undefined_as=None leaves": "--undefined-as none leaves",
+    "query=['a', 'the market'] makes": "--query a 'the market' makes",
+    "ties='order' keeps": "--ties order keeps",
+    "ties='product_id' ranks": "--doc product_id ranks",
+    "by={'score': pl.when(1)} turns": "by={'score': pl.when(1)} turns",
+    "doc=None ranks": "doc=None ranks",
+    "of k=3 pairs": "of k=3 pairs",
+}
+
+
+@pytest.mark.parametrize("hint", HINTS_ON_THE_SHELL)
+def test_hints_name_options_on_the_shell(hint):
+    written = write_for_the_shell(f"a sentence\n\nHint: {hint}\n\nmore")
+    assert written == f"a sentence; {HINTS_ON_THE_SHELL[hint]}"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace(",", ";"), "must have ',' between its columns, got ';'"),
+        (lambda text: text.replace(",", ";").replace(".", ","), "between its columns, got ';'"),
+        (lambda text: text.replace(",0,", ",NA,"), "null_values=..NA... reads a text for no grade"),
+        (lambda text: text.replace(",0,", ",NaN,"), "fill_nan.None. makes NaN null, which means"),
+    ],
+)
+def test_files_of_other_forms_are_answered_with_how_to_read_them(refusal, tmp_path, change, said):
+    rows = pl.DataFrame(
+        {"query": [1, 1, 2], "doc": ["a", "b", "a"], "grade": [0, 1, 0], "score": [0.5, 0.2, 0.3]}
+    )
+    file = tmp_path / "log.csv"
+    file.write_text(change(rows.write_csv()))
+    assert re.search(said, refusal("--frame", str(file), "--measure", "ap"))
+
+
+def test_a_column_that_is_called_like_documents_gives_fingerprints(tables, tmp_path):
+    rows = pl.DataFrame(
+        {"query": [1, 1], "product_id": ["a", "b"], "grade": [0, 1], "score": [0.5, 0.2]}
+    )
+    rows.write_csv(tmp_path / "log.csv")
+    written = []
+    for name, options in {"one": [], "other": ["--doc", "product_id"]}.items():
+        file = tmp_path / f"{name}.csv"
+        frame = ["--frame", str(tmp_path / "log.csv"), "--measure", "ap"]
+        tables(*frame, *options, "--per-query", str(file))
+        written.append(read_results(file)["judgments"].to_list())
+    assert written[0] == written[1]

@@ -500,6 +500,7 @@ def trec_eval_answers(path) -> dict[tuple[str, str], str]:
     ],
 )
 @pytest.mark.filterwarnings("ignore:.* judgments have a grade below 0")
+@pytest.mark.filterwarnings("ignore:.* below 0 count")
 @pytest.mark.filterwarnings("ignore:1 of 3 judged queries have no row")
 def test_trec_eval_answers_for_its_own_files(data, answers, results, qrels, level):
     folder = data / "trec_eval"

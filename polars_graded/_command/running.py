@@ -15,12 +15,13 @@ from typing import Any
 
 import polars as pl
 
-from polars_graded._checks import format_on_one_line
 from polars_graded._command.files import read_rows
 from polars_graded._command.parser import REPORT_MEASURES, Given, Parser, measures_by_name
 from polars_graded._command.rules import check_options
+from polars_graded._command.sentences import write_for_the_shell
 from polars_graded._command.tables import output_encoding, printable, tables_of
 from polars_graded._frames.evaluating import evaluate
+from polars_graded._frames.request import Request
 from polars_graded._report.page import report
 from polars_graded._results.comparability import CHANGES, NotComparableError
 from polars_graded._results.comparing import compare, summarise
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         has_file = error.strerror and error.filename
         parser.fail(printable(f"{error.strerror}: {error.filename}" if has_file else str(error)))
     except (ValueError, TypeError, pl.exceptions.PolarsError) as error:
-        parser.error(printable(format_on_one_line(error).split("\n", maxsplit=1)[0]))
+        parser.error(printable(write_for_the_shell(error)))
     except ImportError as error:
         parser.fail(str(error))
     except KeyboardInterrupt:
@@ -78,7 +79,7 @@ def _refusal_in(markdown: Path | None) -> Iterator[None]:
         yield
     except (OSError, ValueError, TypeError, pl.exceptions.PolarsError) as error:
         if markdown is not None:
-            reason = format_on_one_line(error).split("\n", maxsplit=1)[0]
+            reason = write_for_the_shell(error)
             with _named(markdown), write_atomically(markdown) as part:
                 part.write_text(write_refusal(reason), encoding="utf-8")
         raise
@@ -96,7 +97,7 @@ def _run(parser: Parser, given: Given) -> int:
         with _refusal_in(given.markdown):
             printed, status = _evaluate(given, caught)
     for warning in caught:
-        print(f"warning: {printable(format_on_one_line(warning.message))}", file=sys.stderr)
+        print(f"warning: {printable(write_for_the_shell(warning.message))}", file=sys.stderr)
     _print(parser, printed)
     return status
 
@@ -108,13 +109,15 @@ def _evaluate(given: Given, caught: Sequence[warnings.WarningMessage]) -> tuple[
     names = {name: measure.name for name, measure in given.measures.items()}
     added = [name for name in REPORT_MEASURES if given.report and name not in names]
     names |= dict(zip(added, added, strict=True))
-    needs_documents = (given.per_query or given.gate) and "doc" in frame.collect_schema()
-    doc = "doc" if needs_documents else None
+    doc = None
+    if given.per_query or given.gate:
+        request, *_ = Request.of_graders(["n_retrieved"], **columns)
+        doc = request.with_document_column(frame.collect_schema()).document
     evaluated = evaluate(frame, names, **columns, **scale, fingerprint=doc).lazy().collect()
     per_query = evaluated.drop(added)
     printed, status = tables_of(per_query, given), 0
     if given.gate:
-        messages = [format_on_one_line(warning.message) for warning in caught]
+        messages = [write_for_the_shell(warning.message) for warning in caught]
         verdicts, status = _hold_against_baseline(per_query, given, given.gate, messages)
         printed += f"\n\n{verdicts}"
     if given.per_query:

@@ -155,9 +155,11 @@ class Noted:
             if parted := lacking.join(complete, on=others, how="semi", nulls_equal=True).height:
                 these = "1 query is" if parted == 1 else f"{parted} queries are"
                 yield (
-                    f"{these} cut in two, since {name!r} is null in some rows alone\n\n"
+                    f"{these} cut in two if they are one, since {name!r} is null in some rows "
+                    f"alone: null makes a query of its own\n\n"
                     "Hint: the documents that judge adds lack what only the run knows: join what "
-                    "is known of queries to what evaluate returns"
+                    "is known of queries to what evaluate returns; pl.col("
+                    f"{name!r}).fill_null('none') says that null is a value like any other"
                 )
 
     def of_no_key(self) -> Iterator[str]:
@@ -247,12 +249,19 @@ class Noted:
             undefined = self.request.scale.undefined
             count = "are undefined" if undefined is None else f"count as {undefined:g}"
             counts = [[each[name] for each in self.strategies] for name in ("unjudged", "queries")]
+            hint = (
+                "judge(run, judgments) leaves such queries out, and adds the judged documents that "
+                "were not retrieved, which a join lacks; overview(frame) shows what there is"
+            )
+            if self.request.grade in self.request.computed:
+                hint = (
+                    "the expression of grades is null for all documents of a query, as "
+                    "phi_relevance is if all have one score; undefined_as=None leaves such queries "
+                    "out of means"
+                )
             yield (
                 f"no document is judged in {self.in_rankings(*counts)}, which {count}: "
-                f"{first_few(self.notes.unjudged)}\n\n"
-                "Hint: judge(run, judgments) leaves such queries out, and adds the judged "
-                "documents that were not retrieved, which a join lacks; overview(frame) shows what "
-                "there is"
+                f"{first_few(self.notes.unjudged)}\n\nHint: {hint}"
             )
 
     def lost_by_a_join(self) -> Iterator[str]:
@@ -281,10 +290,10 @@ class Noted:
             and not self.notes.unjudged
         ):
             yield (
-                f"all documents that are judged were retrieved, in {self.queries} queries, while "
-                "others that were retrieved are not judged: right for what was logged; a join that "
-                "starts from the run looks so too, and makes measures that count what was missed "
-                "too good\n\n"
+                f"no judged document was missed in any of {self.queries} queries, though not every "
+                "retrieved document is judged. That is right for a log of what users saw. After a "
+                "left join of a run with judgments it means that missed documents were lost, so "
+                "that recall, ap and ndcg come out too high\n\n"
                 "Hint: judge(run, judgments) adds the judged documents that were not retrieved; "
                 "overview(frame) shows what there is"
             )

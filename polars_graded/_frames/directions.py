@@ -107,8 +107,8 @@ class Directions:
         msg = (
             f"`descending=False` must not cover scores and ranks alike: {names[0]} may hold ranks, "
             f"and {names[1]} does not look like ranks\n\n"
-            f"Hint: {hint} turns round {names[0]} alone; descending={[False] * len(by)} ranks all "
-            "by their lowest value"
+            f"Hint: {hint} turns round {names[0]} alone; descending={dict.fromkeys(by, False)} "
+            "ranks all by their lowest value"
         )
         raise ValueError(msg)
 

@@ -94,7 +94,7 @@ def evaluate(
         strategy; or a mapping for some of them, `descending={"old_rank": False}`. Of a strategy
         with several columns an entry may be a list. By default the highest comes first, and a
         column that may hold ranks is refused. One False for ranks beside scores is refused, too;
-        `[False, False]` is not. What `ties` names has its highest value first in any
+        a False for each is not. What `ties` names has its highest value first in any
         case.
     doc
         The column of documents, which each ranking must have once. By default it is the column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 
@@ -49,7 +50,22 @@ def _read(file: str) -> pl.DataFrame:
         with path.open("rb") as opened:
             if separator is None:
                 return pl.read_parquet(opened)
+            _check_separator(file, opened, separator)
             return pl.read_csv(opened, separator=separator, infer_schema_length=None)
     except (pl.exceptions.ComputeError, pl.exceptions.NoDataError) as error:
         msg = f"{file} could not be read: {error}"
         raise ValueError(msg) from None
+
+
+def _check_separator(file: str, opened: IO[bytes], separator: str) -> None:
+    """Raise if the header of a file is one column that contains another separator."""
+    header = pl.read_csv(opened, separator=separator, n_rows=0, infer_schema=False).columns
+    opened.seek(0)
+    others = [each for each in ";\t,|" if each in header[0]]
+    if len(header) == 1 and others:
+        msg = (
+            f"{file} must have {separator!r} between its columns, got {others[0]!r}\n\n"
+            f"Hint: pl.read_csv({file!r}, separator={others[0]!r}) reads it, with "
+            "decimal_comma=True where numbers have one, and write_csv or write_parquet writes it"
+        )
+        raise ValueError(msg)

@@ -250,4 +250,7 @@ def check_finite(ranking: Ranking, numbers: Integers) -> None:
 def write_not_finite_error(ranking: Ranking, number: int, count: int, n: int, each: str) -> str:
     """Return the error for a column with NaN or infinity in some queries."""
     column = ranking.column(number)
-    return f"{column} must be finite, got NaN or infinity in {count} of {n} {each}"
+    hint = ""
+    if number == 1:  # the grade
+        hint = "\n\nHint: .fill_nan(None) makes NaN null, which means unjudged"
+    return f"{column} must be finite, got NaN or infinity in {count} of {n} {each}{hint}"

@@ -164,11 +164,15 @@ def _make_unknown_error(text: str, function: str) -> ValueError:
         return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {choices}?")
     meant = nearest(function, DEFINITIONS)
     if meant is None:
-        names = ", ".join(name for name, each in DEFINITIONS.items() if not each.needs_known)
-        return ValueError(f"there is no measure {text!r}; there are {names}")
+        return ValueError(f"there is no measure {text!r}; there are {_list_measures()}")
     instead = text.strip().replace(function, meant, 1)
     suggestion = instead if Measure.parsed(instead) else meant
     return ValueError(f"there is no measure {text!r}\n\nHint: did you mean {suggestion!r}?")
+
+
+def _list_measures() -> str:
+    """Return the measures that can be named, without those that only a method takes."""
+    return ", ".join(name for name, each in DEFINITIONS.items() if not each.needs_known)
 
 
 _CALL_PATTERN = re.compile(r"\s*\w+\(\d+\)\s*")
@@ -197,7 +201,7 @@ def _check_not_foreign(text: str) -> None:
 def check_once(names: list[str]) -> None:
     """Raise if no measure is named, or one more than once."""
     if not names:
-        msg = f"name at least one measure; there are {', '.join(DEFINITIONS)}"
+        msg = f"name at least one measure; there are {_list_measures()}"
         raise ValueError(msg)
     if twice := {name for name in names if names.count(name) > 1}:
         msg = f"each measure must be named once, got {', '.join(sorted(twice))} more often"

@@ -183,6 +183,11 @@ def check_grade(name: str, dtype: pl.DataType) -> None:
     """Raise if a column cannot hold grades."""
     if not is_number(dtype):
         msg = f"{NUMBERS.format(name)}, got {dtype}"
+        if dtype == pl.String:
+            msg += (
+                "\n\nHint: pl.read_csv(..., null_values=['NA']) reads a text for no grade as null; "
+                "cast(pl.Float64) reads numbers that are texts"
+            )
         raise TypeError(msg)
 
 

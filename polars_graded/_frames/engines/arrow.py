@@ -99,12 +99,12 @@ def _schema_of_values(request: Request, given: pa.Schema) -> pa.Schema:
 
 def _with_queries(request: Request, frame: pl.DataFrame, error: ValueError) -> str:
     """Return the error with the queries that contain NaN or infinity."""
-    sentence, *_ = str(error).split("\n\n")
+    sentence, *hint = str(error).split("\n\n")
     frame = request.add_computed_columns(frame)
     scores = [columns[0] for columns in request.by.values()]
     floats = [name for name in (request.grade, *scores) if frame.schema[name].is_float()]
     bad = frame.filter(~pl.all_horizontal(pl.col(name).is_finite() for name in floats))
     queries = bad.select(request.query).unique(maintain_order=True).rows()
     if not floats or not queries:
-        return sentence
-    return f"{sentence}: {first_few(queries)}"
+        return str(error)
+    return "\n\n".join([f"{sentence}: {first_few(queries)}", *hint])

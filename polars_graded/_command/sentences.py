@@ -1,0 +1,52 @@
+"""Errors and warnings of functions, with the options of the command in place of arguments."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from typing import Any
+
+from polars_graded._checks import format_on_one_line
+from polars_graded._command.parser import OPTIONS
+
+ARGUMENT = re.compile(r"\b([a-z_]+)=(\{[^{}]*\}|\[[^\[\]]*\]|'[^']*'|[\w.+-]+)")
+"""An argument of a call with a literal value, such as `descending={'old_rank': False}`."""
+
+
+def write_for_the_shell(error: Exception | Warning | str) -> str:
+    """Return the sentence and its hint on one line, with options in place of arguments."""
+    return ARGUMENT.sub(_write_option, format_on_one_line(error).split("\n", maxsplit=1)[0])
+
+
+def _write_option(argument: re.Match[str]) -> str:
+    """Return the option for an argument, or the argument as it is if there is none."""
+    name, text = argument.groups()
+    option = f"--{name.replace('_', '-')}"
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return argument[0]
+    if name == "ties" and value not in OPTIONS["--ties"].settings["choices"]:
+        option = "--doc"  # which breaks ties
+    if option not in OPTIONS:
+        return argument[0]
+    if value is True and OPTIONS[option].settings.get("action") == "store_true":
+        return option
+    written = _write_value(name, value)
+    return argument[0] if written is None else f"{option} {written}"
+
+
+def _write_value(name: str, value: Any) -> str | None:
+    """Return a value as the command reads it, or None if it has no such form."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        return "none" if name == "undefined_as" else None
+    if isinstance(value, dict):
+        flags = all(isinstance(each, bool) for each in value.values())
+        parts = [f"{key}={str(each).lower()}" for key, each in value.items()]
+        return shlex.join(parts) if flags else None
+    if isinstance(value, list):
+        return shlex.join(value) if all(isinstance(each, str) for each in value) else None
+    return shlex.quote(str(value))
